@@ -1,0 +1,66 @@
+"""The annotation processes, one PyMC model a file. This list is the only one of them.
+
+Every module has the same shape: its docstring is the model's card; ``build`` returns a
+`pymc.Model`; ``fit`` returns an `xarray.DataTree` in ArviZ's schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Model:
+    """What the library knows of a model without loading it."""
+
+    name: str
+    kinds: tuple[str, ...]
+    """Kinds of annotations it can be fitted to."""
+    summary: str
+
+    @property
+    def module(self) -> ModuleType:
+        """The module, loaded."""
+        return import_module(f"dissensus.models.{self.name}")
+
+
+MODELS: Final = (
+    Model("dirichlet", ("nominal", "ordinal"), "one label from each annotator"),
+    Model("inverse_rank", ("nominal", "ordinal", "ranking"), "rankings, weighed by inverse rank"),
+    Model("normal_scores", ("continuous", "ordinal"), "scores with a mean and a spread per item"),
+)
+
+
+def names() -> list[str]:
+    """Return the names of all models.
+
+    Examples
+    --------
+    >>> "dirichlet" in names()
+    True
+    """
+    return [model.name for model in MODELS]
+
+
+def get(name: str) -> Model:
+    """Return what is known of one model.
+
+    Examples
+    --------
+    >>> get("dirichlet").kinds
+    ('nominal', 'ordinal')
+    """
+    return next(model for model in MODELS if model.name == name)
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in names():
+        return import_module(f"dissensus.models.{name}")
+    raise AttributeError(f"no model {name!r}; there are {', '.join(names())}")
+
+
+def __dir__() -> list[str]:
+    return [*names(), "MODELS", "get", "names"]

@@ -1,0 +1,200 @@
+r"""Normal scores: annotators rate on a scale, and disagree around a mean.
+
+The story. An item has a mean score and a spread; each annotator's score is a draw around it.
+
+.. math::
+
+    \sigma_i^2 &\sim \mathrm{InverseGamma}(a, b) \\
+    \mu_i \mid \sigma_i^2 &\sim \mathrm{Normal}(m,\ \sigma_i^2 / k) \\
+    y_{ir} &\sim \mathrm{Normal}(\mu_i,\ \sigma_i^2)
+
+The plausibility of an event, such as "toxic" for a score below c, is
+:math:`\Phi((c - \mu_i)/\sigma_i)`: see `dissensus.event_plausibility`, whose result all metrics of
+plausibilities take.
+
+Priors and why. ``prior=(m, k, a, b)``: k is how many scores the prior mean is worth, 2a how many the
+prior variance is worth, b/(a - 1) its mean. With ``prior=None`` the four are estimated from all
+items together by maximum marginal likelihood (empirical Bayes, as the source does), written to the
+attributes; items with few scores then lean on the others. That treats the estimate as known,
+which is harmless with hundreds of items and not with five: state a prior there.
+
+When to use it. Scores that are numbers with at least an even spacing: toxicity -2..2, aesthetics
+1..10, direct assessment 0..100. When not: annotators who use the scale differently, or whose
+agreement is the question (`crossed_effects`); scores piled up at an end of the scale, where a
+normal spread reaches past it; a handful of ordered words.
+
+Source: Stutz et al. (2023), Appendix A. The posterior is conjugate, and drawn exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus import fitting
+from dissensus.arrays import normal_gamma
+from dissensus.arrays.empirical_bayes import estimate_prior
+from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM, LABEL
+from dissensus.errors import AnnotationError, ArgumentError
+
+KINDS = ("continuous", "ordinal")
+Prior = tuple[float, float, float, float]
+
+
+def build(annotations: xr.Dataset, *, prior: Prior | None = None) -> Any:
+    """Write the process as a PyMC model.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Continuous annotations, or ordinal ones whose labels are numbers.
+    prior : (m, k, a, b), optional
+        See the model's card; estimated from the data by default.
+
+    Returns
+    -------
+    pymc.Model
+        With ``mean`` and ``variance`` (item), and the observed ``score`` (annotation).
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are of another kind, or the prior cannot be estimated from them.
+    ArgumentError
+        If the prior is not four numbers, the last three positive.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.5, 1.5]})
+    >>> [v.name for v in dx.models.normal_scores.build(ann, prior=(0, 1, 2, 2)).basic_RVs]
+    ['variance', 'mean', 'score']
+    """
+    import pymc as pm
+
+    score, item, _, before = _data(annotations, prior)
+    m, k, a, b = before
+    coords = {ITEM: annotations[ITEM].to_numpy(), ANNOTATION: np.arange(len(score))}
+    with pm.Model(coords=coords) as model:
+        variance = pm.InverseGamma("variance", alpha=a, beta=b, dims=ITEM)
+        mean = pm.Normal("mean", mu=m, sigma=(variance / k) ** 0.5, dims=ITEM)
+        pm.Normal(
+            "score", mu=mean[item], sigma=variance[item] ** 0.5, observed=score, dims=ANNOTATION
+        )
+    return model
+
+
+def fit(
+    annotations: xr.Dataset,
+    *,
+    draws: int = 1000,
+    tune: int = 500,  # noqa: ARG001 (all models share these arguments; nothing to tune here)
+    chains: int = 4,
+    random_seed: Any = None,
+    progressbar: bool = True,
+    log_likelihood: bool = False,
+    posterior_predictive: bool = False,
+    prior: Prior | None = None,
+) -> xr.DataTree:
+    """Draw from the posterior, exactly.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Continuous annotations, or ordinal ones whose labels are numbers.
+    draws, chains : int
+        How many; all draws are independent.
+    tune : int
+        Not used: there is nothing to warm up.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the draws repeatable.
+    progressbar : bool
+        For the two groups below only.
+    log_likelihood, posterior_predictive : bool
+        Add these groups, from the PyMC model.
+    prior : (m, k, a, b), optional
+        As in `build`; the one used is in the attribute ``hyper_prior``.
+
+    Returns
+    -------
+    xarray.DataTree
+        ``posterior`` with ``mean`` and ``variance`` (chain, draw, item).
+
+    Raises
+    ------
+    AnnotationError, ArgumentError
+        As in `build`.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.5, 1.5]})
+    >>> fit = dx.models.normal_scores.fit(ann, prior=(0, 1, 2, 2), draws=10, random_seed=1)
+    >>> sorted(fit.posterior.data_vars)
+    ['mean', 'variance']
+    """
+    score, item, data, before = _data(annotations, prior)
+    after = normal_gamma.update(before, data)
+    rng = np.random.default_rng(random_seed)
+    mean, variance = normal_gamma.draw(after, fitting.sample_shape(draws, chains), rng)
+    density = normal_gamma.log_density(after, mean, variance).sum(-1)
+    names = {ITEM: annotations[ITEM].to_numpy()}
+    dims = (CHAIN, DRAW, ITEM)
+    tree = fitting.fitted(
+        "normal_scores",
+        posterior={
+            "mean": xr.DataArray(mean, dims=dims, coords=names),
+            "variance": xr.DataArray(variance, dims=dims, coords=names),
+        },
+        sample_stats={"lp": xr.DataArray(density, dims=(CHAIN, DRAW))},
+        observed_data={"score": xr.DataArray(score, dims=ANNOTATION)},
+        constant_data={
+            "item_code": xr.DataArray(item, dims=ANNOTATION),
+            **{
+                f"posterior_{name}": xr.DataArray(value, dims=ITEM, coords=names)
+                for name, value in after._asdict().items()
+            },
+        },
+        hyper={
+            "prior": [float(value) for value in before],
+            "prior_source": "given" if prior is not None else "estimated from all items",
+        },
+    )
+    return fitting.with_predictions(
+        tree,
+        lambda: build(annotations, prior=prior),
+        log_likelihood=log_likelihood,
+        posterior_predictive=posterior_predictive,
+        random_seed=random_seed,
+        progressbar=progressbar,
+    )
+
+
+def _data(
+    annotations: xr.Dataset, prior: Prior | None
+) -> tuple[Any, Any, normal_gamma.Moments, normal_gamma.NormalGamma]:
+    """Return scores, their items, per-item moments, and the prior."""
+    fitting.require_kind(annotations, KINDS, "normal_scores")
+    if "value" in annotations:
+        score = annotations["value"].to_numpy()
+    else:
+        labels = annotations[LABEL].to_numpy()
+        if labels.dtype.kind not in "if":
+            raise AnnotationError(
+                "label",
+                expected="numbers: words have no distances",
+                found=f"text such as {labels[0]!r}",
+            )
+        score = labels.astype(np.float64)[annotations["label_code"].to_numpy()]
+    item = annotations["item_code"].to_numpy()
+    data = normal_gamma.moments(score, item, annotations.sizes[ITEM])
+    if prior is None:
+        return score, item, data, estimate_prior(data)
+    numbers = [float(value) for value in prior]
+    if len(numbers) != 4 or not np.isfinite(numbers).all() or min(numbers[1:]) <= 0:
+        raise ArgumentError(
+            "prior", expected="(m, k, a, b) with k, a and b positive", found=repr(prior)
+        )
+    return score, item, data, normal_gamma.NormalGamma(*(np.asarray(x) for x in numbers))

@@ -1,0 +1,12 @@
+"""Bayesian evaluation when the annotators disagree and nobody holds the truth.
+
+Annotation processes are PyMC models (`dissensus.models`); their posterior draws flow into
+metrics that come out as draws again, ready for ArviZ. Everything public is reachable from
+here and loaded on first use: ``import dissensus`` alone does not load PyMC.
+"""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+
+__version__ = "0.1.0"

@@ -1,0 +1,123 @@
+"""Agreement of a predicted list with the true order, as an expectation over ties.
+
+A predicted list is given by the labels' codes and, for each, where its block of tied labels
+starts and ends (0-based, end exclusive): a label in block [s, e) is among the first d with
+probability 0 if d <= s, 1 if d >= e, and (d - s)/(e - s) between, when ties are broken at
+random. Padding has an empty block (end 0); a label outside the label space has a negative
+code, fills its place in the list, and is never right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import guvectorize, njit
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+@njit(cache=True)  # type: ignore[misc]
+def _within(start: int, end: int, depth: int) -> float:
+    """Return the probability that a label of block [start, end) is among the first ``depth``."""
+    if depth <= start:
+        return 0.0
+    if depth >= end:
+        return 1.0
+    return (depth - start) / (end - start)
+
+
+@guvectorize(
+    ["void(int64[:], int64[:], int64[:])"], "(p)->(p),(p)", nopython=True, cache=True
+)  # type: ignore[misc]
+def block_bounds(block: Codes, start: Codes, end: Codes) -> None:
+    """Return where each label's block starts and ends; a block number of 0 is padding."""
+    start[:] = 0
+    end[:] = 0
+    for p in range(len(block)):
+        if block[p] == 0:
+            continue
+        start[p] = start[p - 1] if p > 0 and block[p - 1] == block[p] else p
+    for p in range(len(block) - 1, -1, -1):
+        if block[p] == 0:
+            continue
+        last = p + 1 == len(block) or block[p + 1] != block[p]
+        end[p] = p + 1 if last else end[p + 1]
+
+
+@guvectorize(
+    ["void(int64[:], int64[:], int64[:], int64[:], int64, float64[:])"],
+    "(k),(p),(p),(p),()->()",
+    nopython=True,
+    cache=True,
+)  # type: ignore[misc]
+def holds_first(
+    top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats
+) -> None:
+    """Return the probability that the first ``depth`` predicted labels hold ``top[0]``."""
+    out[0] = 0.0
+    for p in range(len(code)):
+        if code[p] >= 0 and code[p] == top[0]:
+            out[0] = _within(start[p], end[p], depth)
+
+
+@guvectorize(
+    ["void(int64[:], int64[:], int64[:], int64[:], int64, float64[:])"],
+    "(k),(p),(p),(p),()->()",
+    nopython=True,
+    cache=True,
+)  # type: ignore[misc]
+def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats) -> None:
+    """Return the probability that the first ``depth`` predicted labels are the first true ones.
+
+    All labels above the block that straddles ``depth`` must be true ones; of the straddling
+    block's b labels, r find room, and one of binomial(b, r) choices is right, if any.
+    """
+    out[0] = 0.0
+    sure, tied, block, room = 0, 0, 0, 0
+    for p in range(len(code)):
+        if end[p] == 0 or start[p] >= depth:
+            continue
+        true = False
+        for t in range(min(depth, len(top))):
+            if code[p] >= 0 and top[t] == code[p]:
+                true = True
+        if end[p] > depth:
+            block, room = end[p] - start[p], depth - start[p]
+            tied += true
+        elif true:
+            sure += 1
+        else:
+            return
+    if sure + tied != depth or tied != room:
+        return
+    ways = 1.0
+    for i in range(room):
+        ways *= (block - i) / (i + 1)
+    out[0] = 1.0 / ways
+
+
+@guvectorize(
+    ["void(int64[:], int64[:], int64[:], int64[:], float64[:], float64[:])"],
+    "(k),(p),(p),(p),(k)->()",
+    nopython=True,
+    cache=True,
+)  # type: ignore[misc]
+def weighted_overlap(
+    top: Codes, code: Codes, start: Codes, end: Codes, weight: Floats, out: Floats
+) -> None:
+    """Return sum over depths d of weight[d - 1] times the expected overlap of the first d.
+
+    Every overlap-based metric (overlap at k, average overlap, rank-biased overlap) is such a
+    sum; they differ in the weights only.
+    """
+    total = 0.0
+    for t in range(len(top)):
+        if top[t] < 0:
+            continue
+        for p in range(len(code)):
+            if code[p] == top[t]:
+                for d in range(t, len(top)):
+                    if weight[d] != 0.0:
+                        total += weight[d] * _within(start[p], end[p], d + 1)
+    out[0] = total

@@ -1,0 +1,49 @@
+"""The names of dimensions: the one place where they are spelled.
+
+Words of the field are many (rater, labeler, coder; case, sample, unit; judge, classifier),
+the names here are one each. A *model* is always a PyMC model; what is evaluated is a *system*.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ITEM: Final = "item"
+"""What is annotated."""
+ANNOTATOR: Final = "annotator"
+"""Who annotated it."""
+LABEL: Final = "label"
+"""What an annotator may say."""
+CANDIDATE: Final = "candidate"
+"""A label somebody named for the item, or (last) the remainder: all labels nobody named."""
+SYSTEM: Final = "system"
+"""What is evaluated."""
+POSITION: Final = "position"
+"""Place in a system's list of labels for an item."""
+POOL: Final = "pool"
+"""A group of annotators."""
+CLUSTER: Final = "cluster"
+"""Items that belong together, such as the images of one patient."""
+STRATUM: Final = "stratum"
+"""Items of one kind, for results kind by kind."""
+ANNOTATION: Final = "annotation"
+"""A row: one thing one annotator said about one item."""
+CHAIN: Final = "chain"
+DRAW: Final = "draw"
+SAMPLE: Final = (CHAIN, DRAW)
+"""The dimensions that carry posterior uncertainty; metrics keep them in front."""
+RELIABILITY: Final = "reliability"
+"""The values of the trust parameter along which an evaluation is repeated."""
+SCOPE: Final = "scope"
+"""Whether an interval speaks of the items at hand or of new items like them."""
+
+
+def other(dim: str) -> str:
+    """Name the second of two equal dimensions, as in a matrix of pairs.
+
+    Examples
+    --------
+    >>> other("system")
+    'system_'
+    """
+    return f"{dim}_"

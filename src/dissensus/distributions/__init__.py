@@ -1,0 +1,5 @@
+"""PyMC distributions of annotations."""
+
+from dissensus.distributions.power_multinomial import PowerMultinomial
+
+__all__ = ["PowerMultinomial"]

@@ -1,0 +1,119 @@
+"""What all models share between their mathematics and the DataTree they return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.dims import CHAIN, DRAW
+from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.schema import validate
+
+EXACT = "exact: independent draws from the posterior in closed form, no MCMC, no warm-up"
+
+
+def require_kind(annotations: xr.Dataset, kinds: tuple[str, ...], model: str) -> None:
+    """Raise unless the annotations keep to the schema and are of a kind the model understands."""
+    kind = validate(annotations).attrs["kind"]
+    if kind not in kinds:
+        raise AnnotationError(
+            "annotations",
+            expected=f"kind {' or '.join(map(repr, kinds))} for the model {model}",
+            found=f"{kind!r} ({annotations.attrs.get('kind_source', 'given')})",
+            hint="If the kind was inferred wrongly, read them again with kind=",
+        )
+
+
+def positive(name: str, value: float, *, zero: bool = False) -> float:
+    """Return a finite positive number, or raise naming the argument."""
+    number = float(value)
+    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise ArgumentError(
+            name, expected=f"a finite number {'>= 0' if zero else '> 0'}", found=repr(value)
+        )
+    return number
+
+
+def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
+    """Raise if an item has no annotation at all, naming such items."""
+    bare = np.flatnonzero(np.asarray(n) == 0)
+    if len(bare):
+        raise AnnotationError(
+            "annotations",
+            where=f"items {shown(list(annotations['item'].to_numpy()[bare]))}",
+            expected=f"at least one annotation of every item ({why})",
+            found=f"{len(bare)} items without any",
+        )
+
+
+def sample_shape(draws: int, chains: int) -> tuple[int, int]:
+    """Return (chains, draws), both checked."""
+    for name, value in (("draws", draws), ("chains", chains)):
+        if isinstance(value, bool) or int(value) != value or value < 1:
+            raise ArgumentError(name, expected="a whole number, 1 or more", found=repr(value))
+    return int(chains), int(draws)
+
+
+def fitted(
+    model: str,
+    *,
+    posterior: Mapping[str, xr.DataArray],
+    sample_stats: Mapping[str, xr.DataArray],
+    observed_data: Mapping[str, xr.DataArray],
+    constant_data: Mapping[str, xr.DataArray],
+    hyper: Mapping[str, Any],
+    inference: str = EXACT,
+) -> xr.DataTree:
+    """Put the pieces of a fit into a DataTree in ArviZ's schema, with how it was made."""
+    attrs = {
+        "model": model,
+        "inference": inference,
+        "inference_library": "dissensus",
+        "inference_library_version": version("dissensus"),
+        **{f"hyper_{name}": value for name, value in hyper.items()},
+    }
+    groups = {
+        "posterior": _numbered(xr.Dataset(posterior)),
+        "sample_stats": _numbered(xr.Dataset(sample_stats)),
+        "observed_data": xr.Dataset(observed_data),
+        "constant_data": xr.Dataset(constant_data),
+    }
+    tree = xr.DataTree.from_dict({name: data.assign_attrs(attrs) for name, data in groups.items()})
+    tree.attrs.update(attrs)
+    return tree
+
+
+def _numbered(group: xr.Dataset) -> xr.Dataset:
+    return group.assign_coords({dim: np.arange(group.sizes[dim]) for dim in (CHAIN, DRAW)})
+
+
+def with_predictions(
+    tree: xr.DataTree,
+    build: Callable[[], Any],
+    *,
+    log_likelihood: bool,
+    posterior_predictive: bool,
+    random_seed: Any,
+    progressbar: bool,
+) -> xr.DataTree:
+    """Add the groups that need the PyMC model, if asked for."""
+    if not (log_likelihood or posterior_predictive):
+        return tree
+    import pymc as pm
+
+    model = build()
+    if log_likelihood:
+        pm.compute_log_likelihood(tree, model=model, progressbar=progressbar)
+    if posterior_predictive:
+        pm.sample_posterior_predictive(
+            tree,
+            model=model,
+            random_seed=random_seed,
+            progressbar=progressbar,
+            extend_inferencedata=True,
+        )
+    return tree

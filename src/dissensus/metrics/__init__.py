@@ -1,0 +1,78 @@
+"""Metrics: draws in, draws out.
+
+Every metric returns a named float `xarray.DataArray` (or Dataset) with ``chain`` and ``draw``
+in front and summarises nothing: `arviz.summary`, `arviz.plot_forest` and `arviz.hdi` do.
+
+The registry below is the only list of metrics. The documentation and the tests that hold for
+all metrics are made from it, so that a new metric is a kernel, a wrapper, a test and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What the library knows of a metric without loading it."""
+
+    name: str
+    module: str
+    """Where in `dissensus.metrics` the function stands."""
+    takes: str
+    """"lists" (plausibility and predictions), "plausibility", "draws" or "rankings"."""
+    low: float = 0.0
+    high: float = 1.0
+    better: str = "higher"
+    arguments: tuple[tuple[str, Any], ...] = ()
+    """Arguments it cannot do without, with a value that suits small data."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The metric itself."""
+        found = getattr(import_module(f"dissensus.metrics.{self.module}"), self.name)
+        assert callable(found)
+        return found
+
+
+METRICS: Final = (
+    Metric("annotation_certainty", "annotation", "plausibility"),
+    Metric("certainty", "annotation", "lists"),
+    Metric("top_k_accuracy", "accuracy", "lists"),
+    Metric("set_accuracy", "accuracy", "lists"),
+    Metric("overlap", "ranked_overlap", "lists", arguments=(("k", 2),)),
+    Metric("average_overlap", "ranked_overlap", "lists", arguments=(("depth", 2),)),
+    Metric("rank_biased_overlap", "ranked_overlap", "lists", arguments=(("p", 0.9),)),
+    Metric("kendall_tau", "rank_correlation", "lists", low=-1.0),
+    Metric("spearman_footrule", "rank_correlation", "lists", better="lower"),
+    Metric("group_labels", "groups", "plausibility"),
+    Metric("expected_risk", "groups", "plausibility", high=float("inf")),
+    Metric("event_plausibility", "events", "draws"),
+    Metric("compare", "comparison", "draws", low=-1.0),
+    Metric("mean_average_overlap", "rankings", "rankings"),
+)
+
+
+def names() -> list[str]:
+    """Return the names of all metrics.
+
+    Examples
+    --------
+    >>> "top_k_accuracy" in names()
+    True
+    """
+    return [metric.name for metric in METRICS]
+
+
+def get(name: str) -> Metric:
+    """Return what is known of one metric.
+
+    Examples
+    --------
+    >>> get("spearman_footrule").better
+    'lower'
+    """
+    return next(metric for metric in METRICS if metric.name == name)

@@ -1,0 +1,60 @@
+"""The top labels of every draw, for both forms of a plausibility."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from dissensus.arrays.remainder import row_keys
+from dissensus.arrays.top import top_candidates, top_dense
+from dissensus.dims import CANDIDATE, ITEM, LABEL
+from dissensus.plausibility import Space
+
+PLACE = "place"
+"""First, second, ... in a draw's own order of labels."""
+
+
+def keys(plausibility: xr.DataArray, where: Space) -> xr.DataArray:
+    """Give each (draw, item) the key of its random stream for the remainder."""
+    dims = [dim for dim in plausibility.dims if dim != CANDIDATE]
+    shape = tuple(plausibility.sizes[dim] for dim in dims)
+    return xr.DataArray(row_keys(shape, where.seed), dims=dims)
+
+
+def top_labels(plausibility: xr.DataArray, where: Space, depth: int) -> xr.DataArray:
+    """Return the codes of each draw's ``depth`` largest labels, the largest first.
+
+    Parameters
+    ----------
+    plausibility : xarray.DataArray
+        (..., item, label) or (..., item, candidate).
+    where : Space
+        Its label space.
+    depth : int
+        How many.
+
+    Returns
+    -------
+    xarray.DataArray
+        Integer codes over (..., item, place); negative where no label with a name stands.
+    """
+    like = xr.DataArray(np.zeros(depth, dtype=np.int64), dims=PLACE)
+    values = plausibility.astype(np.float64)
+    if where.dense:
+        return xr.apply_ufunc(
+            top_dense, values, like,
+            input_core_dims=[[LABEL], [PLACE]], output_core_dims=[[PLACE]],
+        )  # fmt: skip
+    dims = (ITEM, CANDIDATE)
+    return xr.apply_ufunc(
+        top_candidates,
+        values.drop_vars(["candidate_label", "candidate_size"]),
+        xr.DataArray(where.codes, dims=dims),
+        xr.DataArray(where.sizes, dims=dims),
+        where.concentration,
+        keys(plausibility, where),
+        len(where.labels),
+        like,
+        input_core_dims=[[CANDIDATE], [CANDIDATE], [CANDIDATE], [], [], [], [PLACE]],
+        output_core_dims=[[PLACE]],
+    )

@@ -1,0 +1,148 @@
+"""Uncertainty-adjusted accuracy: is the true top label (set) the predicted one?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.arrays.overlap import holds_first, same_set
+from dissensus.metrics._lists import from_top, list_metric, positive_int
+
+
+def top_k_accuracy(
+    plausibility: Any,
+    predictions: xr.Dataset,
+    k: int = 1,
+    *,
+    item_weights: Any = None,
+    per_item: bool = False,
+    on_missing: str = "raise",
+    random_seed: Any = None,
+) -> xr.DataArray:
+    r"""Share of items whose most plausible label is among the first k predicted.
+
+    .. math:: \mathrm{accuracy}^{(m)} = \frac1n \sum_i
+        1[\arg\max_y \theta^{(m)}_{iy} \in C_{\mathrm{top}\text{-}k}(i)]
+
+    The mean over draws m is the uncertainty-adjusted accuracy; the spread over draws is what
+    the annotations leave open. It speaks of the items at hand; with
+    ``item_weights="bayesian-bootstrap"`` it speaks of new items like these.
+
+    Parameters
+    ----------
+    plausibility : DataTree, Dataset or DataArray
+        A fit, its posterior, or the plausibility itself, dense or in candidate form.
+    predictions : xarray.Dataset
+        From `dissensus.predictions`.
+    k : int
+        How many predicted labels count. Predicted ties that straddle k count with the
+        probability that a random order puts them within.
+    item_weights : array (item), "bayesian-bootstrap", optional
+        Weights of the items; the bootstrap draws them from Dirichlet(1, ..., 1), anew for each
+        draw and the same for all systems.
+    per_item : bool
+        Keep the items apart.
+    on_missing : {"raise", "drop"}
+        What to do about items that only one side has.
+    random_seed : int, optional
+        For the bootstrap.
+
+    Returns
+    -------
+    xarray.DataArray
+        (chain, draw, system), or (chain, draw, item, system); in [0, 1].
+
+    Raises
+    ------
+    PredictionError
+        If items or labels do not fit.
+    ArgumentError
+        If k is not a positive whole number.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Eq. 8. Equal plausibilities (a point estimate may have them)
+    are broken by label order.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aab")})
+    >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["a", "a"]})
+    >>> fit = dx.models.dirichlet.fit(ann, draws=200, random_seed=1)
+    >>> dx.top_k_accuracy(fit, pred).dims
+    ('chain', 'draw', 'system')
+    """
+    depth = xr.DataArray(np.int64(positive_int("k", k)))
+    return list_metric(
+        plausibility, predictions, from_top(1, holds_first, lambda one: depth),
+        name=f"top_{k}_accuracy", item_weights=item_weights, per_item=per_item,
+        on_missing=on_missing, random_seed=random_seed,
+    )  # fmt: skip
+
+
+def set_accuracy(
+    plausibility: Any,
+    predictions: xr.Dataset,
+    k: int | None = None,
+    *,
+    item_weights: Any = None,
+    per_item: bool = False,
+    on_missing: str = "raise",
+    random_seed: Any = None,
+) -> xr.DataArray:
+    r"""Share of items whose predicted set is the set of as many most plausible labels.
+
+    .. math:: \frac1n \sum_i 1[Y_{\mathrm{top}\text{-}|C|}(\theta^{(m)}_i) = C(i)]
+
+    Parameters
+    ----------
+    plausibility, predictions
+        As in `top_k_accuracy`.
+    k : int, optional
+        Take the first k labels of each list as C; by default the whole list.
+    item_weights, per_item, on_missing, random_seed
+        As in `top_k_accuracy`.
+
+    Returns
+    -------
+    xarray.DataArray
+        (chain, draw, system), or (chain, draw, item, system); in [0, 1].
+
+    Raises
+    ------
+    PredictionError
+        If items or labels do not fit.
+    ArgumentError
+        If k is not a positive whole number.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Eq. 9. A label of plausibility exactly 0 is in no true set.
+
+    Examples
+    --------
+    >>> import dissensus as dx, xarray as xr
+    >>> theta = xr.DataArray([[[[0.5, 0.3, 0.2]]]], dims=("chain", "draw", "item", "label"),
+    ...                      coords={"item": [1], "label": list("abc")})
+    >>> pred = dx.predictions({"item": [1, 1], "system": ["m", "m"], "label": ["b", "a"],
+    ...                        "rank": [1, 2]}, rank="rank")
+    >>> float(dx.set_accuracy(theta, pred)), float(dx.set_accuracy(theta, pred, k=1))
+    (1.0, 0.0)
+    """
+    limit = None if k is None else positive_int("k", k)
+
+    def depth(one: xr.Dataset) -> xr.DataArray:
+        length = one["length"].astype(np.int64)
+        return length if limit is None else length.clip(max=limit)
+
+    longest = predictions.sizes.get("position", 1)
+    deepest = longest if limit is None else min(limit, longest)
+    return list_metric(
+        plausibility, predictions, from_top(deepest, same_set, depth),
+        name="set_accuracy" if k is None else f"top_{k}_set_accuracy",
+        item_weights=item_weights, per_item=per_item,
+        on_missing=on_missing, random_seed=random_seed,
+    )  # fmt: skip

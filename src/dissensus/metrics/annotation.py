@@ -1,0 +1,114 @@
+"""Certainty: how sure the annotations make us of a label, or a set of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import xarray as xr
+
+from dissensus.arrays.certainty import modal_share, set_codes
+from dissensus.dims import CHAIN, DRAW, SAMPLE
+from dissensus.errors import ArgumentError
+from dissensus.metrics._lists import positive_int
+from dissensus.metrics._top import PLACE, top_labels
+from dissensus.metrics.accuracy import set_accuracy
+from dissensus.plausibility import plausibility_of, space
+
+
+def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
+    r"""How often the draws agree on the most plausible label (or set of labels) of an item.
+
+    .. math:: \max_{C: |C| = j} \frac1M \sum_m 1[Y_{\mathrm{top}\text{-}j}(\theta^{(m)}_i) = C]
+
+    1 says that the annotations leave no doubt about the leading label(s), which is not to say
+    that they were unanimous. It summarises over draws by definition.
+
+    Parameters
+    ----------
+    plausibility : DataTree, Dataset or DataArray
+        A fit, its posterior, or the plausibility itself, dense or in candidate form.
+    top : int
+        Size j of the set.
+
+    Returns
+    -------
+    xarray.DataArray
+        (item), in [0, 1], with two coordinates along ``item``: ``mcse``, its Monte Carlo
+        standard error, and ``selection_bias``, an estimate of how much too high it is because
+        the set is chosen by the same few draws that judge it (large where j is).
+
+    Raises
+    ------
+    ArgumentError
+        If there are no draws, or ``top`` is not a positive whole number.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Eq. 4 to 6: the *set* of the top j labels is compared, not the
+    label at rank j. Labels of plausibility exactly 0 are in no set.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aab")},
+    ...                      labels=["a", "b"])
+    >>> fit = dx.models.dirichlet.fit(ann, draws=1000, random_seed=1)
+    >>> dx.annotation_certainty(fit).round(2).values  # exactly .875 and .75
+    array([0.88, 0.74])
+    """
+    theta = plausibility_of(plausibility)
+    missing = [dim for dim in SAMPLE if dim not in theta.dims]
+    if missing:
+        raise ArgumentError(
+            "plausibility", expected=f"draws, with dims {SAMPLE}", found=f"dims {theta.dims}"
+        )
+    found = top_labels(theta, space(theta), positive_int("top", top))
+    codes = xr.apply_ufunc(set_codes, found, input_core_dims=[[PLACE]])
+    share, mcse, bias = xr.apply_ufunc(
+        modal_share, codes, input_core_dims=[[CHAIN, DRAW]], output_core_dims=[[], [], []]
+    )
+    out = share.assign_coords(mcse=mcse, selection_bias=bias)
+    name = "annotation_certainty" if top == 1 else f"annotation_certainty_{top}"
+    return out.rename(name).assign_attrs(better="none")
+
+
+def certainty(
+    plausibility: Any, predictions: xr.Dataset, *, on_missing: str = "raise"
+) -> xr.DataArray:
+    r"""How often the draws' most plausible labels are just the predicted set.
+
+    .. math:: \mathrm{Certainty}(C; i) = \frac1M \sum_m
+        1[Y_{\mathrm{top}\text{-}|C|}(\theta^{(m)}_i) = C]
+
+    It summarises over draws by definition.
+
+    Parameters
+    ----------
+    plausibility, predictions, on_missing
+        As in `top_k_accuracy`.
+
+    Returns
+    -------
+    xarray.DataArray
+        (item, system), in [0, 1].
+
+    Raises
+    ------
+    PredictionError
+        If items or labels do not fit.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Eq. 3 and 6.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": ["a", "b"]})
+    >>> pred = dx.predictions({"item": [1], "system": ["m"], "label": ["a"]})
+    >>> fit = dx.models.dirichlet.fit(ann, draws=1000, random_seed=1)
+    >>> dx.certainty(fit, pred).round(2).values  # exactly .5
+    array([[0.49]])
+    """
+    scores = set_accuracy(plausibility, predictions, per_item=True, on_missing=on_missing)
+    return scores.mean(SAMPLE).rename("certainty")

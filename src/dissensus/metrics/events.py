@@ -1,0 +1,66 @@
+"""From a model of scores to plausibilities of an event: is the score past a threshold?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.special import ndtr
+
+from dissensus.dims import LABEL
+from dissensus.errors import ArgumentError
+from dissensus.plausibility import NAME
+
+
+def event_plausibility(
+    fit: Any, threshold: float, labels: tuple[Any, Any] = ("below", "above")
+) -> xr.DataArray:
+    r"""Plausibility that one more annotator's score falls below or above a threshold.
+
+    .. math:: \theta_i = \Phi\left(\frac{c - \mu_i}{\sigma_i}\right), \qquad 1 - \theta_i
+
+    Parameters
+    ----------
+    fit : DataTree or Dataset
+        A fit of `models.normal_scores`, with ``mean`` and ``variance`` (item).
+    threshold : float
+        The cut c, in the units of the scores.
+    labels : pair
+        What to call the two outcomes.
+
+    Returns
+    -------
+    xarray.DataArray
+        A dense plausibility (chain, draw, item, label) of the two outcomes: every metric of
+        plausibilities takes it.
+
+    Raises
+    ------
+    ArgumentError
+        If the fit has no mean and variance, or the threshold is not finite.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Appendix A (toxicity and aesthetics).
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 1], "annotator": [1, 2, 3],
+    ...                       "label": [0.5, 1.5, 1.0]})
+    >>> fit = dx.models.normal_scores.fit(ann, prior=(0, 1, 2, 2), draws=500, random_seed=1)
+    >>> dx.event_plausibility(fit, threshold=0).sel(label="above").mean().round(1).item()
+    0.7
+    """
+    posterior = fit["posterior"] if isinstance(fit, xr.DataTree) else fit
+    if "mean" not in posterior or "variance" not in posterior:
+        raise ArgumentError(
+            "fit", expected="a fit of normal_scores, with mean and variance", found="neither"
+        )
+    if not np.isfinite(threshold):
+        raise ArgumentError("threshold", expected="a finite number", found=repr(threshold))
+    scaled = (threshold - posterior["mean"]) / np.sqrt(posterior["variance"])
+    both = [xr.apply_ufunc(ndtr, scaled), xr.apply_ufunc(ndtr, -scaled)]
+    out = xr.concat(both, dim=LABEL).transpose(..., LABEL)
+    return out.assign_coords({LABEL: list(labels)}).rename(NAME)

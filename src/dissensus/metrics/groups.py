@@ -1,0 +1,161 @@
+"""Labels put together in groups, and labels that carry a number such as a risk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import tables
+from dissensus.arrays.groups import grouped_candidates
+from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL
+from dissensus.errors import ArgumentError, shown
+from dissensus.metrics._top import keys
+from dissensus.plausibility import NAME, Space, plausibility_of, space
+
+_GROUP = "group_of"
+
+
+def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
+    r"""Sum the plausibilities of the labels in each group, such as risk levels.
+
+    .. math:: \theta'_{ig} = \sum_{k \in g} \theta_{ik}
+
+    Parameters
+    ----------
+    plausibility : DataTree, Dataset or DataArray
+        A fit, its posterior, or the plausibility itself, dense or in candidate form.
+    mapping : mapping from label to group
+        Every label of the label space needs a group.
+
+    Returns
+    -------
+    xarray.DataArray
+        A dense plausibility (chain, draw, item, label) whose labels are the groups, sorted;
+        every metric takes it in turn.
+
+    Raises
+    ------
+    ArgumentError
+        If a label has no group.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Section 3.2, risk categories. In the candidate form the remainder's
+    mass goes to the groups of its labels as the draw itself splits it.
+
+    Examples
+    --------
+    >>> import dissensus as dx, xarray as xr
+    >>> theta = xr.DataArray([[[[0.5, 0.3, 0.2]]]], dims=("chain", "draw", "item", "label"),
+    ...                      coords={"item": [1], "label": list("abc")})
+    >>> dx.group_labels(theta, {"a": "low", "b": "high", "c": "high"}).sel(label="high").item()
+    0.5
+    """
+    theta = plausibility_of(plausibility)
+    where = space(theta)
+    groups = tables.encode(_series(_looked_up(mapping, where, "mapping")), "mapping", sort=True)
+    out = _summed(theta, where, groups.codes, len(groups.values))
+    out = out.rename({_GROUP: LABEL}).assign_coords({LABEL: groups.values})
+    return out.rename(NAME)
+
+
+def expected_risk(plausibility: Any, risk: Mapping[Any, float] | xr.DataArray) -> xr.DataArray:
+    r"""Mean of a number attached to the labels, under each draw's plausibility.
+
+    .. math:: \sum_k \theta_{ik}\, \mathrm{risk}_k
+
+    Parameters
+    ----------
+    plausibility : DataTree, Dataset or DataArray
+        A fit, its posterior, or the plausibility itself, dense or in candidate form.
+    risk : mapping from label to number, or DataArray (label)
+        Every label of the label space needs one.
+
+    Returns
+    -------
+    xarray.DataArray
+        (chain, draw, item), in the units of ``risk``.
+
+    Raises
+    ------
+    ArgumentError
+        If a label has no risk, or a risk is not a finite number.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Figure 8.
+
+    Examples
+    --------
+    >>> import dissensus as dx, xarray as xr
+    >>> theta = xr.DataArray([[[[0.5, 0.3, 0.2]]]], dims=("chain", "draw", "item", "label"),
+    ...                      coords={"item": [1], "label": list("abc")})
+    >>> round(dx.expected_risk(theta, {"a": 0, "b": 1, "c": 2}).item(), 3)
+    0.7
+    """
+    theta = plausibility_of(plausibility)
+    where = space(theta)
+    if isinstance(risk, xr.DataArray):
+        risk = dict(zip(risk[LABEL].to_numpy().tolist(), risk.to_numpy().tolist(), strict=True))
+    values = tables.numbers(_series(_looked_up(risk, where, "risk")), "risk")
+    levels, code = np.unique(values, return_inverse=True)
+    summed = _summed(theta, where, code.astype(np.int64), len(levels))
+    out = xr.dot(summed, xr.DataArray(levels, dims=_GROUP), dim=_GROUP)
+    return out.rename("expected_risk").assign_attrs(better="none")
+
+
+def _series(values: list[Any]) -> Any:
+    import pandas as pd
+
+    return pd.Series(values, dtype=object).infer_objects()
+
+
+def _looked_up(mapping: Mapping[Any, Any], where: Space, name: str) -> list[Any]:
+    given = list(mapping)
+    if not given:
+        raise ArgumentError(name, expected="an entry for every label", found="an empty mapping")
+    place = tables.match(where.labels, tables.encode(_series(given), name).values)
+    if (place < 0).any():
+        raise ArgumentError(
+            name,
+            expected="an entry for every label",
+            found=f"none for {shown(list(where.labels[place < 0]))}",
+        )
+    values = list(mapping.values())
+    return [values[i] for i in place]
+
+
+def _summed(
+    theta: xr.DataArray, where: Space, group: npt.NDArray[np.int64], n_groups: int
+) -> xr.DataArray:
+    """Return masses over (..., item, group)."""
+    if where.dense:
+        member = xr.DataArray(np.eye(n_groups)[group], dims=(LABEL, _GROUP))
+        return xr.dot(theta.drop_vars(LABEL, errors="ignore"), member, dim=LABEL).transpose(
+            ..., ITEM, _GROUP
+        )
+    if int(where.sizes.sum(axis=1).max()) > len(where.labels):
+        raise ArgumentError(
+            "plausibility",
+            expected="attrs['labels'], the whole label space, beside the candidate form",
+            found=f"{len(where.labels)} known labels",
+        )
+    dims = (ITEM, CANDIDATE)
+    out = xr.apply_ufunc(
+        grouped_candidates,
+        theta.drop_vars(["candidate_label", "candidate_size"]),
+        xr.DataArray(where.codes, dims=dims),
+        xr.DataArray(where.sizes, dims=dims),
+        where.concentration,
+        keys(theta, where),
+        xr.DataArray(group, dims="all"),
+        xr.DataArray(np.zeros(n_groups), dims=_GROUP),
+        input_core_dims=[[CANDIDATE], [CANDIDATE], [CANDIDATE], [], [], ["all"], [_GROUP]],
+        output_core_dims=[[_GROUP]],
+    )
+    front = [dim for dim in (CHAIN, DRAW) if dim in out.dims]
+    return out.transpose(*front, ..., ITEM, _GROUP)

@@ -1,0 +1,186 @@
+"""Kendall's tau and Spearman's footrule between predicted and plausible orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.arrays.rank_correlation import (
+    footrule_candidates,
+    footrule_dense,
+    kendall_candidates,
+    kendall_dense,
+)
+from dissensus.dims import CANDIDATE, ITEM, LABEL, POSITION
+from dissensus.errors import PredictionError
+from dissensus.metrics._align import OUTSIDE
+from dissensus.metrics._lists import Score, list_metric
+from dissensus.metrics._top import keys
+from dissensus.plausibility import Space
+
+
+def _whole_order(dense: Callable[..., Any], sparse: Callable[..., Any]) -> Any:
+    """Build a metric that looks at the whole order of all labels."""
+
+    def prepare(theta: xr.DataArray, lists: xr.Dataset, where: Space) -> Score:
+        _check_space(lists, where)
+
+        def score(theta: xr.DataArray, where: Space, one: xr.Dataset) -> xr.DataArray:
+            place = _mid_ranks(one, len(where.labels))
+            if where.dense:
+                return xr.apply_ufunc(dense, theta, place, input_core_dims=[[LABEL], ["all"]])
+            dims = (ITEM, CANDIDATE)
+            return xr.apply_ufunc(
+                sparse,
+                theta.drop_vars(["candidate_label", "candidate_size"]),
+                xr.DataArray(where.codes, dims=dims),
+                xr.DataArray(where.sizes, dims=dims),
+                where.concentration,
+                keys(theta, where),
+                place,
+                input_core_dims=[[CANDIDATE], [CANDIDATE], [CANDIDATE], [], [], ["all"]],
+            )
+
+        return score
+
+    return prepare
+
+
+def _check_space(lists: xr.Dataset, where: Space) -> None:
+    listed = lists["end"] > 0
+    if bool(((lists["code"] == OUTSIDE) & listed).any()):
+        raise PredictionError(
+            "predictions",
+            expected="labels of the label space only: an order of all labels has no place for others",
+            found="labels outside it",
+            hint="Read the annotations with labels=",
+        )
+    known = len(where.labels)
+    if not where.dense and int(where.sizes.sum(axis=1).max()) > known:
+        raise PredictionError(
+            "plausibility",
+            expected="attrs['labels'], the whole label space, beside the candidate form",
+            found=f"{known} known labels of {int(where.sizes.sum(axis=1).max())}",
+        )
+
+
+def _mid_ranks(one: xr.Dataset, n_labels: int) -> xr.DataArray:
+    """Return the mean rank of each label in a predicted list, unlisted ones tied at the end."""
+    code = one["code"].transpose(ITEM, POSITION).to_numpy()
+    start, end = (one[name].transpose(ITEM, POSITION).to_numpy() for name in ("start", "end"))
+    length = one["length"].to_numpy()
+    place = np.repeat(((length + n_labels - 1) / 2 + 1)[:, None], n_labels, axis=1)
+    item, position = np.nonzero(end > 0)
+    middle = (start[item, position] + end[item, position] - 1) / 2 + 1
+    place[item, code[item, position]] = middle
+    return xr.DataArray(place, dims=(ITEM, "all"))
+
+
+def kendall_tau(
+    plausibility: Any,
+    predictions: xr.Dataset,
+    *,
+    item_weights: Any = None,
+    per_item: bool = False,
+    on_missing: str = "raise",
+    random_seed: Any = None,
+) -> xr.DataArray:
+    r"""Kendall's tau-b between the predicted order and each draw's order of all labels.
+
+    .. math:: \tau_b = \frac{C - D}{\sqrt{(n_0 - n_1)(n_0 - n_2)}}
+
+    with C concordant and D discordant pairs of labels, :math:`n_0 = K(K-1)/2`, and
+    :math:`n_1, n_2` the pairs tied in either order. Labels that a system does not list are tied
+    in the last place.
+
+    Parameters
+    ----------
+    plausibility, predictions, item_weights, per_item, on_missing, random_seed
+        As in `top_k_accuracy`.
+
+    Returns
+    -------
+    xarray.DataArray
+        (chain, draw, system), or (chain, draw, item, system); in [-1, 1]. NaN where an order
+        ties all labels.
+
+    Raises
+    ------
+    PredictionError
+        If items or labels do not fit, or a label outside the label space is predicted.
+
+    Notes
+    -----
+    Source: Kendall (1945), the variant b, as in `scipy.stats.kendalltau`.
+
+    Examples
+    --------
+    >>> import dissensus as dx, xarray as xr
+    >>> theta = xr.DataArray([[[[0.5, 0.3, 0.2]]]], dims=("chain", "draw", "item", "label"),
+    ...                      coords={"item": [1], "label": list("abc")})
+    >>> pred = dx.predictions({"item": [1, 1, 1], "system": ["m"] * 3, "label": list("acb"),
+    ...                        "rank": [1, 2, 3]}, rank="rank")
+    >>> round(float(dx.kendall_tau(theta, pred)), 3)
+    0.333
+    """
+    return list_metric(
+        plausibility, predictions, _whole_order(kendall_dense, kendall_candidates),
+        name="kendall_tau", item_weights=item_weights, per_item=per_item,
+        on_missing=on_missing, random_seed=random_seed,
+    )  # fmt: skip
+
+
+def spearman_footrule(
+    plausibility: Any,
+    predictions: xr.Dataset,
+    *,
+    item_weights: Any = None,
+    per_item: bool = False,
+    on_missing: str = "raise",
+    random_seed: Any = None,
+) -> xr.DataArray:
+    r"""Spearman's footrule distance between the predicted order and each draw's order.
+
+    .. math:: F = \sum_k |r_k - r'_k| \,/\, \lfloor K^2 / 2 \rfloor
+
+    with mid-ranks r for ties; labels that a system does not list are tied in the last place.
+
+    Parameters
+    ----------
+    plausibility, predictions, item_weights, per_item, on_missing, random_seed
+        As in `top_k_accuracy`.
+
+    Returns
+    -------
+    xarray.DataArray
+        (chain, draw, system), or (chain, draw, item, system). A distance: 0 is the same
+        order, 1 the reverse; lower is better.
+
+    Raises
+    ------
+    PredictionError
+        If items or labels do not fit, or a label outside the label space is predicted.
+
+    Notes
+    -----
+    Source: Fagin et al. (2004), the profile footrule of two bucket orders, divided by the largest
+    value it can have.
+
+    Examples
+    --------
+    >>> import dissensus as dx, xarray as xr
+    >>> theta = xr.DataArray([[[[0.5, 0.3, 0.2]]]], dims=("chain", "draw", "item", "label"),
+    ...                      coords={"item": [1], "label": list("abc")})
+    >>> pred = dx.predictions({"item": [1, 1, 1], "system": ["m"] * 3, "label": list("cba"),
+    ...                        "rank": [1, 2, 3]}, rank="rank")
+    >>> float(dx.spearman_footrule(theta, pred))
+    1.0
+    """
+    return list_metric(
+        plausibility, predictions, _whole_order(footrule_dense, footrule_candidates),
+        name="spearman_footrule", better="lower", item_weights=item_weights, per_item=per_item,
+        on_missing=on_missing, random_seed=random_seed,
+    )  # fmt: skip

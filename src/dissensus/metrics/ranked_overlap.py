@@ -1,0 +1,220 @@
+"""Overlap of predicted and true top sets, at one depth or averaged over depths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.arrays.overlap import weighted_overlap
+from dissensus.errors import ArgumentError
+from dissensus.metrics._lists import from_top, list_metric, positive_int
+from dissensus.metrics._top import PLACE
+
+
+def _weighted(
+    deepest: int, weigh: Callable[[xr.DataArray, xr.DataArray], xr.DataArray]
+) -> Any:
+    """Build a metric from the weight it gives to the overlap at each depth.
+
+    ``weigh`` gets the depths 1, ..., deepest and the lengths of the lists.
+    """
+    depths = xr.DataArray(np.arange(1.0, deepest + 1), dims=PLACE)
+    return from_top(
+        deepest, weighted_overlap, lambda one: weigh(depths, one["length"]), [PLACE]
+    )
+
+
+def overlap(
+    plausibility: Any,
+    predictions: xr.Dataset,
+    k: int,
+    *,
+    item_weights: Any = None,
+    per_item: bool = False,
+    on_missing: str = "raise",
+    random_seed: Any = None,
+) -> xr.DataArray:
+    r"""Share of the first k predicted labels that are among as many most plausible ones.
+
+    .. math:: \mathrm{overlap@}k = |C \cap Y_{\mathrm{top}\text{-}|C|}(\theta)| \,/\, |C|,
+        \qquad C = \text{the first } k \text{ predicted labels}
+
+    Parameters
+    ----------
+    plausibility, predictions
+        As in `top_k_accuracy`.
+    k : int
+        Depth; a list shorter than k is compared at its own length.
+    item_weights, per_item, on_missing, random_seed
+        As in `top_k_accuracy`.
+
+    Returns
+    -------
+    xarray.DataArray
+        (chain, draw, system), or (chain, draw, item, system); in [0, 1].
+
+    Raises
+    ------
+    PredictionError
+        If items or labels do not fit.
+    ArgumentError
+        If k is not a positive whole number.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Eq. 10 and 11.
+
+    Examples
+    --------
+    >>> import dissensus as dx, xarray as xr
+    >>> theta = xr.DataArray([[[[0.5, 0.3, 0.2]]]], dims=("chain", "draw", "item", "label"),
+    ...                      coords={"item": [1], "label": list("abc")})
+    >>> pred = dx.predictions({"item": [1, 1], "system": ["m", "m"], "label": ["a", "c"],
+    ...                        "rank": [1, 2]}, rank="rank")
+    >>> float(dx.overlap(theta, pred, k=2))
+    0.5
+    """
+    k = positive_int("k", k)
+
+    def weigh(depth: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
+        return (depth == length.clip(max=k)) / depth
+
+    return list_metric(
+        plausibility, predictions, _weighted(k, weigh), name=f"overlap_at_{k}",
+        item_weights=item_weights, per_item=per_item,
+        on_missing=on_missing, random_seed=random_seed,
+    )  # fmt: skip
+
+
+def average_overlap(
+    plausibility: Any,
+    predictions: xr.Dataset,
+    depth: int,
+    *,
+    item_weights: Any = None,
+    per_item: bool = False,
+    on_missing: str = "raise",
+    random_seed: Any = None,
+) -> xr.DataArray:
+    r"""Average overlap over the depths 1, ..., L, so that the first places count most.
+
+    .. math:: \frac1L \sum_{k=1}^{L} \mathrm{overlap@}k
+
+    Parameters
+    ----------
+    plausibility, predictions
+        As in `top_k_accuracy`.
+    depth : int
+        L; past the end of a shorter list its overlap stays as it was.
+    item_weights, per_item, on_missing, random_seed
+        As in `top_k_accuracy`.
+
+    Returns
+    -------
+    xarray.DataArray
+        (chain, draw, system), or (chain, draw, item, system); in [0, 1].
+
+    Raises
+    ------
+    PredictionError
+        If items or labels do not fit.
+    ArgumentError
+        If depth is not a positive whole number.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Eq. 12.
+
+    Examples
+    --------
+    >>> import dissensus as dx, xarray as xr
+    >>> theta = xr.DataArray([[[[0.5, 0.3, 0.2]]]], dims=("chain", "draw", "item", "label"),
+    ...                      coords={"item": [1], "label": list("abc")})
+    >>> pred = dx.predictions({"item": [1, 1], "system": ["m", "m"], "label": ["b", "a"],
+    ...                        "rank": [1, 2]}, rank="rank")
+    >>> float(dx.average_overlap(theta, pred, depth=2))
+    0.5
+    """
+    depth = positive_int("depth", depth)
+
+    def weigh(depths: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
+        # Depths past the end of a list repeat the overlap at its end.
+        end = length.clip(max=depth)
+        repeats = xr.where(depths == end, depth - end + 1, 1.0 * (depths < end))
+        return repeats / (depth * depths)
+
+    return list_metric(
+        plausibility, predictions, _weighted(depth, weigh), name=f"average_overlap_at_{depth}",
+        item_weights=item_weights, per_item=per_item,
+        on_missing=on_missing, random_seed=random_seed,
+    )  # fmt: skip
+
+
+def rank_biased_overlap(
+    plausibility: Any,
+    predictions: xr.Dataset,
+    p: float = 0.9,
+    *,
+    item_weights: Any = None,
+    per_item: bool = False,
+    on_missing: str = "raise",
+    random_seed: Any = None,
+) -> xr.DataArray:
+    r"""Rank-biased overlap, extrapolated from the length D of the predicted list.
+
+    .. math:: \frac{X_D}{D} p^D + \frac{1-p}{p} \sum_{d=1}^{D} \frac{X_d}{d} p^d
+
+    with :math:`X_d` the number of labels common to the first d of both orders.
+
+    Parameters
+    ----------
+    plausibility, predictions
+        As in `top_k_accuracy`.
+    p : float
+        Persistence in (0, 1): the weight of depth d falls as p to the d.
+    item_weights, per_item, on_missing, random_seed
+        As in `top_k_accuracy`.
+
+    Returns
+    -------
+    xarray.DataArray
+        (chain, draw, system), or (chain, draw, item, system); in [0, 1].
+
+    Raises
+    ------
+    PredictionError
+        If items or labels do not fit.
+    ArgumentError
+        If p is not between 0 and 1.
+
+    Notes
+    -----
+    Source: Webber, Moffat & Zobel (2010), RBO_EXT for two lists cut at the same depth; tied
+    predictions enter by their expectation over random orders.
+
+    Examples
+    --------
+    >>> import dissensus as dx, xarray as xr
+    >>> theta = xr.DataArray([[[[0.5, 0.3, 0.2]]]], dims=("chain", "draw", "item", "label"),
+    ...                      coords={"item": [1], "label": list("abc")})
+    >>> pred = dx.predictions({"item": [1, 1], "system": ["m", "m"], "label": ["a", "c"],
+    ...                        "rank": [1, 2]}, rank="rank")
+    >>> round(float(dx.rank_biased_overlap(theta, pred, p=0.5)), 3)
+    0.75
+    """
+    if not 0 < p < 1:
+        raise ArgumentError("p", expected="a number between 0 and 1", found=repr(p))
+
+    def weigh(depths: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
+        within = (1 - p) / p * p**depths * (depths <= length)
+        return (within + p**depths * (depths == length)) / depths
+
+    deepest = predictions.sizes.get("position", 1)
+    return list_metric(
+        plausibility, predictions, _weighted(deepest, weigh), name="rank_biased_overlap",
+        item_weights=item_weights, per_item=per_item,
+        on_missing=on_missing, random_seed=random_seed,
+    )  # fmt: skip

@@ -1,0 +1,242 @@
+"""The two forms of a plausibility, and the one place that knows the difference.
+
+A *plausibility* is a distribution over labels, one per draw and item. With few labels it is
+dense, ``(chain, draw, item, label)``. A differential diagnosis picks three of 419
+conditions, where dense draws would fill the memory: then the form is
+``(chain, draw, item, candidate)``, the labels somebody named for the item and, last, the
+*remainder*, one candidate for all labels nobody named. Two coordinates say which is which:
+
+``candidate_label`` (item, candidate)
+    The label's name. It has a meaning only where ``candidate_size`` is 1.
+``candidate_size`` (item, candidate)
+    1 for a named label, the number of labels for the remainder, 0 for padding.
+
+The attributes ``labels`` (the whole label space), ``remainder_concentration`` (the remainder's
+mass is split over its labels by a symmetric Dirichlet distribution with this parameter;
+infinity, the default, is an even split) and ``remainder_seed`` make the form as exact as the
+dense one: which label of the remainder holds how much is part of the draw, and every metric
+that looks sees the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import tables
+from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL
+from dissensus.errors import ArgumentError, shown
+
+REMAINDER = -2
+PADDING = -1
+NAME = "plausibility"
+
+
+class Layout(NamedTuple):
+    """Which named labels stand where in the candidate form."""
+
+    codes: npt.NDArray[np.int64]
+    """(item, candidate): a label code, `PADDING`, or `REMAINDER` in the last column."""
+    sizes: npt.NDArray[np.int64]
+    """(item, candidate): how many labels a candidate stands for."""
+    place: npt.NDArray[np.int64]
+    """(annotation): the candidate that a row of the annotations speaks of."""
+
+
+def layout(annotations: xr.Dataset) -> Layout:
+    """Lay out the labels named for each item, in label order, with the remainder last.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Annotations with labels.
+
+    Returns
+    -------
+    Layout
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({1: [[["b"], ["a"]]], 2: [[["c"]]]}, labels="abcd")
+    >>> layout(ann).codes
+    array([[ 0,  1, -2],
+           [ 2, -1, -2]])
+    >>> layout(ann).sizes
+    array([[1, 1, 2],
+           [1, 0, 3]])
+    """
+    n_items, n_labels = annotations.sizes[ITEM], annotations.sizes[LABEL]
+    key = annotations["item_code"].to_numpy() * n_labels + annotations["label_code"].to_numpy()
+    named, row = np.unique(key, return_inverse=True)
+    item, label = np.divmod(named, n_labels)
+    count = np.bincount(item, minlength=n_items)
+    start = np.concatenate([[0], np.cumsum(count)[:-1]])
+    place = np.arange(len(named)) - start[item]
+    shape = (n_items, int(count.max()) + 1)
+    codes = np.full(shape, PADDING, dtype=np.int64)
+    sizes = np.zeros(shape, dtype=np.int64)
+    codes[item, place], sizes[item, place] = label, 1
+    codes[:, -1], sizes[:, -1] = REMAINDER, n_labels - count
+    return Layout(codes, sizes, place[row])
+
+
+def candidate_form(
+    values: npt.NDArray[np.float64],
+    layout: Layout,
+    items: npt.NDArray[Any],
+    labels: npt.NDArray[Any],
+    *,
+    concentration: float,
+    seed: int,
+) -> xr.DataArray:
+    """Name draws laid out as (..., item, candidate): the only way to make this form.
+
+    Parameters
+    ----------
+    values : array (chain, draw, item, candidate) or (item, candidate)
+        Masses.
+    layout : Layout
+        Which candidate is what.
+    items, labels : array
+        The names of the items, and the whole label space.
+    concentration : float
+        How the remainder's mass is split over its labels, see the module's text.
+    seed : int
+        Fixes which label of the remainder gets which part, once for all metrics.
+
+    Returns
+    -------
+    xarray.DataArray
+    """
+    named = layout.sizes == 1
+    nothing: Any = "" if labels.dtype.kind in "UO" else -1
+    names = np.where(named & (layout.codes >= 0), labels[np.maximum(layout.codes, 0)], nothing)
+    lone = (layout.codes == REMAINDER) & named
+    if lone.any():  # a remainder of one label is that label
+        names[lone] = labels[_unnamed(layout, len(labels))[lone.any(axis=1)]]
+    return xr.DataArray(
+        values,
+        dims=(CHAIN, DRAW, ITEM, CANDIDATE)[-values.ndim :],
+        coords={
+            ITEM: items,
+            "candidate_label": ((ITEM, CANDIDATE), names),
+            "candidate_size": ((ITEM, CANDIDATE), layout.sizes),
+        },
+        name=NAME,
+        attrs={
+            "labels": labels.tolist(),
+            "remainder_concentration": concentration,
+            "remainder_seed": seed,
+        },
+    )
+
+
+def _unnamed(layout: Layout, n_labels: int) -> npt.NDArray[np.int64]:
+    """Return the first label nobody named, for each item."""
+    used = np.zeros((len(layout.codes), n_labels + 1), dtype=bool)
+    np.put_along_axis(used, np.where(layout.codes < 0, n_labels, layout.codes), True, axis=1)
+    return np.argmin(used[:, :n_labels], axis=1)
+
+
+def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArray:
+    """Take the plausibility out of a fit, a posterior group, or the array itself.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none, or its dims are not those of either form.
+
+    Examples
+    --------
+    >>> array = xr.DataArray([[0.2, 0.8]], dims=("item", "label"), coords={"label": ["a", "b"]})
+    >>> plausibility_of(array).name
+    'plausibility'
+    """
+    if isinstance(source, xr.DataTree):
+        source = source["posterior"].to_dataset() if "posterior" in source.children else source.ds
+    if isinstance(source, xr.Dataset):
+        if NAME not in source:
+            raise ArgumentError(
+                "plausibility",
+                expected=f"a fit or Dataset with a variable {NAME!r}",
+                found=f"the variables {shown(list(source.data_vars)) or 'none'}",
+            )
+        source = source[NAME]
+    if not isinstance(source, xr.DataArray):
+        raise ArgumentError(
+            "plausibility",
+            expected="a DataTree from fit, a Dataset, or a DataArray",
+            found=type(source).__name__,
+        )
+    if ITEM not in source.dims or (LABEL in source.dims) == (CANDIDATE in source.dims):
+        raise ArgumentError(
+            "plausibility",
+            expected="dims (chain, draw, item, label) or (chain, draw, item, candidate)",
+            found=str(source.dims),
+        )
+    if CANDIDATE in source.dims and not {"candidate_label", "candidate_size"} <= set(source.coords):
+        raise ArgumentError(
+            "plausibility",
+            expected="the coordinates candidate_label and candidate_size beside dim 'candidate'",
+            found=str(list(source.coords)),
+        )
+    core = CANDIDATE if CANDIDATE in source.dims else LABEL
+    return source.rename(NAME).transpose(..., ITEM, core)
+
+
+class Space(NamedTuple):
+    """A plausibility's label space: what its positions mean."""
+
+    labels: npt.NDArray[Any]
+    """All labels by name; a code is a place in this array."""
+    codes: npt.NDArray[np.int64]
+    """(item, candidate), or (label) for the dense form."""
+    sizes: npt.NDArray[np.int64]
+    """Of the same shape: labels per candidate."""
+    concentration: float
+    seed: int
+
+    @property
+    def dense(self) -> bool:
+        """Whether each position is one label, the same for all items."""
+        return self.codes.ndim == 1
+
+
+def space(plausibility: xr.DataArray) -> Space:
+    """Read the label space off a plausibility of either form.
+
+    Examples
+    --------
+    >>> array = xr.DataArray([[0.2, 0.8]], dims=("item", "label"), coords={"label": ["a", "b"]})
+    >>> space(array).labels
+    array(['a', 'b'], dtype='<U1')
+    """
+    if LABEL in plausibility.dims:
+        n_labels = plausibility.sizes[LABEL]
+        labels = plausibility.indexes.get(LABEL)
+        values = np.arange(n_labels) if labels is None else _names(labels.to_numpy())
+        return Space(values, np.arange(n_labels), np.ones(n_labels, np.int64), np.inf, 0)
+    sizes = plausibility["candidate_size"].transpose(ITEM, CANDIDATE).to_numpy().astype(np.int64)
+    names = plausibility["candidate_label"].transpose(ITEM, CANDIDATE).to_numpy()
+    named = sizes == 1
+    if "labels" in plausibility.attrs:
+        labels = _names(np.asarray(plausibility.attrs["labels"]))
+    else:
+        labels = np.unique(_names(names[named]))
+    codes = np.where(sizes == 0, PADDING, REMAINDER)
+    codes[named] = tables.match(_names(names[named]), labels)
+    return Space(
+        labels,
+        codes,
+        sizes,
+        float(plausibility.attrs.get("remainder_concentration", np.inf)),
+        int(plausibility.attrs.get("remainder_seed", 0)),
+    )
+
+
+def _names(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return values.astype(np.str_) if values.dtype.kind == "T" else values
