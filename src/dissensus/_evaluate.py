@@ -1,0 +1,264 @@
+"""The main job: from annotations and predictions to a posterior over the truth, and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus import metrics
+from dissensus._recipes import Recipe, recipe_for
+from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.errors import ArgumentError
+from dissensus.metrics._items import BOOTSTRAP
+from dissensus.schema import validate
+
+SCOPES = ("these items", "new items")
+"""What an interval speaks of. "New items" adds the uncertainty of having seen only some items."""
+
+
+def evaluate(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset | None = None,
+    *,
+    reliability: Sequence[float] | None = None,
+    draws: int = 1000,
+    chains: int = 4,
+    random_seed: int | None = None,
+    progressbar: bool = True,
+    model: str | None = None,
+    threshold: float | None = None,
+    risk: Any = None,
+    on_missing: str = "raise",
+) -> xr.DataTree:
+    """Evaluate systems against annotators who disagree, over a range of trust in them.
+
+    The reliability of the annotators is not in the data, and what one concludes may hang on it:
+    everything is therefore computed along a range of reliabilities.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        From `dissensus.annotations` or one of its kin.
+    predictions : xarray.Dataset, optional
+        From `dissensus.predictions`. Without it only the annotations are described.
+    reliability : sequence of float, optional
+        Values to go through; by default a range that suits the model. The posterior is kept at
+        the model's own default if that is among them, else at the middle one.
+    draws, chains : int
+        Posterior draws per chain, and chains.
+    random_seed : int, optional
+        Makes everything repeatable.
+    progressbar : bool
+        Show progress.
+    model : str, optional
+        A name of `dissensus.models`; by default chosen by the kind of the annotations.
+    threshold : float, optional
+        For scores on a scale: the cut whose two sides are the labels. Needed there.
+    risk : mapping from label to number, optional
+        Adds each item's expected risk.
+    on_missing : {"raise", "drop"}
+        What to do about items that only one side has.
+
+    Returns
+    -------
+    xarray.DataTree
+        ``posterior`` (at the reference reliability), ``metrics`` (chain, draw, reliability,
+        scope, system), ``comparison`` of the systems metric by metric, ``certainty`` and
+        ``expected_risk`` per item, ``statistics`` of the observed annotations (among them the
+        naive metrics against the point estimate), ``diagnostics`` of the draws, and the
+        ``annotations`` and ``predictions`` themselves.
+
+    Raises
+    ------
+    AnnotationError, PredictionError
+        If the two do not fit each other or the model.
+    ArgumentError
+        If an argument makes no sense.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"),
+    ...                       "label": ["x", "y", "x", "x"]})
+    >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["x", "x"]})
+    >>> result = dx.evaluate(ann, pred, draws=50, random_seed=1, progressbar=False)
+    >>> result["metrics"]["top_1_accuracy"].dims
+    ('chain', 'draw', 'reliability', 'scope', 'system')
+    """
+    validate(annotations)
+    recipe = recipe_for(annotations, model=model, threshold=threshold)
+    trust = _checked_range(recipe.reliabilities if reliability is None else reliability)
+    if predictions is not None:
+        predictions = recipe.predictions(predictions)
+    reference = recipe.reference if recipe.reference in trust else trust[len(trust) // 2]
+    groups: dict[str, xr.Dataset] = {}
+    parts: dict[str, list[xr.Dataset]] = {"metrics": [], "certainty": []}
+    for gamma in _progress(trust, f"{recipe.model}, reliability", progressbar):
+        fit = recipe.fit(
+            annotations, gamma, draws=draws, chains=chains, random_seed=random_seed
+        )
+        plausibility = recipe.plausibility(fit)
+        parts["certainty"].append(_certainties(plausibility, predictions))
+        if predictions is not None:
+            scored = _metrics(plausibility, predictions, random_seed, on_missing)
+            parts["metrics"].append(scored)
+        if gamma == reference:
+            groups["posterior"] = _posterior(fit, plausibility)
+            if risk is not None:
+                groups["expected_risk"] = metrics.get("expected_risk").function(
+                    plausibility, risk
+                ).to_dataset()
+    index = xr.IndexVariable(RELIABILITY, list(trust))
+    for name, found in parts.items():
+        if found:
+            groups[name] = xr.concat(found, dim=index, combine_attrs="override")
+    groups["statistics"] = recipe.statistics(annotations)
+    groups["annotations"] = annotations
+    if predictions is not None:
+        groups["metrics"] = groups["metrics"].transpose(*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
+        groups["comparison"] = _comparison(groups["metrics"])
+        groups["diagnostics"] = _diagnostics(groups["metrics"])
+        groups["predictions"] = predictions
+        naive = _naive(recipe.point(annotations), predictions, on_missing)
+        groups["statistics"] = groups["statistics"].merge(naive)
+    else:
+        groups["diagnostics"] = xr.Dataset()
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs.update(_provenance(recipe, reference, draws, chains, random_seed))
+    return tree
+
+
+def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:
+    values = tuple(float(value) for value in np.atleast_1d(np.asarray(reliability, dtype=float)))
+    bad = not values or not np.isfinite(values).all() or min(values) <= 0
+    if bad or len(set(values)) < len(values):
+        raise ArgumentError(
+            "reliability", expected="one or more different positive numbers", found=repr(values)
+        )
+    return tuple(sorted(values))
+
+
+def _metric_calls(
+    predictions: xr.Dataset,
+) -> Iterator[tuple[Callable[..., xr.DataArray], dict[str, Any]]]:
+    """Choose the metrics that make sense for lists of this length."""
+    longest = int((predictions["block"] > 0).sum("position").max())
+    accuracy = metrics.get("top_k_accuracy").function
+    yield accuracy, {"k": 1}
+    if longest < 2:
+        return
+    for k in range(2, min(longest, 3) + 1):
+        yield accuracy, {"k": k}
+    for k in range(2, min(longest, 3) + 1):
+        yield metrics.get("set_accuracy").function, {"k": k}
+    yield metrics.get("average_overlap").function, {"depth": min(longest, 3)}
+
+
+def _metrics(
+    plausibility: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str
+) -> xr.Dataset:
+    """Return every metric over (chain, draw, scope, system)."""
+    found = {}
+    for function, arguments in _metric_calls(predictions):
+        both = [
+            function(
+                plausibility,
+                predictions,
+                **arguments,
+                item_weights=weights,
+                random_seed=random_seed,
+                on_missing=on_missing,
+            )
+            for weights in (None, BOOTSTRAP)
+        ]
+        joined = xr.concat(both, dim=xr.IndexVariable(SCOPE, list(SCOPES)))
+        found[str(joined.name)] = joined.assign_attrs(both[0].attrs)
+    return xr.Dataset(found)
+
+
+def _naive(
+    point: xr.DataArray, predictions: xr.Dataset, on_missing: str
+) -> xr.Dataset:
+    """Return the same metrics against the point estimate: one number, no interval."""
+    found = {}
+    for function, arguments in _metric_calls(predictions):
+        value = function(point, predictions, **arguments, on_missing=on_missing)
+        found[f"naive_{value.name}"] = value
+    return xr.Dataset(found)
+
+
+def _certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> xr.Dataset:
+    """Return annotation certainty for the top 1 and, where lists are longer, the top 2 and 3."""
+    deepest = 1 if predictions is None else min(3, predictions.sizes["position"])
+    certainty = metrics.get("annotation_certainty").function
+    tops = [certainty(plausibility, top=top) for top in range(1, deepest + 1)]
+    out = {}
+    for one in tops:
+        out[str(one.name)] = one.drop_vars(["mcse", "selection_bias"])
+        out[f"{one.name}_mcse"] = one["mcse"].drop_vars(["selection_bias", "mcse"])
+        out[f"{one.name}_bias"] = one["selection_bias"].drop_vars(["selection_bias", "mcse"])
+    return xr.Dataset(out)
+
+
+def _posterior(fit: xr.DataTree, plausibility: xr.DataArray) -> xr.Dataset:
+    posterior = fit["posterior"].to_dataset()
+    if plausibility.name not in posterior:
+        posterior = posterior.assign({str(plausibility.name): plausibility})
+    return posterior
+
+
+def _comparison(draws: xr.Dataset) -> xr.Dataset:
+    """Compare the systems on every metric; the draws of the differences are left to `compare`."""
+    if draws.sizes[SYSTEM] < 2:
+        return xr.Dataset()
+    compare = metrics.get("compare").function
+    drop = ["difference", *SAMPLE]
+    each = [compare(draws[name]).drop_vars(drop) for name in draws.data_vars]
+    index = xr.IndexVariable("metric", [str(name) for name in draws.data_vars])
+    return xr.concat(each, dim=index, combine_attrs="drop")
+
+
+def _diagnostics(draws: xr.Dataset) -> xr.Dataset:
+    """Return effective sample size and r-hat of every metric.
+
+    A metric that is the same in all draws has neither; NaN is right there, not a failure.
+    """
+    from arviz_stats import ess, rhat
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kinds = {
+            "ess_bulk": ess(draws, method="bulk"),
+            "ess_tail": ess(draws, method="tail"),
+            "r_hat": rhat(draws),
+        }
+    index = xr.IndexVariable("diagnostic", list(kinds))
+    return xr.concat(list(kinds.values()), dim=index, combine_attrs="drop")
+
+
+def _provenance(
+    recipe: Recipe, reference: float, draws: int, chains: int, random_seed: int | None
+) -> dict[str, Any]:
+    seed = "none: these draws cannot be repeated" if random_seed is None else str(random_seed)
+    return {
+        "model": recipe.model,
+        "kind": recipe.kind,
+        "inference": recipe.inference,
+        "reference_reliability": reference,
+        "draws": draws,
+        "chains": chains,
+        "random_seed": seed,
+        "dissensus_version": version("dissensus"),
+        "pymc_version": version("pymc"),
+        "arviz_version": version("arviz"),
+    }
+
+
+def _progress(values: Sequence[float], text: str, show: bool) -> Iterable[float]:
+    """Go through the values under a progress bar."""
+    from rich.progress import track
+
+    return track(values, description=f"Fitting {text}") if show else values

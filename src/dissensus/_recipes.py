@@ -1,0 +1,157 @@
+"""Which model serves which kind of annotations, and what its default look at trust is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus import models
+from dissensus.dims import ITEM, LABEL, POSITION
+from dissensus.errors import ArgumentError
+from dissensus.metrics.events import event_plausibility
+from dissensus.plausibility import NAME, plausibility_of
+from dissensus.schema import ranking_code
+
+BELOW, ABOVE = "below", "above"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How annotations of one kind are turned into plausibilities."""
+
+    model: str
+    kind: str
+    reliabilities: tuple[float, ...]
+    reference: float
+    """The reliability whose posterior is kept: the model's own default."""
+    inference: str = "exact, independent draws"
+
+    def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
+        """Fit the model at one reliability."""
+        fit = models.get(self.model).module.fit
+        found: xr.DataTree = fit(
+            annotations, reliability=reliability, progressbar=False, **options
+        )
+        return found
+
+    def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
+        """Take the plausibility out of a fit."""
+        return plausibility_of(fit)
+
+    def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
+        """Bring predictions into the form the plausibilities have."""
+        return predictions
+
+    def point(self, annotations: xr.Dataset) -> xr.DataArray:
+        """Return the point estimate that is used where uncertainty is ignored."""
+        if self.model == "inverse_rank":
+            found: xr.DataArray = models.get(self.model).module.point(annotations)
+            return found
+        return shares(annotations)
+
+    def statistics(self, annotations: xr.Dataset) -> xr.Dataset:
+        """Describe the observed annotations item by item."""
+        item = annotations["item_code"].to_numpy()
+        ranking = ranking_code(annotations)
+        owner = np.zeros(int(ranking.max()) + 1, dtype=np.int64)
+        owner[ranking] = item
+        n_annotators = np.bincount(owner, minlength=annotations.sizes[ITEM])
+        point = self.point(annotations)
+        out = xr.Dataset(coords={ITEM: annotations[ITEM].to_numpy()})
+        out["n_annotations"] = (ITEM, n_annotators)
+        out["leading_share"] = (ITEM, point.max(point.dims[-1]).to_numpy())
+        return out
+
+
+@dataclass(frozen=True)
+class ThresholdRecipe(Recipe):
+    """Scores on a scale: the labels are the two sides of a cut."""
+
+    threshold: float = 0.0
+
+    def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
+        """Fit the model; scores know no reliability but their own spread."""
+        del reliability
+        found: xr.DataTree = models.get(self.model).module.fit(
+            annotations, progressbar=False, **options
+        )
+        return found
+
+    def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
+        """Turn means and variances into plausibilities of the two sides."""
+        return event_plausibility(fit, self.threshold, labels=(BELOW, ABOVE))
+
+    def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
+        """Cut predicted numbers at the threshold."""
+        if "value" not in predictions:
+            return predictions
+        side = (predictions["value"] >= self.threshold).astype(np.int64).expand_dims(POSITION, -1)
+        out = xr.Dataset({"label_code": side, "block": xr.ones_like(side)})
+        return out.assign_coords({LABEL: [BELOW, ABOVE]}).assign_attrs(kind="nominal")
+
+    def point(self, annotations: xr.Dataset) -> xr.DataArray:
+        """Return all of an item's mass on the side its mean score is on."""
+        item = annotations["item_code"].to_numpy()
+        n_items = annotations.sizes[ITEM]
+        count = np.bincount(item, minlength=n_items)
+        mean = np.bincount(item, scores(annotations), minlength=n_items) / np.maximum(count, 1)
+        above = np.where(count > 0, mean >= self.threshold, np.nan)
+        return _dense(np.stack([1 - above, above], axis=1), annotations, [BELOW, ABOVE])
+
+
+def recipe_for(
+    annotations: xr.Dataset, *, model: str | None = None, threshold: float | None = None
+) -> Recipe:
+    """Choose how to evaluate annotations of this kind.
+
+    Raises
+    ------
+    ArgumentError
+        If the model is unknown or does not fit, or scores come without a threshold.
+    """
+    kind = annotations.attrs["kind"]
+    if model is None:
+        model = {"continuous": "normal_scores", "ranking": "inverse_rank"}.get(kind, "dirichlet")
+        if threshold is not None:
+            model = "normal_scores"
+    fitting = [known.name for known in models.MODELS if kind in known.kinds]
+    if model not in fitting:
+        raise ArgumentError(
+            "model", expected=f"one of {fitting} for {kind} annotations", found=repr(model)
+        )
+    if model == "normal_scores":
+        if threshold is None:
+            raise ArgumentError(
+                "threshold",
+                expected="the cut between the two outcomes, for annotations that are numbers",
+                found="None",
+                hint='If the numbers are names of labels, read them with kind="nominal"',
+            )
+        return ThresholdRecipe(model, kind, (1.0,), 1.0, threshold=float(threshold))
+    if model == "inverse_rank":
+        return Recipe(model, kind, (5.0, 10.0, 20.0, 30.0, 50.0, 100.0), 10.0)
+    return Recipe(model, kind, (0.5, 1.0, 2.0, 5.0, 10.0), 1.0)
+
+
+def scores(annotations: xr.Dataset) -> Any:
+    """Return the numbers given, row by row."""
+    if "value" in annotations:
+        return annotations["value"].to_numpy()
+    return annotations[LABEL].to_numpy()[annotations["label_code"].to_numpy()]
+
+
+def shares(annotations: xr.Dataset) -> xr.DataArray:
+    """Return the shares of labels (item, label): majority vote reads off the largest."""
+    n_items, n_labels = annotations.sizes[ITEM], annotations.sizes[LABEL]
+    cell = annotations["item_code"].to_numpy() * n_labels + annotations["label_code"].to_numpy()
+    counts = np.bincount(cell, minlength=n_items * n_labels).reshape(n_items, n_labels)
+    total = counts.sum(axis=1, keepdims=True)
+    return _dense(counts / np.maximum(total, 1), annotations, annotations[LABEL].to_numpy())
+
+
+def _dense(values: Any, annotations: xr.Dataset, labels: Any) -> xr.DataArray:
+    coords = {ITEM: annotations[ITEM].to_numpy(), LABEL: labels}
+    return xr.DataArray(values, dims=(ITEM, LABEL), coords=coords, name=NAME)
