@@ -1,0 +1,40 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format types imports calibrate benchmark notebooks docs check
+
+help:  ## Show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
+
+demo:  ## Run the main job on a simulated study
+	uv run dissensus demo --force
+
+test:  ## Run the unit tests and doctests
+	uv run pytest
+
+lint:  ## Check style and formatting
+	uv run ruff check .
+	uv run ruff format --check .
+
+format:  ## Mend what ruff can mend
+	uv run ruff check --fix .
+	uv run ruff format .
+
+types:  ## Check types (strict on src)
+	uv run mypy
+
+imports:  ## Check that imports go one way
+	uv run lint-imports
+
+calibrate:  ## Run simulation-based calibration in full
+	uv run pytest -m slow
+
+benchmark:  ## Measure against the peers, side by side
+	uv run python benchmarks/run.py
+
+notebooks:  ## Run every notebook
+	uv run jupytext --quiet --to ipynb --output-dir build/notebooks notebooks/*.md
+	uv run pytest --nbmake --override-ini addopts= build/notebooks
+
+docs:  ## Build the documentation, warnings as errors
+	uv run sphinx-build -W --keep-going -q docs docs/_build
+
+check: test lint types imports notebooks docs  ## Run all that .ci/run runs

@@ -1,0 +1,63 @@
+"""Sphinx configuration; the API pages are written from the registries before each build."""
+
+from pathlib import Path
+
+import dissensus as dx
+from dissensus import metrics, models
+
+project = "dissensus"
+copyright = "the dissensus developers"
+version = release = dx.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = "dissensus"
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+napoleon_google_docstring = False
+autodoc_typehints = "none"
+suppress_warnings = ["myst.xref_missing"]
+default_role = "code"
+
+_HERE = Path(__file__).parent
+
+
+def _page(title: str, entries: list[str]) -> str:
+    return f"{title}\n{'=' * len(title)}\n\n" + "\n".join(entries)
+
+
+def _models() -> str:
+    entries = []
+    for model in models.MODELS:
+        name = f"dissensus.models.{model.name}"
+        entries.append(
+            f"{model.name}\n{'-' * len(model.name)}\n\n.. automodule:: {name}\n   :members:\n"
+        )
+    return _page("Models", entries)
+
+
+def _metrics() -> str:
+    return _page(
+        "Metrics",
+        [f".. autofunction:: dissensus.metrics.{m.module}.{m.name}\n" for m in metrics.METRICS],
+    )
+
+
+def _other() -> str:
+    listed = {metric.name for metric in metrics.METRICS}
+    names = [name for name in dx.__all__ if name not in listed]
+    functions, modules = [], []
+    for name in sorted(names):
+        thing = getattr(dx, name)
+        if hasattr(thing, "__path__") or hasattr(thing, "__spec__"):
+            if name in {"datasets", "formats", "plots", "schema", "simulate", "plausibility"}:
+                modules.append(f".. automodule:: dissensus.{name}\n   :members:\n")
+        else:
+            kind = "autoexception" if isinstance(thing, type) else "autofunction"
+            functions.append(f".. {kind}:: {thing.__module__}.{name}\n")
+    return _page("Everything else", functions + modules)
+
+
+for _name, _text in {"models": _models(), "metrics": _metrics(), "other": _other()}.items():
+    (_HERE / "api").mkdir(exist_ok=True)
+    (_HERE / "api" / f"{_name}.rst").write_text(_text, encoding="utf-8")
