@@ -1,0 +1,91 @@
+"""What is in a set of annotations, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
+from dissensus.errors import shown
+from dissensus.schema import ranking_code
+
+
+def describe_annotations(annotations: xr.Dataset) -> list[tuple[str, str]]:
+    """List what a person wants to know before trusting a file.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        From `dissensus.annotations`.
+
+    Returns
+    -------
+    list of (str, str)
+        What, and its value in words.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1], "annotator": list("ab"), "label": ["x", "y"]})
+    >>> dict(describe_annotations(ann))["annotators per item"]
+    '2 (all alike)'
+    """
+    kind, source = annotations.attrs["kind"], annotations.attrs["kind_source"]
+    per_item = _per(annotations, ITEM, "item_code")
+    out = [
+        ("kind", f"{kind} ({source})"),
+        ("rows", f"{annotations.sizes[ANNOTATION]:,}"),
+        ("items", f"{annotations.sizes[ITEM]:,}"),
+        ("annotators", f"{annotations.sizes[ANNOTATOR]:,}"),
+        ("annotators per item", _spread(per_item)),
+        ("items per annotator", _spread(_per(annotations, ANNOTATOR, "annotator_code"))),
+    ]
+    alone = int((per_item == 1).sum())
+    if alone:
+        out.append(("items with one annotator", f"{alone:,}: no disagreement can be seen there"))
+    if "label_code" in annotations:
+        out += _labels(annotations)
+    else:
+        values = annotations["value"].to_numpy()
+        quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+        out.append(("values (min, quartiles, max)", ", ".join(f"{q:g}" for q in quartiles)))
+    return out
+
+
+def _per(annotations: xr.Dataset, dim: str, code: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Count the statements (a ranking is one) for each item or annotator."""
+    ranking = ranking_code(annotations)
+    owner = np.zeros(int(ranking.max()) + 1, dtype=np.int64)
+    owner[ranking] = annotations[code].to_numpy()
+    return np.bincount(owner, minlength=annotations.sizes[dim])
+
+
+def _spread(counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
+    low, middle, high = counts.min(), np.median(counts), counts.max()
+    if low == high:
+        return f"{low:,} (all alike)"
+    return f"{low:,} to {high:,}, median {middle:g}"
+
+
+def _labels(annotations: xr.Dataset) -> list[tuple[str, str]]:
+    names = annotations[LABEL].to_numpy()
+    code = annotations["label_code"].to_numpy()
+    count = np.bincount(code, minlength=len(names))
+    order = np.argsort(-count, kind="stable")[:8]
+    shares = ", ".join(f"{names[i]} {count[i] / len(code):.0%}" for i in order)
+    more = f", {len(names) - 8} more" if len(names) > 8 else ""
+    out = [("labels", f"{len(names):,}: {shares}{more}")]
+    unused = names[count == 0]
+    if len(unused):
+        out.append(("labels nobody used", f"{len(unused):,}: {shown(list(unused))}"))
+    if "rank" in annotations:
+        tied = _tied_share(annotations)
+        out.append(("rankings with ties", f"{tied:.0%}"))
+    return out
+
+
+def _tied_share(annotations: xr.Dataset) -> float:
+    ranking, rank = ranking_code(annotations), annotations["rank"].to_numpy()
+    block, size = np.unique(ranking * (rank.max() + 1) + rank, return_counts=True)
+    tied = np.unique(block[size > 1] // (rank.max() + 1))
+    return len(tied) / (int(ranking.max()) + 1)

@@ -1,0 +1,48 @@
+"""One seed, many purposes: generators that do not meet."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+
+from dissensus.errors import ArgumentError
+
+
+def generator(random_seed: Any, purpose: str) -> np.random.Generator:
+    """Return the generator for one purpose under a seed.
+
+    People give the same seed to everything. If a posterior and the weights of a bootstrap then
+    read the same stream, the weights *are* the draws, and the two uncertainties no longer add
+    up. So an integer seed starts a different stream for each purpose.
+
+    Parameters
+    ----------
+    random_seed : None, int, sequence of int, or numpy.random.Generator
+        None starts anywhere; a Generator is used as it is.
+    purpose : str
+        What the numbers are for.
+
+    Raises
+    ------
+    ArgumentError
+        If the seed is none of these.
+
+    Examples
+    --------
+    >>> one, two = (generator(1, purpose).random() for purpose in ("fit", "item weights"))
+    >>> one == two, one == generator(1, "fit").random()
+    (False, True)
+    """
+    if isinstance(random_seed, np.random.Generator):
+        return random_seed
+    try:
+        sequence = np.random.SeedSequence(random_seed, spawn_key=(zlib.crc32(purpose.encode()),))
+    except (TypeError, ValueError) as problem:
+        raise ArgumentError(
+            "random_seed",
+            expected="a whole number >= 0, a numpy.random.Generator, or None",
+            found=repr(random_seed),
+        ) from problem
+    return np.random.default_rng(sequence)

@@ -1,0 +1,269 @@
+"""The command line: `dissensus evaluate`, `demo`, `check`, `models`, `plan`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dissensus.errors import ArgumentError, DissensusError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+app = typer.Typer(
+    help="Bayesian evaluation when the annotators disagree and nobody holds the truth.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+console = Console()
+
+Item = Annotated[str, typer.Option(help="Column that names the item.")]
+Annotator = Annotated[str, typer.Option(help="Column that names the annotator.")]
+Label = Annotated[str, typer.Option(help="Column that holds the label (or number).")]
+Rank = Annotated[str | None, typer.Option(help="Column of ranks, for partial rankings.")]
+Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous or ranking.")]
+Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
+Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
+Seed = Annotated[int | None, typer.Option(help="Makes the draws repeatable.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
+Progress = Annotated[bool, typer.Option(help="Show progress.")]
+
+
+@app.command()
+def evaluate(
+    annotations: Annotated[Path, typer.Argument(help="What the annotators said.")],
+    predictions: Annotated[Path | None, typer.Option(help="What the systems said.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("result"),
+    item: Item = "item",
+    annotator: Annotator = "annotator",
+    label: Label = "label",
+    rank: Rank = None,
+    kind: Kind = None,
+    labels: Labels = None,
+    format: Format = None,  # noqa: A002 (the option is called --format)
+    system: Annotated[str, typer.Option(help="Column that names the system.")] = "system",
+    score: Annotated[str | None, typer.Option(help="Column of scores in the predictions.")] = None,
+    prediction_label: Annotated[
+        str | None, typer.Option(help="Column of the label in the predictions, if another.")
+    ] = None,
+    prediction_rank: Annotated[
+        str | None, typer.Option(help="Column of ranks in the predictions.")
+    ] = None,
+    predictions_format: Format = None,
+    model: Annotated[str | None, typer.Option(help="A model, see `dissensus models`.")] = None,
+    reliability: Annotated[
+        str | None, typer.Option(help="Reliabilities to go through: '0.5,1,2,5'.")
+    ] = None,
+    threshold: Annotated[float | None, typer.Option(help="The cut, for scores.")] = None,
+    risk: Annotated[Path | None, typer.Option(help="JSON file: label to risk.")] = None,
+    on_missing: Annotated[str, typer.Option(help="raise, or drop items of one side.")] = "raise",
+    draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
+    seed: Seed = None,
+    store: Annotated[str, typer.Option(help="nc or zarr.")] = "nc",
+    progress: Progress = True,
+    force: Force = False,
+) -> None:
+    """Evaluate systems (or only describe the annotations): files, a table, and a report."""
+    import dissensus as dx
+
+    ann = dx.read_annotations(
+        annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
+        kind=kind, labels=_label_space(labels),
+    )  # fmt: skip
+    pred = None
+    if predictions is not None:
+        pred = dx.read_predictions(
+            predictions, format=predictions_format, item=item, system=system,
+            label=prediction_label or label, score=score, rank=prediction_rank,
+            on_missing=on_missing,
+        )  # fmt: skip
+    _refuse_overwrite(out, store, force)
+    result = dx.evaluate(
+        ann, pred, reliability=_numbers(reliability), draws=draws, random_seed=seed, model=model,
+        threshold=threshold, risk=None if risk is None else _risks(risk),
+        on_missing=on_missing, progressbar=progress,
+    )  # fmt: skip
+    _finish(result, out, store)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("dissensus-demo"),
+    seed: Annotated[int, typer.Option(help="Makes the study repeatable.")] = 1,
+    draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
+    progress: Progress = True,
+    force: Force = False,
+) -> None:
+    """Run the whole on a simulated study whose truth is known, and show it beside the result."""
+    import dissensus as dx
+
+    _refuse_overwrite(out, "nc", force)
+    study = dx.simulate.study(random_seed=seed)
+    result = dx.evaluate(
+        study.annotations, study.predictions, draws=draws, random_seed=seed, progressbar=progress
+    )
+    result["truth"] = study.truth
+    _finish(result, out, "nc")
+
+
+@app.command()
+def check(
+    annotations: Annotated[Path, typer.Argument(help="What the annotators said.")],
+    item: Item = "item",
+    annotator: Annotator = "annotator",
+    label: Label = "label",
+    rank: Rank = None,
+    kind: Kind = None,
+    labels: Labels = None,
+    format: Format = None,  # noqa: A002 (the option is called --format)
+) -> None:
+    """Read and validate annotations, and say what is in them."""
+    import dissensus as dx
+    from dissensus._describe import describe_annotations
+
+    ann = dx.read_annotations(
+        annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
+        kind=kind, labels=_label_space(labels),
+    )  # fmt: skip
+    table = Table(title=str(annotations), show_header=False, title_justify="left")
+    for what, value in describe_annotations(ann):
+        table.add_row(what, value)
+    console.print(table)
+
+
+@app.command()
+def models() -> None:
+    """List the models and the kinds of annotations they are for."""
+    from dissensus.models import MODELS
+
+    table = Table("model", "annotations", "what the annotators gave")
+    for model in MODELS:
+        table.add_row(model.name, ", ".join(model.kinds), model.summary)
+    console.print(table)
+    console.print("Each model's card: [bold]help(dissensus.models.<name>)[/bold]")
+
+
+@app.command()
+def plan(
+    pilot: Annotated[Path, typer.Argument(help="Annotations of a pilot study.")],
+    annotators: Annotated[str, typer.Option(help="Annotators per item to try.")] = "1,2,3,5,8,12",
+    items: Annotated[str, typer.Option(help="Numbers of items to try.")] = "100,300,1000",
+    accuracy: Annotated[float, typer.Option(help="The imagined system's accuracy.")] = 0.8,
+    reliability: Annotated[float, typer.Option(help="Trust in one annotator.")] = 1.0,
+    item: Item = "item",
+    annotator: Annotator = "annotator",
+    label: Label = "label",
+    format: Format = None,  # noqa: A002 (the option is called --format)
+    seed: Seed = None,
+) -> None:
+    """Foresee how much a study with so many annotators and items would tell."""
+    import dissensus as dx
+
+    ann = dx.read_annotations(
+        pilot, format=format, item=item, annotator=annotator, label=label
+    )
+    found = dx.plan(
+        ann, [int(n) for n in _numbers(annotators) or ()], [int(n) for n in _numbers(items) or ()],
+        accuracy=accuracy, reliability=reliability, random_seed=seed,
+    )  # fmt: skip
+    table = Table(
+        "annotators", "certainty", "items above .9", "shortfall",
+        *(f"± at {n} items" for n in found["item"].to_numpy()),
+        title=f"{found.attrs['probability']:.0%} interval of a system of accuracy {accuracy:g}",
+        title_justify="left",
+    )  # fmt: skip
+    for n in found["annotator"].to_numpy():
+        row = found.sel(annotator=n)
+        cells = [row["certainty"].item(), row["certain_share"].item(), row["shortfall"].item()]
+        cells += row["half_width"].to_numpy().tolist()
+        table.add_row(str(n), *(f"{cell:.3f}" for cell in cells))
+    console.print(table)
+
+
+def _label_space(text: str | None) -> list[str] | None:
+    """Read a label space given as a comma-separated list or as a file of one label a line."""
+    if text is None:
+        return None
+    if "," not in text and Path(text).is_file():
+        return Path(text).read_text(encoding="utf-8").splitlines()
+    return [part.strip() for part in text.split(",")]
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as problem:
+        raise ArgumentError(
+            "option", expected="numbers separated by commas", found=repr(text)
+        ) from problem
+
+
+def _risks(path: Path) -> dict[str, float]:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise ArgumentError(
+            "--risk", expected="a JSON object from label to number", found=type(found).__name__
+        )
+    return found
+
+
+def _refuse_overwrite(out: Path, store: str, force: bool) -> None:
+    if store not in {"nc", "zarr"}:
+        raise ArgumentError("--store", expected="nc or zarr", found=repr(store))
+    names = (f"evaluation.{store}", "summary.csv", "report.html")
+    there = [name for name in names if (out / name).exists()]
+    if there and not force:
+        raise ArgumentError(
+            "--out",
+            expected=f"a folder without earlier results, or --force ({out})",
+            found=", ".join(there),
+        )
+
+
+def _finish(result: xr.DataTree, out: Path, store: str) -> None:
+    """Write the files and print the table."""
+    import dissensus as dx
+    from dissensus._files import write_evaluation
+
+    written = write_evaluation(result, out, store)
+    if "metrics" in result.children:
+        _print_summary(dx.summary(result), result.attrs["reference_reliability"])
+    for path in written:
+        console.print(f"wrote {path}", highlight=False)
+
+
+def _print_summary(summary: Any, reference: float) -> None:
+    level = f"{summary.attrs['probability']:.0%} {summary.attrs['interval']}"
+    shown = summary[summary["reliability"] == reference]
+    table = Table(
+        "metric", "system", "these items", "new items", "best", "naive",
+        title=f"At reliability {reference:g}: mean and {level} interval", title_justify="left",
+    )  # fmt: skip
+    for (metric, system), rows in shown.groupby(["metric", "system"], sort=False):
+        cells = [f"{row['mean']:.3f} [{row.lower:.3f}, {row.upper:.3f}]" for _, row in rows.iterrows()]
+        last = rows.iloc[-1]
+        table.add_row(
+            metric, str(system), *cells, f"{last.probability_best:.2f}", f"{last.naive:.3f}"
+        )
+    console.print(table)
+    console.print(
+        "[dim]best: probability to be the best on new items. naive: against the point estimate, "
+        "as if the annotators had not disagreed.[/dim]"
+    )
+
+
+def main() -> None:
+    """Run the command line; complaints about input are printed without a traceback."""
+    try:
+        app()
+    except (DissensusError, FileNotFoundError) as problem:
+        Console(stderr=True).print(f"[red]{type(problem).__name__}[/red] ", end="")
+        Console(stderr=True).print(str(problem), markup=False, highlight=False)
+        raise SystemExit(2) from problem

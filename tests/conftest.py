@@ -1,0 +1,63 @@
+"""Small studies that many tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dissensus as dx
+
+_SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder of real annotation sets, which is not part of the repository."""
+    if not _SHARED.is_dir():
+        pytest.skip("the shared real data sets are not beside this checkout")
+    return _SHARED
+
+
+@pytest.fixture
+def votes():
+    """Three items, three annotators, two labels, one system right where annotators agree."""
+    ann = dx.annotations(
+        {
+            "item": ["i", "i", "i", "j", "j", "j", "k", "k"],
+            "annotator": ["ann", "bob", "cat", "ann", "bob", "cat", "ann", "bob"],
+            "label": ["x", "x", "y", "y", "y", "y", "x", "y"],
+        }
+    )
+    pred = dx.predictions(
+        {
+            "item": ["i", "j", "k"] * 2,
+            "system": ["good"] * 3 + ["bad"] * 3,
+            "label": ["x", "y", "x", "y", "x", "y"],
+        }
+    )
+    return ann, pred
+
+
+@pytest.fixture
+def rankings():
+    """Two cases with partial rankings and two systems that list three labels each."""
+    ann = dx.from_rankings(
+        {
+            "p": {"ann": [["a"], ["b", "c"]], "bob": [["b"], ["a"]]},
+            "q": {"ann": [["d"]], "bob": [["d"], ["a"]], "cat": [["a", "d"]]},
+        },
+        labels=list("abcdef"),
+    )
+    rows = [
+        (item, system, label, rank)
+        for item, system, order in [
+            ("p", "s", "abc"),
+            ("q", "s", "dab"),
+            ("p", "t", "cef"),
+            ("q", "t", "efd"),
+        ]
+        for rank, label in enumerate(order, start=1)
+    ]
+    table = dict(zip(("item", "system", "label", "rank"), zip(*rows, strict=True), strict=True))
+    return ann, dx.predictions(table, rank="rank")

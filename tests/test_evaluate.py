@@ -1,0 +1,194 @@
+"""The whole: groups, dims, consistency with its parts, and what it refuses."""
+
+from __future__ import annotations
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import dissensus as dx
+
+
+def run(ann, pred=None, **options):
+    options = {"draws": 200, "random_seed": 1, "progressbar": False, **options}
+    return dx.evaluate(ann, pred, **options)
+
+
+def test_groups_and_dims(votes):
+    result = run(*votes, reliability=(1, 2))
+    assert {"posterior", "metrics", "statistics", "comparison", "diagnostics"} <= set(
+        result.children
+    )
+    accuracy = result["metrics"]["top_1_accuracy"]
+    assert accuracy.dims == ("chain", "draw", "reliability", "scope", "system")
+    assert accuracy.shape == (4, 200, 2, 2, 2)
+    assert result.attrs["reference_reliability"] == 1
+
+
+def test_the_metric_is_that_of_the_fit(votes):
+    ann, pred = votes
+    result = run(ann, pred, reliability=(2.0,))
+    fit = dx.models.dirichlet.fit(ann, draws=200, random_seed=1, reliability=2.0)
+    direct = dx.top_k_accuracy(fit, pred)
+    found = result["metrics"]["top_1_accuracy"].sel(reliability=2.0, scope="these items")
+    np.testing.assert_array_equal(found, direct)
+
+
+def test_new_items_are_less_certain_than_these_items():
+    study = dx.simulate.study(n_items=60, random_seed=3)
+    accuracy = run(study.annotations, study.predictions)["metrics"]["top_1_accuracy"]
+    spread = accuracy.std(("chain", "draw"))
+    assert (spread.sel(scope="new items") > spread.sel(scope="these items")).all()
+
+
+def test_same_seed_same_result(votes):
+    xr.testing.assert_identical(run(*votes), run(*votes))
+    other = run(*votes, random_seed=2)["metrics"]["top_1_accuracy"]
+    assert not other.equals(run(*votes)["metrics"]["top_1_accuracy"])
+
+
+def test_certainty_rises_with_reliability():
+    ann = dx.annotations({"item": [1] * 3, "annotator": list("abc"), "label": list("xxy")})
+    certainty = run(ann, reliability=(0.5, 2, 8, 32), draws=1000)["certainty"]
+    assert (certainty["annotation_certainty"].diff("reliability") > 0).all()
+
+
+def test_without_predictions(votes):
+    result = run(votes[0])
+    assert "metrics" not in result.children
+    assert result["certainty"]["annotation_certainty"].dims == ("reliability", "item")
+    assert dx.summary(result).empty
+
+
+def test_rankings_get_the_metrics_of_lists(rankings):
+    result = run(*rankings, risk=dict(zip("abcdef", (0, 1, 2, 0, 1, 2), strict=True)))
+    assert result.attrs["model"] == "inverse_rank"
+    names = set(result["metrics"].data_vars)
+    assert names == {
+        "top_1_accuracy",
+        "top_2_accuracy",
+        "top_3_accuracy",
+        "top_2_set_accuracy",
+        "top_3_set_accuracy",
+        "average_overlap_at_3",
+    }
+    assert "annotation_certainty_3" in result["certainty"]
+    assert result["expected_risk"]["expected_risk"].dims == ("chain", "draw", "item")
+
+
+def test_naive_is_the_metric_against_the_vote(votes):
+    # Majorities: i -> x, j -> y, k -> a tie, broken by label order: x. "good" says x, y, x.
+    naive = run(*votes)["statistics"]["naive_top_1_accuracy"]
+    np.testing.assert_allclose(naive.sel(system=["good", "bad"]), [1, 0])
+
+
+def test_scores_are_cut_at_the_threshold():
+    rng = np.random.default_rng(1)
+    value = rng.normal([[-1.5]] * 10 + [[2.0]] * 10, 1, (20, 5))
+    ann = dx.from_matrix(value)
+    truth = np.repeat([-1.0, 1.0], 10)
+    table = {"item": np.tile(np.arange(20), 2), "system": ["right"] * 20 + ["wrong"] * 20}
+    table["label"] = np.concatenate([truth + 0.1, -truth + 0.1])
+    pred = dx.predictions(table)
+    result = run(ann, pred, threshold=0.0)
+    mean = result["metrics"]["top_1_accuracy"].mean(("chain", "draw")).sel(scope="these items")
+    assert result.attrs["model"] == "normal_scores"
+    assert mean.sel(system="right").item() > 0.85
+    np.testing.assert_allclose(mean.sel(system="right") + mean.sel(system="wrong"), 1)
+
+
+def test_scores_without_a_threshold_are_refused():
+    ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.5, 1.5]})
+    with pytest.raises(dx.ArgumentError, match="threshold.*expected the cut"):
+        run(ann)
+
+
+@pytest.mark.parametrize("bad", [(), (0,), (-1, 1), (1, 1), (float("nan"),)])
+def test_bad_reliabilities_are_refused(votes, bad):
+    with pytest.raises(dx.ArgumentError, match="reliability"):
+        run(*votes, reliability=bad)
+
+
+def test_a_model_for_another_kind_is_refused(votes):
+    with pytest.raises(dx.ArgumentError, match=r"model.*'dirichlet', 'inverse_rank'"):
+        run(*votes, model="normal_scores")
+
+
+def test_items_that_only_one_side_has(votes):
+    ann, pred = votes
+    with pytest.raises(dx.PredictionError, match="'k'"):
+        run(ann, pred.sel(item=["i", "j"]))
+    result = run(ann, pred.sel(item=["i", "j"]), on_missing="drop")
+    assert np.isfinite(result["metrics"]["top_1_accuracy"]).all()
+
+
+def test_one_system_has_nobody_to_be_compared_with(votes):
+    ann, pred = votes
+    result = run(ann, pred.sel(system=["good"]))
+    assert result["comparison"].to_dataset().sizes == {}
+    assert dx.summary(result)["probability_best"].isna().all()
+
+
+def test_arviz_takes_the_metrics(votes):
+    metrics = run(*votes)["metrics"].to_dataset()
+    assert len(az.summary(metrics)) == 2 * 2 * 5
+
+
+def test_the_tree_survives_a_file(tmp_path, rankings):
+    result = run(*rankings)
+    path = tmp_path / "evaluation.nc"
+    result.to_netcdf(path, engine="h5netcdf")
+    with xr.open_datatree(path, engine="h5netcdf") as again:
+        again.load()
+        xr.testing.assert_equal(result["metrics"].to_dataset(), again["metrics"].to_dataset())
+        again_certainty = dx.annotation_certainty(again, top=2)
+        np.testing.assert_array_equal(dx.annotation_certainty(result, top=2), again_certainty)
+        dx.validate(again["annotations"].to_dataset())
+
+
+def test_summary_is_tidy(votes):
+    result = run(*votes, reliability=(1, 4))
+    table = dx.summary(result)
+    assert len(table) == 1 * 2 * 2 * 2
+    assert table.attrs["probability"] == az.rcParams["stats.ci_prob"]
+    row = table.query("system == 'good' and reliability == 4 and scope == 'these items'").iloc[0]
+    draws = result["metrics"]["top_1_accuracy"].sel(
+        system="good", reliability=4, scope="these items"
+    )
+    assert row["mean"] == pytest.approx(draws.mean().item())
+    tail = (1 - az.rcParams["stats.ci_prob"]) / 2
+    assert row["lower"] == pytest.approx(np.quantile(draws, tail), abs=0.02)
+    assert row["naive"] == 1
+
+
+def test_summary_follows_arviz_settings(votes):
+    result = run(*votes, reliability=(1,))
+    with az.rc_context({"stats.ci_prob": 0.5, "stats.ci_kind": "hdi"}):
+        table = dx.summary(result)
+    assert table.attrs == {"interval": "hdi", "probability": 0.5}
+
+
+@pytest.mark.parametrize("name", ["cebab_aspects", "mtbench", "wax"])
+def test_real_language_model_judges(shared, name):
+    folder = shared / name
+    ann = dx.read_annotations(folder / "annotations.csv")
+    pred = dx.read_predictions(folder / "predictions.csv")
+    result = run(ann, pred, reliability=(1.0,), draws=100)
+    table = dx.summary(result)
+    assert table["mean"].between(0, 1).all()
+    # Ignoring disagreement flatters: the naive accuracy is above the adjusted one for the best.
+    best = table.sort_values("naive").iloc[-1]
+    assert best["naive"] > best["mean"]
+
+
+def test_real_rankings(shared):
+    names = (shared / "dermatology" / "dermatology_conditions.txt").read_text().split("\n")[:419]
+    table = pd.read_csv(shared / "dermatology" / "rankings.csv")
+    ann = dx.annotations(table, label="class", rank="rank", labels=list(range(419)))
+    assert len(names) == ann.sizes["label"]
+    result = run(ann, draws=100, reliability=(10.0,))
+    certainty = result["certainty"]["annotation_certainty"]
+    assert certainty.sizes["item"] == 600
+    assert ((certainty > 0) & (certainty <= 1)).all()

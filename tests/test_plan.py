@@ -1,0 +1,48 @@
+"""Planning a study from a pilot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dissensus as dx
+
+
+@pytest.fixture
+def pilot():
+    return dx.simulate.study(n_items=80, random_seed=5, kind="nominal").annotations
+
+
+def test_more_annotators_settle_more_and_more_items_narrow_the_interval(pilot):
+    found = dx.plan(pilot, annotators=(1, 4, 16, 64), items=(100, 1600), random_seed=1)
+    assert (found["certainty"].diff("annotator") > 0).all()
+    assert (found["shortfall"].diff("annotator") < 0).all()
+    ratio = found["half_width"].sel(item=100) / found["half_width"].sel(item=1600)
+    np.testing.assert_allclose(ratio, 4, rtol=0.35)
+
+
+def test_half_width_approaches_that_of_a_binomial(pilot):
+    # With the truth settled, a Bayesian bootstrap interval is that of a mean of n coin flips.
+    found = dx.plan(
+        pilot, annotators=(2000,), items=(400,), accuracy=0.8, prob=0.9, random_seed=2, draws=2000
+    )
+    expected = 1.6449 * np.sqrt(0.8 * 0.2 / 400)
+    np.testing.assert_allclose(found["half_width"].item(), expected, rtol=0.15)
+
+
+def test_same_seed_same_plan(pilot):
+    one, two = (dx.plan(pilot, annotators=(2,), items=(50,), random_seed=3) for _ in range(2))
+    assert one.identical(two)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"accuracy": 1.2}, "accuracy"),
+        ({"annotators": (0,)}, "annotators"),
+        ({"items": ()}, "items"),
+    ],
+)
+def test_nonsense_is_refused(pilot, options, message):
+    with pytest.raises(dx.ArgumentError, match=message):
+        dx.plan(pilot, **options)
