@@ -11,13 +11,10 @@ import xarray as xr
 
 from dissensus import metrics
 from dissensus._recipes import Recipe, recipe_for
-from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.metrics._items import BOOTSTRAP
 from dissensus.schema import validate
-
-SCOPES = ("these items", "new items")
-"""What an interval speaks of. "New items" adds the uncertainty of having seen only some items."""
 
 
 def evaluate(

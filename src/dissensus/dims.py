@@ -36,6 +36,8 @@ RELIABILITY: Final = "reliability"
 """The values of the trust parameter along which an evaluation is repeated."""
 SCOPE: Final = "scope"
 """Whether an interval speaks of the items at hand or of new items like them."""
+SCOPES: Final = ("these items", "new items")
+"""The coordinate of `SCOPE`. New items add the uncertainty of having seen only some."""
 
 
 def other(dim: str) -> str:

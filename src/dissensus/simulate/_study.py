@@ -1,0 +1,274 @@
+"""A whole study with a known truth: items, annotators who disagree, systems of known quality."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import _annotations, _predictions
+from dissensus.dims import ITEM, LABEL, SCOPE, SCOPES, SYSTEM
+from dissensus.errors import ArgumentError
+from dissensus.plausibility import NAME
+from dissensus.simulate import _checks
+from dissensus.simulate._process import (
+    answers,
+    present,
+    rankings,
+    sharpness_of,
+    true_metrics,
+)
+
+_TOPICS: Final = (
+    "billing", "delivery", "returns", "product fault", "account access", "order change",
+    "product question", "praise",
+)  # fmt: skip
+"""Topics of customer messages, for a study that reads like one."""
+_LISTED: Final = 3
+_BLUR: Final = 0.03
+"""Without it a good system would know the order of labels of 1e-5 and 1e-9, of which annotators
+say nothing, and all metrics below the first place would reward it for that."""
+_FRESH: Final = 20_000
+_CELLS: Final = 2_000_000
+"""Bound on the size of the simulation of new items, for label spaces of hundreds."""
+
+
+class Study(NamedTuple):
+    """What `study` returns."""
+
+    annotations: xr.Dataset
+    predictions: xr.Dataset
+    truth: xr.Dataset
+    """``plausibility`` (item, label), ``top_label`` (item), ``quality`` (system), and the true
+    value of each metric, under the metric's own name, over (scope, system)."""
+
+
+@dataclass(frozen=True)
+class _Design:
+    n_items: int
+    n_annotators: int
+    n_labels: int
+    quality: npt.NDArray[np.float64]
+    ranking: bool
+    prior_count: float
+    missing: float
+    ties: float
+    max_ranked: int
+
+    @property
+    def listed(self) -> int:
+        """Labels in a system's list."""
+        return min(_LISTED, self.n_labels) if self.ranking else 1
+
+    def plausibility(self, n_items: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        """Draw what a large panel would say of each item."""
+        return rng.dirichlet(np.full(self.n_labels, self.prior_count), n_items)
+
+    def seen(self, plausibility: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the weights that systems go by, blurred where plausibilities are tiny."""
+        return plausibility + _BLUR / self.n_labels
+
+
+def study(
+    n_items: int = 300,
+    n_annotators: int = 8,
+    n_labels: int = 6,
+    n_systems: int = 4,
+    *,
+    kind: str = "ranking",
+    quality: Sequence[float] | None = None,
+    prior_count: float = 0.05,
+    missing: float = 0.2,
+    ties: float = 0.2,
+    max_ranked: int = 3,
+    random_seed: Any = None,
+) -> Study:
+    r"""Simulate annotators who disagree and systems of known quality: topics of messages.
+
+    An item has a true plausibility, :math:`\theta_i \sim \mathrm{Dirichlet}(c, \dots, c)`, and its
+    largest entry is the true top label. An annotator draws labels from :math:`\theta_i`: one
+    ("nominal"), or up to ``max_ranked`` of them without replacement ("ranking", the
+    Plackett-Luce process), hiding the order of some neighbours. A system draws its list in the
+    same way from :math:`(\theta_i + .03/K)^\kappa`, with :math:`\kappa` such that its first label
+    is the true top one with the probability asked for: it errs where the item is ambiguous, and
+    cannot tell apart labels that hardly any annotator would name.
+
+    Parameters
+    ----------
+    n_items, n_annotators, n_labels, n_systems : int
+        How many; at least 1 (two labels).
+    kind : {"ranking", "nominal"}
+        What annotators give, and systems predict: partial rankings with ties and lists of up to
+        three labels with scores, or one label.
+    quality : sequence of float, optional
+        The probability, one for each system, that its first label is the true top one; from 1/K
+        (guessing) to 1. By default from .9 down to .6 in even steps.
+    prior_count : float
+        c above; > 0. Small values make most items clear and some ambiguous, 1 makes all
+        plausibilities equally likely.
+    missing : float
+        Probability in [0, 1) that an annotator skips an item. Two of each item never do.
+    ties : float
+        Probability in [0, 1] that an annotator leaves a label tied with the one before.
+    max_ranked : int
+        The longest ranking, if there are as many labels; shorter ones are commoner.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the study repeatable.
+
+    Returns
+    -------
+    Study
+        With the fields ``annotations``, ``predictions`` and ``truth``.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument makes no sense.
+
+    Notes
+    -----
+    What is known. ``truth`` holds each metric computed against the true plausibility, over these
+    items and over new items of the same process (the mean over 20,000 fresh ones, fewer in very
+    large label spaces; top-1 accuracy there is the quality asked for).
+
+    What an evaluation finds of it. An evaluation is told the annotations only. Where they leave
+    the top label open it gives every answer partial credit, while a system that sees more
+    clearly than a few annotators is often right there: it comes out *below* its true accuracy,
+    the more so the better it is, the fewer the annotators and the lower the reliability. This is
+    no fault of the draws: intervals cover the truth for systems that know no more of an item
+    than the annotations tell (guessing, or the majority vote itself), and for all systems as the
+    annotators become many. To learn that a system is better than its annotators, its answers
+    must count as evidence too.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> study = dx.simulate.study(n_items=50, random_seed=1)
+    >>> study.truth["top_1_accuracy"].sel(scope="new items").values
+    array([0.9, 0.8, 0.7, 0.6])
+    >>> float(dx.top_k_accuracy(study.truth["plausibility"], study.predictions).sel(
+    ...     system="system A")) == float(study.truth["top_1_accuracy"][0, 0])
+    True
+    """
+    design = _checked(
+        n_items, n_annotators, n_labels, n_systems,
+        kind, quality, prior_count, missing, ties, max_ranked,
+    )  # fmt: skip
+    rng, later = np.random.default_rng(random_seed).spawn(2)
+    fresh = design.plausibility(_n_fresh(design), later)
+    sharpness = sharpness_of(design.quality, design.seen(fresh))
+    theta = design.plausibility(design.n_items, rng)
+    kept = present(design.n_items, design.n_annotators, design.missing, rng)
+    longest = design.max_ranked if design.ranking else 1
+    said = rankings(theta, kept, longest, design.ties, rng)
+    lists = answers(design.seen(theta), sharpness, design.listed, rng)
+    names = _names(design)
+    table = {
+        "item": names[ITEM][said.item],
+        "annotator": _numbered("annotator", design.n_annotators)[said.annotator],
+        "label": names[LABEL][said.label],
+        "rank": said.rank,
+    }
+    rank = "rank" if design.ranking else None
+    ann = _annotations.annotations(table, rank=rank, kind=kind, labels=list(names[LABEL]))
+    new = true_metrics(fresh, answers(design.seen(fresh), sharpness, design.listed, later))
+    new["top_1_accuracy"] = design.quality
+    here = true_metrics(theta, lists)
+    return Study(ann, _predicted(lists, names, rng), _truth(design, theta, here, new, names))
+
+
+def _checked(
+    n_items: Any, n_annotators: Any, n_labels: Any, n_systems: Any,
+    kind: Any, quality: Any, prior_count: Any, missing: Any, ties: Any, max_ranked: Any,
+) -> _Design:  # fmt: skip
+    n_systems = _checks.count("n_systems", n_systems)
+    n_labels = _checks.count("n_labels", n_labels, 2)
+    ranking = _checks.one_of("kind", kind, ("ranking", "nominal")) == "ranking"
+    given = quality is not None
+    q = _checks.numbers("quality", quality) if given else np.linspace(0.9, 0.6, n_systems)
+    if len(q) != n_systems or (q < 1 / n_labels).any() or (q > 1).any():
+        raise ArgumentError(
+            "quality",
+            expected=f"for each of {n_systems} systems a probability from "
+            f"{1 / n_labels:.3g} (guessing among {n_labels} labels) to 1",
+            found=repr(quality),
+        )
+    return _Design(
+        n_items=_checks.count("n_items", n_items),
+        n_annotators=_checks.count("n_annotators", n_annotators),
+        n_labels=n_labels,
+        quality=q,
+        ranking=ranking,
+        prior_count=_checks.positive("prior_count", prior_count),
+        missing=_checks.probability("missing", missing, sure=False),
+        ties=_checks.probability("ties", ties),
+        max_ranked=min(_checks.count("max_ranked", max_ranked), n_labels),
+    )
+
+
+def _names(design: _Design) -> dict[str, npt.NDArray[np.str_]]:
+    more = range(len(_TOPICS) + 1, design.n_labels + 1)
+    topics = [*_TOPICS[: design.n_labels], *(f"topic {number}" for number in more)]
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    n_systems = len(design.quality)
+    if n_systems <= len(letters):
+        systems = np.array([f"system {letter}" for letter in letters[:n_systems]])
+    else:
+        systems = _numbered("system", n_systems)
+    return {
+        ITEM: _numbered("message", design.n_items),
+        LABEL: np.array(topics),
+        SYSTEM: systems,
+    }
+
+
+def _numbered(word: str, how_many: int) -> npt.NDArray[np.str_]:
+    """Return names numbered from 1, with zeros in front, so that the alphabet keeps the order."""
+    width = len(str(how_many))
+    return np.array([f"{word} {number:0{width}d}" for number in range(1, how_many + 1)])
+
+
+def _predicted(
+    lists: npt.NDArray[np.int64], names: dict[str, npt.NDArray[np.str_]], rng: np.random.Generator
+) -> xr.Dataset:
+    n_items, n_systems, listed = lists.shape
+    item, system, _ = np.indices(lists.shape).reshape(3, -1)
+    table: dict[str, Any] = {
+        "item": names[ITEM][item],
+        "system": names[SYSTEM][system],
+        "label": names[LABEL][lists.ravel()],
+    }
+    if listed == 1:
+        return _predictions.predictions(table)
+    share = rng.dirichlet(np.ones(listed + 1), (n_items, n_systems))[..., :listed]
+    table["score"] = -np.sort(-share, axis=-1).ravel()
+    return _predictions.predictions(table, score="score")
+
+
+def _truth(
+    design: _Design,
+    theta: npt.NDArray[np.float64],
+    here: dict[str, npt.NDArray[np.float64]],
+    new: dict[str, npt.NDArray[np.float64]],
+    names: dict[str, npt.NDArray[np.str_]],
+) -> xr.Dataset:
+    out = xr.Dataset(
+        {
+            NAME: ((ITEM, LABEL), theta),
+            "top_label": (ITEM, names[LABEL][theta.argmax(axis=1)]),
+            "quality": (SYSTEM, design.quality),
+        },
+        coords={**names, SCOPE: list(SCOPES)},
+    )
+    for name, value in here.items():
+        out[name] = ((SCOPE, SYSTEM), np.stack([value, new[name]]))
+    return out
+
+
+def _n_fresh(design: _Design) -> int:
+    cells = len(design.quality) * design.n_labels
+    return max(min(_FRESH, _CELLS // cells), 1000)
