@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import dissensus as dx
+
+# The same examples in every run: a failure in CI is one that can be repeated.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("repeatable")
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

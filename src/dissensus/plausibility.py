@@ -15,7 +15,7 @@ The attributes ``labels`` (the whole label space), ``remainder_concentration`` (
 mass is split over its labels by a symmetric Dirichlet distribution with this parameter;
 infinity, the default, is an even split) and ``remainder_seed`` make the form as exact as the
 dense one: which label of the remainder holds how much is part of the draw, and every metric
-that looks sees the same.
+that looks sees the same, in a selection of draws or items too.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import tables
+from dissensus._space import PADDING, REMAINDER
+from dissensus._space import Space as Space
+from dissensus._space import space as space
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError, shown
 
-REMAINDER = -2
-PADDING = -1
 NAME = "plausibility"
 
 
@@ -185,58 +185,27 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
             found=str(list(source.coords)),
         )
     core = CANDIDATE if CANDIDATE in source.dims else LABEL
-    return source.rename(NAME).transpose(..., ITEM, core)
+    out = source.rename(NAME).transpose(..., ITEM, core)
+    _check_values(out)
+    return out
 
 
-class Space(NamedTuple):
-    """A plausibility's label space: what its positions mean."""
-
-    labels: npt.NDArray[Any]
-    """All labels by name; a code is a place in this array."""
-    codes: npt.NDArray[np.int64]
-    """(item, candidate), or (label) for the dense form."""
-    sizes: npt.NDArray[np.int64]
-    """Of the same shape: labels per candidate."""
-    concentration: float
-    seed: int
-
-    @property
-    def dense(self) -> bool:
-        """Whether each position is one label, the same for all items."""
-        return self.codes.ndim == 1
-
-
-def space(plausibility: xr.DataArray) -> Space:
-    """Read the label space off a plausibility of either form.
-
-    Examples
-    --------
-    >>> array = xr.DataArray([[0.2, 0.8]], dims=("item", "label"), coords={"label": ["a", "b"]})
-    >>> space(array).labels
-    array(['a', 'b'], dtype='<U1')
-    """
-    if LABEL in plausibility.dims:
-        n_labels = plausibility.sizes[LABEL]
-        labels = plausibility.indexes.get(LABEL)
-        values = np.arange(n_labels) if labels is None else _names(labels.to_numpy())
-        return Space(values, np.arange(n_labels), np.ones(n_labels, np.int64), np.inf, 0)
-    sizes = plausibility["candidate_size"].transpose(ITEM, CANDIDATE).to_numpy().astype(np.int64)
-    names = plausibility["candidate_label"].transpose(ITEM, CANDIDATE).to_numpy()
-    named = sizes == 1
-    if "labels" in plausibility.attrs:
-        labels = _names(np.asarray(plausibility.attrs["labels"]))
-    else:
-        labels = np.unique(_names(names[named]))
-    codes = np.where(sizes == 0, PADDING, REMAINDER)
-    codes[named] = tables.match(_names(names[named]), labels)
-    return Space(
-        labels,
-        codes,
-        sizes,
-        float(plausibility.attrs.get("remainder_concentration", np.inf)),
-        int(plausibility.attrs.get("remainder_seed", 0)),
+def _check_values(plausibility: xr.DataArray) -> None:
+    """Raise on missing or negative masses: they would compare as small ones, and be believed."""
+    if plausibility.chunks is not None:  # the draws are elsewhere; do not fetch them to look
+        return
+    values = plausibility.to_numpy()
+    if values.dtype.kind not in "fiub" or values.size == 0:
+        raise ArgumentError(
+            NAME, expected="numbers", found=f"an array of {values.dtype}, shape {values.shape}"
+        )
+    if values.min() >= 0 and values.max() < np.inf:  # a NaN fails this too
+        return
+    bad = ~((values >= 0) & (values < np.inf))
+    items = np.flatnonzero(bad.any(axis=-1).reshape(-1, values.shape[-2]).any(axis=0))
+    raise ArgumentError(
+        NAME,
+        where=f"items {shown(list(plausibility[ITEM].to_numpy()[items]))}",
+        expected="finite numbers >= 0",
+        found=str(values[bad][0]),
     )
-
-
-def _names(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return values.astype(np.str_) if values.dtype.kind == "T" else values

@@ -28,16 +28,22 @@ def set_codes(top: Codes) -> Codes:
     return code.reshape(top.shape[:-1])
 
 
-@njit(cache=True)  # type: ignore[misc]
+@njit(cache=True)
 def _mode(codes: Codes) -> int:
-    """Return the commonest code, the smallest of them if several are."""
+    """Return the commonest code, the first to appear of them if several are.
+
+    What number a code has depends on the other items of the array, so it cannot decide.
+    """
     ordered = np.sort(codes)
-    best, best_count, count = ordered[0], 0, 0
+    most, count = 0, 0
     for i in range(len(ordered)):
         count = count + 1 if i > 0 and ordered[i] == ordered[i - 1] else 1
-        if count > best_count:
-            best, best_count = ordered[i], count
-    return int(best)
+        most = max(most, count)
+    for code in codes:
+        low = np.searchsorted(ordered, code)
+        if low + most <= len(ordered) and ordered[low + most - 1] == code:
+            return int(code)
+    return -1
 
 
 @guvectorize(
@@ -45,13 +51,14 @@ def _mode(codes: Codes) -> int:
     "(c,d)->(),(),()",
     nopython=True,
     cache=True,
-)  # type: ignore[misc]
+)
 def modal_share(codes: Codes, share: Floats, mcse: Floats, bias: Floats) -> None:
     """Return the share of the commonest code over (chain, draw), its error, and its bias.
 
     The Monte Carlo error comes from batch means, so that it also holds for draws that follow
     from one another. The share of the *commonest* code is biased upwards, since chance helps
-    to choose it: the bias is estimated by choosing on every other draw and counting on the rest.
+    to choose it: the bias is estimated by choosing on one half of each chain and counting on the
+    other. (On every other draw, draws that follow from one another would stand on both sides.)
     """
     n_chains, n_draws = codes.shape
     best = _mode(codes.copy().reshape(-1))
@@ -69,7 +76,7 @@ def modal_share(codes: Codes, share: Floats, mcse: Floats, bias: Floats) -> None
 
     bias[0] = np.nan
     if n_draws > 1:
-        even, odd = codes[:, 0::2].copy(), codes[:, 1::2].copy()
-        honest = 0.5 * np.mean(odd == _mode(even.reshape(-1)))
-        honest += 0.5 * np.mean(even == _mode(odd.reshape(-1)))
-        bias[0] = max(0.0, share[0] - honest)
+        half = n_draws // 2
+        one, two = codes[:, :half].copy(), codes[:, half:].copy()
+        honest = np.sum(two == _mode(one.reshape(-1))) + np.sum(one == _mode(two.reshape(-1)))
+        bias[0] = max(0.0, share[0] - honest / codes.size)

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaln
 
-# Below this shape a Gamma variate underflows often enough to matter: at 0.1 its logarithm
-# passes -708 with probability e^-70, at 0.01 with probability e^-7.
-_SMALL = 0.1
+from dissensus.arrays.gamma import LEAST, SMALL, gamma_variates, log_gamma_variates
+from dissensus.errors import ArgumentError
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+_BLOCK = 1 << 17
+"""Numbers worked on at once: what is needed beside the result stays within a megabyte or two, near the processor."""
 
 
-def draw_dirichlet(
-    alpha: npt.NDArray[np.float64], size: tuple[int, ...], rng: np.random.Generator
-) -> npt.NDArray[np.float64]:
+class Draws(NamedTuple):
+    """Draws, and how dense the distribution is there."""
+
+    theta: Floats
+    """(*size, ..., k)"""
+    log_density: Floats
+    """(*size), summed over all rows; on the support, so without the parameters that are 0."""
+
+
+def draw_dirichlet(alpha: Floats, size: tuple[int, ...], rng: np.random.Generator) -> Draws:
     r"""Draw :math:`\theta \sim \mathrm{Dirichlet}(\alpha)` as normalised Gamma variates.
 
     Parameters
@@ -27,50 +44,75 @@ def draw_dirichlet(
 
     Returns
     -------
-    array (*size, ..., k)
-        Non-negative, summing to 1 along the last axis.
+    Draws
+        ``theta``, non-negative and summing to 1 along the last axis, and its ``log_density``.
+
+    Raises
+    ------
+    ArgumentError
+        If a row has no positive parameter, or a parameter is negative or not finite.
 
     Notes
     -----
-    Small parameters make every Gamma variate of a row underflow to 0, and 0/0 follows. There
-    the draw is made in logarithms, by :math:`\log G_a = \log G_{a+1} + \log(U)/a`.
+    Where parameters are small it is done in logarithms: there every Gamma variate of a row may
+    underflow to 0, and 0/0 would follow. The density is taken from the logarithms too, and so is
+    finite where a component is below the smallest number.
 
     Examples
     --------
-    >>> draw = draw_dirichlet(np.array([1.0, 0.0, 3.0]), (2,), np.random.default_rng(1))
+    >>> draw = draw_dirichlet(np.array([1.0, 0.0, 3.0]), (2,), np.random.default_rng(1)).theta
     >>> draw.shape, draw[:, 1].tolist(), bool(np.allclose(draw.sum(-1), 1))
     ((2, 3), [0.0, 0.0], True)
     """
-    shape = (*size, *alpha.shape)
-    positive = alpha > 0
-    if not (positive & (alpha < _SMALL)).any():
-        out = rng.standard_gamma(np.broadcast_to(alpha, shape))
+    _check(alpha)
+    n, k = math.prod(size), alpha.shape[-1]
+    cell = np.flatnonzero(alpha)
+    a = np.maximum(alpha.ravel()[cell], LEAST)
+    last = np.cumsum(np.bincount(cell // k, minlength=alpha.size // k))
+    theta, density = np.zeros((n, alpha.size)), np.zeros(n)
+    for first, end in _blocks(last, n):
+        low = last[first - 1] if first else 0
+        per_row = np.diff(last[first:end], prepend=low)
+        part = slice(low, last[end - 1])
+        density += _fill(theta, cell[part], a[part], per_row, rng)
+    return Draws(theta.reshape(*size, *alpha.shape), density.reshape(size))
+
+
+def _blocks(last: Codes, n: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into blocks of about `_BLOCK` numbers; ``last`` counts cells up to each row."""
+    first = 0
+    while first < len(last):
+        done = last[first - 1] if first else 0
+        end = int(np.searchsorted(last, done + _BLOCK // n, side="right"))
+        end = max(end, first + 1)
+        yield first, end
+        first = end
+
+
+def _fill(theta: Floats, cell: Codes, a: Floats, per_row: Codes, rng: np.random.Generator) -> Floats:
+    """Draw some rows into theta, and return their log density, summed over them."""
+    start = np.cumsum(per_row) - per_row
+    if a.min() < SMALL:
+        logs = log_gamma_variates(a, len(theta), rng)
+        logs -= np.repeat(np.maximum.reduceat(logs, start), per_row, axis=0)
+        mass = np.exp(logs)
     else:
-        out = np.log(rng.standard_gamma(np.broadcast_to(alpha + 1, shape)))
-        out -= rng.standard_exponential(shape) / np.where(positive, alpha, 1)
-        out[..., ~positive] = -np.inf
-        out -= out.max(axis=-1, keepdims=True)
-        np.exp(out, out=out)
-    out /= out.sum(axis=-1, keepdims=True)
-    return out
+        mass = gamma_variates(a, len(theta), rng)
+        logs = np.log(mass)
+    total = np.add.reduceat(mass, start)
+    mass /= np.repeat(total, per_row, axis=0)
+    theta[:, cell if len(cell) <= cell[-1] - cell[0] else slice(cell[0], cell[-1] + 1)] = mass.T
+    # sum of (a - 1) log(mass / total), with the sum over a row of a - 1 taken out
+    row = np.add.reduceat(a, start)
+    constant = gammaln(row).sum() - gammaln(a).sum()
+    return np.asarray(constant + (a - 1) @ logs - (row - per_row) @ np.log(total))
 
 
-def log_density(
-    theta: npt.NDArray[np.float64], alpha: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Return the Dirichlet log density of theta on its support (parameters of 0 are left out).
-
-    Examples
-    --------
-    >>> log_density(np.array([0.5, 0.5]), np.array([1.0, 1.0]))
-    array(0.)
-    """
-    from scipy.special import gammaln
-
-    on = alpha > 0
-    constant = gammaln(alpha.sum(-1)) - np.where(on, gammaln(np.where(on, alpha, 1)), 0).sum(-1)
-    with np.errstate(divide="ignore"):
-        logs = np.where(on, np.log(np.where(on, theta, 1)), 0)
-    # A component that underflowed to 0 has density 0 or infinity; x log 0 with x = 0 is 0.
-    terms = np.where(alpha == 1, 0, (alpha - 1) * logs)
-    return np.asarray(constant + np.where(on, terms, 0).sum(-1))
+def _check(alpha: Floats) -> None:
+    proper = np.isfinite(alpha).all(axis=-1) & (alpha >= 0).all(axis=-1) & (alpha > 0).any(axis=-1)
+    if not proper.all():
+        raise ArgumentError(
+            "alpha",
+            expected="finite parameters >= 0, one or more of them positive in each row",
+            found=f"rows such as {alpha[~proper][0]}",
+        )

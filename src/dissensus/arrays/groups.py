@@ -7,6 +7,7 @@ import numpy.typing as npt
 from numba import guvectorize
 
 from dissensus.arrays.remainder import next_share, unnamed_labels
+from dissensus.arrays.stream import started
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -15,11 +16,11 @@ _NEGLIGIBLE = 1e-12
 
 
 @guvectorize(
-    ["void(float64[:], int64[:], int64[:], float64, uint32, int64[:], float64[:], float64[:])"],
+    ["void(float64[:], int64[:], int64[:], float64, uint64, int64[:], float64[:], float64[:])"],
     "(c),(c),(c),(),(),(n),(g)->(g)",
     nopython=True,
     cache=True,
-)  # type: ignore[misc]
+)
 def grouped_candidates(
     theta: Floats,
     codes: Codes,
@@ -27,7 +28,7 @@ def grouped_candidates(
     a: float,
     key: int,
     group: Codes,
-    like: Floats,
+    like: Floats,  # noqa: ARG001 (only its length is read, by Numba)
     out: Floats,
 ) -> None:
     """Sum a row in candidate form over groups of labels; the last argument gives their number."""
@@ -38,14 +39,14 @@ def grouped_candidates(
     for c in range(len(theta)):
         if sizes[c] > 1 and theta[c] > 0:
             labels = unnamed_labels(codes, sizes[c], len(group))
-            np.random.seed(key)  # noqa: NPY002
-            rest = theta[c]
+            share, rest = theta[c] / sizes[c], theta[c]
+            state = started(key)
             for step in range(sizes[c]):
-                share = next_share(rest, step, labels, a)
-                # What is left past rounding is given away whole, and the draw ends.
-                if rest - share < _NEGLIGIBLE * theta[c]:
-                    share = rest
+                if not np.isinf(a):
+                    share, rest = next_share(state, rest, step, labels, a)
+                    # What is left past rounding is given away whole, and the draw ends.
+                    if rest < _NEGLIGIBLE * theta[c]:
+                        share, rest = share + rest, 0.0
                 out[group[labels[step]]] += share
-                rest -= share
                 if rest <= 0.0:
                     break

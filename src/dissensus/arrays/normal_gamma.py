@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from dissensus.arrays.gamma import log_gamma_variates
+
 Floats = npt.NDArray[np.float64]
+
+
+_LARGEST_LOG = 690.0
 
 
 class Moments(NamedTuple):
@@ -30,7 +36,10 @@ class NormalGamma(NamedTuple):
 
 
 def moments(value: Floats, item: npt.NDArray[np.int64], n_items: int) -> Moments:
-    """Reduce scores to per-item moments (two passes, so that large offsets do not cancel).
+    """Reduce scores to per-item moments.
+
+    In two passes, and after subtracting one of the item's own scores: large offsets do not
+    cancel, and equal scores have a spread of exactly 0.
 
     Examples
     --------
@@ -38,9 +47,12 @@ def moments(value: Floats, item: npt.NDArray[np.int64], n_items: int) -> Moments
     Moments(n=array([2., 1.]), mean=array([2., 5.]), squares=array([2., 0.]))
     """
     n = np.bincount(item, minlength=n_items).astype(np.float64)
-    mean = np.bincount(item, value, minlength=n_items) / np.maximum(n, 1)
-    squares = np.bincount(item, (value - mean[item]) ** 2, minlength=n_items)
-    return Moments(n, mean, squares)
+    origin = np.zeros(n_items)
+    origin[item] = value
+    from_origin = value - origin[item]
+    shift = np.bincount(item, from_origin, minlength=n_items) / np.maximum(n, 1)
+    squares = np.bincount(item, (from_origin - shift[item]) ** 2, minlength=n_items)
+    return Moments(n, origin + shift, squares)
 
 
 def update(prior: NormalGamma, data: Moments) -> NormalGamma:
@@ -56,7 +68,7 @@ def update(prior: NormalGamma, data: Moments) -> NormalGamma:
     k = prior.k + data.n
     shift = data.mean - prior.m
     return NormalGamma(
-        m=(prior.k * prior.m + data.n * data.mean) / k,
+        m=prior.m + data.n / k * shift,
         k=k,
         a=prior.a + data.n / 2,
         b=prior.b + data.squares / 2 + prior.k * data.n * shift**2 / (2 * k),
@@ -66,10 +78,13 @@ def update(prior: NormalGamma, data: Moments) -> NormalGamma:
 def draw(
     posterior: NormalGamma, size: tuple[int, ...], rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Draw means and variances, each of shape (*size, item)."""
-    shape = (*size, *posterior.m.shape)
-    variance = posterior.b / rng.standard_gamma(np.broadcast_to(posterior.a, shape))
-    mean = posterior.m + rng.standard_normal(shape) * np.sqrt(variance / posterior.k)
+    """Draw means and variances, each of shape (*size, item), all finite."""
+    logs = np.log(posterior.b) - log_gamma_variates(posterior.a, math.prod(size), rng).T
+    # With a small shape and no score, a variance beyond all numbers is likely: keep it finite.
+    variance = np.exp(np.clip(logs, -_LARGEST_LOG, _LARGEST_LOG)).reshape(*size, -1)
+    mean = rng.standard_normal(variance.shape)
+    mean *= np.sqrt(variance / posterior.k)
+    mean += posterior.m
     return mean, variance
 
 

@@ -16,8 +16,10 @@ from numba import guvectorize, njit
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
+_FEW = 16
 
-@njit(cache=True)  # type: ignore[misc]
+
+@njit(cache=True)
 def _within(start: int, end: int, depth: int) -> float:
     """Return the probability that a label of block [start, end) is among the first ``depth``."""
     if depth <= start:
@@ -27,9 +29,7 @@ def _within(start: int, end: int, depth: int) -> float:
     return (depth - start) / (end - start)
 
 
-@guvectorize(
-    ["void(int64[:], int64[:], int64[:])"], "(p)->(p),(p)", nopython=True, cache=True
-)  # type: ignore[misc]
+@guvectorize(["void(int64[:], int64[:], int64[:])"], "(p)->(p),(p)", nopython=True, cache=True)
 def block_bounds(block: Codes, start: Codes, end: Codes) -> None:
     """Return where each label's block starts and ends; a block number of 0 is padding."""
     start[:] = 0
@@ -50,10 +50,8 @@ def block_bounds(block: Codes, start: Codes, end: Codes) -> None:
     "(k),(p),(p),(p),()->()",
     nopython=True,
     cache=True,
-)  # type: ignore[misc]
-def holds_first(
-    top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats
-) -> None:
+)
+def holds_first(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats) -> None:
     """Return the probability that the first ``depth`` predicted labels hold ``top[0]``."""
     out[0] = 0.0
     for p in range(len(code)):
@@ -66,7 +64,7 @@ def holds_first(
     "(k),(p),(p),(p),()->()",
     nopython=True,
     cache=True,
-)  # type: ignore[misc]
+)
 def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats) -> None:
     """Return the probability that the first ``depth`` predicted labels are the first true ones.
 
@@ -75,6 +73,8 @@ def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out:
     """
     out[0] = 0.0
     sure, tied, block, room = 0, 0, 0, 0
+    if depth == 0:
+        return
     for p in range(len(code)):
         if end[p] == 0 or start[p] >= depth:
             continue
@@ -97,27 +97,56 @@ def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out:
     out[0] = 1.0 / ways
 
 
+@njit(cache=True)
+def _table(code: Codes) -> Codes:
+    """Return where each label stands in a long list, by code; -1 for a label that does not.
+
+    For a short list nothing: it is searched sooner than the table is made.
+    """
+    size = int(np.max(code)) + 1 if len(code) > _FEW else 0
+    place = np.full(max(0, size), -1)
+    for p in range(len(code)):
+        if 0 <= code[p] < len(place):
+            place[code[p]] = p
+    return place
+
+
+@njit(cache=True)
+def _find(label: int, code: Codes, table: Codes) -> int:
+    """Return where a label stands in a list, -1 if it does not."""
+    if len(code) > _FEW:
+        return int(table[label]) if 0 <= label < len(table) else -1
+    for p in range(len(code)):
+        if label >= 0 and code[p] == label:
+            return p
+    return -1
+
+
 @guvectorize(
     ["void(int64[:], int64[:], int64[:], int64[:], float64[:], float64[:])"],
     "(k),(p),(p),(p),(k)->()",
     nopython=True,
     cache=True,
-)  # type: ignore[misc]
+)
 def weighted_overlap(
-    top: Codes, code: Codes, start: Codes, end: Codes, weight: Floats, out: Floats
+    top: Codes, code: Codes, start: Codes, end: Codes, tail: Floats, out: Floats
 ) -> None:
-    """Return sum over depths d of weight[d - 1] times the expected overlap of the first d.
+    """Return the expected overlap of the first d labels, weighted over depths d and summed.
 
     Every overlap-based metric (overlap at k, average overlap, rank-biased overlap) is such a
-    sum; they differ in the weights only.
+    sum; they differ in the weights only. ``tail[d]`` is the sum of the weights of depth d + 1 and
+    all larger ones: a label in both lists counts from the depth on at which it is in both.
     """
     total = 0.0
+    table = _table(code)
     for t in range(len(top)):
-        if top[t] < 0:
+        p = _find(top[t], code, table)
+        if p < 0:
             continue
-        for p in range(len(code)):
-            if code[p] == top[t]:
-                for d in range(t, len(top)):
-                    if weight[d] != 0.0:
-                        total += weight[d] * _within(start[p], end[p], d + 1)
-    out[0] = total
+        for d in range(max(t, start[p]), min(end[p] - 1, len(top))):
+            following = tail[d + 1] if d + 1 < len(top) else 0.0
+            total += (tail[d] - following) * _within(start[p], end[p], d + 1)
+        sure = max(t, end[p] - 1)
+        if sure < len(top):
+            total += tail[sure]
+    out[0] = min(total, 1.0)

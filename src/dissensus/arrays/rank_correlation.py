@@ -12,10 +12,9 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 
-@njit(cache=True)  # type: ignore[misc]
-def _tied_pairs(values: Floats) -> float:
-    """Count the pairs of equal values."""
-    ordered = np.sort(values)
+@njit(cache=True)
+def _tied_pairs(ordered: Floats) -> float:
+    """Count the pairs of equal neighbours, at any distance, in a sorted array."""
     pairs, run = 0.0, 0
     for i in range(1, len(ordered)):
         run = run + 1 if ordered[i] == ordered[i - 1] else 0
@@ -23,24 +22,51 @@ def _tied_pairs(values: Floats) -> float:
     return pairs
 
 
-@njit(cache=True)  # type: ignore[misc]
+@njit(cache=True)
+def _sort_counting(values: Floats) -> float:
+    """Sort in place by merging, and return how many pairs stood in the wrong order."""
+    n, width, swaps = len(values), 1, 0.0
+    other = np.empty_like(values)
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            i, j = low, middle
+            for k in range(low, high):
+                if j >= high or (i < middle and values[i] <= values[j]):
+                    other[k] = values[i]
+                    i += 1
+                else:
+                    other[k] = values[j]
+                    j += 1
+                    swaps += middle - i
+        values[:] = other
+        width *= 2
+    return swaps
+
+
+@njit(cache=True)
 def _tau_b(theta: Floats, place: Floats) -> float:
-    """Return tau-b of falling theta and rising place, O(labels) per label not in the last block."""
+    """Return tau-b of falling theta and rising place, by Knight's (1966) O(n log n) method."""
     n = len(theta)
-    last = np.max(place)
-    score = 0.0
-    for i in range(n):
-        if place[i] == last:
-            continue
-        for j in range(n):
-            if place[j] == last or j > i:
-                score += np.sign(theta[i] - theta[j]) * np.sign(place[j] - place[i])
+    order = np.argsort(-theta)
+    ranked, walked = theta[order], place[order]
+    tied_both, i = 0.0, 0
+    for j in range(1, n + 1):  # within ties of theta, no pair may count as a wrong one
+        if j == n or ranked[j] != ranked[i]:
+            if j - i > 1:
+                walked[i:j] = np.sort(walked[i:j])
+                tied_both += _tied_pairs(walked[i:j])
+            i = j
+    tied_theta = _tied_pairs(ranked)
+    wrong = _sort_counting(walked)
+    tied_place = _tied_pairs(walked)
     pairs = n * (n - 1) / 2
-    scale = (pairs - _tied_pairs(theta)) * (pairs - _tied_pairs(place))
-    return score / np.sqrt(scale) if scale > 0 else np.nan
+    score = pairs - tied_theta - tied_place + tied_both - 2 * wrong
+    scale = np.sqrt(pairs - tied_theta) * np.sqrt(pairs - tied_place)
+    return max(-1.0, min(1.0, score / scale)) if scale > 0 else np.nan
 
 
-@njit(cache=True)  # type: ignore[misc]
+@njit(cache=True)
 def _footrule(theta: Floats, place: Floats) -> float:
     """Return the summed distance of mid-ranks, as a share of its largest value floor(n^2/2)."""
     n = len(theta)
@@ -57,24 +83,24 @@ def _footrule(theta: Floats, place: Floats) -> float:
     return total / (n * n // 2) if n > 1 else np.nan
 
 
-@guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()", nopython=True, cache=True)  # type: ignore[misc]
+@guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()", nopython=True, cache=True)
 def kendall_dense(theta: Floats, place: Floats, out: Floats) -> None:
     """Return tau-b of plausibilities and predicted mid-ranks."""
     out[0] = _tau_b(theta, place)
 
 
-@guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()", nopython=True, cache=True)  # type: ignore[misc]
+@guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()", nopython=True, cache=True)
 def footrule_dense(theta: Floats, place: Floats, out: Floats) -> None:
     """Return the normalised footrule of plausibilities and predicted mid-ranks."""
     out[0] = _footrule(theta, place)
 
 
 @guvectorize(
-    ["void(float64[:], int64[:], int64[:], float64, uint32, float64[:], float64[:])"],
+    ["void(float64[:], int64[:], int64[:], float64, uint64, float64[:], float64[:])"],
     "(c),(c),(c),(),(),(n)->()",
     nopython=True,
     cache=True,
-)  # type: ignore[misc]
+)
 def kendall_candidates(
     theta: Floats, codes: Codes, sizes: Codes, a: float, key: int, place: Floats, out: Floats
 ) -> None:
@@ -85,11 +111,11 @@ def kendall_candidates(
 
 
 @guvectorize(
-    ["void(float64[:], int64[:], int64[:], float64, uint32, float64[:], float64[:])"],
+    ["void(float64[:], int64[:], int64[:], float64, uint64, float64[:], float64[:])"],
     "(c),(c),(c),(),(),(n)->()",
     nopython=True,
     cache=True,
-)  # type: ignore[misc]
+)
 def footrule_candidates(
     theta: Floats, codes: Codes, sizes: Codes, a: float, key: int, place: Floats, out: Floats
 ) -> None:

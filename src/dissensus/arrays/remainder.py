@@ -15,37 +15,48 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-ANONYMOUS = -3
-"""A label of the remainder that has no name in the label space."""
+from dissensus.arrays.stream import State, log_gamma_variate, mixed, started, uniform
+
+ANONYMOUS = -10
+"""The remainder's labels without a name in the label space have this code and those below."""
 
 
-def row_keys(shape: tuple[int, ...], seed: int) -> npt.NDArray[np.uint32]:
-    """Give every row (draw, item) its own 32-bit key, by the finaliser of SplitMix64.
+def row_keys(*names: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
+    """Give every row (draw, item) its own key, from hashes of the names of its chain, draw, item.
+
+    Names and not places: a selection of draws or items keeps its random numbers.
+
+    Parameters
+    ----------
+    *names : arrays
+        Hashes, to be broadcast against each other.
+    seed : int
+        Of the whole array.
 
     Examples
     --------
-    >>> keys = row_keys((2, 3), seed=1)
+    >>> draw, item = np.arange(2, dtype=np.uint64)[:, None], np.arange(3, dtype=np.uint64)
+    >>> keys = row_keys(draw, item, seed=1)
     >>> keys.shape, len(np.unique(keys))
     ((2, 3), 6)
+    >>> bool((row_keys(draw[1:], item[2:], seed=1) == keys[1:, 2:]).all())
+    True
     """
+    key = mixed(np.asarray(seed % 2**64, dtype=np.uint64))
     with np.errstate(over="ignore"):
-        z = np.arange(1, int(np.prod(shape)) + 1, dtype=np.uint64)
-        z = (z + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (z ^ (z >> np.uint64(31))).astype(np.uint32).reshape(shape)
+        for name in names:
+            key = mixed(key * np.uint64(3) + mixed(np.asarray(name) + np.uint64(1)))
+    return key
 
 
-@njit(cache=True)  # type: ignore[misc]
-def unnamed_labels(
-    codes: npt.NDArray[np.int64], size: int, n_labels: int
-) -> npt.NDArray[np.int64]:
-    """List the codes of the remainder's labels; those without a name are `ANONYMOUS`."""
+@njit(cache=True)
+def unnamed_labels(codes: npt.NDArray[np.int64], size: int, n_labels: int) -> npt.NDArray[np.int64]:
+    """List the codes of the remainder's labels; those without a name are `ANONYMOUS` or below."""
     used = np.zeros(n_labels, dtype=np.bool_)
     for c in range(len(codes)):
         if codes[c] >= 0:
             used[codes[c]] = True
-    out = np.full(size, ANONYMOUS, dtype=np.int64)
+    out = ANONYMOUS - np.arange(size)
     filled = 0
     for label in range(n_labels):
         if not used[label] and filled < size:
@@ -54,20 +65,27 @@ def unnamed_labels(
     return out
 
 
-@njit(cache=True)  # type: ignore[misc]
-def next_share(rest: float, step: int, labels: npt.NDArray[np.int64], a: float) -> float:
-    """Take the next share off ``rest``, and move its label to ``labels[step]``."""
-    size = len(labels)
-    left = size - step - 1
-    if np.isinf(a):
-        return rest / (left + 1)
-    fraction = 1.0 if left == 0 else np.random.beta(1.0 + a, a * left)  # noqa: NPY002
-    pick = np.random.randint(step, size)  # noqa: NPY002
+@njit(cache=True)
+def next_share(
+    state: State, rest: float, step: int, labels: npt.NDArray[np.int64], a: float
+) -> tuple[float, float]:
+    """Take the next share off ``rest``, and move its label to ``labels[step]``.
+
+    Returns the share and what is left then. Not for an even split (a = infinity).
+    """
+    left = len(labels) - step - 1
+    pick = step + int(uniform(state) * (left + 1))
     labels[step], labels[pick] = labels[pick], labels[step]
-    return rest * fraction
+    if left == 0:
+        return rest, 0.0
+    odds = log_gamma_variate(state, a * left) - log_gamma_variate(state, 1.0 + a)
+    # Both parts by themselves: rest - share would be 0 or noise where the share is nearly all.
+    ratio = np.exp(-abs(odds))
+    larger, smaller = rest / (1.0 + ratio), rest * ratio / (1.0 + ratio)
+    return (smaller, larger) if odds > 0 else (larger, smaller)
 
 
-@njit(cache=True)  # type: ignore[misc]
+@njit(cache=True)
 def expand(
     theta: npt.NDArray[np.float64],
     codes: npt.NDArray[np.int64],
@@ -84,10 +102,10 @@ def expand(
     for c in range(len(theta)):
         if sizes[c] > 1 and theta[c] > 0:
             labels = unnamed_labels(codes, sizes[c], len(out))
-            np.random.seed(key)  # noqa: NPY002
-            rest = theta[c]
+            share, rest = theta[c] / sizes[c], theta[c]
+            state = started(key)
             for step in range(sizes[c]):
-                share = next_share(rest, step, labels, a)
+                if not np.isinf(a):
+                    share, rest = next_share(state, rest, step, labels, a)
                 if labels[step] >= 0:
                     out[labels[step]] = share
-                rest -= share

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import guvectorize, njit
 
-from dissensus.arrays.remainder import next_share, unnamed_labels
+from dissensus.arrays.remainder import expand, next_share, unnamed_labels
+from dissensus.arrays.stream import started
 
 NOBODY = -1
 """Stands where fewer labels than asked for have a positive plausibility."""
@@ -14,12 +15,28 @@ NOBODY = -1
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
+# Up to here, inserting into a short sorted list beats sorting all labels.
+_FEW = 16
 
-@njit(cache=True)  # type: ignore[misc]
+
+@njit(cache=True)
+def _ahead(value: float, label: int, other_value: float, other_label: int) -> bool:
+    """Return whether a label comes before another: by plausibility, then by code.
+
+    A negative code has no name, and comes last among equals.
+    """
+    if value != other_value:
+        return value > other_value
+    if label < 0 or other_label < 0:
+        return value > 0.0 and label > other_label
+    return label < other_label
+
+
+@njit(cache=True)
 def _insert(values: Floats, labels: Codes, value: float, label: int) -> None:
-    """Insert into a list kept in falling order; an equal value stays behind the earlier one."""
+    """Insert into a list kept in order; what falls off its end is forgotten."""
     place = len(values) - 1
-    while place > 0 and values[place - 1] < value:
+    while place > 0 and _ahead(value, label, values[place - 1], labels[place - 1]):
         values[place] = values[place - 1]
         labels[place] = labels[place - 1]
         place -= 1
@@ -27,26 +44,69 @@ def _insert(values: Floats, labels: Codes, value: float, label: int) -> None:
     labels[place] = label
 
 
-@guvectorize(["void(float64[:], int64[:], int64[:])"], "(n),(k)->(k)", nopython=True, cache=True)  # type: ignore[misc]
+@njit(cache=True)
+def _sorted_top(theta: Floats, top: Codes) -> None:
+    """Fill ``top`` from a full sort."""
+    order = np.argsort(-theta, kind="mergesort")
+    top[:] = NOBODY
+    for place in range(min(len(top), len(theta))):
+        if theta[order[place]] > 0:
+            top[place] = order[place]
+
+
+@guvectorize(["void(float64[:], int64[:], int64[:])"], "(n),(k)->(k)", nopython=True, cache=True)
 def top_dense(theta: Floats, like: Codes, top: Codes) -> None:
     """Return the k labels of largest theta, the largest first; ties go to the earlier label.
 
     Labels whose theta is exactly 0 are never among them: past the last positive one stands
     `NOBODY`. The second argument only says how many are wanted.
     """
-    values = np.zeros(len(like))
+    if len(like) > _FEW:
+        _sorted_top(theta, top)
+        return
     top[:] = NOBODY
+    if len(like) == 1:  # without a list, at the speed of a bare argmax
+        best = 0.0
+        for label in range(len(theta)):
+            if theta[label] > best:
+                best = theta[label]
+                top[0] = label
+        return
+    values = np.zeros(len(like))
     for label in range(len(theta)):
         if theta[label] > values[-1]:
             _insert(values, top, theta[label], label)
 
 
+@njit(cache=True)
+def _insert_even(values: Floats, top: Codes, share: float, labels: Codes) -> None:
+    """Insert the remainder's labels, all of one share."""
+    for label in labels:
+        if not _ahead(share, label, values[-1], top[-1]):
+            return
+        _insert(values, top, share, label)
+
+
+@njit(cache=True)
+def _insert_drawn(
+    values: Floats, top: Codes, rest: float, labels: Codes, a: float, key: int
+) -> None:
+    """Insert the remainder's labels, whose shares are drawn until what is left cannot matter."""
+    state = started(key)
+    for step in range(len(labels)):
+        share, rest = next_share(state, rest, step, labels, a)
+        if _ahead(share, labels[step], values[-1], top[-1]):
+            _insert(values, top, share, labels[step])
+        if rest < values[-1] or rest <= 0.0:
+            return
+
+
 @guvectorize(
-    ["void(float64[:], int64[:], int64[:], float64, uint32, int64, int64[:], int64[:])"],
+    ["void(float64[:], int64[:], int64[:], float64, uint64, int64, int64[:], int64[:])"],
     "(c),(c),(c),(),(),(),(k)->(k)",
     nopython=True,
     cache=True,
-)  # type: ignore[misc]
+)
 def top_candidates(
     theta: Floats,
     codes: Codes,
@@ -58,20 +118,20 @@ def top_candidates(
     top: Codes,
 ) -> None:
     """Do the same for the candidate form, drawing the remainder's shares as far as they matter."""
+    if len(like) > _FEW and np.sum(sizes) <= n_labels:
+        dense = np.empty(n_labels)
+        expand(theta, codes, sizes, a, key, dense)
+        _sorted_top(dense, top)
+        return
     values = np.zeros(len(like))
     top[:] = NOBODY
     for c in range(len(theta)):
-        if sizes[c] == 1 and theta[c] > values[-1]:
+        if sizes[c] == 1 and _ahead(theta[c], codes[c], values[-1], top[-1]):
             _insert(values, top, theta[c], codes[c])
     for c in range(len(theta)):
-        if sizes[c] > 1 and theta[c] > values[-1]:
+        if sizes[c] > 1 and theta[c] > 0 and theta[c] >= values[-1]:
             labels = unnamed_labels(codes, sizes[c], n_labels)
-            np.random.seed(key)  # noqa: NPY002
-            rest = theta[c]
-            for step in range(sizes[c]):
-                share = next_share(rest, step, labels, a)
-                if share > values[-1]:
-                    _insert(values, top, share, labels[step])
-                rest -= share
-                if rest <= values[-1]:
-                    break
+            if np.isinf(a):
+                _insert_even(values, top, theta[c] / sizes[c], labels)
+            else:
+                _insert_drawn(values, top, theta[c], labels, a, key)

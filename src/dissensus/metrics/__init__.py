@@ -27,6 +27,7 @@ class Metric:
     low: float = 0.0
     high: float = 1.0
     better: str = "higher"
+    """"higher", "lower", or "none" if the number says nothing good or bad of a system."""
     arguments: tuple[tuple[str, Any], ...] = ()
     """Arguments it cannot do without, with a value that suits small data."""
 
@@ -39,7 +40,7 @@ class Metric:
 
 
 METRICS: Final = (
-    Metric("annotation_certainty", "annotation", "plausibility"),
+    Metric("annotation_certainty", "annotation", "plausibility", better="none"),
     Metric("certainty", "annotation", "lists"),
     Metric("top_k_accuracy", "accuracy", "lists"),
     Metric("set_accuracy", "accuracy", "lists"),
@@ -48,9 +49,9 @@ METRICS: Final = (
     Metric("rank_biased_overlap", "ranked_overlap", "lists", arguments=(("p", 0.9),)),
     Metric("kendall_tau", "rank_correlation", "lists", low=-1.0),
     Metric("spearman_footrule", "rank_correlation", "lists", better="lower"),
-    Metric("group_labels", "groups", "plausibility"),
-    Metric("expected_risk", "groups", "plausibility", high=float("inf")),
-    Metric("event_plausibility", "events", "draws"),
+    Metric("group_labels", "groups", "plausibility", better="none"),
+    Metric("expected_risk", "groups", "plausibility", high=float("inf"), better="none"),
+    Metric("event_plausibility", "events", "draws", better="none"),
     Metric("compare", "comparison", "draws", low=-1.0),
     Metric("mean_average_overlap", "rankings", "rankings"),
 )

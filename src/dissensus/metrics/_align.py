@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import xarray as xr
 
 from dissensus import tables
@@ -32,25 +33,46 @@ def align(
     PredictionError
         If items differ (unless ``on_missing="drop"``), or no predicted label is known.
     """
-    if not isinstance(predictions, xr.Dataset) or "label_code" not in predictions:
-        raise PredictionError(
-            "predictions",
-            expected="labels, as a Dataset made by dissensus.predictions",
-            found="numbers" if "value" in predictions else type(predictions).__name__,
-        )
+    _check_lists(predictions)
     plausibility, predictions = common_items(plausibility, predictions, on_missing)
     where = space(plausibility)
     if "labels" not in plausibility.attrs and not where.dense:
         where = _widened(where, predictions[LABEL].to_numpy())
     code = _codes(predictions, where.labels)
     dims = (ITEM, SYSTEM, POSITION)
-    start, end = block_bounds(predictions["block"].transpose(*dims).to_numpy())
+    block = predictions["block"].transpose(*dims).to_numpy()
+    start, end = block_bounds(block)
+    # Without the items' names: they may be spelled otherwise than in the plausibility.
     lists = xr.Dataset(
-        {"code": (dims, code), "start": (dims, start), "end": (dims, end)},
-        coords={SYSTEM: predictions[SYSTEM]},
+        {
+            "code": (dims, code),
+            "start": (dims, start),
+            "end": (dims, end),
+            "length": (dims[:2], (block > 0).sum(axis=2)),
+        },
+        coords={SYSTEM: predictions[SYSTEM].to_numpy()},
     )
-    lists["length"] = (predictions["block"] > 0).sum(POSITION)
     return plausibility, lists, where
+
+
+def _check_lists(predictions: Any) -> None:
+    """Raise unless these are lists of labels, laid out as the schema says."""
+    dims = (ITEM, SYSTEM, POSITION)
+    found = ""
+    if not isinstance(predictions, xr.Dataset):
+        found = type(predictions).__name__
+    elif "label_code" not in predictions:
+        found = "numbers" if "value" in predictions else f"variables {list(predictions.data_vars)}"
+    elif "block" not in predictions or LABEL not in predictions.coords:
+        found = "a Dataset without 'block' or 'label' (are these annotations?)"
+    elif set(predictions["label_code"].dims) != set(dims):
+        found = f"dims {predictions['label_code'].dims}"
+    if found:
+        raise PredictionError(
+            "predictions",
+            expected=f"labels over {dims}, as a Dataset made by dissensus.predictions",
+            found=found,
+        )
 
 
 def common_items(
@@ -60,6 +82,11 @@ def common_items(
     if on_missing not in {"raise", "drop"}:
         raise ArgumentError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
     items, predicted = left[ITEM].to_numpy(), predictions[ITEM].to_numpy()
+    again = pd.Index(predicted).duplicated()
+    if again.any():
+        raise PredictionError(
+            "predictions", expected="each item once", found=f"{shown(list(predicted[again]))} again"
+        )
     place = tables.match(items, predicted)
     extra = np.setdiff1d(np.arange(len(predicted)), place)
     lacking = place < 0
@@ -80,13 +107,27 @@ def common_items(
             found="; ".join(text + shown(list(names)) for text, names in sides if len(names)),
             hint='on_missing="drop" leaves them out',
         )
-    return left.isel({ITEM: ~lacking}), predictions.isel({ITEM: place[~lacking]})
+    if lacking.any():  # else spare the draws a copy
+        left = left.isel({ITEM: ~lacking})
+    return left, predictions.isel({ITEM: place[~lacking]})
 
 
 def _widened(where: Space, predicted: npt.NDArray[Any]) -> Space:
     """Add predicted labels to a label space that is known only as far as it was named."""
     new = predicted[tables.match(predicted, where.labels) < 0]
-    return where._replace(labels=np.concatenate([where.labels, new.astype(where.labels.dtype)]))
+    if (new.dtype.kind in "UO") == (where.labels.dtype.kind in "UO"):
+        labels = np.concatenate([where.labels, new])
+    else:
+        labels = np.concatenate([where.labels.astype(np.str_), new.astype(np.str_)])
+    size = int(where.sizes[0].sum())
+    if len(labels) > size:
+        raise PredictionError(
+            "plausibility",
+            expected="attrs['labels'], the whole label space, beside the candidate form",
+            found=f"{len(labels)} labels in annotations and predictions, where the sizes of the "
+            f"candidates add up to {size}",
+        )
+    return where._replace(labels=labels)
 
 
 def _codes(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -94,7 +135,7 @@ def _codes(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> npt.NDArray[np.
     code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
     vocabulary = predictions[LABEL].to_numpy()
     place = tables.match(vocabulary, labels)
-    used = np.isin(np.arange(len(vocabulary)), code)
+    used = np.bincount(code[code >= 0], minlength=len(vocabulary)) > 0
     stray = used & (place < 0)
     if stray.any() and not (used & (place >= 0)).any():
         raise PredictionError(
@@ -103,13 +144,13 @@ def _codes(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> npt.NDArray[np.
             found=f"no label in common, but {shown(list(vocabulary[used]), 3)}",
         )
     if stray.any():
-        count = int(np.isin(code, np.flatnonzero(stray)).sum())
+        count = int(stray[code[code >= 0]].sum())
         warnings.warn(
             f"{shown(list(vocabulary[stray]))} ({count} predictions) are outside the label space "
             "of the annotations and count as wrong. If annotators could have said so, read the "
             "annotations with labels=.",
             DissensusWarning,
-            stacklevel=2,
+            stacklevel=5,
         )
     place = np.where(place < 0, OUTSIDE, place)
     return np.where(code >= 0, place[code], OUTSIDE)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 import xarray as xr
 
+from dissensus import tables
+from dissensus.arrays.seeds import generator
 from dissensus.dims import ITEM, SAMPLE
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, shown
 
 BOOTSTRAP = "bayesian-bootstrap"
 
@@ -22,8 +27,9 @@ def weights_for(
     ----------
     scores : xarray.DataArray
         Whose items (and draws) the weights are for.
-    item_weights : None, array-like (item), or "bayesian-bootstrap"
-        Weights need not sum to 1.
+    item_weights : None, array-like (item), mapping from item to weight, or "bayesian-bootstrap"
+        Weights need not sum to 1. A DataArray with the coordinate ``item``, a mapping, and a
+        Series with names for an index are matched by name, all else by place.
     random_seed : int or numpy.random.Generator, optional
         For the bootstrap.
 
@@ -36,26 +42,68 @@ def weights_for(
         return None
     if isinstance(item_weights, str):
         return _bootstrap(scores, item_weights, random_seed)
-    if isinstance(item_weights, xr.DataArray):
-        weights = item_weights
-        if ITEM in weights.coords and ITEM in scores.coords:
-            weights = weights.reindex({ITEM: scores[ITEM]})
-    else:
-        weights = xr.DataArray(np.asarray(item_weights, dtype=np.float64), dims=ITEM)
-    if weights.dims != (ITEM,) or weights.sizes[ITEM] != scores.sizes[ITEM]:
+    names, values = _given(item_weights)
+    if names is not None:
+        values = _by_name(names, values, scores[ITEM].to_numpy())
+    if values.shape != (scores.sizes[ITEM],):
         raise ArgumentError(
             "item_weights",
             expected=f"one weight for each of {scores.sizes[ITEM]} items",
-            found=f"dims {dict(weights.sizes)}",
+            found=f"an array of shape {values.shape}",
         )
-    values = weights.to_numpy()
     if not np.isfinite(values).all() or (values < 0).any() or values.sum() <= 0:
         raise ArgumentError(
             "item_weights",
             expected="finite, non-negative weights, one of them positive",
             found=f"values from {values.min()} to {values.max()}",
         )
-    return weights
+    return xr.DataArray(values, dims=ITEM)
+
+
+def _given(item_weights: Any) -> tuple[npt.NDArray[Any] | None, npt.NDArray[np.float64]]:
+    """Return the names that weights come with, if any, and the weights."""
+    names: Any = None
+    if isinstance(item_weights, xr.DataArray):
+        if item_weights.dims != (ITEM,):
+            raise ArgumentError(
+                "item_weights", expected=f"dims ({ITEM!r},)", found=str(item_weights.dims)
+            )
+        names = item_weights[ITEM].to_numpy() if ITEM in item_weights.coords else None
+    elif isinstance(item_weights, Mapping):
+        names, item_weights = list(item_weights), list(item_weights.values())
+    elif isinstance(item_weights, pd.Series) and not isinstance(item_weights.index, pd.RangeIndex):
+        names = item_weights.index
+    try:
+        values = np.asarray(item_weights, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise ArgumentError(
+            "item_weights",
+            expected=f"None, numbers, or {BOOTSTRAP!r}",
+            found=f"{type(item_weights).__name__} ({problem})",
+        ) from problem
+    return None if names is None else np.asarray(names), values
+
+
+def _by_name(
+    names: npt.NDArray[Any], values: npt.NDArray[np.float64], items: npt.NDArray[Any]
+) -> npt.NDArray[np.float64]:
+    """Put named weights in the order of the items; names of other items are left out."""
+    doubled = pd.Index(names).duplicated()
+    if doubled.any():
+        raise ArgumentError(
+            "item_weights",
+            expected="one weight for each item",
+            found=f"{shown(list(names[doubled]))} more than once",
+        )
+    place = tables.match(items, names)
+    if (place < 0).any():
+        lacking = items[place < 0]
+        raise ArgumentError(
+            "item_weights",
+            expected="a weight for every item",
+            found=f"none for {len(lacking)} of them: {shown(list(lacking))}",
+        )
+    return values[place]
 
 
 def _bootstrap(scores: xr.DataArray, item_weights: str, random_seed: Any) -> xr.DataArray:
@@ -66,14 +114,21 @@ def _bootstrap(scores: xr.DataArray, item_weights: str, random_seed: Any) -> xr.
             expected=f"None, an array, or {BOOTSTRAP!r} (which needs draws)",
             found=f"{item_weights!r} with dims {scores.dims}",
         )
-    rng = np.random.default_rng(random_seed)
+    rng = generator(random_seed, "item weights")
     dims = (*SAMPLE, ITEM)
     drawn = rng.standard_exponential([scores.sizes[dim] for dim in dims])
     return xr.DataArray(drawn, dims=dims)
 
 
 def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
-    """Average scores over items."""
+    """Average scores over items.
+
+    A score that is undefined for one item makes the average undefined: to leave the item out would
+    let one system be judged on fewer items than another. An item of weight 0 is left out.
+    """
     if weights is None:
-        return scores.mean(ITEM)
+        return scores.mean(ITEM, skipna=False)
+    if weights.dims == (ITEM,) and bool((weights == 0).any()):
+        kept = (weights > 0).to_numpy()
+        scores, weights = scores.isel({ITEM: kept}), weights.isel({ITEM: kept})
     return xr.dot(scores, weights, dim=ITEM) / weights.sum(ITEM)

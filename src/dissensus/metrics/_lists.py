@@ -5,30 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
-from dissensus.dims import CHAIN, DRAW, ITEM, POSITION, SYSTEM
+from dissensus.dims import CHAIN, DRAW, ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.metrics._align import align
 from dissensus.metrics._items import over_items, weights_for
 from dissensus.metrics._top import PLACE, top_labels
 from dissensus.plausibility import Space, plausibility_of
 
-Score = Callable[[xr.DataArray, Space, xr.Dataset], xr.DataArray]
-"""From the plausibility, its label space and one system's lists to scores (..., item)."""
+Score = Callable[[xr.Dataset], xr.DataArray]
+"""From one system's lists to scores (..., item)."""
+
+Prepare = Callable[[xr.DataArray, xr.Dataset, Space], Score]
+"""From the plausibility, all lists (how deep must one look?) and the label space to a score."""
 
 
 def positive_int(name: str, value: Any) -> int:
     """Return value if it is a whole number of at least 1."""
-    if isinstance(value, bool) or int(value) != value or value < 1:
+    whole = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not whole or not np.isfinite(value) or int(value) != value or value < 1:
         raise ArgumentError(name, expected="a whole number, 1 or more", found=repr(value))
     return int(value)
+
+
+def require_draws(theta: xr.DataArray) -> None:
+    """Raise if a plausibility is a point estimate."""
+    if not set(SAMPLE) <= set(theta.dims):
+        raise ArgumentError(
+            "plausibility", expected=f"draws, with dims {SAMPLE}", found=f"dims {theta.dims}"
+        )
 
 
 def list_metric(
     plausibility: Any,
     predictions: xr.Dataset,
-    prepare: Callable[[xr.DataArray, xr.Dataset, Space], Score],
+    prepare: Prepare,
     *,
     name: str,
     better: str = "higher",
@@ -39,41 +52,54 @@ def list_metric(
 ) -> xr.DataArray:
     """Score every system's lists draw by draw.
 
-    ``prepare`` sees all lists once (to learn how deep the draws' own orders must go) and
-    returns the function that scores one system. Systems are taken one at a time: their
-    scores per draw and item need not be held together.
+    Systems are taken one at a time: their scores per draw and item need not be held together.
     """
     theta, lists, where = align(plausibility_of(plausibility), predictions, on_missing)
     if per_item and item_weights is not None:
         raise ArgumentError(
             "item_weights", expected="None together with per_item=True", found=repr(item_weights)
         )
-    score = prepare(theta, lists, where)
     weights = weights_for(theta, item_weights, random_seed)
+    score = prepare(theta, lists, where)
     parts = []
     for system in range(lists.sizes[SYSTEM]):
-        scores = score(theta, where, lists.isel({SYSTEM: system}, drop=True))
+        scores = score(lists.isel({SYSTEM: system}, drop=True))
         parts.append(scores if per_item else over_items(scores, weights))
     out = xr.concat(parts, dim=lists[SYSTEM].rename(SYSTEM), coords="minimal", compat="override")
     front = [dim for dim in (CHAIN, DRAW) if dim in out.dims]
-    out = out.transpose(*front, ..., *([ITEM] if per_item else []), SYSTEM)
-    return out.rename(name).assign_attrs(better=better)
+    out = out.transpose(*front, ..., *([ITEM] if per_item else []), SYSTEM).rename(name)
+    # What the plausibility's attributes say (its label space) does not hold for a metric.
+    out.attrs = {"better": better}
+    return out
 
 
 def from_top(
-    depth: int,
+    limit: float,
     kernel: Callable[..., Any],
-    extra: Callable[[xr.Dataset], xr.DataArray],
+    extra: Callable[[xr.Dataset, int], xr.DataArray],
     extra_dims: list[str] | None = None,
-) -> Callable[[xr.DataArray, xr.Dataset, Space], Score]:
-    """Build a metric that looks at the draws' first ``depth`` labels only."""
+) -> Prepare:
+    """Build a metric that looks at the draws' first labels only.
+
+    Parameters
+    ----------
+    limit : float
+        How many labels of a draw's own order the kernel sees; never more than the longest list.
+    kernel : callable
+        Scores those labels against a list (code, start, end) and one extra argument.
+    extra : callable
+        From one system's lists, and the number of labels, to that argument.
+    extra_dims : list of str, optional
+        Its core dims.
+    """
 
     def prepare(theta: xr.DataArray, lists: xr.Dataset, where: Space) -> Score:
+        depth = int(min(limit, lists.sizes[POSITION]))
         top = top_labels(theta, where, depth)
 
-        def score(theta: xr.DataArray, where: Space, one: xr.Dataset) -> xr.DataArray:
+        def score(one: xr.Dataset) -> xr.DataArray:
             return xr.apply_ufunc(
-                kernel, top, one["code"], one["start"], one["end"], extra(one),
+                kernel, top, one["code"], one["start"], one["end"], extra(one, depth),
                 input_core_dims=[[PLACE], [POSITION], [POSITION], [POSITION], extra_dims or []],
             )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Uncertainty-adjusted accuracy: is the true top label (set) the predicted one?"""
+"""Uncertainty-adjusted accuracy: whether the true top label (set) is the predicted one."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def top_k_accuracy(
     k : int
         How many predicted labels count. Predicted ties that straddle k count with the
         probability that a random order puts them within.
-    item_weights : array (item), "bayesian-bootstrap", optional
-        Weights of the items; the bootstrap draws them from Dirichlet(1, ..., 1), anew for each
-        draw and the same for all systems.
+    item_weights : array (item), mapping, "bayesian-bootstrap", optional
+        Weights of the items, matched by name where they have names; the bootstrap draws them
+        from Dirichlet(1, ..., 1), anew for each draw and the same for all systems.
     per_item : bool
         Keep the items apart.
     on_missing : {"raise", "drop"}
@@ -75,9 +75,13 @@ def top_k_accuracy(
     >>> dx.top_k_accuracy(fit, pred).dims
     ('chain', 'draw', 'system')
     """
-    depth = xr.DataArray(np.int64(positive_int("k", k)))
+    k = positive_int("k", k)
+
+    def depth(one: xr.Dataset, top: int) -> xr.DataArray:  # noqa: ARG001
+        return xr.DataArray(np.int64(k))
+
     return list_metric(
-        plausibility, predictions, from_top(1, holds_first, lambda one: depth),
+        plausibility, predictions, from_top(1, holds_first, depth),
         name=f"top_{k}_accuracy", item_weights=item_weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip
@@ -129,20 +133,17 @@ def set_accuracy(
     ...                      coords={"item": [1], "label": list("abc")})
     >>> pred = dx.predictions({"item": [1, 1], "system": ["m", "m"], "label": ["b", "a"],
     ...                        "rank": [1, 2]}, rank="rank")
-    >>> float(dx.set_accuracy(theta, pred)), float(dx.set_accuracy(theta, pred, k=1))
+    >>> dx.set_accuracy(theta, pred).item(), dx.set_accuracy(theta, pred, k=1).item()
     (1.0, 0.0)
     """
     limit = None if k is None else positive_int("k", k)
 
-    def depth(one: xr.Dataset) -> xr.DataArray:
-        length = one["length"].astype(np.int64)
-        return length if limit is None else length.clip(max=limit)
+    def depth(one: xr.Dataset, top: int) -> xr.DataArray:
+        return one["length"].clip(max=top)
 
-    longest = predictions.sizes.get("position", 1)
-    deepest = longest if limit is None else min(limit, longest)
     return list_metric(
-        plausibility, predictions, from_top(deepest, same_set, depth),
-        name="set_accuracy" if k is None else f"top_{k}_set_accuracy",
+        plausibility, predictions, from_top(np.inf if limit is None else limit, same_set, depth),
+        name="set_accuracy" if limit is None else f"top_{limit}_set_accuracy",
         item_weights=item_weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip

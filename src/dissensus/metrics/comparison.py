@@ -34,7 +34,7 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
     Raises
     ------
     ArgumentError
-        If ``draws`` is not one metric with draws and at least two systems.
+        If ``draws`` is not one metric with draws and at least two systems, or undefined in a draw.
 
     Notes
     -----
@@ -63,6 +63,12 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
         )
     if draws.sizes[dim] < 2:
         raise ArgumentError("draws", expected=f"two or more along {dim!r}", found="one")
+    if bool(draws.isnull().any()):
+        raise ArgumentError(
+            "draws",
+            expected="a number for each system in each draw",
+            found=f"{int(draws.isnull().sum())} of {draws.size} undefined",
+        )
     sign = -1 if draws.attrs.get("better") == "lower" else 1
     second = draws.rename({dim: other(dim)})
     ranks = _rank_probability(sign * draws, dim)

@@ -1,4 +1,4 @@
-"""From a model of scores to plausibilities of an event: is the score past a threshold?"""
+"""From a model of scores to plausibilities of an event: that a score is past a threshold."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def event_plausibility(
     >>> ann = dx.annotations({"item": [1, 1, 1], "annotator": [1, 2, 3],
     ...                       "label": [0.5, 1.5, 1.0]})
     >>> fit = dx.models.normal_scores.fit(ann, prior=(0, 1, 2, 2), draws=500, random_seed=1)
-    >>> dx.event_plausibility(fit, threshold=0).sel(label="above").mean().round(1).item()
-    0.7
+    >>> dx.event_plausibility(fit, threshold=0.75).sel(label="above").mean().round(1).item()
+    0.5
     """
     posterior = fit["posterior"] if isinstance(fit, xr.DataTree) else fit
     if "mean" not in posterior or "variance" not in posterior:

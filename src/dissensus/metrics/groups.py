@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import xarray as xr
 
 from dissensus import tables
@@ -60,6 +61,7 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     groups = tables.encode(_series(_looked_up(mapping, where, "mapping")), "mapping", sort=True)
     out = _summed(theta, where, groups.codes, len(groups.values))
     out = out.rename({_GROUP: LABEL}).assign_coords({LABEL: groups.values})
+    out.attrs = {}  # the label space is another one now
     return out.rename(NAME)
 
 
@@ -100,24 +102,42 @@ def expected_risk(plausibility: Any, risk: Mapping[Any, float] | xr.DataArray) -
     theta = plausibility_of(plausibility)
     where = space(theta)
     if isinstance(risk, xr.DataArray):
+        if risk.dims != (LABEL,):
+            raise ArgumentError("risk", expected=f"dims ({LABEL!r},)", found=str(risk.dims))
         risk = dict(zip(risk[LABEL].to_numpy().tolist(), risk.to_numpy().tolist(), strict=True))
-    values = tables.numbers(_series(_looked_up(risk, where, "risk")), "risk")
+    values = _finite(_looked_up(risk, where, "risk"), where)
     levels, code = np.unique(values, return_inverse=True)
     summed = _summed(theta, where, code.astype(np.int64), len(levels))
     out = xr.dot(summed, xr.DataArray(levels, dims=_GROUP), dim=_GROUP)
-    return out.rename("expected_risk").assign_attrs(better="none")
+    out.attrs = {"better": "none"}
+    return out.rename("expected_risk")
+
+
+def _finite(risks: list[Any], where: Space) -> npt.NDArray[np.float64]:
+    values = pd.to_numeric(_series(risks), errors="coerce").to_numpy(dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise ArgumentError(
+            "risk",
+            where=f"label {shown([where.labels[bad[0]]])}",
+            expected="a finite number",
+            found=repr(risks[bad[0]]),
+        )
+    return values
 
 
 def _series(values: list[Any]) -> Any:
-    import pandas as pd
-
     return pd.Series(values, dtype=object).infer_objects()
 
 
 def _looked_up(mapping: Mapping[Any, Any], where: Space, name: str) -> list[Any]:
+    if not isinstance(mapping, Mapping) or not mapping:
+        raise ArgumentError(
+            name,
+            expected="a mapping with an entry for every label",
+            found="an empty one" if isinstance(mapping, Mapping) else type(mapping).__name__,
+        )
     given = list(mapping)
-    if not given:
-        raise ArgumentError(name, expected="an entry for every label", found="an empty mapping")
     place = tables.match(where.labels, tables.encode(_series(given), name).values)
     if (place < 0).any():
         raise ArgumentError(

@@ -28,7 +28,7 @@ def _whole_order(dense: Callable[..., Any], sparse: Callable[..., Any]) -> Any:
     def prepare(theta: xr.DataArray, lists: xr.Dataset, where: Space) -> Score:
         _check_space(lists, where)
 
-        def score(theta: xr.DataArray, where: Space, one: xr.Dataset) -> xr.DataArray:
+        def score(one: xr.Dataset) -> xr.DataArray:
             place = _mid_ranks(one, len(where.labels))
             if where.dense:
                 return xr.apply_ufunc(dense, theta, place, input_core_dims=[[LABEL], ["all"]])
@@ -54,7 +54,7 @@ def _check_space(lists: xr.Dataset, where: Space) -> None:
     if bool(((lists["code"] == OUTSIDE) & listed).any()):
         raise PredictionError(
             "predictions",
-            expected="labels of the label space only: an order of all labels has no place for others",
+            expected="labels of the label space only (an order of it has no place for others)",
             found="labels outside it",
             hint="Read the annotations with labels=",
         )
@@ -105,7 +105,7 @@ def kendall_tau(
     -------
     xarray.DataArray
         (chain, draw, system), or (chain, draw, item, system); in [-1, 1]. NaN where an order
-        ties all labels.
+        ties all labels, and then in the mean over items too.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def kendall_tau(
     ...                      coords={"item": [1], "label": list("abc")})
     >>> pred = dx.predictions({"item": [1, 1, 1], "system": ["m"] * 3, "label": list("acb"),
     ...                        "rank": [1, 2, 3]}, rank="rank")
-    >>> round(float(dx.kendall_tau(theta, pred)), 3)
+    >>> round(dx.kendall_tau(theta, pred).item(), 3)
     0.333
     """
     return list_metric(
@@ -176,7 +176,7 @@ def spearman_footrule(
     ...                      coords={"item": [1], "label": list("abc")})
     >>> pred = dx.predictions({"item": [1, 1, 1], "system": ["m"] * 3, "label": list("cba"),
     ...                        "rank": [1, 2, 3]}, rank="rank")
-    >>> float(dx.spearman_footrule(theta, pred))
+    >>> dx.spearman_footrule(theta, pred).item()
     1.0
     """
     return list_metric(

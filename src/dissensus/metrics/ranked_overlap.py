@@ -10,21 +10,23 @@ import xarray as xr
 
 from dissensus.arrays.overlap import weighted_overlap
 from dissensus.errors import ArgumentError
-from dissensus.metrics._lists import from_top, list_metric, positive_int
+from dissensus.metrics._lists import Prepare, from_top, list_metric, positive_int
 from dissensus.metrics._top import PLACE
 
 
-def _weighted(
-    deepest: int, weigh: Callable[[xr.DataArray, xr.DataArray], xr.DataArray]
-) -> Any:
-    """Build a metric from the weight it gives to the overlap at each depth.
+def _weighted(limit: float, weigh: Callable[[xr.DataArray, xr.DataArray], xr.DataArray]) -> Prepare:
+    """Build a metric from the weight it gives to the overlap at each depth up to a limit.
 
-    ``weigh`` gets the depths 1, ..., deepest and the lengths of the lists.
+    ``weigh`` gets the depths 1, 2, ... and the lengths of the lists, cut at the limit.
     """
-    depths = xr.DataArray(np.arange(1.0, deepest + 1), dims=PLACE)
-    return from_top(
-        deepest, weighted_overlap, lambda one: weigh(depths, one["length"]), [PLACE]
-    )
+
+    def tail(one: xr.Dataset, top: int) -> xr.DataArray:
+        depths = xr.DataArray(np.arange(1.0, top + 1), dims=PLACE)
+        weight = weigh(depths, one["length"].clip(max=top))
+        backwards = {PLACE: slice(None, None, -1)}
+        return weight.isel(backwards).cumsum(PLACE).isel(backwards)
+
+    return from_top(limit, weighted_overlap, tail, [PLACE])
 
 
 def overlap(
@@ -74,13 +76,13 @@ def overlap(
     ...                      coords={"item": [1], "label": list("abc")})
     >>> pred = dx.predictions({"item": [1, 1], "system": ["m", "m"], "label": ["a", "c"],
     ...                        "rank": [1, 2]}, rank="rank")
-    >>> float(dx.overlap(theta, pred, k=2))
+    >>> dx.overlap(theta, pred, k=2).item()
     0.5
     """
     k = positive_int("k", k)
 
     def weigh(depth: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
-        return (depth == length.clip(max=k)) / depth
+        return (depth == length) / depth
 
     return list_metric(
         plausibility, predictions, _weighted(k, weigh), name=f"overlap_at_{k}",
@@ -135,15 +137,14 @@ def average_overlap(
     ...                      coords={"item": [1], "label": list("abc")})
     >>> pred = dx.predictions({"item": [1, 1], "system": ["m", "m"], "label": ["b", "a"],
     ...                        "rank": [1, 2]}, rank="rank")
-    >>> float(dx.average_overlap(theta, pred, depth=2))
+    >>> dx.average_overlap(theta, pred, depth=2).item()
     0.5
     """
     depth = positive_int("depth", depth)
 
     def weigh(depths: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
         # Depths past the end of a list repeat the overlap at its end.
-        end = length.clip(max=depth)
-        repeats = xr.where(depths == end, depth - end + 1, 1.0 * (depths < end))
+        repeats = xr.where(depths == length, depth - length + 1, 1.0 * (depths < length))
         return repeats / (depth * depths)
 
     return list_metric(
@@ -202,19 +203,18 @@ def rank_biased_overlap(
     ...                      coords={"item": [1], "label": list("abc")})
     >>> pred = dx.predictions({"item": [1, 1], "system": ["m", "m"], "label": ["a", "c"],
     ...                        "rank": [1, 2]}, rank="rank")
-    >>> round(float(dx.rank_biased_overlap(theta, pred, p=0.5)), 3)
+    >>> round(dx.rank_biased_overlap(theta, pred, p=0.5).item(), 3)
     0.75
     """
-    if not 0 < p < 1:
+    if not isinstance(p, int | float | np.number) or not 0 < p < 1:
         raise ArgumentError("p", expected="a number between 0 and 1", found=repr(p))
 
     def weigh(depths: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
         within = (1 - p) / p * p**depths * (depths <= length)
         return (within + p**depths * (depths == length)) / depths
 
-    deepest = predictions.sizes.get("position", 1)
     return list_metric(
-        plausibility, predictions, _weighted(deepest, weigh), name="rank_biased_overlap",
+        plausibility, predictions, _weighted(np.inf, weigh), name="rank_biased_overlap",
         item_weights=item_weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -66,15 +67,23 @@ def mean_average_overlap(ranking: Blocks, other: Blocks, depth: int, n_labels: i
     return float(min(1.0, average_overlap(one, two) / np.sqrt(scale)))
 
 
-def _checked(name: str, blocks: Blocks, n_labels: int) -> Blocks:
+def _checked(name: str, blocks: Any, n_labels: int) -> Blocks:
+    if not _is_list(blocks) or not all(_is_list(block) for block in blocks):
+        raise ArgumentError(
+            name, expected="a list of blocks, each a list of label codes", found=repr(blocks)
+        )
     listed = [label for block in blocks for label in block]
     if any(len(block) == 0 for block in blocks):
         raise ArgumentError(name, expected="blocks of one or more labels", found="an empty block")
-    if len(set(listed)) != len(listed):
-        raise ArgumentError(name, expected="each label once", found=str(list(blocks)))
-    bad = [label for label in listed if label != int(label) or not 0 <= label < n_labels]
+    bad = [label for label in listed if label not in range(n_labels)]
     if bad:
         raise ArgumentError(
-            name, expected=f"label codes from 0 to {n_labels - 1}", found=str(bad[0])
+            name, expected=f"label codes from 0 to {n_labels - 1}", found=repr(bad[0])
         )
-    return blocks
+    if len(set(listed)) != len(listed):
+        raise ArgumentError(name, expected="each label once", found=str(list(blocks)))
+    return [[int(label) for label in block] for block in blocks]
+
+
+def _is_list(values: Any) -> bool:
+    return isinstance(values, Collection | np.ndarray) and not isinstance(values, str)

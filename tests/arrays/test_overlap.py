@@ -1,0 +1,89 @@
+"""Kernels of lists with ties against enumeration of their orders."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dissensus.arrays.overlap import block_bounds, holds_first, same_set, weighted_overlap
+
+
+@st.composite
+def tied_lists(draw, n_labels=6):
+    """A list of distinct codes (-4 is outside the space), block numbers, and padding."""
+    codes = draw(st.permutations(range(n_labels)))[: draw(st.integers(1, n_labels))]
+    if draw(st.booleans()):
+        codes[draw(st.integers(0, len(codes) - 1))] = -4
+    block = np.cumsum([1, *draw(st.lists(st.integers(0, 1), min_size=5, max_size=5))])
+    padding = draw(st.integers(0, 2))
+    code = np.array([*codes, *[-4] * padding])
+    return code, np.array([*block[: len(codes)], *[0] * padding])
+
+
+def orders(code, block):
+    groups = [
+        [int(c) for c, b in zip(code, block, strict=True) if b == number]
+        for number in range(1, block.max() + 1)
+    ]
+    for parts in itertools.product(*(itertools.permutations(group) for group in groups)):
+        yield [c for part in parts for c in part]
+
+
+def tops(depth):
+    return st.permutations(range(6)).map(lambda order: np.array(order[:depth]))
+
+
+@given(lists=tied_lists())
+@settings(max_examples=60, deadline=None)
+def test_block_bounds(lists):
+    _, block = lists
+    start, end = block_bounds(block)
+    for p, number in enumerate(block):
+        members = np.flatnonzero(block == number)
+        expected = (0, 0) if number == 0 else (members[0], members[-1] + 1)
+        assert (start[p], end[p]) == expected
+
+
+@given(lists=tied_lists(), top=tops(3), depth=st.integers(0, 8), nobody=st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_holds_first_and_same_set(lists, top, depth, nobody):
+    code, block = lists
+    start, end = block_bounds(block)
+    top = np.where(np.arange(3) == 2, -1, top) if nobody else top
+    possible = list(orders(code, block))
+    expected = np.mean([top[0] in order[:depth] for order in possible])
+    np.testing.assert_allclose(holds_first(top, code, start, end, depth), expected)
+    depth = min(depth, 3, int((block > 0).sum()))
+    if depth == 0:
+        assert same_set(top, code, start, end, depth) == 0
+        return
+    true = set(top[:depth].tolist())
+    expected = np.mean([-1 not in true and set(order[:depth]) == true for order in possible])
+    np.testing.assert_allclose(same_set(top, code, start, end, depth), expected)
+
+
+@given(
+    lists=tied_lists(),
+    top=tops(5),
+    weight=st.lists(st.floats(0, 0.2), min_size=5, max_size=5),
+    nobody=st.integers(1, 5),
+    long=st.booleans(),
+)
+@settings(max_examples=100, deadline=None)
+def test_weighted_overlap(lists, top, weight, nobody, long):
+    code, block = lists
+    top = np.where(np.arange(5) >= nobody, -1, top)
+    if long:  # padding enough for the way that long lists take
+        code = np.concatenate([code, np.full(20, -4)])
+        block = np.concatenate([block, np.zeros(20, dtype=np.int64)])
+    start, end = block_bounds(block)
+    common = [
+        [len({*order[:d]} & {*top[:d].tolist()} - {-1}) for d in range(1, 6)]
+        for order in orders(code, block)
+    ]
+    expected = min(1.0, float(np.mean(common, axis=0) @ np.array(weight)))
+    tail = np.cumsum(weight[::-1])[::-1]
+    np.testing.assert_allclose(weighted_overlap(top, code, start, end, tail), expected, atol=1e-12)

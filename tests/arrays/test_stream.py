@@ -1,0 +1,79 @@
+"""The stream against its reference, and its variates against known distributions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import stats
+from scipy.special import gammaln
+
+from dissensus.arrays.stream import log_gamma_variate, mixed, started, uniform
+
+
+@njit
+def _uniforms(key, n):
+    state, out = started(key), np.empty(n)
+    for i in range(n):
+        out[i] = uniform(state)
+    return out
+
+
+@njit
+def _log_gammas(key, shape, n):
+    state, out = started(key), np.empty(n)
+    for i in range(n):
+        out[i] = log_gamma_variate(state, shape)
+    return out
+
+
+def test_is_splitmix64():
+    # The first outputs of the reference implementation (Vigna, splitmix64.c, public domain) for
+    # the seed 1234567, as the Rosetta Code task "Pseudo-random numbers/Splitmix64" lists them.
+    expected = [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
+    golden = 0x9E3779B97F4A7C15
+    states = np.array([(1234567 + golden * i) % 2**64 for i in range(1, 6)], dtype=np.uint64)
+    assert mixed(states).tolist() == expected
+    found = _uniforms(np.uint64(1234567), 5)
+    np.testing.assert_allclose(found, np.array(expected, dtype=np.float64) / 2**64, atol=2**-52)
+
+
+def test_uniforms_are_uniform_and_one_key_is_one_stream():
+    draws = _uniforms(np.uint64(5), 50_000)
+    assert stats.kstest(draws, "uniform").pvalue > 1e-3
+    assert abs(np.corrcoef(draws[1:], draws[:-1])[0, 1]) < 4 / np.sqrt(50_000)
+    np.testing.assert_array_equal(_uniforms(np.uint64(5), 10), draws[:10])
+    keys = mixed(np.arange(20_000, dtype=np.uint64))
+    first = np.array([_uniforms(key, 1)[0] for key in keys])
+    assert stats.kstest(first, "uniform").pvalue > 1e-3
+
+
+def test_the_user_s_own_random_numbers_are_left_alone():
+    @njit
+    def theirs(n):
+        np.random.seed(1)  # noqa: NPY002 (Numba knows no other)
+        before = np.random.random()  # noqa: NPY002
+        total = _uniforms(np.uint64(3), n).sum()
+        return before, total, np.random.random()  # noqa: NPY002
+
+    before, _, after = theirs(100)
+    again_before, _, again_after = theirs(0)
+    assert (before, after) == (again_before, again_after)
+
+
+@pytest.mark.parametrize("shape", [0.0024, 0.05, 0.5, 1.0, 1.3, 7.0, 400.0])
+def test_gamma_variates(shape):
+    draws = _log_gammas(np.uint64(9), shape, 20_000)
+    assert np.isfinite(draws).all()
+    # Compared in logarithms: at shape .0024 most variates are below the smallest number. There
+    # P(G < g) is g^a / Gamma(a + 1) to within a relative error of g.
+    direct = stats.gamma.cdf(np.exp(draws), shape)
+    tail = np.exp(shape * np.minimum(draws, -30) - gammaln(shape + 1))
+    probability = np.where(draws < -30, tail, direct)
+    assert stats.kstest(probability, "uniform").pvalue > 1e-3

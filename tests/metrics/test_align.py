@@ -1,0 +1,196 @@
+"""Items and labels that do not fit: named, counted, and never silently taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import dissensus as dx
+
+
+def point(items=("i", "j"), labels=("a", "b"), masses=(0.7, 0.3)):
+    return xr.DataArray(
+        np.tile(masses, (len(items), 1)),
+        dims=("item", "label"),
+        coords={"item": list(items), "label": list(labels)},
+    )
+
+
+def said(**labels):
+    return dx.predictions(
+        {"item": list(labels), "system": ["m"] * len(labels), "label": list(labels.values())}
+    )
+
+
+def test_items_missing_on_either_side_are_named_and_counted():
+    many = point(items=[f"i{k}" for k in range(9)])
+    with pytest.raises(dx.PredictionError) as info:
+        dx.top_k_accuracy(many, said(i0="a", i1="a", odd="b"))
+    text = str(info.value)
+    assert "7 annotated items without predictions: 'i2', 'i3'" in text
+    assert "and 2 more" in text
+    assert "1 predicted items without annotations: 'odd'" in text
+    assert 'on_missing="drop"' in text
+    with pytest.raises(dx.PredictionError, match="1 annotated items without predictions: 'j'"):
+        dx.top_k_accuracy(point(), said(i="a"))
+    with pytest.raises(dx.PredictionError, match="1 predicted items without annotations: 'k'"):
+        dx.top_k_accuracy(point(), said(i="a", j="a", k="a"))
+
+
+def test_dropping_keeps_the_items_in_common():
+    found = dx.top_k_accuracy(point(), said(j="a", k="b"), on_missing="drop", per_item=True)
+    assert list(found["item"].values) == ["j"]
+    assert found.item() == 1.0
+
+
+def test_no_item_in_common_is_an_error_also_when_dropping():
+    for on_missing in ("raise", "drop"):
+        with pytest.raises(dx.PredictionError, match="no item in common, but 'x'"):
+            dx.top_k_accuracy(point(), said(x="a"), on_missing=on_missing)
+
+
+def test_on_missing_is_one_of_two():
+    with pytest.raises(dx.ArgumentError, match="on_missing: expected 'raise' or 'drop'"):
+        dx.top_k_accuracy(point(), said(i="a", j="a"), on_missing="ignore")
+
+
+def test_a_label_outside_the_space_warns_and_counts_as_wrong():
+    with pytest.warns(dx.DissensusWarning, match=r"'z' \(1 predictions\) are outside") as caught:
+        found = dx.top_k_accuracy(point(), said(i="a", j="z"), per_item=True)
+    assert found.squeeze().values.tolist() == [1.0, 0.0]
+    assert caught[0].filename == __file__  # it points at the caller's line
+
+
+def test_a_label_outside_the_space_takes_its_place_in_a_list():
+    table = {"item": ["i"] * 2, "system": ["m"] * 2, "label": ["z", "a"], "rank": [1, 2]}
+    predictions = dx.predictions(table, rank="rank")
+    theta = point(items=["i"])
+    with pytest.warns(dx.DissensusWarning, match="outside"):
+        assert dx.top_k_accuracy(theta, predictions, k=1).item() == 0.0
+    with pytest.warns(dx.DissensusWarning, match="outside"):
+        assert dx.top_k_accuracy(theta, predictions, k=2).item() == 1.0
+    with pytest.warns(dx.DissensusWarning, match="outside"):
+        assert dx.overlap(theta, predictions, k=2).item() == 0.5
+    with pytest.warns(dx.DissensusWarning, match="outside"):
+        assert dx.set_accuracy(theta, predictions).item() == 0.0
+
+
+def test_only_labels_outside_the_space_is_an_error():
+    with pytest.raises(dx.PredictionError, match="no label in common, but 'y', 'z'"):
+        dx.top_k_accuracy(point(), said(i="y", j="z"))
+
+
+def test_labels_of_dropped_items_are_not_warned_about():
+    found = dx.top_k_accuracy(point(), said(i="a", j="b", k="z"), on_missing="drop")
+    assert found.item() == 0.5
+
+
+@pytest.mark.parametrize(
+    ("labels", "predicted"),
+    [([0, 1], ["1", "1"]), (["0", "1"], [1, 1]), ([False, True], [True, True]), ([0, 1], [1.0, 1])],
+)
+def test_labels_match_by_spelling_across_text_and_numbers(labels, predicted):
+    theta = point(labels=labels, masses=(0.2, 0.8))
+    assert dx.top_k_accuracy(theta, said(i=predicted[0], j=predicted[1])).item() == 1.0
+
+
+def test_text_labels_with_a_stray_word_still_match_numbers():
+    # One "tie" turns a whole column of a CSV file into text.
+    theta = point(labels=[0, 1], masses=(0.2, 0.8))
+    with pytest.warns(dx.DissensusWarning, match="'tie'"):
+        found = dx.top_k_accuracy(theta, said(i="1", j="tie"), per_item=True)
+    assert found.squeeze().values.tolist() == [1.0, 0.0]
+
+
+def test_items_match_by_spelling_too():
+    theta = point(items=["1", "2"])
+    assert dx.top_k_accuracy(theta, said(**{"1": "a", "2": "b"})).item() == 0.5
+
+
+def test_items_and_labels_may_be_text_of_any_width():
+    # Zarr gives NumPy's variable-width text back; predictions of "1", "2" are read as numbers.
+    text = np.dtypes.StringDType()
+    theta = point(items=["1", "2"], labels=[0.0, 1.0])
+    theta = theta.assign_coords(item=np.array(["1", "2"], dtype=text))
+    predictions = dx.predictions({"item": [1, 2], "system": ["m"] * 2, "label": ["0", "1"]})
+    assert dx.top_k_accuracy(theta, predictions).item() == 0.5
+    theta = theta.assign_coords(label=np.array(["a", "b"], dtype=text))
+    assert dx.top_k_accuracy(theta, said(**{"1": "a", "2": "b"})).item() == 0.5
+
+
+def test_without_label_names_positions_are_names():
+    theta = point(labels=[0, 1]).drop_vars("label")
+    predictions = dx.predictions({"item": ["i", "j"], "system": ["m"] * 2, "label": [0, 1]})
+    assert dx.top_k_accuracy(theta, predictions).item() == 0.5
+
+
+@pytest.mark.parametrize(
+    ("spoil", "found"),
+    [
+        (lambda p: p.to_dataframe(), "DataFrame"),
+        (lambda p: None, "NoneType"),
+        (lambda p: p.isel(system=0), r"dims \('item', 'position'\)"),
+        (lambda p: p.drop_vars("block"), "are these annotations"),
+        (lambda p: xr.Dataset({"value": (("item", "system"), np.ones((2, 1)))}), "numbers"),
+        (lambda p: xr.Dataset({"other": 1}), "variables"),
+    ],
+)
+@pytest.mark.parametrize("metric", [dx.top_k_accuracy, dx.set_accuracy, dx.rank_biased_overlap])
+def test_predictions_must_be_lists_of_labels(metric, spoil, found):
+    with pytest.raises(dx.PredictionError, match=f"made by dissensus.predictions; found .*{found}"):
+        metric(point(), spoil(said(i="a", j="b")))
+
+
+def test_annotations_are_not_predictions():
+    ann = dx.annotations({"item": ["i"], "annotator": ["x"], "label": ["a"]}, labels=["a", "b"])
+    with pytest.raises(dx.PredictionError, match="are these annotations"):
+        dx.top_k_accuracy(point(items=["i"]), ann)
+
+
+def test_an_item_predicted_twice_is_an_error():
+    twice = said(i="a", j="b").isel(item=[0, 1, 1])
+    with pytest.raises(dx.PredictionError, match="each item once; found 'j' again"):
+        dx.top_k_accuracy(point(), twice)
+
+
+def test_transposed_predictions_are_the_same_predictions():
+    predictions = said(i="a", j="b")
+    turned = predictions.transpose("position", "system", "item", ...)
+    assert dx.top_k_accuracy(point(), turned).item() == 0.5
+    assert dx.kendall_tau(point(), turned).item() == 0.0
+
+
+def test_predicted_labels_widen_a_space_that_is_known_only_as_named(make):
+    # Without attrs["labels"] the remainder's labels have no names until somebody names them.
+    dense = make.theta(1, n_items=2, n_labels=4, draws=30)
+    named = np.zeros((2, 4), dtype=bool)
+    named[:, 0] = True
+    lumped = make.candidates(dense, named, anonymous=True)
+    predictions = dx.predictions(
+        {"item": ["i0", "i1"], "system": ["m"] * 2, "label": ["l0", "a long name"]}
+    )
+    each = dx.top_k_accuracy(lumped, predictions, per_item=True)
+    assert 0 < float(each.sel(item="i0").mean()) < 1
+    assert 0 <= float(each.sel(item="i1").mean()) < 1
+
+
+def test_a_widened_space_may_mix_numbers_and_text(make):
+    dense = make.theta(1, n_items=1, n_labels=3).assign_coords(label=[1, 2, 3])
+    lumped = make.candidates(dense, np.array([[True, False, False]]), anonymous=True)
+    predictions = dx.predictions({"item": ["i0"], "system": ["m"], "label": ["tie"]})
+    assert 0 <= dx.top_k_accuracy(lumped, predictions).mean() <= 1
+
+
+def test_more_labels_than_the_sizes_allow_is_an_error(make):
+    dense = make.theta(1, n_items=1, n_labels=3)
+    lumped = make.candidates(dense, np.array([[True, False, False]]), anonymous=True)
+    predictions = make.lists(1, dense, ties=False, labels=["u", "v", "w"], whole=True)
+    with pytest.raises(dx.PredictionError, match="4 labels in annotations and predictions"):
+        dx.top_k_accuracy(lumped, predictions)
+
+
+def test_pandas_frames_are_not_plausibilities():
+    with pytest.raises(dx.ArgumentError, match="found DataFrame"):
+        dx.top_k_accuracy(pd.DataFrame({"a": [1.0]}), said(i="a"))

@@ -1,0 +1,53 @@
+"""Event plausibilities against the Normal distribution function."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import norm
+
+import dissensus as dx
+
+
+@pytest.fixture
+def posterior():
+    rng = np.random.default_rng(1)
+    dims = ("chain", "draw", "item")
+    return xr.Dataset(
+        {
+            "mean": (dims, rng.normal(size=(2, 5, 3))),
+            "variance": (dims, rng.gamma(2, size=(2, 5, 3))),
+        },
+        coords={"item": list("xyz")},
+    )
+
+
+def test_is_the_normal_distribution_function(posterior):
+    found = dx.event_plausibility(posterior, 0.4, labels=("low", "high"))
+    assert found.dims == ("chain", "draw", "item", "label")
+    below = norm.cdf(0.4, posterior["mean"], np.sqrt(posterior["variance"]))
+    np.testing.assert_allclose(found.sel(label="low"), below)
+    np.testing.assert_allclose(found.sum("label"), 1)
+
+
+def test_tails_keep_their_digits(posterior):
+    # 1 - Phi(x) would be 0 from x = 8.3 on, and a label of plausibility 0 is in no set.
+    far = posterior.assign(mean=0 * posterior["mean"] - 20, variance=0 * posterior["mean"] + 1)
+    assert float(dx.event_plausibility(far, 0).sel(label="above").min()) > 0
+
+
+def test_metrics_take_it(posterior):
+    tree = xr.DataTree.from_dict({"posterior": posterior})
+    found = dx.event_plausibility(tree, 0)
+    predictions = dx.predictions({"item": list("xyz"), "system": ["m"] * 3, "label": ["above"] * 3})
+    expected = (posterior["mean"] > 0).mean("item")
+    np.testing.assert_allclose(dx.top_k_accuracy(found, predictions).squeeze("system"), expected)
+
+
+def test_bad_input(posterior):
+    with pytest.raises(dx.ArgumentError, match="fit: expected a fit of normal_scores"):
+        dx.event_plausibility(posterior[["mean"]], 0)
+    for threshold in (np.nan, np.inf):
+        with pytest.raises(dx.ArgumentError, match="threshold: expected a finite number"):
+            dx.event_plausibility(posterior, threshold)

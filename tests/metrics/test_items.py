@@ -1,0 +1,123 @@
+"""Weights of items: their errors, their names, and the Bayesian bootstrap's variance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import dissensus as dx
+
+
+@pytest.fixture
+def small(make):
+    theta = make.theta(2)
+    return theta, make.lists(2, theta)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, -1, 1], "finite, non-negative weights"),
+        ([1, np.nan, 1], "finite, non-negative weights"),
+        ([1, np.inf, 1], "finite, non-negative weights"),
+        ([0, 0, 0], "one of them positive"),
+        ([1, 1], r"one weight for each of 3 items; found an array of shape \(2,\)"),
+        (np.ones((3, 2)), r"found an array of shape \(3, 2\)"),
+        (2.0, r"found an array of shape \(\)"),
+        (["a", "b", "c"], "expected None, numbers, or 'bayesian-bootstrap'"),
+        ("bootstrap", "expected None, an array, or 'bayesian-bootstrap'"),
+        (xr.DataArray([1, 1, 1], dims="system"), r"expected dims \('item',\)"),
+        (xr.DataArray([1, 1], dims="item", coords={"item": ["i0", "x"]}), "none for 2 of them"),
+        (pd.Series([1, 1, 1], index=["i0", "i1", "i1"]), "'i1' more than once"),
+        ({"i0": 1, "i2": 1}, "none for 1 of them: 'i1'"),
+    ],
+)
+def test_bad_weights(small, weights, message):
+    with pytest.raises(dx.ArgumentError, match=f"item_weights: .*{message}"):
+        dx.top_k_accuracy(*small, item_weights=weights)
+
+
+def test_named_weights_are_matched_by_name(small):
+    expected = dx.overlap(*small, k=2, item_weights=[1, 2, 3])
+    names = ["i2", "i0", "elsewhere", "i1"]
+    values = [3.0, 1.0, 9.0, 2.0]
+    for weights in (
+        dict(zip(names, values, strict=True)),
+        pd.Series(values, index=names),
+        xr.DataArray(values, dims="item", coords={"item": names}),
+        np.array([1, 2, 3]),
+        pd.Series([1, 2, 3]),
+        xr.DataArray([1, 2, 3], dims="item"),
+    ):
+        xr.testing.assert_allclose(dx.overlap(*small, k=2, item_weights=weights), expected)
+
+
+def test_per_item_scores_have_no_weights(small):
+    with pytest.raises(dx.ArgumentError, match="None together with per_item=True"):
+        dx.top_k_accuracy(*small, item_weights=[1, 1, 1], per_item=True)
+    with pytest.raises(dx.ArgumentError, match="None together with per_item=True"):
+        dx.top_k_accuracy(*small, item_weights="bayesian-bootstrap", per_item=True)
+
+
+def test_the_bootstrap_needs_draws(small):
+    theta, predictions = small
+    with pytest.raises(dx.ArgumentError, match="which needs draws"):
+        dx.top_k_accuracy(
+            theta.isel(chain=0, draw=0), predictions, item_weights="bayesian-bootstrap"
+        )
+
+
+def test_the_bootstrap_has_the_variance_of_a_dirichlet_mean():
+    # With weights Dirichlet(1, ..., 1) the mean of n values of which a share p is 1 has
+    # mean p and variance p(1 - p)/(n + 1).
+    n, right = 30, 12
+    one_hot = np.zeros((4, 3000, n, 2))
+    one_hot[..., 0] = 1.0
+    theta = xr.DataArray(
+        one_hot,
+        dims=("chain", "draw", "item", "label"),
+        coords={"item": np.arange(n), "label": ["a", "b"]},
+    )
+    labels = np.where(np.arange(n) < right, "a", "b")
+    predictions = dx.predictions(
+        {
+            "item": np.tile(np.arange(n), 2),
+            "system": np.repeat(["m", "not m"], n),
+            "label": np.concatenate([labels, np.where(labels == "a", "b", "a")]),
+        }
+    )
+    kwargs = {"item_weights": "bayesian-bootstrap", "random_seed": 3}
+    draws = dx.top_k_accuracy(theta, predictions, **kwargs)
+    p, n_draws = right / n, 12_000
+    variance = p * (1 - p) / (n + 1)
+    one = draws.sel(system="m").values.ravel()
+    assert abs(one.mean() - p) < 4 * np.sqrt(variance / n_draws)
+    # The sampling error of a variance is about variance * sqrt(2 / draws).
+    assert abs(one.var() / variance - 1) < 5 * np.sqrt(2 / n_draws)
+    # Both systems meet the same weights: what one gets right the other gets wrong.
+    np.testing.assert_allclose(draws.sum("system"), 1, atol=1e-12)
+    xr.testing.assert_identical(dx.top_k_accuracy(theta, predictions, **kwargs), draws)
+    again = dx.top_k_accuracy(theta, predictions, **(kwargs | {"random_seed": 4}))
+    assert not np.allclose(again, draws)
+
+
+def test_the_bootstrap_is_about_the_unweighted_mean(make):
+    theta = make.theta(9, n_items=20, draws=1000)
+    predictions = make.lists(9, theta)
+    plain = dx.overlap(theta, predictions, k=2)
+    drawn = dx.overlap(theta, predictions, k=2, item_weights="bayesian-bootstrap", random_seed=1)
+    difference = drawn - plain
+    error = difference.std(("chain", "draw")) / np.sqrt(2000)
+    assert bool((abs(difference.mean(("chain", "draw"))) < 4 * error).all())
+    assert bool((drawn.std(("chain", "draw")) > plain.std(("chain", "draw"))).all())
+
+
+def test_the_bootstrap_weighs_further_dims_alike(make):
+    theta = make.theta(2)
+    predictions = make.lists(2, theta)
+    both = xr.concat([theta.assign_coords(reliability=r) for r in (1, 2)], dim="reliability")
+    found = dx.overlap(both, predictions, k=2, item_weights="bayesian-bootstrap", random_seed=1)
+    assert found.dims == ("chain", "draw", "reliability", "system")
+    np.testing.assert_array_equal(found.sel(reliability=1), found.sel(reliability=2))

@@ -1,0 +1,139 @@
+"""Kendall's tau-b and Spearman's footrule against SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kendalltau, rankdata
+
+import dissensus as dx
+
+SEEDS = st.integers(0, 2**31)
+
+
+def places(make, plausibility, predictions, item, system):
+    """Mid-ranks of all labels in a predicted list, the unlisted ones tied at its end."""
+    labels = list(plausibility["label"].values)
+    listed = make.blocks(predictions, item, system)
+    block = np.full(len(labels), len(listed))
+    for number, names in enumerate(listed):
+        for name in names:
+            block[labels.index(name)] = number
+    return rankdata(block, method="average")
+
+
+def coarse(plausibility):
+    """Round masses so that draws have ties too."""
+    return plausibility.round(1)
+
+
+def expected(make, plausibility, predictions, score):
+    out = np.empty((*plausibility.shape[:3], 2))
+    for s, system in enumerate(predictions["system"].values):
+        for i, item in enumerate(plausibility["item"].values):
+            place = places(make, plausibility, predictions, item, system)
+            for c, d in np.ndindex(*plausibility.shape[:2]):
+                out[c, d, i, s] = score(plausibility.values[c, d, i], place)
+    return out
+
+
+@given(seed=SEEDS, n_labels=st.integers(2, 9), tied=st.booleans(), whole=st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_kendall_tau_is_scipys_tau_b(make, seed, n_labels, tied, whole):
+    plausibility = make.theta(seed, n_labels=n_labels)
+    plausibility = coarse(plausibility) if tied else plausibility
+    predictions = make.lists(seed, plausibility, whole=whole)
+    oracle = expected(
+        make, plausibility, predictions, lambda mass, place: kendalltau(mass, -place).statistic
+    )
+    found = dx.kendall_tau(plausibility, predictions, per_item=True)
+    np.testing.assert_allclose(found, oracle, atol=1e-12)
+
+
+@given(seed=SEEDS, n_labels=st.integers(2, 9), tied=st.booleans(), whole=st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_footrule_is_the_distance_of_mid_ranks(make, seed, n_labels, tied, whole):
+    plausibility = make.theta(seed, n_labels=n_labels)
+    plausibility = coarse(plausibility) if tied else plausibility
+    predictions = make.lists(seed, plausibility, whole=whole)
+
+    def footrule(mass, place):
+        largest = sum(abs(2 * k - n_labels - 1) for k in range(1, n_labels + 1))
+        return np.abs(rankdata(-mass, method="average") - place).sum() / largest
+
+    found = dx.spearman_footrule(plausibility, predictions, per_item=True)
+    oracle = expected(make, plausibility, predictions, footrule)
+    np.testing.assert_allclose(found, oracle, atol=1e-12)
+
+
+def test_a_large_label_space():
+    rng = np.random.default_rng(3)
+    mass = np.round(rng.dirichlet(np.ones(419)), 4)
+    labels, score = [f"c{k:03d}" for k in range(419)], np.round(rng.random(419), 2)
+    theta = xr.DataArray(
+        mass[None, None, None],
+        dims=("chain", "draw", "item", "label"),
+        coords={"item": ["x"], "label": labels},
+    )
+    table = {"item": ["x"] * 419, "system": ["m"] * 419, "label": labels, "score": score}
+    found = dx.kendall_tau(theta, dx.predictions(table, score="score")).item()
+    assert found == pytest.approx(kendalltau(mass, score).statistic, abs=1e-12)
+
+
+def test_the_same_order_and_the_reverse():
+    theta = xr.DataArray(
+        [[0.4, 0.3, 0.2, 0.1]], dims=("item", "label"), coords={"item": [1], "label": list("abcd")}
+    )
+    rows = [("same", "abcd"), ("reverse", "dcba")]
+    table = {
+        "item": [1] * 8,
+        "system": [name for name, _ in rows for _ in range(4)],
+        "label": [label for _, order in rows for label in order],
+        "rank": [1, 2, 3, 4] * 2,
+    }
+    predictions = dx.predictions(table, rank="rank")
+    assert dx.kendall_tau(theta, predictions).values.tolist() == [1.0, -1.0]
+    assert dx.spearman_footrule(theta, predictions).values.tolist() == [0.0, 1.0]
+    assert dx.spearman_footrule(theta, predictions).attrs["better"] == "lower"
+
+
+def test_an_order_that_ties_all_labels_has_no_tau_and_is_not_silently_left_out():
+    theta = xr.DataArray(
+        [[0.6, 0.4], [0.6, 0.4]],
+        dims=("item", "label"),
+        coords={"item": [1, 2], "label": ["a", "b"]},
+    )
+    table = {"item": [1, 1, 2, 2], "system": ["m"] * 4, "label": list("abab"), "rank": [1, 1, 1, 2]}
+    predictions = dx.predictions(table, rank="rank")
+    each = dx.kendall_tau(theta, predictions, per_item=True).squeeze()
+    assert np.isnan(each[0])
+    assert each[1] == 1.0
+    assert np.isnan(dx.kendall_tau(theta, predictions).item())
+    assert np.isnan(dx.kendall_tau(theta, predictions, item_weights=[1, 1]).item())
+    assert dx.kendall_tau(theta, predictions, item_weights=[0, 1]).item() == 1.0
+
+
+@pytest.mark.parametrize("metric", ["kendall_tau", "spearman_footrule"])
+def test_a_label_outside_the_space_has_no_place_in_an_order_of_it(make, metric):
+    theta = make.theta(1, n_items=1)
+    table = {"item": ["i0"] * 2, "system": ["m"] * 2, "label": ["l0", "odd"], "rank": [1, 2]}
+    predictions = dx.predictions(table, rank="rank")
+    with (
+        pytest.warns(dx.DissensusWarning, match="odd"),
+        pytest.raises(dx.PredictionError, match="label space"),
+    ):
+        getattr(dx, metric)(theta, predictions)
+
+
+@pytest.mark.parametrize("metric", ["kendall_tau", "spearman_footrule"])
+def test_an_unknown_label_space_has_no_order(make, metric):
+    dense = make.theta(1, n_items=2)
+    named = np.zeros((2, 5), dtype=bool)
+    named[:, 0] = True
+    lumped = make.candidates(dense, named, anonymous=True)
+    predictions = make.lists(1, dense, labels=["l0"])
+    with pytest.raises(dx.PredictionError, match="whole label space"):
+        getattr(dx, metric)(lumped, predictions)

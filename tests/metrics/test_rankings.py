@@ -1,0 +1,110 @@
+"""Mean average overlap against enumeration of all compatible permutations."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dissensus as dx
+
+
+def compatible(blocks, n_labels):
+    """All full rankings that a partial one allows; the unlisted labels form its last block."""
+    listed = {label for block in blocks for label in block}
+    rest = [label for label in range(n_labels) if label not in listed]
+    parts = [*blocks, rest] if rest else list(blocks)
+    for orders in itertools.product(*(itertools.permutations(part) for part in parts)):
+        yield [label for order in orders for label in order]
+
+
+def expected_overlap(one, other, depth, n_labels):
+    total, count = 0.0, 0
+    for a in compatible(one, n_labels):
+        for b in compatible(other, n_labels):
+            total += np.mean([len(set(a[:d]) & set(b[:d])) / d for d in range(1, depth + 1)])
+            count += 1
+    return total / count
+
+
+@st.composite
+def partial_rankings(draw, n_labels):
+    order = draw(st.permutations(range(n_labels)))
+    length = draw(st.integers(0, n_labels))
+    blocks: list[list[int]] = []
+    for label in order[:length]:
+        if blocks and draw(st.booleans()):
+            blocks[-1].append(label)
+        else:
+            blocks.append([label])
+    return blocks
+
+
+@given(data=st.data(), n_labels=st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_equals_brute_force_at_every_depth(data, n_labels):
+    one = data.draw(partial_rankings(n_labels))
+    other = data.draw(partial_rankings(n_labels))
+    for depth in range(1, n_labels + 1):
+        args = (depth, n_labels)
+        scale = expected_overlap(one, one, *args) * expected_overlap(other, other, *args)
+        expected = expected_overlap(one, other, *args) / np.sqrt(scale)
+        assert dx.mean_average_overlap(one, other, *args) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
+def test_equals_brute_force_with_five_labels(depth):
+    one, other = [[2], [0, 4]], [[4, 1], [2]]
+    expected = expected_overlap(one, other, depth, 5) / np.sqrt(
+        expected_overlap(one, one, depth, 5) * expected_overlap(other, other, depth, 5)
+    )
+    assert dx.mean_average_overlap(one, other, depth, 5) == pytest.approx(expected)
+
+
+@given(data=st.data(), n_labels=st.integers(1, 12))
+@settings(max_examples=40, deadline=None)
+def test_is_one_with_itself_and_does_not_mind_the_order_within_a_tie(data, n_labels):
+    one = data.draw(partial_rankings(n_labels))
+    other = data.draw(partial_rankings(n_labels))
+    depth = data.draw(st.integers(1, n_labels))
+    turned = [block[::-1] for block in one]
+    assert dx.mean_average_overlap(one, turned, depth, n_labels) == pytest.approx(1)
+    there = dx.mean_average_overlap(one, other, depth, n_labels)
+    assert dx.mean_average_overlap(other, one, depth, n_labels) == pytest.approx(there)
+    assert 0 <= there <= 1
+
+
+def test_unlisted_labels_may_be_written_out():
+    short = dx.mean_average_overlap([[0]], [[1], [0]], 3, 4)
+    assert dx.mean_average_overlap([[0], [1, 2, 3]], [[1], [0], [2, 3]], 3, 4) == short
+
+
+@pytest.mark.parametrize(
+    ("ranking", "message"),
+    [
+        ([[0], [0]], "each label once"),
+        ([[0, 0]], "each label once"),
+        ([[0], []], "an empty block"),
+        ([[4]], "codes from 0 to 3; found 4"),
+        ([[-1]], "codes from 0 to 3; found -1"),
+        ([[0.5]], "codes from 0 to 3"),
+        ([["a"]], "codes from 0 to 3; found 'a'"),
+        ([0, 1], "a list of blocks"),
+        (["ab"], "a list of blocks"),
+        (3, "a list of blocks"),
+    ],
+)
+def test_bad_rankings(ranking, message):
+    with pytest.raises(dx.ArgumentError, match=f"ranking: .*{message}"):
+        dx.mean_average_overlap(ranking, [[0]], 2, 4)
+    with pytest.raises(dx.ArgumentError, match=f"other: .*{message}"):
+        dx.mean_average_overlap([[0]], ranking, 2, 4)
+
+
+@pytest.mark.parametrize(("depth", "n_labels"), [(0, 3), (4, 3), (1.5, 3), (1, 0), ("x", 3)])
+def test_bad_sizes(depth, n_labels):
+    with pytest.raises(dx.ArgumentError, match=r"depth|n_labels"):
+        dx.mean_average_overlap([[0]], [[0]], depth, n_labels)

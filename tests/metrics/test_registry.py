@@ -1,0 +1,152 @@
+"""What holds for every registered metric."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus import metrics
+from dissensus.metrics import METRICS
+
+COMMON = ("plausibility", "predictions", "item_weights", "per_item", "on_missing", "random_seed")
+STUB = Path(dx.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
+every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+with_draws = pytest.mark.parametrize(
+    "metric",
+    [m for m in METRICS if m.name not in {"annotation_certainty", "certainty"}
+     and m.takes in {"lists", "plausibility"}],
+    ids=lambda metric: metric.name,
+)  # fmt: skip
+
+
+def arguments(metric, make):
+    """Small arguments for a metric, whatever it takes."""
+    theta = make.theta(1, draws=40)
+    predictions = make.lists(1, theta)
+    more = dict(metric.arguments)
+    if metric.name == "group_labels":
+        more["mapping"] = {f"l{k}": "even" if k % 2 == 0 else "odd" for k in range(5)}
+    if metric.name == "expected_risk":
+        more["risk"] = {f"l{k}": k for k in range(5)}
+    if metric.name == "event_plausibility":
+        parts = {"mean": theta.isel(label=0), "variance": theta.isel(label=1)}
+        normal = xr.Dataset({name: part.drop_vars("label") for name, part in parts.items()})
+        return (normal,), more | {"threshold": 0.2}
+    first = {
+        "lists": (theta, predictions),
+        "plausibility": (theta,),
+        "draws": (dx.top_k_accuracy(theta, predictions),),
+        "rankings": ([[0], [1, 2]], [[1]], 2, 4),
+    }
+    return first[metric.takes], more
+
+
+@every_metric
+def test_is_public_and_found_by_name(metric):
+    assert getattr(dx, metric.name) is metric.function
+    assert metric.name in dir(dx)
+    line = f"from .metrics.{metric.module} import {metric.name} as {metric.name}\n"
+    assert line in STUB
+    assert metrics.get(metric.name) is metric
+    assert metric.name in metrics.names()
+
+
+def test_every_public_function_of_the_metrics_is_registered():
+    exported = re.findall(r"^from \.metrics\.\w+ import (\w+) as \w+$", STUB, flags=re.MULTILINE)
+    assert sorted(exported) == sorted(metrics.names())
+    assert len(set(metrics.names())) == len(METRICS)
+
+
+@every_metric
+def test_docstring_is_complete(metric):
+    text = inspect.getdoc(metric.function)
+    for section in ("Parameters", "Returns", "Raises", "Notes", "Examples"):
+        assert f"\n{section}\n{'-' * len(section)}\n" in text, section
+    assert ">>> " in text
+    if metric.name != "compare":  # counting draws needs no source
+        assert "Source: " in text
+    for name in inspect.signature(metric.function).parameters:
+        assert re.search(rf"^(.*, )?{name}(,.*)? ?(:.*)?$", text, flags=re.MULTILINE), name
+
+
+@every_metric
+def test_lists_share_their_arguments(metric):
+    parameters = inspect.signature(metric.function).parameters
+    first = next(iter(parameters))
+    expected = {
+        "lists": "plausibility",
+        "plausibility": "plausibility",
+        "rankings": "ranking",
+    }
+    assert first == expected.get(metric.takes, first)
+    if metric.takes != "lists":
+        return
+    common = COMMON if metric.name != "certainty" else ("plausibility", "predictions", "on_missing")
+    assert set(common) <= set(parameters)
+    for name in common[2:]:
+        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+    assert parameters["on_missing"].default == "raise"
+    for name, _ in metric.arguments:
+        assert name in parameters
+
+
+@every_metric
+def test_result_is_named_and_within_bounds(metric, make):
+    args, more = arguments(metric, make)
+    found = metric.function(*args, **more)
+    if metric.name == "mean_average_overlap":
+        assert isinstance(found, float)
+        assert metric.low <= found <= metric.high
+        return
+    assert found.attrs.get("better", "none") == metric.better
+    for array in found.data_vars.values() if isinstance(found, xr.Dataset) else [found]:
+        assert array.name
+        assert array.dtype == np.float64
+        assert metric.low - 1e-12 <= float(array.min())
+        assert float(array.max()) <= metric.high + 1e-12
+        assert not set(array.attrs) - {"better"}
+        if {"chain", "draw"} <= set(array.dims):
+            assert array.dims[:2] == ("chain", "draw")
+    if metric.takes == "lists" and metric.name != "certainty":
+        assert found.dims == ("chain", "draw", "system")
+        each = metric.function(*args, **more, per_item=True)
+        assert each.dims == ("chain", "draw", "item", "system")
+        assert each.name == found.name
+        assert list(found["system"].values) == ["s", "t"]
+
+
+@with_draws
+def test_arviz_takes_the_result(metric, make):
+    args, more = arguments(metric, make)
+    found = metric.function(*args, **more)
+    # ArviZ 1.3 stacks into a dim of its own called "label", and fails where there is one.
+    table = az.summary(found.rename(label="group") if "label" in found.dims else found)
+    assert len(table) == found.isel(chain=0, draw=0).size
+    assert table["mean"].notna().all()
+    assert az.plot_forest(found.to_dataset()) is not None
+
+
+def test_arviz_takes_a_comparison(make):
+    theta = make.theta(1, draws=40)
+    found = dx.compare(dx.top_k_accuracy(theta, make.lists(1, theta)))
+    # Without the diagonal: a constant has no R-hat, and ArviZ warns.
+    pair = found["difference"].sel(system="s", system_="t")
+    assert len(az.summary(pair)) == 1
+
+
+@with_draws
+def test_a_fit_a_posterior_and_the_array_are_one(metric, make):
+    args, more = arguments(metric, make)
+    theta, rest = args[0], args[1:]
+    expected = metric.function(theta, *rest, **more)
+    posterior = theta.to_dataset(name="plausibility")
+    tree = xr.DataTree.from_dict({"posterior": posterior})
+    for source in (theta.rename("anything"), posterior, tree, tree["posterior"]):
+        xr.testing.assert_identical(metric.function(source, *rest, **more), expected)
