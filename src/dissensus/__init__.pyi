@@ -14,11 +14,13 @@ from . import schema as schema
 from . import simulate as simulate
 from . import statistics as statistics
 from ._annotations import annotations as annotations
-from ._annotations import from_matrix as from_matrix
-from ._annotations import from_rankings as from_rankings
 from ._evaluate import evaluate as evaluate
+from ._nested import from_matrix as from_matrix
+from ._nested import from_rankings as from_rankings
+from ._plan import plan as plan
 from ._predictions import predictions as predictions
 from ._report import report as report
+from ._summary import summary as summary
 from .errors import AnnotationError as AnnotationError
 from .errors import ArgumentError as ArgumentError
 from .errors import DissensusError as DissensusError

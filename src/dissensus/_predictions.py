@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,10 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
+from dissensus._prediction_schema import KINDS, check_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
-
-_KINDS = ("nominal", "ranking", "continuous")
+from dissensus.frames import columns
 
 
 def predictions(
@@ -39,12 +39,13 @@ def predictions(
         Column of scores; each system's labels for an item are ordered by falling score, equal
         scores are tied.
     rank : str, optional
-        Column of ranks 1, 2, 2, 3 instead of scores.
+        Column of ranks 1, 2, 2, 3 (ties share a rank, no gaps) instead of scores.
     kind : {"nominal", "ranking", "continuous"}, optional
         "continuous" reads the labels as numbers. By default "ranking" if ``score`` or
         ``rank`` is given, else "nominal" (or "continuous" for numbers with fractions).
     on_missing : {"raise", "drop"}
-        What to do about items for which some system has no prediction.
+        What to do about items for which some system has no prediction. How many were dropped
+        is kept in ``attrs["items_dropped"]``.
 
     Returns
     -------
@@ -55,7 +56,7 @@ def predictions(
     ------
     PredictionError
         On missing columns, entries or items, on two rows for one item and system without
-        ``score`` or ``rank``, and on a label listed twice.
+        ``score`` or ``rank``, on a label listed twice, and on ranks with gaps.
 
     Examples
     --------
@@ -69,27 +70,48 @@ def predictions(
     """
     _check_options(score, rank, kind, on_missing)
     wanted = {"item": item, "system": system, "label": label, "score": score, "rank": rank}
-    column = tables.columns(frame, wanted, PredictionError)
-    items = tables.encode(column["item"], item, error=PredictionError)
-    systems = tables.encode(column["system"], system, error=PredictionError)
-    pair = items.codes * len(systems.values) + systems.codes
-    ordered = score is not None or rank is not None
-    if kind is None:
-        kind = "ranking" if ordered else _infer_kind(column["label"], label)
+    column = columns(frame, wanted, PredictionError)
+    items = tables.encode(column["item"], str(item), error=PredictionError)
+    systems = tables.encode(column["system"], str(system), error=PredictionError)
+    names = f"columns {str(item)!r} and {str(system)!r}"
+    rows = _Rows(names, items, systems, items.codes * len(systems.values) + systems.codes)
     coords = {ITEM: items.values, SYSTEM: systems.values}
+    if kind != "continuous":
+        labels = tables.encode(column["label"], str(label), sort=True, error=PredictionError)
+        if kind is None:
+            ordered = score is not None or rank is not None
+            fractions = labels.values.dtype.kind == "f"
+            kind = "ranking" if ordered else "continuous" if fractions else "nominal"
     if kind == "continuous":
-        _check_single(pair, items, systems)
-        values = tables.numbers(column["label"], label, PredictionError)
-        out = _grid(pair, values, coords)
+        _require_one_each(rows)
+        out = _grid(rows.pair, tables.numbers(column["label"], str(label), PredictionError), coords)
     else:
-        labels = tables.encode(column["label"], label, sort=True, error=PredictionError)
-        if not ordered:
-            _check_single(pair, items, systems)
-        _check_listed_once(pair, labels, items, systems)
-        key = _order(column, score, rank, len(pair))
-        out = _lists(pair, labels, key, column.get("score"), coords)
+        if kind == "nominal":
+            _require_one_each(rows)
+        _require_listed_once(rows, labels)
+        key = _order(column, rows, score, rank)
+        out = _lists(rows.pair, labels, key, coords, scored=score is not None)
     out.attrs["kind"] = kind
-    return _complete(out, on_missing)
+    out = _complete(out, on_missing)
+    check_predictions(out)
+    return out
+
+
+class _Rows(NamedTuple):
+    """Which item and which system each row is about."""
+
+    columns: str
+    """What the caller calls the columns of items and systems."""
+    items: tables.Encoded
+    systems: tables.Encoded
+    pair: npt.NDArray[np.int64]
+    """One number for each combination of item and system."""
+
+    def named(self, row: int) -> str:
+        """Name the item and the system of a row."""
+        item = self.items.values[self.items.codes[row]]
+        system = self.systems.values[self.systems.codes[row]]
+        return f"item {shown([item])}, system {shown([system])}"
 
 
 def _check_options(score: str | None, rank: str | None, kind: str | None, on_missing: str) -> None:
@@ -97,77 +119,72 @@ def _check_options(score: str | None, rank: str | None, kind: str | None, on_mis
         raise PredictionError(
             "score and rank", expected="one of the two", found=f"{score!r} and {rank!r}"
         )
-    if kind not in (None, *_KINDS):
-        raise PredictionError("kind", expected=f"one of {_KINDS} or None", found=repr(kind))
+    if kind not in (None, *KINDS):
+        raise PredictionError("kind", expected=f"one of {KINDS} or None", found=repr(kind))
     if kind == "ranking" and score is None and rank is None:
         raise PredictionError(
             "kind", expected='score= or rank= together with kind="ranking"', found="neither"
         )
+    if kind in ("nominal", "continuous") and (score is not None or rank is not None):
+        raise PredictionError(
+            "kind", expected='kind="ranking" (or None) together with score= or rank=',
+            found=repr(kind),
+        )  # fmt: skip
     if on_missing not in {"raise", "drop"}:
         raise PredictionError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
 
 
-def _infer_kind(column: pd.Series[Any], name: str) -> str:
-    encoded = tables.encode(column, name, error=PredictionError)
-    return "continuous" if encoded.values.dtype.kind == "f" else "nominal"
-
-
-def _check_single(
-    pair: npt.NDArray[np.int64], items: tables.Encoded, systems: tables.Encoded
-) -> None:
-    again = np.flatnonzero(pd.Series(pair).duplicated().to_numpy())
+def _require_one_each(rows: _Rows) -> None:
+    again = np.flatnonzero(pd.Series(rows.pair).duplicated().to_numpy())
     if len(again):
         row = int(again[0])
-        first = int(np.flatnonzero(pair == pair[row])[0])
+        first = int(np.flatnonzero(rows.pair == rows.pair[row])[0])
         raise PredictionError(
-            "predictions",
-            where=f"rows {first} and {row} ({_which(row, items, systems)})",
+            rows.columns,
+            where=f"rows {first} and {row} ({rows.named(row)})",
             expected="one row for each item and system",
-            found=f"a second one ({len(again)} such rows)",
+            found=f"another (repeated rows: {len(again)})",
             hint="For lists of labels name the column that orders them with score= or rank=",
         )
 
 
-def _check_listed_once(
-    pair: npt.NDArray[np.int64],
-    labels: tables.Encoded,
-    items: tables.Encoded,
-    systems: tables.Encoded,
-) -> None:
-    again = np.flatnonzero(pd.Series(pair * len(labels.values) + labels.codes).duplicated())
+def _require_listed_once(rows: _Rows, labels: tables.Encoded) -> None:
+    key = rows.pair * len(labels.values) + labels.codes
+    again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if len(again):
         row = int(again[0])
+        first = int(np.flatnonzero(key == key[row])[0])
         raise PredictionError(
-            "predictions",
-            where=f"row {row} ({_which(row, items, systems)})",
+            rows.columns,
+            where=f"rows {first} and {row} ({rows.named(row)})",
             expected="each label once in a list",
             found=f"{shown([labels.values[labels.codes[row]]])} a second time",
         )
 
 
-def _which(row: int, items: tables.Encoded, systems: tables.Encoded) -> str:
-    item, system = items.values[items.codes[row]], systems.values[systems.codes[row]]
-    return f"item {shown([item])}, system {shown([system])}"
-
-
 def _order(
-    column: dict[str, pd.Series[Any]], score: str | None, rank: str | None, rows: int
+    column: dict[str, pd.Series[Any]], rows: _Rows, score: str | None, rank: str | None
 ) -> npt.NDArray[np.float64]:
     """Return the key by which a list is ordered: small comes first, equal is tied."""
     if score is not None:
-        return -tables.numbers(column["score"], score, PredictionError)
-    if rank is not None:
-        values = tables.numbers(column["rank"], rank, PredictionError)
-        bad = np.flatnonzero(values < 1)
-        if len(bad):
-            raise PredictionError(
-                f"column {rank!r}",
-                where=f"row {bad[0]}",
-                expected="ranks from 1",
-                found=str(values[bad[0]]),
-            )
-        return values
-    return np.zeros(rows)
+        return -tables.numbers(column["score"], str(score), PredictionError)
+    if rank is None:
+        return np.zeros(len(rows.pair))
+    ranks = tables.numbers(column["rank"], str(rank), PredictionError)
+    order = np.lexsort((ranks, rows.pair))
+    first = np.diff(rows.pair[order], prepend=-1) != 0
+    before = np.where(first, 0, np.concatenate([[0], ranks[order][:-1]]))
+    step = ranks[order] - before
+    bad = np.flatnonzero((step != 1) & ((step != 0) | first))
+    if len(bad):
+        row, last = int(order[bad[0]]), before[bad[0]]
+        raise PredictionError(
+            f"column {str(rank)!r}",
+            where=f"row {row} ({rows.named(row)})",
+            expected="whole ranks 1, 2, ... without a gap (after a tie comes the next: 1, 1, 2)",
+            found=f"{ranks[row]:g} after {last:g}" if last else f"{ranks[row]:g} as the first",
+        )
+    return ranks
 
 
 def _grid(
@@ -183,8 +200,9 @@ def _lists(
     pair: npt.NDArray[np.int64],
     labels: tables.Encoded,
     key: npt.NDArray[np.float64],
-    score: pd.Series[Any] | None,
     coords: dict[str, Any],
+    *,
+    scored: bool,
 ) -> xr.Dataset:
     """Lay out each list along ``position``, in order, with the number of its block."""
     order = np.lexsort((labels.codes, key, pair))
@@ -205,28 +223,33 @@ def _lists(
         return dims, out.reshape(shape)
 
     variables = {"label_code": laid(codes, -1, np.int64), "block": laid(block, 0, np.int64)}
-    if score is not None:
+    if scored:
         variables["score"] = laid(-key, np.nan, np.float64)
     return xr.Dataset(variables, coords={**coords, LABEL: labels.values})
 
 
 def _complete(pred: xr.Dataset, on_missing: str) -> xr.Dataset:
     """Every system must speak on the same items, or comparisons compare nothing."""
-    if "value" in pred:
-        absent = pred["value"].isnull()
-    else:
-        absent = (pred["label_code"] < 0).all(POSITION)
+    lists = "label_code" in pred
+    absent = (pred["label_code"] < 0).all(POSITION) if lists else pred["value"].isnull()
     lacking = absent.any(SYSTEM).to_numpy()
     if not lacking.any():
         return pred
     if on_missing == "drop":
-        return pred.isel({ITEM: ~lacking})
+        if lacking.all():
+            raise PredictionError(
+                "predictions",
+                expected="an item for which every system has a prediction",
+                found=f"none among {len(lacking)} items",
+            )
+        return pred.isel({ITEM: ~lacking}).assign_attrs(items_dropped=int(lacking.sum()))
+    bare = pred[ITEM].to_numpy()[lacking]
     per_system = absent.sum(ITEM).to_numpy()
     worst = int(per_system.argmax())
     raise PredictionError(
         "predictions",
         expected="a prediction of every system for every item",
-        found=f"{int(lacking.sum())} items without one: {shown(list(pred[ITEM].to_numpy()[lacking]))}"
+        found=f"{len(bare)} items without one: {shown(list(bare))}"
         f" (system {shown([pred[SYSTEM].to_numpy()[worst]])} lacks {int(per_system[worst])})",
         hint='on_missing="drop" leaves those items out for all systems',
     )

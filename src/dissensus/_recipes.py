@@ -63,6 +63,7 @@ class Recipe:
         out = xr.Dataset(coords={ITEM: annotations[ITEM].to_numpy()})
         out["n_annotations"] = (ITEM, n_annotators)
         out["leading_share"] = (ITEM, point.max(point.dims[-1]).to_numpy())
+        out["point_estimate"] = point
         return out
 
 

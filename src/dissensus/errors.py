@@ -6,7 +6,12 @@ is, what was expected and what was found, so that it can be mended without a deb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Final, Self
+
+_ROWS: Final = re.compile(r"\Arows? (\d+)(?: and (\d+))?")
 
 
 class DissensusError(ValueError):
@@ -38,6 +43,42 @@ class DissensusError(ValueError):
         advice = f". {hint}" if hint else ""
         super().__init__(f"{subject}{place}: expected {expected}; found {found}{advice}")
 
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[str]]:
+        # Else an error could not come back from another process: its arguments have names.
+        said = {"expected": self.expected, "found": self.found}
+        make = partial(type(self), **said, where=self.where, hint=self.hint)
+        return make, (self.subject,)
+
+    def relocated(self, place: Callable[[int], str], source: str = "") -> Self:
+        """Make the same complaint about where a row came from.
+
+        A row of a table that was made on the way means nothing to the person who gave a
+        matrix or a file.
+
+        Parameters
+        ----------
+        place : callable
+            From the number of a row to words, such as ``"row 3 (line 5)"``.
+        source : str, optional
+            What was read, put in front.
+
+        Examples
+        --------
+        >>> error = DissensusError("label", where="row 3", expected="text", found="5")
+        >>> str(error.relocated(lambda row: f"line {row + 2}", source="a.csv"))
+        'a.csv: label, line 5: expected text; found 5'
+        """
+
+        def words(rows: re.Match[str]) -> str:
+            places = dict.fromkeys(place(int(row)) for row in rows.groups() if row)
+            return " and ".join(places)
+
+        where = _ROWS.sub(words, self.where)
+        subject = f"{source}: {self.subject}" if source else self.subject
+        return type(self)(
+            subject, expected=self.expected, found=self.found, where=where, hint=self.hint
+        )
+
 
 class AnnotationError(DissensusError):
     """The annotations cannot be used as they are."""
@@ -60,6 +101,18 @@ class ArgumentError(DissensusError):
 
 class DissensusWarning(UserWarning):
     """Something went on, but not as the caller may think."""
+
+
+def resembling(name: str, names: Iterable[str]) -> str:
+    """Return the one name that differs only in capitals and blanks, or nothing.
+
+    Examples
+    --------
+    >>> resembling("item", ["Item ", "label"])
+    'Item '
+    """
+    near = [other for other in names if other.strip().lower() == name.strip().lower()]
+    return near[0] if len(near) == 1 else ""
 
 
 def shown(names: Sequence[object], limit: int = 5) -> str:

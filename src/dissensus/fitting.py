@@ -30,12 +30,20 @@ def require_kind(annotations: xr.Dataset, kinds: tuple[str, ...], model: str) ->
 
 def positive(name: str, value: float, *, zero: bool = False) -> float:
     """Return a finite positive number, or raise naming the argument."""
-    number = float(value)
+    number = _number(value)
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise ArgumentError(
             name, expected=f"a finite number {'>= 0' if zero else '> 0'}", found=repr(value)
         )
     return number
+
+
+def _number(value: Any) -> float:
+    """Return a float, or NaN for what is no number at all."""
+    try:
+        return float("nan") if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        return float("nan")
 
 
 def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
@@ -53,7 +61,8 @@ def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
 def sample_shape(draws: int, chains: int) -> tuple[int, int]:
     """Return (chains, draws), both checked."""
     for name, value in (("draws", draws), ("chains", chains)):
-        if isinstance(value, bool) or int(value) != value or value < 1:
+        number = _number(value)
+        if isinstance(value, bool) or not number.is_integer() or number < 1:
             raise ArgumentError(name, expected="a whole number, 1 or more", found=repr(value))
     return int(chains), int(draws)
 
@@ -74,7 +83,7 @@ def fitted(
         "inference": inference,
         "inference_library": "dissensus",
         "inference_library_version": version("dissensus"),
-        **{f"hyper_{name}": value for name, value in hyper.items()},
+        **{f"hyper_{name}": _storable(value) for name, value in hyper.items()},
     }
     groups = {
         "posterior": _numbered(xr.Dataset(posterior)),
@@ -87,6 +96,11 @@ def fitted(
     return tree
 
 
+def _storable(value: Any) -> Any:
+    """Return a hyperparameter as NetCDF can hold it: it knows no truth values."""
+    return int(value) if isinstance(value, bool | np.bool_) else value
+
+
 def _numbered(group: xr.Dataset) -> xr.Dataset:
     return group.assign_coords({dim: np.arange(group.sizes[dim]) for dim in (CHAIN, DRAW)})
 
@@ -97,7 +111,7 @@ def with_predictions(
     *,
     log_likelihood: bool,
     posterior_predictive: bool,
-    random_seed: Any,
+    rng: np.random.Generator,
     progressbar: bool,
 ) -> xr.DataTree:
     """Add the groups that need the PyMC model, if asked for."""
@@ -107,13 +121,36 @@ def with_predictions(
 
     model = build()
     if log_likelihood:
-        pm.compute_log_likelihood(tree, model=model, progressbar=progressbar)
-    if posterior_predictive:
-        pm.sample_posterior_predictive(
-            tree,
-            model=model,
-            random_seed=random_seed,
-            progressbar=progressbar,
-            extend_inferencedata=True,
+        found = pm.compute_log_likelihood(
+            tree, model=model, progressbar=progressbar, extend_inferencedata=False
         )
+        attach(tree, "log_likelihood", found)
+    if posterior_predictive:
+        attach(tree, "posterior_predictive", predicted(tree, model, rng, progressbar))
     return tree
+
+
+def predicted(
+    posterior: Any,
+    model: Any,
+    rng: np.random.Generator,
+    progressbar: bool,
+    **options: Any,
+) -> xr.Dataset:
+    """Draw what is observed in a model anew, from each draw of the posterior."""
+    import pymc as pm
+
+    found = pm.sample_posterior_predictive(
+        posterior,
+        model=model,
+        # A fresh seed: with the seed of the posterior, the two streams could be the same.
+        random_seed=int(rng.integers(2**31)),
+        progressbar=progressbar,
+        **options,
+    )
+    return found["posterior_predictive"].to_dataset()
+
+
+def attach(tree: xr.DataTree, name: str, group: xr.Dataset) -> None:
+    """Put a group into a fit, with the attributes that say how the fit was made."""
+    tree[name] = xr.DataTree(group.assign_attrs(tree.attrs))

@@ -33,40 +33,31 @@ variable            dims                      meaning
 ==================  ========================  ============================================
 
 Attributes: ``kind`` ("nominal", "ranking", "continuous").
+
+Both survive ``to_netcdf`` and `xarray.open_dataset`; `validate` re-checks either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
 import numpy as np
-import pandas as pd
 import xarray as xr
 
-from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
+from dissensus._annotation_schema import CODES as CODES
+from dissensus._annotation_schema import KINDS as KINDS
+from dissensus._annotation_schema import check_annotations as check_annotations
+from dissensus._annotation_schema import ranking_code as ranking_code
+from dissensus._prediction_schema import check_predictions as check_predictions
+from dissensus.dims import ANNOTATOR, ITEM, SYSTEM
 from dissensus.errors import AnnotationError, shown
 
-KINDS: Final = ("nominal", "ordinal", "continuous", "ranking")
 
-CODES: Final = {
-    "item_code": (ANNOTATION, ITEM),
-    "annotator_code": (ANNOTATION, ANNOTATOR),
-    "label_code": (ANNOTATION, LABEL),
-    "pool_code": (ANNOTATION, POOL),
-    "cluster_code": (ITEM, CLUSTER),
-    "stratum_code": (ITEM, STRATUM),
-}
-"""Each variable of codes: the dimension it lives on, and the coordinate it points into."""
-
-
-def validate(annotations: xr.Dataset) -> xr.Dataset:
-    """Check that a Dataset of annotations keeps to the schema.
+def validate(data: xr.Dataset) -> xr.Dataset:
+    """Check that a Dataset of annotations (or of predictions) keeps to the schema.
 
     Parameters
     ----------
-    annotations : xarray.Dataset
-        As made by `annotations`, or by hand.
+    data : xarray.Dataset
+        As made by `annotations` or `predictions`, or by hand.
 
     Returns
     -------
@@ -85,159 +76,64 @@ def validate(annotations: xr.Dataset) -> xr.Dataset:
     >>> dx.validate(ann) is ann
     True
     """
-    if not isinstance(annotations, xr.Dataset):
+    if not isinstance(data, xr.Dataset):
         raise AnnotationError(
             "annotations",
             expected="an xarray.Dataset made by dissensus.annotations",
-            found=type(annotations).__name__,
+            found=type(data).__name__,
         )
-    kind = annotations.attrs.get("kind")
-    if kind not in KINDS:
-        raise AnnotationError("attrs['kind']", expected=f"one of {KINDS}", found=repr(kind))
-    _check_variables(annotations)
-    for name, (dim, vocabulary) in CODES.items():
-        if name in annotations:
-            _check_codes(annotations, name, dim, vocabulary)
-    for check in _CHECKS:
-        check(annotations)
-    return annotations
+    if SYSTEM in data.dims:
+        check_predictions(data)
+    else:
+        check_annotations(data, {})
+    return data
 
 
-def _check_variables(annotations: xr.Dataset) -> None:
-    needed = ["item_code", "annotator_code"]
-    needed.append("value" if annotations.attrs["kind"] == "continuous" else "label_code")
-    if annotations.attrs["kind"] == "ranking":
-        needed.append("rank")
-    missing = [name for name in needed if name not in annotations]
-    if missing:
+def require_two_annotators(annotations: xr.Dataset, *, every_item: bool = True) -> None:
+    """Raise unless two annotators spoke about each item (or about one at least).
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Annotations.
+    every_item : bool
+        Every item needs two annotators; else it is enough that some item has them.
+
+    Raises
+    ------
+    AnnotationError
+        Naming the items, or the only annotator.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx")})
+    >>> require_two_annotators(ann, every_item=False)
+    >>> require_two_annotators(ann)
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.AnnotationError: annotations, item 2: expected two annotators or more ...
+    """
+    pair = np.unique(
+        annotations["item_code"].to_numpy().astype(np.int64) * annotations.sizes[ANNOTATOR]
+        + annotations["annotator_code"].to_numpy()
+    )
+    item, annotator = np.divmod(pair, annotations.sizes[ANNOTATOR])
+    people = np.unique(annotator)
+    if len(people) < 2:
         raise AnnotationError(
             "annotations",
-            expected=f"the variables {', '.join(needed)}",
-            found=f"no {', '.join(missing)}",
+            expected="two annotators or more, to see how far they agree",
+            found=f"only {shown(list(annotations[ANNOTATOR].to_numpy()[people])) or 'none'}",
         )
-
-
-def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) -> None:
-    if vocabulary not in annotations.coords or annotations[name].dims != (dim,):
+    few = np.bincount(item, minlength=annotations.sizes[ITEM]) < 2
+    if few.all() or (every_item and few.any()):
+        names = annotations[ITEM].to_numpy()[few]
         raise AnnotationError(
-            name, expected=f"codes along {dim!r} into the coordinate {vocabulary!r}",
-            found=f"dims {annotations[name].dims} and coordinates {list(annotations.coords)}",
-        )  # fmt: skip
-    names = annotations.indexes[vocabulary]
-    if names.has_duplicates:
-        doubled = names[names.duplicated()]
-        raise AnnotationError(
-            f"coordinate {vocabulary!r}", expected="distinct names", found=shown(list(doubled))
+            "annotations",
+            where=f"item{'s' if len(names) > 1 else ''} {shown(list(names))}",
+            expected="two annotators or more "
+            + ("for every item" if every_item else "for one item at least"),
+            found=f"{len(names)} of {annotations.sizes[ITEM]} items with fewer",
+            hint="Leave those items out" if not few.all() else "",
         )
-    codes = annotations[name].to_numpy()
-    if codes.dtype.kind not in "iu":
-        raise AnnotationError(name, expected="integer codes", found=str(codes.dtype))
-    bad = np.flatnonzero((codes < 0) | (codes >= len(names)))
-    if len(bad):
-        raise AnnotationError(
-            name,
-            where=f"row {bad[0]}",
-            expected=f"a code from 0 to {len(names) - 1}",
-            found=str(codes[bad[0]]),
-        )
-
-
-def _check_said_once(annotations: xr.Dataset) -> None:
-    """One annotator says one thing about one item (per trial, per label in a ranking)."""
-    ranking = annotations.attrs["kind"] == "ranking"
-    key = ["item_code", "annotator_code"] + (["label_code"] if ranking else [])
-    key += ["trial"] if "trial" in annotations else []
-    table = pd.DataFrame({name: annotations[name].to_numpy() for name in key})
-    again = np.flatnonzero(table.duplicated(keep="first").to_numpy())
-    if not len(again):
-        return
-    row = int(again[0])
-    first = int(np.flatnonzero((table == table.iloc[row]).all(axis=1).to_numpy())[0])
-    what = "the same label twice" if ranking else "a second label"
-    raise AnnotationError(
-        "annotations",
-        where=f"rows {first} and {row} ({_who(annotations, row)})",
-        expected="one label for each item and annotator"
-        if not ranking
-        else "each label once in a ranking",
-        found=f"{what} ({len(again)} such rows)",
-        hint="If these are repetitions, name the column that numbers them with trial=",
-    )
-
-
-def _check_values(annotations: xr.Dataset) -> None:
-    for name, low, high in (("value", -np.inf, np.inf), ("confidence", 0.0, 1.0)):
-        if name not in annotations:
-            continue
-        values = annotations[name].to_numpy()
-        bad = np.flatnonzero(~np.isfinite(values) | (values < low) | (values > high))
-        if len(bad):
-            row = int(bad[0])
-            raise AnnotationError(
-                name,
-                where=f"row {row} ({_who(annotations, row)})",
-                expected="a finite number" if name == "value" else "a number from 0 to 1",
-                found=str(values[row]),
-                hint=""
-                if name == "value"
-                else "Map other scales of confidence to [0, 1] first, and say how",
-            )
-
-
-def _check_ranks(annotations: xr.Dataset) -> None:
-    """Ranks of one ranking are 1, 2, ..., L without a gap; ties share a rank."""
-    if annotations.attrs["kind"] != "ranking":
-        return
-    ranks = annotations["rank"].to_numpy()
-    bad = np.flatnonzero(ranks < 1)
-    if len(bad):
-        row = int(bad[0])
-        raise AnnotationError(
-            "rank",
-            where=f"row {row} ({_who(annotations, row)})",
-            expected="1 for the first choice, 2 for the next, ...",
-            found=str(ranks[row]),
-        )
-    ranking = ranking_code(annotations)
-    order = np.lexsort((ranks, ranking))
-    step = np.diff(ranks[order], prepend=0)
-    starts = np.diff(ranking[order], prepend=-1) != 0
-    step[starts] = ranks[order][starts]
-    gap = np.flatnonzero(step > 1)
-    if len(gap):
-        row = int(order[gap[0]])
-        before = ranks[row] - step[gap[0]]
-        raise AnnotationError(
-            "rank",
-            where=f"row {row} ({_who(annotations, row)})",
-            expected=f"rank {before + 1} before rank {ranks[row]}: ranks count blocks, "
-            "so after a tie comes the next whole number (1, 1, 2)",
-            found=f"a step from {before} to {ranks[row]}",
-        )
-
-
-def ranking_code(annotations: xr.Dataset) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Number the rankings: one for each item, annotator and (where given) trial, from 0."""
-    key = annotations["item_code"].to_numpy() * annotations.sizes[ANNOTATOR]
-    key = key + annotations["annotator_code"].to_numpy()
-    if "trial" in annotations:
-        trial, levels = pd.factorize(annotations["trial"].to_numpy())
-        key = key * len(levels) + trial
-    return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
-
-
-def _who(annotations: xr.Dataset, row: int) -> str:
-    item = annotations[ITEM].to_numpy()[annotations["item_code"].to_numpy()[row]]
-    annotator = annotations[ANNOTATOR].to_numpy()[annotations["annotator_code"].to_numpy()[row]]
-    text = f"item {shown([item])}, annotator {shown([annotator])}"
-    if "label_code" in annotations:
-        label = annotations[LABEL].to_numpy()[annotations["label_code"].to_numpy()[row]]
-        text += f", label {shown([label])}"
-    return text
-
-
-_CHECKS: Final[tuple[Callable[[xr.Dataset], None], ...]] = (
-    _check_said_once,
-    _check_values,
-    _check_ranks,
-)

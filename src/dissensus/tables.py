@@ -1,25 +1,28 @@
-"""Columns of any dataframe, checked and turned into integer codes.
+"""Columns, checked and turned into integer codes.
 
-The first step of everything that is read in: `columns` takes the named columns out of any
-dataframe, `encode` replaces names by codes into a sorted or first-seen vocabulary. Both
-refuse rather than guess: missing entries, text mixed with numbers and the like are errors
-that name the column and the row.
+The first step of everything that is read in: `encode` replaces names by codes into a sorted
+or first-seen vocabulary, `numbers` reads numbers, `match` looks names up. All refuse rather
+than guess: missing entries, text mixed with numbers and the like are errors that name the
+column and the row (counted from 0).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import math
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dissensus.errors import AnnotationError, shown
+from dissensus.errors import AnnotationError
+from dissensus.vocabulary import KINDS, kind_of, plain, unusable
 
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})\Z")
-_OBJECT_TEXT_BYTES = 1 << 28
+_UNIFORM: Final = frozenset(
+    {"string", "integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty"}
+)
+"""What pandas calls columns of objects that hold one of our kinds of values throughout."""
 
 
 class Encoded(NamedTuple):
@@ -34,114 +37,6 @@ class Encoded(NamedTuple):
         return self.values.dtype.kind in "UO"
 
 
-def columns(
-    frame: Any, wanted: Mapping[str, str | None], error: type[AnnotationError] = AnnotationError
-) -> dict[str, pd.Series[Any]]:
-    """Take the wanted columns out of a dataframe or a mapping of columns.
-
-    Parameters
-    ----------
-    frame : any dataframe narwhals knows, or a mapping of equally long sequences
-        The table.
-    wanted : mapping from role to column name
-        Roles with the name None are left out.
-    error : type
-        The error to raise.
-
-    Returns
-    -------
-    dict from role to pandas.Series
-        Column values in the frame's order, with a fresh 0, 1, 2, ... index.
-
-    Raises
-    ------
-    AnnotationError
-        If a column is missing or doubled, or the table has no rows.
-
-    Examples
-    --------
-    >>> columns({"who": ["ann", "bob"]}, {"annotator": "who"})["annotator"].tolist()
-    ['ann', 'bob']
-    """
-    names = {role: name for role, name in wanted.items() if name is not None}
-    found = _from_mapping(frame, error) if isinstance(frame, Mapping) else _from_frame(frame, error)
-    present = [str(name) for name in found.keys()]
-    for role, name in names.items():
-        count = present.count(name)
-        if count != 1:
-            what = "no such column" if count == 0 else f"{count} columns of that name"
-            raise error(
-                f"column {name!r}",
-                expected=f"one column to read as {role}",
-                found=f"{what} among {shown(present, 12) or 'none'}",
-                hint=f"Name it with {role}=" if count == 0 else "",
-            )
-    taken = {role: found[name] for role, name in names.items()}
-    if len(next(iter(taken.values()))) == 0:
-        raise error("the table", expected="at least one row", found="0 rows")
-    return taken
-
-
-def _from_mapping(
-    frame: Mapping[str, Sequence[Any]], error: type[AnnotationError]
-) -> dict[str, pd.Series[Any]]:
-    out = {str(name): pd.Series(_column(values)) for name, values in frame.items()}
-    lengths = {name: len(values) for name, values in out.items()}
-    if len(set(lengths.values())) > 1:
-        raise error("the columns", expected="one length for all", found=str(lengths))
-    return out
-
-
-def _column(values: Any) -> Any:
-    """Keep arrays as they are; hold a list as objects, so that NumPy does not turn 1 into '1'."""
-    if isinstance(values, np.ndarray | pd.Series | pd.Index):
-        return np.asarray(values)
-    return np.fromiter(values, dtype=object, count=len(values))
-
-
-class _Columns(Mapping[str, "pd.Series[Any]"]):
-    """The columns of a narwhals frame, taken out one by one as they are asked for."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-
-    def keys(self) -> Any:
-        return list(self._frame.columns)
-
-    def __getitem__(self, name: str) -> pd.Series[Any]:
-        series = self._frame.get_column(name)
-        native = series.to_native()
-        if isinstance(native, pd.Series):
-            return native.reset_index(drop=True)
-        return pd.Series(series.to_numpy()) if series.null_count() == 0 else _with_nulls(series)
-
-    def __iter__(self) -> Any:
-        return iter(self.keys())
-
-    def __len__(self) -> int:
-        return len(self.keys())
-
-
-def _with_nulls(series: Any) -> pd.Series[Any]:
-    return pd.Series(np.array(series.to_list(), dtype=object))
-
-
-def _from_frame(frame: Any, error: type[AnnotationError]) -> Mapping[str, pd.Series[Any]]:
-    import narwhals as nw
-
-    try:
-        table = nw.from_native(frame)
-    except TypeError as problem:
-        raise error(
-            "the table",
-            expected="a dataframe (pandas, polars, pyarrow, duckdb, ...) or a mapping of columns",
-            found=type(frame).__name__,
-        ) from problem
-    except Exception as problem:  # narwhals' own error class for doubled column names
-        raise error("the table", expected="distinct column names", found=str(problem)) from problem
-    return _Columns(table.collect() if isinstance(table, nw.LazyFrame) else table)
-
-
 def encode(
     column: pd.Series[Any],
     name: str,
@@ -152,7 +47,8 @@ def encode(
     """Replace a column's values by codes into the distinct ones.
 
     Text that spells whole numbers throughout becomes numbers, if that loses nothing
-    ("7" does, "07" keeps the column text); whole floats become integers.
+    ("7" does, "07" keeps the column text); whole floats become integers, true and false 1 and
+    0; dates become text. See `dissensus.vocabulary`.
 
     Parameters
     ----------
@@ -162,7 +58,8 @@ def encode(
         What to call the column in errors.
     sort : bool
         Order the distinct values (numbers by size, text by alphabet, an ordered categorical
-        as it says); else they stand in the order of their first appearance.
+        as it says, with the categories nobody used); else they stand in the order of their
+        first appearance.
     error : type
         The error to raise.
 
@@ -178,22 +75,31 @@ def encode(
     """
     present(column, name, error)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        if sort and column.cat.ordered:
-            categories = _plain(column.cat.categories.to_numpy(), column, name, error)
-            return Encoded(column.cat.codes.to_numpy().astype(np.int64), categories)
-        column = column.astype(column.cat.categories.dtype)
+        if sort and column.dtype.ordered:
+            return _by_category(column, name, error)
+        column = column.astype(column.dtype.categories.dtype)
+    if column.dtype == object:
+        _require_one_kind(column, name, error)
     codes, distinct = pd.factorize(column)
-    values = _plain(np.asarray(distinct), column, name, error)
-    if values.dtype.kind in "UO" and (values == "").any():
-        row = int(np.flatnonzero(np.asarray(codes) == int(np.flatnonzero(values == "")[0]))[0])
-        raise error(f"column {name!r}", where=f"row {row}", expected="a value", found="empty text")
-    if len(np.unique(values)) < len(values):  # 1 and 1.0, or True and 1, in an object column
-        values, merged = np.unique(values, return_inverse=True)
-        codes = merged[codes]
+    codes, values = np.asarray(codes, dtype=np.int64), np.asarray(distinct)
+    _require_usable(values, codes, name, error)
+    values = plain(values, name, error)
+    if column.dtype == object and values.dtype.kind in "if":
+        again, values = pd.factorize(values)  # 0.1 and Decimal("0.1"): two objects, one number
+        codes = again[codes]
     if sort:
         order = np.argsort(values, kind="stable")
         codes, values = np.argsort(order)[codes], values[order]
-    return Encoded(np.asarray(codes, dtype=np.int64), values)
+    return Encoded(codes, values)
+
+
+def _by_category(column: pd.Series[Any], name: str, error: type[AnnotationError]) -> Encoded:
+    """Keep the order of the categories, and those that nobody used."""
+    assert isinstance(column.dtype, pd.CategoricalDtype)
+    codes, values = column.cat.codes.to_numpy().astype(np.int64), column.dtype.categories.to_numpy()
+    _require_one_kind(pd.Series(values, dtype=object), f"{name} (its categories)", error)
+    _require_usable(values, codes, name, error)
+    return Encoded(codes, plain(values, name, error))
 
 
 def present(
@@ -210,69 +116,60 @@ def present(
         )
 
 
-def _plain(
-    values: npt.NDArray[Any], column: pd.Series[Any], name: str, error: type[AnnotationError]
-) -> npt.NDArray[Any]:
-    """Return distinct values as an array of int, float or text; anything else is refused."""
-    if values.dtype.kind in "iu":
-        return values.astype(np.int64)
-    if values.dtype.kind == "b":
-        return values.astype(np.int64)
-    if values.dtype.kind == "f":
-        return _whole(values.astype(np.float64), name, error)
-    if values.dtype.kind in "mM":
-        return values.astype(str)
-    kinds = [_kind(value) for value in values]
-    odd = [kind for kind in kinds if kind not in {"text", "number"}]
-    if odd:
-        raise error(f"column {name!r}", expected="text or numbers", found=f"values of type {odd[0]}")
-    if len(set(kinds)) > 1:
-        first = {kind: values[kinds.index(kind)] for kind in ("text", "number")}
-        rows = {k: int(np.flatnonzero(column.to_numpy() == v)[0]) for k, v in first.items()}
+def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationError]) -> None:
+    """Raise if a column of objects mixes kinds of values, naming two rows that differ."""
+    if pd.api.types.infer_dtype(column, skipna=False) in _UNIFORM:
+        return
+    kinds = [kind_of(value) for value in column]
+    for row, kind in enumerate(kinds):
+        if kind not in KINDS:
+            raise unusable(name, kind, f"row {row}", error)
+    other = next((row for row, kind in enumerate(kinds) if kind != kinds[0]), None)
+    if other is not None:
         raise error(
             f"column {name!r}",
-            where=f"rows {rows['text']} and {rows['number']}",
-            expected="all text or all numbers",
-            found=f"text ({first['text']!r}) and a number ({first['number']!r})",
+            where=f"rows 0 and {other}",
+            expected="values of one kind: all text, all numbers, all true or false",
+            found=f"{kinds[0]} ({column.iloc[0]!r}) and {kinds[other]} ({column.iloc[other]!r})",
         )
-    if kinds and kinds[0] == "number":
-        return _whole(np.array([float(v) for v in values]), name, error, exact=values)
-    text = [str(value) for value in values]
-    if text and all(_INTEGER.match(t) for t in text):
-        return np.array([int(t) for t in text], dtype=np.int64)
-    return as_text(text)
 
 
-def as_text(values: Sequence[str]) -> npt.NDArray[Any]:
-    """Hold text in a fixed-width array, or as objects where one long name would fill memory."""
-    width = max((len(value) for value in values), default=1)
-    if 4 * width * len(values) > _OBJECT_TEXT_BYTES:
-        return np.array(values, dtype=object)
-    return np.array(values, dtype=np.str_)
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, bool | int | float | np.number | np.bool_):
-        return "number"
-    return type(value).__name__
-
-
-def _whole(
-    values: npt.NDArray[np.float64],
+def _require_usable(
+    values: npt.NDArray[Any],
+    codes: npt.NDArray[np.int64],
     name: str,
     error: type[AnnotationError],
-    exact: npt.NDArray[Any] | None = None,
-) -> npt.NDArray[Any]:
-    """Turn floats that are whole numbers into integers; refuse infinities."""
-    if not np.isfinite(values).all():
-        raise error(f"column {name!r}", expected="finite numbers", found="an infinity")
-    if (values == np.rint(values)).all() and (np.abs(values) < 2**62).all():
-        if exact is not None:
-            return np.array([int(value) for value in exact], dtype=np.int64)
-        return values.astype(np.int64)
-    return values
+) -> None:
+    """Raise on names that nobody could read back and numbers that are none, naming the row."""
+    place, found = 0, ""
+    if values.dtype.kind in "OU":
+        cells = enumerate(values.tolist())
+        place, found = next(((n, why) for n, cell in cells if (why := _unusable(cell))), (0, ""))
+    elif values.dtype.kind == "f" and np.isinf(values).any():
+        place, found = int(np.isinf(values).argmax()), "an infinity"
+    if found:
+        rows = np.flatnonzero(codes == place)
+        raise error(
+            f"column {name!r}",
+            where=f"row {rows[0]}" if len(rows) else "",
+            expected="a name or a finite number",
+            found=found,
+        )
+
+
+def _unusable(cell: Any) -> str:
+    """Say what is wrong with one value held as an object, nothing if it is well."""
+    if not isinstance(cell, str):
+        return "an infinity" if isinstance(cell, float | Decimal) and math.isinf(cell) else ""
+    if cell and cell.isprintable():
+        return ""
+    if not cell:
+        return "empty text"
+    if "\0" in cell:  # NumPy drops trailing ones, so that two names would become one
+        return f"{cell!r}, with a NUL character"
+    if any("\ud800" <= character <= "\udfff" for character in cell):
+        return f"{cell!r}, with half of a surrogate pair, which no file can hold"
+    return ""
 
 
 def numbers(
@@ -286,6 +183,13 @@ def numbers(
     array([1.5, 2. ])
     """
     present(column, name, error)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.dtype.categories.dtype)
+    if column.dtype.kind in "mMc":  # pandas would count nanoseconds, or drop a part
+        raise error(
+            f"column {name!r}", where="row 0", expected="a finite number",
+            found=repr(column.iloc[0]),
+        )  # fmt: skip
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
@@ -293,7 +197,7 @@ def numbers(
             f"column {name!r}",
             where=f"row {bad[0]}",
             expected="a finite number",
-            found=repr(column.iloc[int(bad[0])]),
+            found=f"{column.iloc[int(bad[0])]!r} ({len(bad)} such of {len(column)} rows)",
         )
     return values
 
@@ -309,7 +213,18 @@ def match(values: npt.NDArray[Any], vocabulary: npt.NDArray[Any]) -> npt.NDArray
     >>> match(np.array(["1", "tie"]), np.array([0, 1, 2]))
     array([ 1, -1])
     """
+    # NumPy's variable-width text (what Zarr gives back) is text too.
+    values, vocabulary = (
+        v.astype(object) if v.dtype.kind == "T" else v for v in (values, vocabulary)
+    )
     left, right = pd.Index(values), pd.Index(vocabulary)
     if (values.dtype.kind in "UO") != (vocabulary.dtype.kind in "UO"):
-        left, right = left.astype(str), right.astype(str)
+        left, right = _spelled(values), _spelled(vocabulary)
     return np.asarray(right.get_indexer(left), dtype=np.int64)
+
+
+def _spelled(values: npt.NDArray[Any]) -> pd.Index[Any]:
+    """Spell numbers as a person would: 2.0, which is in a list with 1.5, is "2"."""
+    if values.dtype.kind == "f":
+        return pd.Index([np.format_float_positional(value, trim="-") for value in values])
+    return pd.Index(values.astype(str))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,8 @@ from dissensus.errors import ArgumentError
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
-_BLOCK = 1 << 17
-"""Numbers worked on at once: what is needed beside the result stays within a megabyte or two, near the processor."""
+_BLOCK = 1 << 16
+"""Numbers worked on at once: few enough to stay near the processor."""
 
 
 class Draws(NamedTuple):
@@ -29,7 +29,9 @@ class Draws(NamedTuple):
     """(*size), summed over all rows; on the support, so without the parameters that are 0."""
 
 
-def draw_dirichlet(alpha: Floats, size: tuple[int, ...], rng: np.random.Generator) -> Draws:
+def draw_dirichlet(
+    alpha: npt.NDArray[np.floating[Any]], size: tuple[int, ...], rng: np.random.Generator
+) -> Draws:
     r"""Draw :math:`\theta \sim \mathrm{Dirichlet}(\alpha)` as normalised Gamma variates.
 
     Parameters
@@ -89,7 +91,9 @@ def _blocks(last: Codes, n: int) -> Iterator[tuple[int, int]]:
         first = end
 
 
-def _fill(theta: Floats, cell: Codes, a: Floats, per_row: Codes, rng: np.random.Generator) -> Floats:
+def _fill(
+    theta: Floats, cell: Codes, a: Floats, per_row: Codes, rng: np.random.Generator
+) -> Floats:
     """Draw some rows into theta, and return their log density, summed over them."""
     start = np.cumsum(per_row) - per_row
     if a.min() < SMALL:
@@ -108,7 +112,7 @@ def _fill(theta: Floats, cell: Codes, a: Floats, per_row: Codes, rng: np.random.
     return np.asarray(constant + (a - 1) @ logs - (row - per_row) @ np.log(total))
 
 
-def _check(alpha: Floats) -> None:
+def _check(alpha: npt.NDArray[np.floating[Any]]) -> None:
     proper = np.isfinite(alpha).all(axis=-1) & (alpha >= 0).all(axis=-1) & (alpha > 0).any(axis=-1)
     if not proper.all():
         raise ArgumentError(

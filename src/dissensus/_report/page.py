@@ -1,0 +1,179 @@
+"""Filling the template: everything on the page, in the order in which it is read."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from dissensus import models
+from dissensus._describe import describe_annotations
+from dissensus._report import checks, items, pictures, tables, trends, words
+from dissensus._report import numbers as facts
+from dissensus._report.card import card
+from dissensus._report.language import Name, Sentence
+from dissensus._wording import counted, number, probability, short
+from dissensus.dims import ITEM, RELIABILITY, SYSTEM
+
+_HERE = Path(__file__).parent
+_NAME, _TITLE = 40, 1000
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["name"] = _name
+    environment.filters["probability"] = probability
+    environment.filters["tint"] = _tint
+    environment.tests["from_data"] = lambda value: isinstance(value, Name)
+    return environment
+
+
+def page(evaluation: xr.DataTree, title: str | None = None) -> str:
+    """Return the whole page as text."""
+    values = facts.numbers(evaluation) if facts.has(evaluation, "metrics") else None
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            style=Markup(_file("style.css")),  # noqa: S704 (our own file)
+            script=Markup(_file("page.js")),  # noqa: S704 (our own file)
+            title=title or _title(evaluation, values),
+            troubles=checks.troubles(evaluation),
+            opening=_opening(evaluation, values),
+            control=_control(evaluation, values),
+            pictures=list(pictures.pictures(evaluation, values)),
+            metrics=None if values is None else tables.metric_table(evaluation, values),
+            better=None if values is None else tables.better_table(evaluation, values),
+            certainty_tables=tables.certainty_tables(evaluation),
+            cards=items.cards(evaluation),
+            n_items=evaluation["annotations"].sizes[ITEM],
+            intervals=words.interval_words(scopes=values is not None),
+            interval_name=words.interval_level(),
+            data=_data(evaluation),
+            model=_model(evaluation),
+            diagnosis=checks.diagnosis(evaluation),
+            provenance=_provenance(evaluation),
+        )
+    )
+
+
+def _file(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _name(value: object) -> Markup:
+    """Write a name from the data: isolated, short, and in full for whoever points at it.
+
+    In full up to a thousand letters, as a page that repeats a longer name would not open.
+    """
+    full = str(value)
+    text = short(full, _NAME)
+    if text == full:
+        return Markup("<bdi>{}</bdi>").format(text)
+    return Markup('<bdi title="{}">{}</bdi>').format(short(full, _TITLE), text)
+
+
+def _tint(value: float) -> str:
+    """Return the class of a cell that shows a probability."""
+    steps = ((0.95, "sure"), (0.8, "likely"), (0.2, "open"), (0.05, "unlikely"))
+    return next((name for limit, name in steps if value >= limit), "surely-not")
+
+
+def _title(evaluation: xr.DataTree, values: xr.Dataset | None) -> str:
+    n_items = counted(evaluation["annotations"].sizes[ITEM], "item")
+    if values is None:
+        return f"The annotations of {n_items}"
+    return f"{counted(values.sizes[SYSTEM], 'system')} on {n_items}"
+
+
+def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, Any]:
+    """Return the sentences that open the page, those of each reliability apart."""
+    reference = float(evaluation.attrs["reference_reliability"])
+    trust = facts.reliabilities(evaluation)
+    at: list[tuple[int, list[Sentence]]] = []
+    after = []
+    if values is not None:
+        first = str(values["metric"].to_numpy()[0])
+        one = values.sel(metric=first)
+        for place in tables.places(evaluation, values):
+            said = words.leader_words(evaluation, one, first, trust[place])
+            at.append((place, said + trends.certainty_words(evaluation, trust[place])))
+        after = trends.along_words(one)
+        after += words.truth_words(values.sel({RELIABILITY: reference}))
+    else:
+        for place, value in enumerate(trust):
+            at.append((place, trends.certainty_words(evaluation, value)))
+    after += trends.doubt_words(evaluation)
+    return {"data": words.data_words(evaluation), "at": at, "after": after}
+
+
+def _control(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, Any]:
+    """Return what the choice of a reliability needs."""
+    trust = facts.reliabilities(evaluation)
+    reference = trust.index(float(evaluation.attrs["reference_reliability"]))
+    whole = values is None or len(tables.places(evaluation, values)) == len(trust)
+    return {
+        "reference": reference,
+        "values": [number(value) for value in trust],
+        "wanted": len(trust) > 1 and whole,
+    }
+
+
+def _data(evaluation: xr.DataTree) -> list[tuple[str, str]]:
+    annotations = evaluation["annotations"].to_dataset()
+    rows = [(what, _bounded(value)) for what, value in describe_annotations(annotations)]
+    if "predictions" in evaluation.children:
+        predictions = evaluation["predictions"].to_dataset()
+        kind = str(predictions.attrs.get("kind", "unknown"))
+        rows.append(("predictions", f"{kind}, of {counted(predictions.sizes[SYSTEM], 'system')}"))
+        if kind == "ranking":
+            longest = int((predictions["block"] > 0).sum("position").max())
+            rows.append(("longest list of a system", counted(longest, "label")))
+    return rows
+
+
+def _bounded(text: str) -> str:
+    """Cut the words of a text, which may be names, and the text itself."""
+    return short(" ".join(short(word, _NAME) for word in text.split(" ")), 600)
+
+
+def _model(evaluation: xr.DataTree) -> dict[str, Any]:
+    name = str(evaluation.attrs["model"])
+    title, paragraphs = card(None)
+    if name in models.names():
+        title, paragraphs = card(models.get(name).module.__doc__)
+    attrs = {str(key): value for key, value in evaluation["posterior"].attrs.items()}
+    hyper = [
+        (key.removeprefix("hyper_").replace("_", " "), _setting(value))
+        for key, value in attrs.items()
+        if key.startswith("hyper_")
+    ]
+    trust = facts.reliabilities(evaluation)
+    if facts.knows_reliability(evaluation):
+        listed = ", ".join(number(value) for value in trust)
+        hyper.append(("reliabilities gone through", listed))
+    return {"name": name, "title": title, "paragraphs": paragraphs, "hyper": hyper}
+
+
+def _setting(value: Any) -> str:
+    return number(float(value)) if isinstance(value, int | float) else short(value, 80)
+
+
+def _provenance(evaluation: xr.DataTree) -> list[tuple[str, str]]:
+    rows = [
+        (str(key).replace("_", " "), short(value, 200)) for key, value in evaluation.attrs.items()
+    ]
+    return [*rows, ("report written by dissensus", version("dissensus"))]

@@ -1,0 +1,141 @@
+"""The tables of a report, row by row, as the template wants them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus._report import numbers as facts
+from dissensus._report.language import Name
+from dissensus._report.words import digits
+from dissensus._wording import capital, metric_title, number, percent, probability, share
+from dissensus.dims import RELIABILITY, SCOPE, SYSTEM, other
+from dissensus.plots._pieces import NEW, THESE
+
+_SYSTEMS = 100
+_ROWS = 3000
+"""Rows of all tables together, past which only the reference reliability is written out."""
+_MATRIX = 20
+
+
+@dataclass(frozen=True)
+class Body:
+    """The part of a table that belongs to one reliability."""
+
+    at: int
+    """Place of the reliability."""
+    rows: list[list[Any]]
+    title: str = ""
+    """Heads the rows where one table holds several things."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, with a body for each reliability (or only one)."""
+
+    id: str
+    title: str
+    head: list[Any]
+    bodies: list[Body]
+    note: str = ""
+    tinted: bool = False
+    """Whether cells are probabilities, to be tinted."""
+
+
+def places(evaluation: xr.DataTree, values: xr.Dataset) -> list[int]:
+    """Return the places of the reliabilities to write out; the reference is among them."""
+    trust = facts.reliabilities(evaluation)
+    reference = trust.index(float(evaluation.attrs["reference_reliability"]))
+    rows = min(values.sizes[SYSTEM], _SYSTEMS) * values.sizes["metric"] * len(trust)
+    return list(range(len(trust))) if rows <= _ROWS else [reference]
+
+
+def metric_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table:
+    """Return systems with their means and intervals, metric by metric."""
+    truth = bool(values["truth"].notnull().any())
+    several = values.sizes[SYSTEM] > 1
+    level = percent(float(values.attrs["probability"]))
+    head = ["System", "Mean", f"These items, {level}", f"New items, {level}"]
+    head += ["P(best)"] if several else []
+    head += ["Disagreement ignored"]
+    head += ["Truth, these items", "Truth, new items"] if truth else []
+    where = places(evaluation, values)
+    bodies = []
+    for name in values["metric"].to_numpy():
+        one = values.sel(metric=name)
+        for place in where:
+            rows = _rows(one.isel({RELIABILITY: place}), digits(one), several=several, truth=truth)
+            bodies.append(Body(place, rows, capital(metric_title(str(name)))))
+    left = values.sizes[SYSTEM] - _SYSTEMS
+    note = f"{left:,} further systems, with lower places, are left out." if left > 0 else ""
+    return Table("table-metrics", "Metrics of the systems", head, bodies, note)
+
+
+def _rows(here: xr.Dataset, d: int, *, several: bool, truth: bool) -> list[list[Any]]:
+    """Return the rows of one metric at one reliability, best system first."""
+    order = facts.ordered(here.sel({SCOPE: THESE}))[SYSTEM].to_numpy()[:_SYSTEMS]
+    pairs = ((here.sel({SCOPE: scope, SYSTEM: one}) for scope in (THESE, NEW)) for one in order)
+    return [_row(these, new, d, several=several, truth=truth) for these, new in pairs]
+
+
+def _row(these: xr.Dataset, new: xr.Dataset, d: int, *, several: bool, truth: bool) -> list[Any]:
+    row: list[Any] = [Name(str(these[SYSTEM].item())), share(float(these["mean"]), d)]
+    row += [f"{share(float(x['lower']), d)} to {share(float(x['upper']), d)}" for x in (these, new)]
+    row += [probability(float(new["probability_best"]))] if several else []
+    row += [share(float(these["naive"]), d)]
+    return row + ([_truth(one, d) for one in (these, new)] if truth else [])
+
+
+def _truth(one: xr.Dataset, d: int) -> str:
+    known, low, high = (float(one[name]) for name in ("truth", "lower", "upper"))
+    if not np.isfinite(known):
+        return "unknown"
+    verdict = "inside" if low <= known <= high else "above" if known > high else "below"
+    return f"{share(known, d)}, {verdict}"
+
+
+def better_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table | None:
+    """Return the probability that the system of a row is better than that of a column."""
+    if values.sizes[SYSTEM] < 2:
+        return None
+    name = str(values["metric"].to_numpy()[0])
+    pairs = evaluation["comparison"].to_dataset().sel(metric=name)
+    reference = float(evaluation.attrs["reference_reliability"])
+    best = pairs["probability_best"].sel({RELIABILITY: reference, SCOPE: NEW}).to_numpy()
+    order = np.argsort(-best, kind="stable")[:_MATRIX]
+    systems = [Name(str(one)) for one in pairs[SYSTEM].to_numpy()[order].tolist()]
+    bodies = []
+    for place in places(evaluation, values):
+        each = pairs["probability_better"].isel({RELIABILITY: place}).sel({SCOPE: NEW})
+        matrix = each.transpose(SYSTEM, other(SYSTEM)).to_numpy()[np.ix_(order, order)]
+        rows = [
+            [systems[i], *("" if i == j else float(matrix[i, j]) for j in range(len(order)))]
+            for i in range(len(order))
+        ]
+        bodies.append(Body(place, rows))
+    left = values.sizes[SYSTEM] - len(order)
+    note = f"{left:,} further systems, less probably the best, are left out." if left > 0 else ""
+    title = f"P(row better than column) in {metric_title(name)}, on new items"
+    return Table("table-better", title, ["", *systems], bodies, note, tinted=True)
+
+
+def certainty_tables(evaluation: xr.DataTree) -> list[Table]:
+    """Return how many items are how certain, for each size of the top set."""
+    shares, mean = facts.certainty_shares(evaluation), facts.mean_certainty(evaluation)
+    known = facts.knows_reliability(evaluation)
+    head = (["Reliability"] if known else []) + ["Mean certainty"]
+    head += [f"Items below {share(step)}" for step in facts.CERTAINTY_STEPS]
+    out = []
+    for top in (int(value) for value in shares["top"].to_numpy()):
+        rows = []
+        for place, value in enumerate(facts.reliabilities(evaluation)):
+            here = shares.sel(top=top).isel({RELIABILITY: place}).to_numpy()
+            row = [number(value)] if known else []
+            row += [share(float(mean.sel(top=top)[place])), *(share(float(x)) for x in here)]
+            rows.append(row)
+        title = "Certainty of the leading label" if top == 1 else f"… of the leading {top} labels"
+        out.append(Table(f"table-certainty-{top}", title, head, [Body(-1, rows)]))
+    return out

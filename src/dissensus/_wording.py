@@ -1,0 +1,225 @@
+"""How numbers and names are written wherever people read them: figures, reports, tables.
+
+One style throughout: shares and probabilities as .83, counts as 1,008, and names that came
+with the data made harmless and short, never trusted.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+MINUS: Final = "\N{MINUS SIGN}"
+ELLIPSIS: Final = "\N{HORIZONTAL ELLIPSIS}"
+_TITLES: Final = {
+    "annotation_certainty": "annotation certainty",
+    "average_overlap": "average overlap",
+    "expected_risk": "expected risk",
+    "kendall_tau": "Kendall's tau",
+    "spearman_footrule": "Spearman's footrule",
+    "rank_biased_overlap": "rank-biased overlap",
+}
+
+
+def share(value: float, digits: int = 2) -> str:
+    """Write a share, a probability or a mean of such: .83, 1.00, or n/a.
+
+    Examples
+    --------
+    >>> share(0.834), share(1), share(0), share(float("nan"))
+    ('.83', '1.00', '.00', 'n/a')
+    >>> share(-0.1) == MINUS + ".10"
+    True
+    """
+    if not np.isfinite(value):
+        return "n/a"
+    text = f"{abs(value):.{digits}f}"
+    text = text.removeprefix("0")
+    negative = value < 0 and float(text) != 0
+    return MINUS + text if negative else text
+
+
+def probability(value: float) -> str:
+    """Write a probability counted from draws, which can be neither 0 nor 1 for sure.
+
+    Examples
+    --------
+    >>> probability(0.7), probability(1.0), probability(0.001)
+    ('.70', '> .99', '< .01')
+    """
+    if value > 0.995:
+        return "> .99"
+    return "< .01" if value < 0.005 else share(value)
+
+
+def spoken_probability(value: float) -> str:
+    """Write a probability as a sentence wants it.
+
+    Examples
+    --------
+    >>> spoken_probability(0.7), spoken_probability(1.0), spoken_probability(0.0)
+    ('.70', 'above .99', 'below .01')
+    """
+    return probability(value).replace("> ", "above ").replace("< ", "below ")
+
+
+def number(value: float) -> str:
+    """Write a number such as a reliability without needless zeros.
+
+    Examples
+    --------
+    >>> number(1.0), number(0.5), number(30), number(1234567)
+    ('1', '.5', '30', '1,234,567')
+    """
+    if not np.isfinite(value):
+        return "n/a"
+    text = f"{abs(value):,.0f}" if float(value).is_integer() else f"{abs(value):.4g}"
+    text = text.removeprefix("0") if text.startswith("0.") else text
+    return MINUS + text if value < 0 else text
+
+
+def counted(count: int, singular: str, plural: str | None = None) -> str:
+    """Write a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "item"), counted(1008, "item"), counted(2, "diagnosis", "diagnoses")
+    ('1 item', '1,008 items', '2 diagnoses')
+    """
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def digits_for(widths: Iterable[float]) -> int:
+    """Choose the decimals that show intervals of these widths: 2, or 3 if any is narrow.
+
+    Examples
+    --------
+    >>> digits_for([0.2, 0.1]), digits_for([0.2, 0.03]), digits_for([])
+    (2, 3, 2)
+    """
+    known = [width for width in widths if np.isfinite(width) and width > 0]
+    return 2 if min(known, default=1.0) >= 0.05 else 3
+
+
+def metric_title(name: str) -> str:
+    """Write a metric's name in words.
+
+    Examples
+    --------
+    >>> metric_title("top_1_accuracy"), metric_title("top_2_set_accuracy")
+    ('top-1 accuracy', 'top-2 set accuracy')
+    >>> metric_title("average_overlap_at_3"), metric_title("annotation_certainty_2")
+    ('average overlap at depth 3', 'top-2 annotation certainty')
+    """
+    if name.startswith("top_"):
+        k, _, rest = name.removeprefix("top_").partition("_")
+        return f"top-{k} {rest.replace('_', ' ')}"
+    stem, _, last = name.rpartition("_")
+    if stem == "annotation_certainty" and last.isdigit():
+        return f"top-{last} annotation certainty"
+    stem, found, depth = name.partition("_at_")
+    title = _TITLES.get(stem, stem.replace("_", " "))
+    return f"{title} at depth {depth}" if found else title
+
+
+def capital(text: str) -> str:
+    """Begin a text with a capital letter, and leave the rest as it is.
+
+    Examples
+    --------
+    >>> capital("top-1 accuracy of McNemar")
+    'Top-1 accuracy of McNemar'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def clean(name: object) -> str:
+    r"""Make a name from the data safe to show: no control characters, nothing that reorders text.
+
+    Examples
+    --------
+    >>> clean("two\nlines"), clean("x\u202ey") == "x\ufffdy", clean(7)
+    ('two lines', True, '7')
+    """
+    text = str(name)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_harmless(letter) for letter in text)
+
+
+def _harmless(letter: str) -> str:
+    if letter in "\n\r\t":
+        return " "
+    overrides = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    bad = letter in overrides or unicodedata.category(letter) in {"Cc", "Cs"}
+    return "\N{REPLACEMENT CHARACTER}" if bad else letter
+
+
+def short(name: object, width: int = 32) -> str:
+    """Make a name safe, and cut it where it is longer than a line can hold.
+
+    Examples
+    --------
+    >>> short("a rather long name", 10)
+    'a rather …'
+    """
+    text = clean(str(name)[: 4 * width])
+    return text if len(text) <= width else text[: width - 1] + ELLIPSIS
+
+
+def short_names(names: Sequence[object], width: int = 32) -> list[str]:
+    """Shorten names, and keep different ones different.
+
+    Examples
+    --------
+    >>> short_names(["system-one-a", "system-one-b"], 8)
+    ['system-…', 'system-… (2)']
+    """
+    out: dict[str, None] = {}
+    for name in names:
+        text = again = short(name, width)
+        count = 1
+        while again in out:
+            count += 1
+            again = f"{text} ({count})"
+        out[again] = None
+    return list(out)
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Join names as a sentence does.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def interval_name(prob: float, kind: str) -> str:
+    """Name an interval by level and kind; the space before the sign does not break.
+
+    Examples
+    --------
+    >>> interval_name(0.89, "eti").replace("\N{NO-BREAK SPACE}", " ")
+    '89 % equal-tailed interval'
+    """
+    name = {"eti": "equal-tailed", "hdi": "highest-density"}.get(kind, kind)
+    return f"{percent(prob)} {name} interval"
+
+
+def percent(prob: float) -> str:
+    """Write the level of an interval.
+
+    Examples
+    --------
+    >>> percent(0.89).replace("\N{NO-BREAK SPACE}", " ")
+    '89 %'
+    """
+    return f"{100 * prob:.4g}\N{NO-BREAK SPACE}%"

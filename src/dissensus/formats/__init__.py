@@ -1,0 +1,231 @@
+"""Files in: tables by the ending of their name, and the exports of annotation tools by name.
+
+The registry below is the only list of named formats: a new one is a module with
+``read_annotations`` or ``read_predictions`` (or both), a test, and a line here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final
+
+import xarray as xr
+
+from dissensus.errors import FormatError, PredictionError
+from dissensus.formats._source import checked_path
+from dissensus.formats._table import Asked
+
+
+@dataclass(frozen=True)
+class Format:
+    """What the library knows of a format without loading its reader."""
+
+    name: str
+    reads: tuple[str, ...]
+    """"annotations", "predictions"."""
+    summary: str
+
+    @property
+    def module(self) -> ModuleType:
+        """The reader, loaded."""
+        return import_module(f"dissensus.formats.{self.name.replace('-', '_')}")
+
+
+FORMATS: Final = (
+    Format("counts", ("annotations",), "an item column, then one column of votes per label"),
+    Format("crowd-kit", ("annotations",), "a table with the columns task, worker, label"),
+    Format("label-studio", ("annotations", "predictions"), "the JSON export of Label Studio"),
+    Format("prodigy", ("annotations",), "the JSONL of Prodigy, one decision a line"),
+    Format(
+        "wide",
+        ("annotations", "predictions"),
+        "an item column, then one column per annotator or system",
+    ),
+)
+
+
+def names() -> list[str]:
+    """Return the names of all formats.
+
+    Examples
+    --------
+    >>> names()
+    ['counts', 'crowd-kit', 'label-studio', 'prodigy', 'wide']
+    """
+    return [known.name for known in FORMATS]
+
+
+def get(name: str) -> Format:
+    """Return what is known of one format; hyphens and capitals do not matter.
+
+    Raises
+    ------
+    FormatError
+        If there is no such format.
+
+    Examples
+    --------
+    >>> get("Label Studio").reads
+    ('annotations', 'predictions')
+    """
+    wanted = re.sub("[-_ ]", "", str(name)).lower()
+    for known in FORMATS:
+        if known.name.replace("-", "") == wanted:
+            return known
+    raise FormatError("format", expected=f"one of {', '.join(names())}, or None", found=repr(name))
+
+
+def read_annotations(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 (the word a person looks for)
+    *,
+    item: str = "item",
+    annotator: str = "annotator",
+    label: str = "label",
+    rank: str | None = None,
+    confidence: str | None = None,
+    pool: str | None = None,
+    cluster: str | None = None,
+    stratum: str | None = None,
+    trial: str | None = None,
+    kind: str | None = None,
+    labels: Sequence[Any] | None = None,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+) -> xr.Dataset:
+    r"""Read what the annotators said from a file.
+
+    In CSV and TSV files every cell is text and only the empty cell is missing: "None" and
+    "NA" are labels like others. Labels that are numbers throughout are read as numbers.
+
+    Parameters
+    ----------
+    path : path
+        A table with one row per statement, ending in .csv, .tsv, .parquet, .json (a list of
+        records) or .jsonl; or a file in a named format. Text files may be packed (.gz).
+    format : str, optional
+        A name in ``dissensus.formats.names()``: "counts", "crowd-kit", "label-studio",
+        "prodigy" or "wide".
+    item, annotator, label, rank, confidence, pool, cluster, stratum, trial, kind, labels
+        As in `dissensus.annotations`. A named format has its own names for the columns.
+    encoding : str
+        Of text files.
+    delimiter : str, optional
+        What separates the cells, if not a comma (.csv) or a tab (.tsv).
+
+    Returns
+    -------
+    xarray.Dataset
+        Annotations. ``attrs["format"]`` says how the file was read.
+
+    Raises
+    ------
+    FormatError
+        If the file is not what it should be, naming the line.
+    AnnotationError
+        If what it says is not, see `dissensus.annotations`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import dissensus as dx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "ratings.csv")
+    ...     _ = path.write_text("item,ann,bob\n1,cat,dog\n2,,cat\n")
+    ...     ann = dx.read_annotations(path, format="wide")
+    >>> ann.sizes["annotation"], ann["annotator"].values.tolist(), ann.attrs["format"]
+    (3, ['ann', 'bob'], 'wide')
+    """
+    columns = {
+        "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
+        "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
+    }  # fmt: skip
+    asked = Asked(columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter)
+    place = checked_path(path)
+    ann = _reader("annotations", format, asked).read_annotations(place, asked)
+    assert isinstance(ann, xr.Dataset)
+    return ann.assign_attrs(asked.notes)
+
+
+def read_predictions(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 (the word a person looks for)
+    *,
+    item: str = "item",
+    system: str = "system",
+    label: str = "label",
+    score: str | None = None,
+    rank: str | None = None,
+    kind: str | None = None,
+    on_missing: str = "raise",
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+) -> xr.Dataset:
+    r"""Read what the systems said from a file.
+
+    A table with an item column but neither a system nor a label column is taken for a wide
+    one, each further column being a system; ``attrs["format"]`` then says so.
+
+    Parameters
+    ----------
+    path : path
+        As in `read_annotations`.
+    format : str, optional
+        "wide" or "label-studio".
+    item, system, label, score, rank, kind, on_missing
+        As in `dissensus.predictions`.
+    encoding, delimiter
+        As in `read_annotations`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Predictions. ``attrs["format"]`` says how the file was read.
+
+    Raises
+    ------
+    FormatError
+        If the file is not what it should be, naming the line.
+    PredictionError
+        If what it says is not, see `dissensus.predictions`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import dissensus as dx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "answers.csv")
+    ...     _ = path.write_text("item,m1,m2\n1,cat,dog\n2,dog,cat\n")
+    ...     pred = dx.read_predictions(path)
+    >>> pred.attrs["format"]
+    "wide (recognised: no column 'system' or 'label'; the systems are the columns m1, m2)"
+    """
+    columns = {"item": item, "system": system, "label": label, "score": score, "rank": rank}
+    asked = Asked(
+        columns, kind=kind, on_missing=on_missing, encoding=encoding, delimiter=delimiter,
+        error=PredictionError,
+    )  # fmt: skip
+    if on_missing not in {"raise", "drop"}:
+        raise PredictionError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
+    place = checked_path(path)
+    pred = _reader("predictions", format, asked).read_predictions(place, asked)
+    assert isinstance(pred, xr.Dataset)
+    return pred.assign_attrs(asked.notes)
+
+
+def _reader(what: str, format: str | None, asked: Asked) -> ModuleType:  # noqa: A002
+    if format is None:
+        return import_module("dissensus.formats._long")
+    found = get(format)
+    if what not in found.reads:
+        able = [other.name for other in FORMATS if what in other.reads]
+        raise FormatError(
+            "format", expected=f"one of {', '.join(able)}, or None, for {what}", found=repr(format)
+        )
+    asked.notes["format"] = found.name
+    return found.module

@@ -1,0 +1,119 @@
+"""A file's bytes, and its text: what can go wrong before anything is understood."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from dissensus.errors import FormatError
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that may be read.
+
+    Raises
+    ------
+    FormatError
+        If it is no path, or that of a folder.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> checked_path(".")
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.FormatError: '.': expected a file; found a folder...
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise FormatError(
+            "path",
+            expected="the path of a file",
+            found=type(path).__name__,
+            hint="Tables in memory are read by dissensus.annotations and dissensus.predictions",
+        )
+    place = Path(path)
+    if place.is_dir():
+        names = sorted(entry.name for entry in place.iterdir() if entry.is_file())
+        hint = f"Name one of the files in it, such as {names[0]!r}" if names else ""
+        raise FormatError(f"{str(path)!r}", expected="a file", found="a folder", hint=hint)
+    if not place.exists():
+        raise FileNotFoundError(f"no such file: {str(path)!r}")
+    return place
+
+
+def ending(path: Path) -> str:
+    """Return what the name ends in, in small letters, looking past ``.gz``.
+
+    Examples
+    --------
+    >>> ending(Path("ratings.CSV")), ending(Path("ratings.tsv.gz"))
+    ('.csv', '.tsv')
+    """
+    name = path.name.lower()
+    return Path(name.removesuffix(".gz")).suffix
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file, unpacking ``.gz``; an empty one is an error."""
+    data = path.read_bytes()
+    if path.name.lower().endswith(".gz") and data:
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as problem:
+            raise FormatError(
+                path.name, expected="a whole gzip file", found=f"damage ({problem})"
+            ) from problem
+    if not data:
+        raise FormatError(path.name, expected="a table", found="an empty file (0 bytes)")
+    return data
+
+
+def read_text(path: Path, encoding: str) -> str:
+    """Read a text file, without its byte order mark.
+
+    Raises
+    ------
+    FormatError
+        On bytes that are no text in this encoding, and on NUL characters, saying where.
+    """
+    data = read_bytes(path)
+    try:
+        text = data.decode(encoding)
+    except LookupError as problem:
+        raise FormatError(
+            "encoding", expected="a name Python knows, such as 'cp1252'", found=repr(encoding)
+        ) from problem
+    except UnicodeDecodeError as problem:
+        raise _undecodable(path, data, encoding, problem) from problem
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise FormatError(path.name, expected="a table", found="nothing but blanks")
+    if "\0" in text:
+        offset = text.index("\0")
+        raise FormatError(
+            path.name,
+            where=f"line {text.count('\n', 0, offset) + 1}",
+            expected="text",
+            found=f"a NUL character at offset {offset}",
+            hint="Is it binary, or UTF-16? Then name the ending or the encoding, encoding='utf-16'",
+        )
+    return text
+
+
+def _undecodable(
+    path: Path, data: bytes, encoding: str, problem: UnicodeDecodeError
+) -> FormatError:
+    wide: Any = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    guess = "utf-16" if wide else "cp1252"
+    origin = "as its first two bytes say" if wide else "as spreadsheets on Windows write"
+    return FormatError(
+        path.name,
+        where=f"line {data.count(b'\n', 0, problem.start) + 1}",
+        expected=f"text in {encoding}",
+        found=f"the byte 0x{data[problem.start]:02x} at offset {problem.start}",
+        hint=f"Name the encoding it was written in, for example encoding={guess!r}, {origin}",
+    )

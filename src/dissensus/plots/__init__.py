@@ -1,0 +1,84 @@
+"""Pictures: each function takes an evaluation, or the piece it draws, and returns a figure.
+
+None of them shows anything by itself. ArviZ draws where it has a fitting plot (`distribution`,
+`forest`; any of its backends, and a `PlotCollection` comes back), Matplotlib where it has none.
+The list below is the only one; Matplotlib is loaded with the first picture, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from ._better import better as better
+    from ._certainty import certainty as certainty
+    from ._distribution import distribution as distribution
+    from ._expected_risk import expected_risk as expected_risk
+    from ._forest import forest as forest
+    from ._item import item as item
+    from ._reliability import reliability as reliability
+    from ._simplex import simplex as simplex
+
+
+@dataclass(frozen=True)
+class Plot:
+    """What the library knows of a picture without loading it."""
+
+    name: str
+    group: str
+    """The group of an evaluation that it cannot do without."""
+    summary: str
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function that draws it."""
+        found = getattr(import_module(f"dissensus.plots._{self.name}"), self.name)
+        assert callable(found)
+        return found
+
+
+PLOTS: Final = (
+    Plot("forest", "metrics", "metrics of all systems with intervals, at one reliability"),
+    Plot("reliability", "metrics", "a metric against reliability, with intervals"),
+    Plot("distribution", "metrics", "distribution of a metric over draws, for each system"),
+    Plot("better", "comparison", "probability that one system is better than another"),
+    Plot("certainty", "certainty", "annotation certainty of every item, sorted"),
+    Plot("item", "posterior", "one item: annotations, plausibilities, predictions"),
+    Plot("simplex", "posterior", "plausibilities over three labels in a triangle"),
+    Plot("expected_risk", "expected_risk", "how many items have which expected risk"),
+)
+
+
+def names() -> list[str]:
+    """Return the names of all plots.
+
+    Examples
+    --------
+    >>> "certainty" in names()
+    True
+    """
+    return [plot.name for plot in PLOTS]
+
+
+def get(name: str) -> Plot:
+    """Return what is known of one plot.
+
+    Examples
+    --------
+    >>> get("better").group
+    'comparison'
+    """
+    return next(plot for plot in PLOTS if plot.name == name)
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name in names():
+        return get(name).function
+    raise AttributeError(f"no plot {name!r}; there are {', '.join(names())}")
+
+
+def __dir__() -> list[str]:
+    return [*names(), "PLOTS", "get", "names"]

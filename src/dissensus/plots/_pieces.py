@@ -1,0 +1,175 @@
+"""Taking what a picture needs out of an evaluation, or accepting the piece itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.errors import ArgumentError, shown
+
+THESE, NEW = "these items", "new items"
+
+
+def group(source: Any, name: str) -> xr.Dataset:
+    """Return a group of an evaluation, or the Dataset (or array) given in its place.
+
+    Raises
+    ------
+    ArgumentError
+        If the evaluation has no such group, or the source is something else.
+    """
+    if isinstance(source, xr.DataTree):
+        if name in source.children and source[name].to_dataset().data_vars:
+            return source[name].to_dataset()
+        raise ArgumentError(
+            "source",
+            expected=f"an evaluation with a group {name!r}",
+            found=f"groups {shown(list(source.children), 12)}",
+            hint="Without predictions there are no metrics"
+            if name in {"metrics", "comparison"}
+            else "",
+        )
+    if isinstance(source, xr.DataArray):
+        return source.to_dataset(name=source.name or name)
+    if isinstance(source, xr.Dataset):
+        return source
+    raise ArgumentError(
+        "source", expected=f"an evaluation, or its {name!r}", found=type(source).__name__
+    )
+
+
+def chosen(data: xr.Dataset, name: str | None) -> xr.DataArray:
+    """Return one variable: the one named, or the first."""
+    if name is None:
+        return data[next(iter(data.data_vars))]
+    if name not in data.data_vars:
+        raise ArgumentError(
+            "metric", expected=f"one of {shown(list(data.data_vars), 20)}", found=repr(name)
+        )
+    return data[name]
+
+
+def reference(source: Any, data: xr.Dataset | xr.DataArray) -> float:
+    """Return the reliability to show where one must be chosen."""
+    if isinstance(source, xr.DataTree) and "reference_reliability" in source.attrs:
+        return float(source.attrs["reference_reliability"])
+    values = data[RELIABILITY].to_numpy()
+    return float(values[len(values) // 2])
+
+
+def at_reliability(
+    data: xr.DataArray, source: Any, reliability: float | None
+) -> tuple[xr.DataArray, float | None]:
+    """Select one reliability; None where the data know of none.
+
+    Raises
+    ------
+    ArgumentError
+        If that reliability was not gone through.
+    """
+    if RELIABILITY not in data.dims:
+        return data, None
+    value = reference(source, data) if reliability is None else float(reliability)
+    known = data[RELIABILITY].to_numpy()
+    hit = np.flatnonzero(np.isclose(known, value))
+    if not len(hit):
+        raise ArgumentError(
+            "reliability", expected=f"one of {shown(list(known), 20)}", found=repr(reliability)
+        )
+    return data.isel({RELIABILITY: int(hit[0])}, drop=True), value
+
+
+def at_scope(data: xr.DataArray, scope: str) -> xr.DataArray:
+    """Select whose uncertainty an interval speaks of, where the data tell the two apart."""
+    if SCOPE not in data.dims:
+        return data
+    known = [str(name) for name in data[SCOPE].to_numpy()]
+    if scope not in known:
+        raise ArgumentError("scope", expected=f"one of {known}", found=repr(scope))
+    return data.sel({SCOPE: scope}, drop=True)
+
+
+def with_systems(data: xr.DataArray) -> xr.DataArray:
+    """Return draws that have systems, and names for them."""
+    missing = [dim for dim in SAMPLE if dim not in data.dims]
+    if missing:
+        raise ArgumentError(
+            "source", expected=f"draws, with dims {SAMPLE}", found=f"dims {data.dims}"
+        )
+    if SYSTEM not in data.dims:
+        data = data.expand_dims({SYSTEM: [data.coords.get(SYSTEM, xr.DataArray("")).item()]}, -1)
+    if SYSTEM not in data.coords:
+        data = data.assign_coords({SYSTEM: np.arange(data.sizes[SYSTEM])})
+    return data
+
+
+def leading(draws: xr.DataArray, limit: int) -> tuple[xr.DataArray, str]:
+    """Order systems by their mean, best first, and keep the first few, with a note if not all.
+
+    The place in the unordered list, by which a system has its colour, goes along as the
+    coordinate ``place``.
+    """
+    over = [dim for dim in draws.dims if dim != SYSTEM]
+    mean = draws.mean(over).to_numpy()
+    sign = 1 if draws.attrs.get("better") == "lower" else -1
+    order = np.argsort(np.where(np.isnan(mean), np.inf, sign * mean), kind="stable")
+    draws = draws.assign_coords(place=(SYSTEM, np.arange(len(mean))))
+    text = ""
+    if len(order) > limit:
+        text = f"The {limit} best of {len(order):,} systems; the others are left out."
+    return draws.isel({SYSTEM: order[:limit]}), text
+
+
+def interval(
+    draws: xr.DataArray, ci_kind: str | None, ci_prob: float | None
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return lower and upper bounds of ArviZ's interval, by its settings at this moment."""
+    from arviz_stats import eti, hdi
+
+    kind, prob = interval_settings(ci_kind, ci_prob)
+    found = (hdi if kind == "hdi" else eti)(draws, prob=prob, dim=list(SAMPLE))
+    return found.sel(ci_bound="lower", drop=True), found.sel(ci_bound="upper", drop=True)
+
+
+def interval_settings(ci_kind: str | None, ci_prob: float | None) -> tuple[str, float]:
+    """Return kind and level of the interval: the ones given, else those of ArviZ's settings."""
+    from arviz_base import rcParams
+
+    kind = rcParams["stats.ci_kind"] if ci_kind is None else ci_kind
+    prob = rcParams["stats.ci_prob"] if ci_prob is None else ci_prob
+    if kind not in {"eti", "hdi"}:
+        raise ArgumentError("ci_kind", expected="'eti' or 'hdi'", found=repr(kind))
+    if not 0 < float(prob) < 1:
+        raise ArgumentError("ci_prob", expected="a number between 0 and 1", found=repr(prob))
+    return str(kind), float(prob)
+
+
+def per_system(source: Any, group_name: str, name: str, given: Any) -> xr.DataArray | None:
+    """Return a number per system that goes beside the draws: given, or found in the evaluation."""
+    if given is not None:
+        return given if isinstance(given, xr.DataArray) else xr.DataArray(given, dims=SYSTEM)
+    if not isinstance(source, xr.DataTree) or group_name not in source.children:
+        return None
+    return source[group_name].to_dataset().get(name)
+
+
+def value_of(values: xr.DataArray | None, system: object) -> float:
+    """Return one system's number, or NaN; of two scopes, that of the items at hand."""
+    if values is None:
+        return float("nan")
+    if SCOPE in values.dims:
+        values = at_scope(values, THESE)
+    if SYSTEM in values.coords:
+        hit = np.flatnonzero(values[SYSTEM].to_numpy() == system)
+        return float(values.to_numpy()[hit[0]]) if len(hit) else float("nan")
+    return float("nan")
+
+
+def thin(count: int, limit: int) -> Any:
+    """Return at most ``limit`` places, evenly spread over ``count``, first and last among them."""
+    if count <= limit:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, limit).round().astype(int))

@@ -1,0 +1,372 @@
+"""Annotations from tables: what is said is kept, what cannot be meant is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dissensus as dx
+
+TABLE = {
+    "item": ["i1", "i1", "i2", "i2", "i3"],
+    "annotator": ["ann", "bob", "ann", "bob", "bob"],
+    "label": ["x", "y", "y", "y", "z"],
+}
+
+
+def said(ann):
+    """The statements as a set of tuples of names."""
+    roles = ["item", "annotator"] + (["label"] if "label_code" in ann else [])
+    names = [ann[role].to_numpy()[ann[f"{role}_code"].to_numpy()].tolist() for role in roles]
+    names += [ann[name].to_numpy().tolist() for name in ("value", "rank") if name in ann]
+    return set(zip(*names, strict=True))
+
+
+def labelled(values, **options):
+    """One item for each label, all by one annotator."""
+    rows = len(values)
+    return dx.annotations(
+        {"item": np.arange(rows), "annotator": ["a"] * rows, "label": values}, **options
+    )
+
+
+def test_rows_become_codes_into_names():
+    ann = dx.annotations(TABLE)
+    assert dict(ann.sizes) == {"annotation": 5, "item": 3, "annotator": 2, "label": 3}
+    assert said(ann) == set(zip(*TABLE.values(), strict=True))
+    assert list(ann.data_vars) == ["item_code", "annotator_code", "label_code"]
+    assert all(ann[name].dtype == np.int64 for name in ann.data_vars)
+
+
+def test_columns_can_have_any_names():
+    frame = {"case": TABLE["item"], "reader": TABLE["annotator"], "grade": TABLE["label"]}
+    named = dx.annotations(frame, "case", "reader", "grade")
+    xr.testing.assert_identical(named, dx.annotations(TABLE))
+
+
+@pytest.mark.parametrize(
+    "library",
+    [
+        pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table,
+        lambda table: duckdb.connect().from_arrow(pa.table(table)),
+        lambda table: pd.DataFrame(table, dtype="category"),
+        lambda table: pd.DataFrame(table, index=[9, 9, 8, 8, 7]).convert_dtypes(),
+    ],
+    ids=["pandas", "polars", "lazy polars", "pyarrow", "duckdb", "categorical", "nullable"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"label": [1, 0, 2, 1, 1]},
+        {"label": [True, False, True, True, True]},
+        {"label": [0.5, 0.25, 1.0, 3.0, -1.0]},
+        {"item": [dt.date(2020, 1, n) for n in (1, 1, 2, 2, 3)]},
+        {"rank": [1, 1, 1, 1, 1]},
+        {"confidence": [0.0, 1.0, 0.5, 0.25, 1.0]},
+        {"pool": ["p", "q", "p", "q", "q"], "cluster": [1, 1, 2, 2, 2], "stratum": list("aabbb")},
+    ],
+    ids=["text", "int", "bool", "float", "date", "rank", "confidence", "groups"],
+)
+def test_any_library_gives_the_identical_dataset(library, more):
+    table = {**TABLE, **more}
+    roles = {role: role for role in more if role not in TABLE}
+    xr.testing.assert_identical(
+        dx.annotations(library(table), **roles), dx.annotations(table, **roles)
+    )
+
+
+ROWS = st.dictionaries(
+    st.tuples(st.sampled_from("pqrst"), st.integers(0, 4)),
+    st.sampled_from(["no", "yes", "maybe"]),
+    min_size=1,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows=ROWS, data=st.data())
+def test_the_order_of_rows_changes_nothing_that_is_said(rows, data):
+    listed = [(*pair, label) for pair, label in rows.items()]
+    shuffled = data.draw(st.permutations(listed))
+
+    def read(rows):
+        return dx.annotations(dict(zip(TABLE, zip(*rows, strict=True), strict=True)))
+
+    one, other = read(listed), read(shuffled)
+    assert said(one) == said(other) == set(listed)
+    assert one.attrs == other.attrs
+    assert one["label"].values.tolist() == other["label"].values.tolist()
+    assert dx.validate(one) is one
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "kind", "source"),
+    [
+        (["a", "b"], {}, "nominal", "inferred: the labels are text"),
+        (["1", "3"], {}, "ordinal", "inferred: the labels are whole numbers"),
+        ([1, 3], {}, "ordinal", "inferred: the labels are whole numbers"),
+        ([1.0, 3.0], {}, "ordinal", "inferred: the labels are whole numbers"),
+        (range(20), {}, "ordinal", "inferred: the labels are whole numbers"),
+        (range(21), {}, "continuous", "inferred: the labels are more than 20"),
+        ([1.5, 3], {}, "continuous", "inferred: the labels are numbers with fractions"),
+        ([True, False], {}, "nominal", "inferred: the labels are true or false, written 1 and 0"),
+        (np.array([True]), {}, "nominal", "inferred: the labels are true or false"),
+        (pd.array([True, False], dtype="boolean"), {}, "nominal", "inferred: the labels are true"),
+        (pd.Categorical([True, False]), {}, "nominal", "inferred: the labels are true"),
+        (pd.Categorical(["a"], ordered=True), {}, "ordinal", "inferred: the labels are an ordered"),
+        (pd.Categorical(["a"]), {}, "nominal", "inferred: the labels are text"),
+        ([0, 1], {"labels": range(101)}, "ordinal", "inferred: the labels are numbers from"),
+        ([0, 1], {"kind": "nominal"}, "nominal", "given"),
+        ([0, 1], {"kind": "continuous"}, "continuous", "given"),
+        (["0.5", "1"], {"kind": "continuous"}, "continuous", "given"),
+        (["a"], {"kind": "ordinal", "labels": ["b", "a"]}, "ordinal", "given"),
+    ],
+)
+def test_the_kind_is_inferred_and_the_reason_stated(values, options, kind, source):
+    ann = labelled(values, **options)
+    assert ann.attrs["kind"] == kind
+    assert ann.attrs["kind_source"].startswith(source)
+    assert ("value" in ann) == (kind == "continuous")
+
+
+def test_smallest_possible():
+    ann = dx.annotations({"item": [0], "annotator": [0], "label": [0]})
+    assert dict(ann.sizes) == {"annotation": 1, "item": 1, "annotator": 1, "label": 1}
+
+
+def test_label_space_is_kept_whole_and_in_order():
+    ann = dx.annotations(TABLE, labels=["z", "never", "y", "x"])
+    assert ann["label"].values.tolist() == ["z", "never", "y", "x"]
+    assert said(ann) == said(dx.annotations(TABLE))
+    numbers = labelled(["3", "1"], labels=["1", "2", "3"])
+    assert numbers["label"].values.tolist() == [1, 2, 3]
+
+
+def test_equal_numbers_of_different_types_are_one_label():
+    assert labelled([1, 1.0, 2])["label"].values.tolist() == [1, 2]
+
+
+def test_labels_that_look_alike_stay_apart():
+    # Composed and decomposed letters, capitals and blanks may be meant; nothing is guessed.
+    assert labelled(["é", "e\u0301", "E", " e", "e"]).sizes["label"] == 5
+
+
+def test_ids_beyond_64_bits_do_not_merge():
+    ann = dx.annotations({"item": [2**64, 2**64 + 1], "annotator": ["a", "a"], "label": ["x", "y"]})
+    assert ann["item"].values.tolist() == ["18446744073709551616", "18446744073709551617"]
+
+
+def test_groups():
+    ann = dx.annotations(
+        {**TABLE, "p": list("qqpqq"), "c": [5, 5, 4, 4, 4], "s": list("aaabb"), "t": [1] * 5},
+        pool="p", cluster="c", trial="t",
+    )  # fmt: skip
+    assert ann["pool"].values.tolist() == ["p", "q"]
+    assert ann["pool_code"].values.tolist() == [1, 1, 0, 1, 1]
+    assert ann["cluster"].values[ann["cluster_code"].values].tolist() == [5, 4, 4]
+    assert ann["cluster_code"].dims == ("item",)
+    assert ann["trial"].values.tolist() == [1] * 5
+
+
+def test_groups_without_members_are_none():
+    pool = pd.Categorical(["b"] * 5, categories=["a", "b"], ordered=True)
+    assert dx.annotations({**TABLE, "pool": pool}, pool="pool")["pool"].values.tolist() == ["b"]
+
+
+def test_repetitions_are_told_apart_by_trial():
+    twice = {name: values * 2 for name, values in TABLE.items()}
+    ann = dx.annotations({**twice, "t": [1] * 5 + [2] * 5}, trial="t")
+    assert ann.sizes["annotation"] == 10
+    with pytest.raises(dx.AnnotationError, match="once in each trial"):
+        dx.annotations({**twice, "t": [1] * 10}, trial="t")
+
+
+RANKED = {"case": ["c"] * 3, "reader": ["r"] * 3, "dx": ["a", "b", "c"], "place": [1, 2, 2]}
+
+
+def ranking(**changes):
+    return dx.annotations({**RANKED, **changes}, "case", "reader", "dx", rank="place")
+
+
+def test_ranks_with_ties():
+    ann = ranking()
+    assert ann.attrs["kind"] == "ranking"
+    assert said(ann) == {("c", "r", "a", 1), ("c", "r", "b", 2), ("c", "r", "c", 2)}
+    assert ann["rank"].dtype == np.int64
+    xr.testing.assert_identical(ranking(place=["1", "2", "2"]), ann)
+    xr.testing.assert_identical(ranking(place=[1.0, 2.0, 2.0]), ann)
+
+
+BAD_RANKS = {
+    "gap": (
+        [1, 2, 4],
+        r"column 'place', row 2 \(item 'c', annotator 'r', label 'c'\): expected rank 3",
+    ),
+    "gap after a tie": ([1, 1, 3], "column 'place', row 2.*a step from 1 to 3"),
+    "no first": ([2, 3, 3], "column 'place', row 0.*a step from 0 to 2"),
+    "zero": ([0, 1, 2], "column 'place', row 0.*1 for the first choice.*found 0"),
+    "negative": ([1, -1, 2], "column 'place', row 1.*found -1"),
+    "fraction": ([1, 1.5, 2], "column 'place', row 1: expected whole numbers.*found 1.5"),
+    "text": ([1, "two", 2], "column 'place', row 1: expected a finite number; found 'two'"),
+    "missing": ([1, None, 2], "column 'place', row 1: expected a value"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_RANKS)
+def test_bad_ranks_name_column_row_and_item(name):
+    place, message = BAD_RANKS[name]
+    with pytest.raises(dx.AnnotationError, match=message):
+        ranking(place=place)
+
+
+def test_one_label_at_two_ranks_is_named():
+    message = (
+        r"columns 'case' and 'dx', rows 0 and 1 \(item 'c', annotator 'r', label 'a'\).*ranks 1, 2"
+    )
+    with pytest.raises(dx.AnnotationError, match=message):
+        ranking(dx=["a", "a", "b"])
+
+
+def bad(**changes):
+    return {**TABLE, **changes}
+
+
+NAN = float("nan")
+BAD = {
+    "missing column": (
+        {"item": [1], "annotator": [1], "verdict": [1]},
+        {},
+        "column 'label': expected a column of this name to read as label; found the columns "
+        "'item', 'annotator', 'verdict'. Name it with label=",
+    ),
+    "missing optional column": (
+        TABLE,
+        {"confidence": "sure"},
+        "column 'sure': expected a column of this name to read as conf",
+    ),
+    "empty table": (
+        {"item": [], "annotator": [], "label": []},
+        {},
+        "at least one row; found 0 rows",
+    ),
+    "NaN item": (bad(item=["i", "i", NAN, "j", "j"]), {}, "column 'item', row 2: expected a value"),
+    "None annotator": (
+        bad(annotator=["a", None, "b", "a", None]),
+        {},
+        r"column 'annotator', row 1: expected a value; found a missing one \(2 of 5 rows\)",
+    ),
+    "NaN label": (bad(label=[1, 2, 3, 4, NAN]), {}, "column 'label', row 4: expected a value"),
+    "empty label": (bad(label=["x", "", "y", "y", "y"]), {}, "column 'label', row 1.*empty text"),
+    "said twice": (
+        bad(annotator=["ann", "ann", "bob", "cat", "ann"]),
+        {},
+        r"columns 'item' and 'annotator', rows 0 and 1 \(item 'i1', annotator 'ann', label 'y'\): "
+        "expected one label for each item and annotator; found the labels 'x', 'y'.*trial=",
+    ),
+    "stored twice": (
+        {name: values + values[:1] for name, values in TABLE.items()},
+        {},
+        r"rows 0 and 5 .*found the labels 'x', 'x' \(repeated rows: 1\).*stored twice",
+    ),
+    "number said twice": (
+        {"item": [1, 1], "annotator": [1, 1], "label": [0.5, 0.7]},
+        {},
+        r"rows 0 and 1.*0.5, 0.7",
+    ),
+    "outside labels": (
+        TABLE,
+        {"labels": ["x", "y"]},
+        r"column 'label', row 4: expected one of labels= \('x', 'y'\); found 'z'",
+    ),
+    "doubled labels": (TABLE, {"labels": ["x", "y", "z", "x"]}, "labels: expected distinct labels"),
+    "no labels": (
+        TABLE,
+        {"labels": []},
+        "labels: expected None, or the labels in order; found none",
+    ),
+    "labels for numbers": (
+        bad(label=[1, 2, 3, 4, 5]),
+        {"kind": "continuous", "labels": [1, 5]},
+        "labels: expected None",
+    ),
+    "words without order": (
+        TABLE,
+        {"kind": "ordinal"},
+        "labels: expected the labels in order.*For example labels=",
+    ),
+    "confidence in percent": (
+        bad(sure=[0, 1, 0.5, 70, 1]),
+        {"confidence": "sure"},
+        r"column 'sure', row 3 \(item 'i2', annotator 'bob', label 'y'\): expected a number from 0 "
+        "to 1; found 70.0",
+    ),
+    "confidence below 0": (
+        bad(sure=[0, 1, 0.5, -0.1, 1]),
+        {"confidence": "sure"},
+        "column 'sure', row 3.*found -0.1",
+    ),
+    "confidence missing": (
+        bad(sure=[0, 1, NAN, 0.1, 1]),
+        {"confidence": "sure"},
+        "column 'sure', row 2: expected a value",
+    ),
+    "confidence in words": (
+        bad(sure=["high"] * 5),
+        {"confidence": "sure"},
+        "column 'sure', row 0.*found 'high'",
+    ),
+    "text and numbers": (
+        bad(label=[1, 2, "two", 1, 1]),
+        {},
+        r"column 'label', rows 0 and 2: expected values of one.*number \(1\) and text \('two'\)",
+    ),
+    "truth and numbers": (
+        bad(label=[True, 2, 1, 1, 1]),
+        {},
+        r"rows 0 and 1.*true or false \(True\) and a number \(2\)",
+    ),
+    "text among numbers": (
+        bad(label=["1.5", "2", "x", "1", "1"]),
+        {"kind": "continuous"},
+        "column 'label', row 2: expected a finite number; found 'x'",
+    ),
+    "infinity": (bad(label=[1, 2, 3, 4, float("inf")]), {}, "column 'label', row 4.*infinity"),
+    "one item in two clusters": (
+        bad(patient=["p", "q", "p", "p", "p"]),
+        {"cluster": "patient"},
+        r"column 'patient', row 0 \(item 'i1'\): expected the same value in every row of one item; "
+        "found 'p' here and 'q' elsewhere",
+    ),
+    "unknown kind": (TABLE, {"kind": "votes"}, "kind: expected one of .*found 'votes'"),
+    "ranking without ranks": (
+        TABLE,
+        {"kind": "ranking"},
+        "kind: expected.*found kind='ranking' and rank=None",
+    ),
+    "ranks without ranking": (
+        bad(r=[1] * 5),
+        {"kind": "nominal", "rank": "r"},
+        'kind: expected kind="ranking"',
+    ),
+    "not a table": ([["i", "a", "x"]], {}, "the table: expected a dataframe.*found list"),
+    "list as a label": (bad(label=[["x"]] * 5), {}, "column 'label', row 0.*values of type list"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_names_column_place_expected_and_found(name):
+    frame, options, message = BAD[name]
+    with pytest.raises(dx.AnnotationError, match=message) as caught:
+        dx.annotations(frame, **options)
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.expected
+    assert caught.value.found

@@ -1,0 +1,88 @@
+"""What models share on the way from draws to a DataTree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus import fitting
+
+
+@pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int64(3)])
+def test_positive_numbers_pass_as_floats(value):
+    got = fitting.positive("x", value)
+    assert isinstance(got, float)
+    assert got == value
+
+
+@pytest.mark.parametrize("value", [0, -1e-9, np.nan, np.inf, "2", None, [1], [1, 2]])
+def test_what_is_not_positive_is_named(value):
+    with pytest.raises(dx.ArgumentError, match="x: expected a finite number > 0"):
+        fitting.positive("x", value)
+
+
+def test_zero_passes_where_allowed():
+    assert fitting.positive("x", 0, zero=True) == 0
+    with pytest.raises(dx.ArgumentError, match=">= 0"):
+        fitting.positive("x", -1, zero=True)
+
+
+def test_shape_is_chains_by_draws():
+    assert fitting.sample_shape(5, 2) == (2, 5)
+    assert fitting.sample_shape(5.0, np.int32(2)) == (2, 5)
+
+
+@pytest.mark.parametrize("value", [0, -3, 1.5, np.nan, "4", None, True])
+def test_senseless_numbers_of_draws(value):
+    for name, pair in (("draws", (value, 2)), ("chains", (2, value))):
+        with pytest.raises(dx.ArgumentError, match=f"{name}: expected a whole number"):
+            fitting.sample_shape(*pair)
+
+
+def test_kinds(votes):
+    ann, _ = votes
+    fitting.require_kind(ann, ("nominal",), "some_model")
+    with pytest.raises(dx.AnnotationError, match="'ranking' or 'ordinal' for the model some_model"):
+        fitting.require_kind(ann, ("ranking", "ordinal"), "some_model")
+
+
+def test_items_without_annotations_are_named(votes):
+    ann, _ = votes
+    fitting.require_annotated([1, 2, 3], ann, "why")
+    with pytest.raises(dx.AnnotationError, match=r"items 'j'.*\(why\)"):
+        fitting.require_annotated([1, 0, 3], ann, "why")
+
+
+def some_fit(**hyper):
+    draws = xr.DataArray(np.zeros((2, 3, 1)), dims=("chain", "draw", "item"), coords={"item": [7]})
+    return fitting.fitted(
+        "some_model",
+        posterior={"x": draws},
+        sample_stats={"lp": draws[..., 0].drop_vars("item")},
+        observed_data={"y": draws[0, 0]},
+        constant_data={},
+        hyper=hyper,
+    )
+
+
+def test_a_fit_is_numbered_and_says_how_it_was_made():
+    fit = some_fit(trust=2.0, split=True)
+    for group in ("posterior", "sample_stats"):
+        assert fit[group]["chain"].values.tolist() == [0, 1]
+        assert fit[group]["draw"].values.tolist() == [0, 1, 2]
+    assert fit.attrs["model"] == "some_model"
+    assert "exact" in fit.attrs["inference"]
+    assert fit.attrs["hyper_trust"] == 2.0
+    # NetCDF knows no truth values.
+    assert fit["posterior"].attrs["hyper_split"] == 1
+    assert not isinstance(fit["posterior"].attrs["hyper_split"], bool)
+
+
+def test_an_attached_group_says_so_too():
+    fit = some_fit(trust=2.0)
+    fitting.attach(fit, "log_likelihood", xr.Dataset({"y": 1.0}, attrs={"created_at": "now"}))
+    assert fit["log_likelihood"].attrs["model"] == "some_model"
+    assert fit["log_likelihood"].attrs["created_at"] == "now"
+    assert set(fit.children) >= {"posterior", "log_likelihood"}

@@ -1,0 +1,183 @@
+"""The same content from any dataframe library is the same column."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import xarray as xr
+
+from dissensus.errors import AnnotationError, PredictionError
+from dissensus.frames import columns, opened
+from dissensus.tables import encode
+
+CONTENT = {
+    "text": ["b", "é", "b"],
+    "integer": [3, 1, 2**53 + 1],
+    "number": [0.5, 1.0, -2.0],
+    "truth": [True, False, True],
+    "day": [dt.date(2020, 1, 31), dt.date(1999, 12, 1), dt.date(2020, 1, 31)],
+    "moment": [dt.datetime(2020, 1, 31, 10, 30)] * 3,
+    "zoned": [dt.datetime(2020, 1, 31, 10, 30, tzinfo=dt.UTC)] * 3,
+    "decimal": [Decimal("0.5"), Decimal("1.5"), Decimal("2.0")],
+}
+LIBRARIES = {
+    "mapping": dict,
+    "pandas": pd.DataFrame,
+    "pandas, arrow types": lambda c: pa.table(c).to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas, nullable": lambda c: pd.DataFrame(c).convert_dtypes(),
+    "polars": pl.DataFrame,
+    "polars, lazy": pl.LazyFrame,
+    "pyarrow": pa.table,
+    "duckdb": lambda c: duckdb.connect().from_arrow(pa.table(c)),
+    "mapping of polars columns": lambda c: {name: pl.Series(values) for name, values in c.items()},
+    "mapping of tuples": lambda c: {name: tuple(values) for name, values in c.items()},
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", CONTENT)
+def test_every_library_gives_the_same_codes_and_names(library, name):
+    frame = LIBRARIES[library](CONTENT)
+    expected = encode(columns(CONTENT, {"x": name})["x"], name, sort=True)
+    found = encode(columns(frame, {"x": name})["x"], name, sort=True)
+    assert found.values.dtype == expected.values.dtype
+    assert found.values.tolist() == expected.values.tolist()
+    assert found.codes.tolist() == expected.codes.tolist()
+
+
+@pytest.mark.parametrize("library", [name for name in LIBRARIES if "duckdb" not in name])
+def test_missing_entries_are_missing_everywhere_and_big_integers_keep_their_digits(library):
+    content = {"x": [2**60 + 1, None], "y": ["a", None]}
+    if library in {"pandas", "pandas, nullable"}:  # pandas itself makes floats of these
+        content["x"] = pd.array(content["x"], dtype="Int64")
+    found = columns(LIBRARIES[library](content), {"x": "x", "y": "y"})
+    assert found["x"].isna().tolist() == [False, True]
+    assert found["y"].isna().tolist() == [False, True]
+    assert found["x"].iloc[0] == 2**60 + 1
+
+
+ORDER = ["low", "mid", "high"]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x": pd.Categorical(["high", "low"], categories=ORDER, ordered=True)}),
+        {"x": pd.Series(pd.Categorical(["high", "low"], categories=ORDER, ordered=True))},
+        {"x": pd.Categorical(["high", "low"], categories=ORDER, ordered=True)},
+        pl.DataFrame({"x": pl.Series(["high", "low"], dtype=pl.Enum(ORDER))}),
+        pa.table({"x": pa.DictionaryArray.from_arrays([2, 0], ORDER, ordered=True)}),
+    ],
+    ids=["pandas", "mapping of pandas", "mapping of categorical", "polars", "pyarrow"],
+)
+def test_the_order_of_categories_survives(frame):
+    encoded = encode(columns(frame, {"x": "x"})["x"], "x", sort=True)
+    assert encoded.values.tolist() == ORDER
+    assert encoded.codes.tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        lambda: pl.DataFrame({"x": pl.Series(["b", "a"], dtype=pl.Categorical)}),
+        lambda: pa.table({"x": pa.array(["b", "a"]).dictionary_encode()}),
+        lambda: duckdb.connect().sql("select unnest(['b', 'a'])::enum('b', 'c', 'a') as x"),
+    ],
+    ids=["polars", "pyarrow", "duckdb"],
+)
+def test_categories_without_order_are_text(frame):
+    encoded = encode(columns(frame(), {"x": "x"})["x"], "x", sort=True)
+    assert encoded.values.tolist() == ["a", "b"]
+
+
+def test_masked_entries_are_missing():
+    found = columns({"x": np.ma.masked_array([1, 2], mask=[False, True])}, {"x": "x"})["x"]
+    assert found.isna().tolist() == [False, True]
+
+
+def test_arrays_of_all_sorts_are_columns():
+    frame = {
+        "a": np.array([1, 2]), "b": pd.Index(["x", "y"]), "c": range(2), "d": pa.array([1, 2]),
+        "e": xr.DataArray([1, 2], dims="row"), "f": pd.Series([1, 2], index=[7, 7]),
+        "g": (n for n in (1, 2)),
+    }  # fmt: skip
+    found = opened(frame)
+    assert all(len(values) == 2 for values in found.values())
+    assert found["f"].index.tolist() == [0, 1]
+
+
+def test_names_of_columns_may_be_numbers():
+    frame = pd.DataFrame([[1, "a"]])
+    assert columns(frame, {"label": "1"})["label"].tolist() == ["a"]
+    assert columns(frame, {"label": 1})["label"].tolist() == ["a"]
+
+
+def test_a_missing_column_names_what_there_is():
+    with pytest.raises(AnnotationError) as caught:
+        columns({"id": [1], "who": ["a"]}, {"item": "item"})
+    message = str(caught.value)
+    assert "column 'item'" in message
+    assert "read as item" in message
+    assert "found the columns 'id', 'who'" in message
+    assert "item=" in message
+
+
+def test_a_column_that_differs_in_capitals_or_blanks_is_pointed_out():
+    with pytest.raises(AnnotationError, match=r"Name it with item=' Item'"):
+        columns({" Item": [1], "who": ["a"]}, {"item": "item"})
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame([[1, 2, 3]], columns=["item", "label", "label"]),
+        pa.Table.from_arrays([pa.array([1])] * 3, names=["item", "label", "label"]),
+        pd.DataFrame([[1, 2, 3]], columns=["item", "1", 1]),
+        {"item": [1], "1": [1], 1: [2]},
+    ],
+    ids=["pandas", "pyarrow", "1 and '1'", "1 and '1' in a mapping"],
+)
+def test_doubled_columns_are_refused(frame):
+    with pytest.raises(AnnotationError, match=r"distinct column names.*'(label|1)' more than once"):
+        columns(frame, {"item": "item"})
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"item": []}, pd.DataFrame({"item": []}), pl.DataFrame({"item": []}),
+        pa.table({"item": pa.array([], pa.string())}),
+    ],
+    ids=["mapping", "pandas", "polars", "pyarrow"],
+)  # fmt: skip
+def test_no_rows_are_refused(frame):
+    with pytest.raises(AnnotationError, match="expected at least one row; found 0 rows"):
+        columns(frame, {"item": "item"})
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ([1, 2], "expected a dataframe.*found list.*read_annotations"),
+        ("ratings.csv", "expected a dataframe.*found str"),
+        (None, "expected a dataframe.*found NoneType"),
+        ({}, "column 'item'.*found no columns"),
+        ({"item": [1, 2], "x": [1]}, "expected one length for all; found {'item': 2, 'x': 1}"),
+        ({"item": 3}, "column 'item'.*a list or array.*found int"),
+        ({"item": "abc"}, "column 'item'.*a list or array.*found str"),
+        ({"item": {"a", "b"}}, "column 'item'.*a list or array.*found set"),
+        ({"item": np.zeros((2, 2))}, r"column 'item'.*one dimension.*\(2, 2\)"),
+    ],
+)
+def test_what_is_no_table_is_refused(frame, message):
+    with pytest.raises(AnnotationError, match=message):
+        columns(frame, {"item": "item"})
+    with pytest.raises(PredictionError):
+        columns(frame, {"item": "item"}, PredictionError)

@@ -1,0 +1,198 @@
+"""Annotations from nested rankings and from matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dissensus as dx
+
+
+def statements(ann, *more):
+    names = [
+        ann[role].to_numpy()[ann[f"{role}_code"].to_numpy()].tolist()
+        for role in ("item", "annotator", "label")
+    ]
+    return set(zip(*names, *(ann[name].to_numpy().tolist() for name in more), strict=True))
+
+
+def test_blocks_become_ranks():
+    ann = dx.from_rankings({"p": {"ann": [["a"], ["b", "c"]], "bob": [["c"]]}}, labels="abcd")
+    assert statements(ann, "rank") == {
+        ("p", "ann", "a", 1), ("p", "ann", "b", 2), ("p", "ann", "c", 2), ("p", "bob", "c", 1),
+    }  # fmt: skip
+    assert ann["label"].values.tolist() == list("abcd")
+    assert ann.attrs["kind"] == "ranking"
+
+
+def test_nameless_readers_are_nobody_else():
+    ann = dx.from_rankings({"p": [[["a"]], [["b"]]], "q": [[["a"]]]})
+    assert ann["annotator"].values.tolist() == ["p: 1", "p: 2", "q: 1"]
+
+
+def test_empty_rankings_keep_their_item_and_annotator():
+    ann = dx.from_rankings({"p": {"ann": []}, "q": {"bob": [["a"]]}, "r": {}})
+    assert ann["item"].values.tolist() == ["p", "q", "r"]
+    assert ann["annotator"].values.tolist() == ["ann", "bob"]
+    assert statements(ann) == {("q", "bob", "a")}
+    assert dx.validate(ann) is ann
+
+
+def test_blocks_may_be_sets_tuples_or_generators():
+    ann = dx.from_rankings({1: {2: iter([{"b", "a"}, ("c",), (label for label in "de")])}})
+    assert statements(ann, "rank") == {
+        (1, 2, "a", 1), (1, 2, "b", 1), (1, 2, "c", 2), (1, 2, "d", 3), (1, 2, "e", 3),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rankings", "message"),
+    [
+        ([[["a"]]], "rankings: expected a mapping from item to rankings; found list"),
+        ({"p": "ab"}, "rankings, item 'p': expected a list of rankings.*found 'ab'"),
+        ({"p": None}, "rankings, item 'p'.*found None"),
+        ({"p": {"ann": "ab"}}, "item 'p', annotator 'ann': expected a list of blocks.*found 'ab'"),
+        ({"p": {"ann": None}}, "item 'p', annotator 'ann'.*found None"),
+        ({"p": {"ann": [["a"], "b"]}}, "item 'p', annotator 'ann', block 2: expected a list.*'b'"),
+        ({"p": {"ann": [["a"], []]}}, r"item 'p', annotator 'ann', block 2.*found \[\]"),
+        (
+            {"p": {"ann": [["a"], ["b", "a"]]}},
+            r"item 'p', annotator 'ann', block 2: expected each label.*\['b', 'a'\] after \['a'\]",
+        ),
+        ({"p": {"ann": [["a", "a"]]}}, "block 1: expected each label once"),
+        (
+            {"p": {"ann": [["a"], [None]]}},
+            "column 'label', item 'p', annotator 'ann': expected a val",
+        ),
+        (
+            {"p": {"ann": [["a"]], "bob": [[1]]}},
+            "item 'p', annotator 'ann' and item 'p', annot.*bob",
+        ),
+        ({"p": {"ann": [[["a"]]]}}, "item 'p', annotator 'ann'.*values of type list"),
+        ({"p": {"ann": []}}, "at least one ranked label; found only empty rankings"),
+        ({}, "at least one ranked label"),
+    ],
+)
+def test_bad_rankings_name_item_annotator_and_block(rankings, message):
+    with pytest.raises(dx.AnnotationError, match=message):
+        dx.from_rankings(rankings)
+
+
+def test_labels_outside_the_space_are_named_with_their_item():
+    with pytest.raises(
+        dx.AnnotationError, match="item 'p', annotator 'ann': expected one of labels"
+    ):
+        dx.from_rankings({"p": {"ann": [["x"]]}}, labels="abc")
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.dictionaries(
+        st.sampled_from("pqr"),
+        st.dictionaries(
+            st.integers(0, 3),
+            st.permutations("abcd").flatmap(
+                lambda order: st.lists(st.integers(1, 2), max_size=3).map(
+                    lambda sizes: [
+                        order[start : start + size]
+                        for start, size in zip(np.cumsum([0, *sizes]), sizes, strict=False)
+                        if order[start : start + size]
+                    ]
+                )
+            ),
+        ),
+    )
+)
+def test_every_statement_and_no_other_is_read(rankings):
+    expected = {
+        (item, annotator, label, rank)
+        for item, people in rankings.items()
+        for annotator, blocks in people.items()
+        for rank, block in enumerate(blocks, start=1)
+        for label in block
+    }
+    if not expected:
+        return
+    ann = dx.from_rankings(rankings, labels="abcd")
+    assert statements(ann, "rank") == expected
+    assert ann.sizes["item"] == len(rankings)
+    assert dx.validate(ann) is ann
+
+
+MATRIX = [[1, 2, None], [None, 3, None], [None, None, None]]
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        MATRIX,
+        np.array(MATRIX, dtype=float),
+        np.array(MATRIX, dtype=object),
+        np.ma.masked_invalid(np.array(MATRIX, dtype=float)),
+        pd.DataFrame(MATRIX),
+        pd.DataFrame(MATRIX).astype("Int64"),
+        xr.DataArray(np.array(MATRIX, dtype=float)),
+    ],
+    ids=["lists", "floats", "objects", "masked", "pandas", "nullable", "xarray"],
+)
+def test_matrices_of_all_sorts(matrix):
+    ann = dx.from_matrix(matrix)
+    assert statements(ann) == {(0, 0, 1), (0, 1, 2), (1, 1, 3)}
+    assert ann["item"].values.tolist() == [0, 1, 2]  # an item nobody labelled is kept
+    assert ann["annotator"].values.tolist() == [0, 1, 2]
+
+
+def test_masks_are_heeded():
+    ann = dx.from_matrix(np.ma.masked_array([[1, 2], [3, 4]], mask=[[False, True], [False] * 2]))
+    assert statements(ann) == {(0, 0, 1), (1, 0, 3), (1, 1, 4)}
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+def test_column_names_are_annotators(library):
+    ann = dx.from_matrix(library({"ann": ["x", "y"], "bob": ["y", None]}))
+    assert statements(ann) == {(0, "ann", "x"), (0, "bob", "y"), (1, "ann", "y")}
+
+
+def test_row_and_coordinate_names_are_items():
+    frame = pd.DataFrame({"ann": [0.5, 1]}, index=["i", "j"])
+    ann = dx.from_matrix(frame)
+    assert ann["item"].values.tolist() == ["i", "j"]
+    assert ann.attrs["kind"] == "continuous"
+    array = frame.stack().to_xarray()
+    xr.testing.assert_identical(dx.from_matrix(array), ann)
+
+
+def test_ordered_categories_stay_ordered():
+    kind = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    frame = pd.DataFrame({"ann": ["high", "low"], "bob": ["low", None]}).astype(kind)
+    ann = dx.from_matrix(frame)
+    assert ann.attrs["kind"] == "ordinal"
+    assert ann["label"].values.tolist() == ["low", "mid", "high"]
+    assert statements(ann) == {(0, "ann", "high"), (0, "bob", "low"), (1, "ann", "low")}
+
+
+@pytest.mark.parametrize(
+    ("matrix", "options", "message"),
+    [
+        ([1, 2], {}, r"matrix: expected two dimensions.*\(2,\)"),
+        ([[1, 2], [3]], {}, r"matrix: expected two dimensions"),
+        (np.zeros((2, 2, 2)), {}, r"\(2, 2, 2\)"),
+        ([[None, None]], {}, "matrix: expected at least one label; found only missing"),
+        ([[1, "a"]], {}, r"item 0, annotator 0 and item 0, annotator 1.*a number \(1\) and text"),
+        ([["a", ""]], {}, "column 'label', item 0, annotator 1.*empty text"),
+        ([[1, 2], [3, None]], {"labels": [1, 2]}, "item 1, annotator 0: expected one of labels="),
+        ([["lo"]], {"kind": "ordinal"}, "labels: expected the labels in order"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "column names.*'a' more than once"),
+        (pd.DataFrame([[1], [2]], index=["i", "i"]), {}, "row names.*'i' more than once"),
+        (3, {}, "expected a dataframe.*found int"),
+    ],
+)
+def test_bad_matrices_name_item_and_annotator(matrix, options, message):
+    with pytest.raises(dx.AnnotationError, match=message):
+        dx.from_matrix(matrix, **options)
