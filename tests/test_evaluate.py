@@ -99,9 +99,24 @@ def test_scores_are_cut_at_the_threshold():
     np.testing.assert_allclose(mean.sel(system="right") + mean.sel(system="wrong"), 1)
 
 
+def test_whole_numbers_are_cut_too():
+    ann = dx.from_matrix([[1.5, 2.5], [-1.5, -2.5]])
+    pred = dx.predictions({"item": [0, 1], "system": ["s", "s"], "label": [3, -3]})
+    result = run(ann, pred, threshold=0)
+    assert result["metrics"]["top_1_accuracy"].mean().item() > 0.8
+
+
+def test_a_stray_label_is_warned_of_once(votes):
+    ann, pred = votes
+    odd = pred.assign_coords(label=["x", "none of these"])
+    with pytest.warns(dx.DissensusWarning, match="none of these") as caught:
+        run(ann, odd)
+    assert len(caught) == 1
+
+
 def test_scores_without_a_threshold_are_refused():
     ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.5, 1.5]})
-    with pytest.raises(dx.ArgumentError, match="threshold.*expected the cut"):
+    with pytest.raises(dx.ArgumentError, match=r"threshold.*expected the cut"):
         run(ann)
 
 
@@ -178,7 +193,9 @@ def test_summary_follows_arviz_settings(votes):
         pytest.param(
             "wax",
             # Two systems answer "None-of-the-above", which none of the annotators used.
-            marks=pytest.mark.filterwarnings("ignore:.*None-of-the-above:dissensus.DissensusWarning"),
+            marks=pytest.mark.filterwarnings(
+                "ignore:.*None-of-the-above:dissensus.DissensusWarning"
+            ),
         ),
     ],
 )

@@ -52,7 +52,9 @@ def describe_annotations(annotations: xr.Dataset) -> list[tuple[str, str]]:
     return out
 
 
-def _per(annotations: xr.Dataset, dim: str, code: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _per(
+    annotations: xr.Dataset, dim: str, code: str
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Count the statements (a ranking is one) for each item or annotator."""
     ranking = ranking_code(annotations)
     owner = np.zeros(int(ranking.max()) + 1, dtype=np.int64)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -12,7 +15,7 @@ import xarray as xr
 from dissensus import metrics
 from dissensus._recipes import Recipe, recipe_for
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, DissensusWarning
 from dissensus.metrics._items import BOOTSTRAP
 from dissensus.schema import validate
 
@@ -89,44 +92,82 @@ def evaluate(
     validate(annotations)
     recipe = recipe_for(annotations, model=model, threshold=threshold)
     trust = _checked_range(recipe.reliabilities if reliability is None else reliability)
+    reference = recipe.reference if recipe.reference in trust else trust[len(trust) // 2]
     if predictions is not None:
         predictions = recipe.predictions(predictions)
-    reference = recipe.reference if recipe.reference in trust else trust[len(trust) // 2]
+    scored = functools.partial(
+        _scored, predictions=predictions, random_seed=random_seed, on_missing=on_missing
+    )
+    runs: list[dict[str, xr.Dataset]] = []
     groups: dict[str, xr.Dataset] = {}
-    parts: dict[str, list[xr.Dataset]] = {"metrics": [], "certainty": []}
-    for gamma in _progress(trust, f"{recipe.model}, reliability", progressbar):
-        fit = recipe.fit(
-            annotations, gamma, draws=draws, chains=chains, random_seed=random_seed
-        )
-        plausibility = recipe.plausibility(fit)
-        parts["certainty"].append(_certainties(plausibility, predictions))
+    with _each_warning_once():
+        for gamma in _progress(trust, f"{recipe.model}, reliability", progressbar):
+            fit = recipe.fit(
+                annotations, gamma, draws=draws, chains=chains, random_seed=random_seed
+            )
+            plausibility = recipe.plausibility(fit)
+            runs.append(scored(plausibility))
+            if gamma == reference:
+                groups |= _kept(fit, plausibility, risk)
+        groups |= _along(trust, runs)
+        groups["statistics"] = recipe.statistics(annotations)
+        groups["annotations"] = annotations
         if predictions is not None:
-            scored = _metrics(plausibility, predictions, random_seed, on_missing)
-            parts["metrics"].append(scored)
-        if gamma == reference:
-            groups["posterior"] = _posterior(fit, plausibility)
-            if risk is not None:
-                groups["expected_risk"] = metrics.get("expected_risk").function(
-                    plausibility, risk
-                ).to_dataset()
-    index = xr.IndexVariable(RELIABILITY, list(trust))
-    for name, found in parts.items():
-        if found:
-            groups[name] = xr.concat(found, dim=index, combine_attrs="override")
-    groups["statistics"] = recipe.statistics(annotations)
-    groups["annotations"] = annotations
-    if predictions is not None:
-        groups["metrics"] = groups["metrics"].transpose(*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
-        groups["comparison"] = _comparison(groups["metrics"])
-        groups["diagnostics"] = _diagnostics(groups["metrics"])
-        groups["predictions"] = predictions
-        naive = _naive(recipe.point(annotations), predictions, on_missing)
-        groups["statistics"] = groups["statistics"].merge(naive)
-    else:
-        groups["diagnostics"] = xr.Dataset()
+            naive = _naive(recipe.point(annotations), predictions, on_missing)
+            groups["statistics"] = groups["statistics"].merge(naive)
+            groups["predictions"] = predictions
     tree = xr.DataTree.from_dict(groups)
     tree.attrs.update(_provenance(recipe, reference, draws, chains, random_seed))
     return tree
+
+
+def _scored(
+    plausibility: xr.DataArray, predictions: xr.Dataset | None, random_seed: Any, on_missing: str
+) -> dict[str, xr.Dataset]:
+    """Return what is computed anew at each reliability."""
+    out = {"certainty": _certainties(plausibility, predictions)}
+    if predictions is not None:
+        out["metrics"] = _metrics(plausibility, predictions, random_seed, on_missing)
+    return out
+
+
+def _kept(fit: xr.DataTree, plausibility: xr.DataArray, risk: Any) -> dict[str, xr.Dataset]:
+    """Return what is kept of the reference reliability only."""
+    posterior = fit["posterior"].to_dataset()
+    if plausibility.name not in posterior:
+        posterior = posterior.assign({str(plausibility.name): plausibility})
+    if risk is None:
+        return {"posterior": posterior}
+    expected = metrics.get("expected_risk").function(plausibility, risk)
+    return {"posterior": posterior, "expected_risk": expected.to_dataset()}
+
+
+def _along(trust: tuple[float, ...], runs: list[dict[str, xr.Dataset]]) -> dict[str, xr.Dataset]:
+    """Join the runs along reliability, and compare the systems."""
+    index = xr.IndexVariable(RELIABILITY, list(trust))
+    out = {
+        name: xr.concat([run[name] for run in runs], dim=index, combine_attrs="override")
+        for name in runs[0]
+    }
+    out |= {"comparison": xr.Dataset(), "diagnostics": xr.Dataset()}
+    if "metrics" in out:
+        out["metrics"] = out["metrics"].transpose(*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
+        out["comparison"] = _comparison(out["metrics"])
+        out["diagnostics"] = _diagnostics(out["metrics"])
+    return out
+
+
+@contextmanager
+def _each_warning_once() -> Iterator[None]:
+    """Say once what would be said for every metric at every reliability."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DissensusWarning)
+        yield
+    said = set()
+    for warning in caught:
+        if str(warning.message) not in said:
+            said.add(str(warning.message))
+            warnings.warn(warning.message, warning.category, stacklevel=4)
 
 
 def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:
@@ -177,9 +218,7 @@ def _metrics(
     return xr.Dataset(found)
 
 
-def _naive(
-    point: xr.DataArray, predictions: xr.Dataset, on_missing: str
-) -> xr.Dataset:
+def _naive(point: xr.DataArray, predictions: xr.Dataset, on_missing: str) -> xr.Dataset:
     """Return the same metrics against the point estimate: one number, no interval."""
     found = {}
     for function, arguments in _metric_calls(predictions):
@@ -199,13 +238,6 @@ def _certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> 
         out[f"{one.name}_mcse"] = one["mcse"].drop_vars(["selection_bias", "mcse"])
         out[f"{one.name}_bias"] = one["selection_bias"].drop_vars(["selection_bias", "mcse"])
     return xr.Dataset(out)
-
-
-def _posterior(fit: xr.DataTree, plausibility: xr.DataArray) -> xr.Dataset:
-    posterior = fit["posterior"].to_dataset()
-    if plausibility.name not in posterior:
-        posterior = posterior.assign({str(plausibility.name): plausibility})
-    return posterior
 
 
 def _comparison(draws: xr.Dataset) -> xr.Dataset:

@@ -131,7 +131,7 @@ def _study(
     draws: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """Simulate one large study; return scores (draw, item) of the system, and certainties (item)."""
+    """Simulate one large study: the system's scores (draw, item), and certainties (item)."""
     pool = truths.reshape(-1, truths.shape[-1])
     theta = pool[rng.integers(len(pool), size=n_items)]
     counts = rng.multinomial(n_annotators, theta)

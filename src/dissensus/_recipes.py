@@ -32,9 +32,7 @@ class Recipe:
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
         """Fit the model at one reliability."""
         fit = models.get(self.model).module.fit
-        found: xr.DataTree = fit(
-            annotations, reliability=reliability, progressbar=False, **options
-        )
+        found: xr.DataTree = fit(annotations, reliability=reliability, progressbar=False, **options)
         return found
 
     def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
@@ -62,7 +60,7 @@ class Recipe:
         point = self.point(annotations)
         out = xr.Dataset(coords={ITEM: annotations[ITEM].to_numpy()})
         out["n_annotations"] = (ITEM, n_annotators)
-        out["leading_share"] = (ITEM, point.max(point.dims[-1]).to_numpy())
+        out["leading_share"] = (ITEM, point.to_numpy().max(axis=-1))
         out["point_estimate"] = point
         return out
 
@@ -87,9 +85,14 @@ class ThresholdRecipe(Recipe):
 
     def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
         """Cut predicted numbers at the threshold."""
-        if "value" not in predictions:
+        if "value" in predictions:
+            value = predictions["value"]
+        elif predictions[LABEL].dtype.kind in "if":  # whole numbers are read as labels
+            first = predictions["label_code"].isel({POSITION: 0}, drop=True)
+            value = predictions[LABEL].astype(np.float64)[first].drop_vars(LABEL)
+        else:
             return predictions
-        side = (predictions["value"] >= self.threshold).astype(np.int64).expand_dims(POSITION, -1)
+        side = (value >= self.threshold).astype(np.int64).expand_dims(POSITION, -1)
         out = xr.Dataset({"label_code": side, "block": xr.ones_like(side)})
         return out.assign_coords({LABEL: [BELOW, ABOVE]}).assign_attrs(kind="nominal")
 

@@ -40,14 +40,14 @@ def summary(evaluation: xr.DataTree) -> pd.DataFrame:
     key = [RELIABILITY, SCOPE, SYSTEM]
     rows = []
     draws = evaluation["metrics"].to_dataset() if "metrics" in evaluation.children else xr.Dataset()
-    for name, values in draws.data_vars.items():
+    for name, values in ((str(name), values) for name, values in draws.data_vars.items()):
         interval = (hdi if kind == "hdi" else eti)(values, prob=prob)
         parts = {
             "mean": values.mean(SAMPLE),
             "sd": values.std(SAMPLE, ddof=1),
             "lower": interval.sel(ci_bound="lower", drop=True),
             "upper": interval.sel(ci_bound="upper", drop=True),
-            "probability_best": _best(evaluation, str(name), values),
+            "probability_best": _best(evaluation, name, values),
             "naive": evaluation["statistics"][f"naive_{name}"],
             "ess_bulk": evaluation["diagnostics"][name].sel(diagnostic="ess_bulk", drop=True),
             "r_hat": evaluation["diagnostics"][name].sel(diagnostic="r_hat", drop=True),

@@ -164,9 +164,7 @@ def plan(
     """Foresee how much a study with so many annotators and items would tell."""
     import dissensus as dx
 
-    ann = dx.read_annotations(
-        pilot, format=format, item=item, annotator=annotator, label=label
-    )
+    ann = dx.read_annotations(pilot, format=format, item=item, annotator=annotator, label=label)
     found = dx.plan(
         ann, [int(n) for n in _numbers(annotators) or ()], [int(n) for n in _numbers(items) or ()],
         accuracy=accuracy, reliability=reliability, random_seed=seed,
@@ -247,7 +245,9 @@ def _print_summary(summary: Any, reference: float) -> None:
         title=f"At reliability {reference:g}: mean and {level} interval", title_justify="left",
     )  # fmt: skip
     for (metric, system), rows in shown.groupby(["metric", "system"], sort=False):
-        cells = [f"{row['mean']:.3f} [{row.lower:.3f}, {row.upper:.3f}]" for _, row in rows.iterrows()]
+        cells = [
+            f"{row['mean']:.3f} [{row.lower:.3f}, {row.upper:.3f}]" for _, row in rows.iterrows()
+        ]
         last = rows.iloc[-1]
         table.add_row(
             metric, str(system), *cells, f"{last.probability_best:.2f}", f"{last.naive:.3f}"
