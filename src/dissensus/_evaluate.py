@@ -33,6 +33,7 @@ def evaluate(
     threshold: float | None = None,
     risk: Any = None,
     on_missing: str = "raise",
+    **hyper: Any,
 ) -> xr.DataTree:
     """Evaluate systems against annotators who disagree, over a range of trust in them.
 
@@ -62,6 +63,8 @@ def evaluate(
         Adds each item's expected risk.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
+    **hyper
+        Other hyperparameters of the model, such as ``prior_count``.
 
     Returns
     -------
@@ -103,7 +106,7 @@ def evaluate(
     with _each_warning_once():
         for gamma in _progress(trust, f"{recipe.model}, reliability", progressbar):
             fit = recipe.fit(
-                annotations, gamma, draws=draws, chains=chains, random_seed=random_seed
+                annotations, gamma, draws=draws, chains=chains, random_seed=random_seed, **hyper
             )
             plausibility = recipe.plausibility(fit)
             runs.append(scored(plausibility))
@@ -118,7 +121,15 @@ def evaluate(
             groups["predictions"] = predictions
     tree = xr.DataTree.from_dict(groups)
     tree.attrs.update(_provenance(recipe, reference, draws, chains, random_seed))
+    tree.attrs.update({name: tree["posterior"].attrs[name] for name in _hyper(tree)})
+    weight = recipe.prior_weight(annotations, reference, **hyper)
+    if weight is not None:
+        tree.attrs["prior_weight"] = weight
     return tree
+
+
+def _hyper(tree: xr.DataTree) -> list[str]:
+    return [name for name in tree["posterior"].attrs if name.startswith("hyper_")]
 
 
 def _scored(

@@ -50,6 +50,19 @@ class Recipe:
             return found
         return shares(annotations)
 
+    def prior_weight(
+        self, annotations: xr.Dataset, reliability: float, **hyper: Any
+    ) -> float | None:
+        """Return the share of the prior in a typical item's posterior; None if it has none.
+
+        With many labels and few annotators a prior of one label each outweighs the data.
+        """
+        if self.model != "dirichlet":
+            return None
+        prior = float(hyper.get("prior_count", 1.0)) * annotations.sizes[LABEL]
+        said = reliability * float(self.statistics(annotations)["n_annotations"].median())
+        return prior / (prior + said)
+
     def statistics(self, annotations: xr.Dataset) -> xr.Dataset:
         """Describe the observed annotations item by item."""
         item = annotations["item_code"].to_numpy()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from dissensus.errors import ArgumentError, DissensusError
+from dissensus._wording import metric_title, probability, share, short
+from dissensus.errors import ArgumentError, DissensusError, DissensusWarning
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,6 +25,12 @@ app = typer.Typer(
 )
 console = Console()
 
+_HEAVY_PRIOR = 0.5
+_LEGEND = (
+    "best: probability of being the best on new items. naive: against the point estimate, "
+    "as if the annotators had not disagreed."
+)
+
 Item = Annotated[str, typer.Option(help="Column that names the item.")]
 Annotator = Annotated[str, typer.Option(help="Column that names the annotator.")]
 Label = Annotated[str, typer.Option(help="Column that holds the label (or number).")]
@@ -29,6 +38,7 @@ Rank = Annotated[str | None, typer.Option(help="Column of ranks, for partial ran
 Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous or ranking.")]
 Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
 Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
+PriorCount = Annotated[float | None, typer.Option(help="Labels each label has in advance.")]
 Seed = Annotated[int | None, typer.Option(help="Makes the draws repeatable.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
 Progress = Annotated[bool, typer.Option(help="Show progress.")]
@@ -62,6 +72,7 @@ def evaluate(
     threshold: Annotated[float | None, typer.Option(help="The cut, for scores.")] = None,
     risk: Annotated[Path | None, typer.Option(help="JSON file: label to risk.")] = None,
     on_missing: Annotated[str, typer.Option(help="raise, or drop items of one side.")] = "raise",
+    prior_count: PriorCount = None,
     draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
     seed: Seed = None,
     store: Annotated[str, typer.Option(help="nc or zarr.")] = "nc",
@@ -86,7 +97,7 @@ def evaluate(
     result = dx.evaluate(
         ann, pred, reliability=_numbers(reliability), draws=draws, random_seed=seed, model=model,
         threshold=threshold, risk=None if risk is None else _risks(risk),
-        on_missing=on_missing, progressbar=progress,
+        on_missing=on_missing, progressbar=progress, **_given(prior_count=prior_count),
     )  # fmt: skip
     _finish(result, out, store)
 
@@ -155,6 +166,7 @@ def plan(
     items: Annotated[str, typer.Option(help="Numbers of items to try.")] = "100,300,1000",
     accuracy: Annotated[float, typer.Option(help="The imagined system's accuracy.")] = 0.8,
     reliability: Annotated[float, typer.Option(help="Trust in one annotator.")] = 1.0,
+    prior_count: PriorCount = None,
     item: Item = "item",
     annotator: Annotator = "annotator",
     label: Label = "label",
@@ -168,6 +180,7 @@ def plan(
     found = dx.plan(
         ann, [int(n) for n in _numbers(annotators) or ()], [int(n) for n in _numbers(items) or ()],
         accuracy=accuracy, reliability=reliability, random_seed=seed,
+        **_given(prior_count=prior_count),
     )  # fmt: skip
     table = Table(
         "annotators", "certainty", "items above .9", "shortfall",
@@ -203,6 +216,11 @@ def _numbers(text: str | None) -> list[float] | None:
         ) from problem
 
 
+def _given(**options: Any) -> dict[str, Any]:
+    """Leave out the options that were not given, so that defaults stay in one place."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def _risks(path: Path) -> dict[str, float]:
     found = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(found, dict):
@@ -232,35 +250,69 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
 
     written = write_evaluation(result, out, store)
     if "metrics" in result.children:
-        _print_summary(dx.summary(result), result.attrs["reference_reliability"])
+        console.print(summary_table(dx.summary(result), result.attrs["reference_reliability"]))
+        console.print(f"[dim]{_LEGEND}[/dim]")
+    else:
+        console.print(certainty_table(result["certainty"].to_dataset()))
+    if result.attrs.get("prior_weight", 0) > _HEAVY_PRIOR:
+        console.print(
+            f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "
+            "in a typical item: there are many labels and few annotators. Look at --prior-count."
+        )
     for path in written:
         console.print(f"wrote {path}", highlight=False)
 
 
-def _print_summary(summary: Any, reference: float) -> None:
+def summary_table(summary: Any, reference: float) -> Table:
+    """Lay out the summary at one reliability for a terminal of 80 columns."""
     level = f"{summary.attrs['probability']:.0%} {summary.attrs['interval']}"
+    table = Table(title=f"Reliability {reference:g}: mean, {level} interval", title_justify="left")
+    for name in ("", "these items", "new items", "best", "naive"):
+        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
     shown = summary[summary["reliability"] == reference]
-    table = Table(
-        "metric", "system", "these items", "new items", "best", "naive",
-        title=f"At reliability {reference:g}: mean and {level} interval", title_justify="left",
-    )  # fmt: skip
-    for (metric, system), rows in shown.groupby(["metric", "system"], sort=False):
-        cells = [
-            f"{row['mean']:.3f} [{row.lower:.3f}, {row.upper:.3f}]" for _, row in rows.iterrows()
-        ]
-        last = rows.iloc[-1]
-        table.add_row(
-            metric, str(system), *cells, f"{last.probability_best:.2f}", f"{last.naive:.3f}"
-        )
-    console.print(table)
-    console.print(
-        "[dim]best: probability to be the best on new items. naive: against the point estimate, "
-        "as if the annotators had not disagreed.[/dim]"
-    )
+    for metric, of_metric in shown.groupby("metric", sort=False):
+        table.add_section()
+        table.add_row(f"[bold]{metric_title(str(metric))}[/bold]")
+        for system, rows in of_metric.groupby("system", sort=False):
+            new = rows.iloc[-1]
+            spread = [
+                f"{share(row['mean'], 3)} [{share(row['lower'], 3)}, {share(row['upper'], 3)}]"
+                for _, row in rows.iterrows()
+            ]
+            cells = [escape(part) for part in (short(system, 24), *spread)]
+            table.add_row(*cells, probability(new["probability_best"]), share(new["naive"], 3))
+    return table
+
+
+def certainty_table(certainty: Any) -> Table:
+    """Lay out how certain the annotations leave us of the items, along reliability."""
+    values = certainty["annotation_certainty"]
+    table = Table(title="Annotation certainty of the most plausible label", title_justify="left")
+    for name in ("reliability", "mean", "items below .9", "below .5"):
+        table.add_column(name, justify="right")
+    for gamma in values["reliability"].to_numpy():
+        one = values.sel(reliability=gamma)
+        below = [share((one < cut).mean().item(), 3) for cut in (0.9, 0.5)]
+        table.add_row(f"{gamma:g}", share(one.mean().item(), 3), *below)
+    return table
+
+
+def _note(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,  # noqa: ARG001 (the signature is that of warnings.showwarning)
+    lineno: int,  # noqa: ARG001
+    file: Any = None,  # noqa: ARG001
+    line: str | None = None,  # noqa: ARG001
+) -> None:
+    """Print a warning as a note: a person at a terminal does not want our line numbers."""
+    label = "note" if issubclass(category, DissensusWarning) else category.__name__
+    Console(stderr=True).print(f"[yellow]{label}[/yellow] {escape(str(message))}", highlight=False)
 
 
 def main() -> None:
     """Run the command line; complaints about input are printed without a traceback."""
+    warnings.showwarning = _note
     try:
         app()
     except (DissensusError, FileNotFoundError) as problem:

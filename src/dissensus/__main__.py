@@ -1,0 +1,5 @@
+"""`python -m dissensus`."""
+
+from dissensus.cli import main
+
+main()

@@ -1,0 +1,165 @@
+"""The command line, as a person uses it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+import dissensus as dx
+from dissensus import cli
+
+runner = CliRunner()
+
+
+def call(*arguments):
+    return runner.invoke(cli.app, [str(argument) for argument in arguments])
+
+
+def write(path, rows, header):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    rows = [
+        (f"i{i}", who, "xy"[(i + (who == "cat")) % 2])
+        for i in range(9)
+        for who in ("ann", "bob", "cat")
+    ]
+    ann = write(tmp_path / "a.csv", rows, ("item", "annotator", "label"))
+    rows = [(f"i{i}", system, "xy"[i % 2]) for i in range(9) for system in ("s", "t")]
+    return ann, write(tmp_path / "p.csv", rows, ("item", "system", "label"))
+
+
+def test_evaluate_writes_draws_table_and_report(files, tmp_path):
+    ann, pred = files
+    out = tmp_path / "out"
+    done = call("evaluate", ann, "--predictions", pred, "--out", out, "--seed", 1, "--draws", 100)
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in out.iterdir()) == [
+        "evaluation.nc",
+        "report.html",
+        "summary.csv",
+    ]
+    assert "top-1 accuracy" in done.output
+    with xr.open_datatree(out / "evaluation.nc", engine="h5netcdf") as tree:
+        assert tree.attrs["random_seed"] == "1"
+        assert tree["metrics"]["top_1_accuracy"].dims[:2] == ("chain", "draw")
+        assert tree["posterior"]["plausibility"].dtype == "float32"
+    with (out / "summary.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["system"] for row in rows} == {"s", "t"}
+
+
+def test_the_table_shows_what_the_draws_say(files, tmp_path):
+    ann, pred = files
+    done = call(
+        "evaluate", ann, "--predictions", pred, "--out", tmp_path / "out", "--seed", 1,
+        "--reliability", "2,4", "--draws", 100,
+    )  # fmt: skip
+    result = dx.evaluate(
+        dx.read_annotations(ann), dx.read_predictions(pred), reliability=(2, 4), draws=100,
+        random_seed=1, progressbar=False,
+    )  # fmt: skip
+    reference = result.attrs["reference_reliability"]
+    mean = result["metrics"]["top_1_accuracy"].sel(
+        reliability=reference, scope="these items", system="s"
+    )
+    shown = re.search(r"s\s+│ (\.\d{3}) \[", done.output)
+    assert float(shown[1]) == pytest.approx(mean.mean().item(), abs=5e-4)
+
+
+def test_results_are_not_overwritten(files, tmp_path):
+    ann, _ = files
+    out = tmp_path / "out"
+    assert call("evaluate", ann, "--out", out, "--draws", 20).exit_code == 0
+    again = call("evaluate", ann, "--out", out, "--draws", 20)
+    assert isinstance(again.exception, dx.ArgumentError)
+    assert "--force" in str(again.exception)
+    assert call("evaluate", ann, "--out", out, "--draws", 20, "--force").exit_code == 0
+
+
+def test_without_predictions_certainty_is_shown(files, tmp_path):
+    done = call("evaluate", files[0], "--out", tmp_path / "out", "--draws", 50, "--seed", 1)
+    assert done.exit_code == 0, done.output
+    assert "Annotation certainty" in done.output
+
+
+def test_risks_and_label_space_from_files(files, tmp_path):
+    ann, _ = files
+    space = tmp_path / "labels.txt"
+    space.write_text("x\ny\nz\n")
+    risk = tmp_path / "risk.json"
+    risk.write_text(json.dumps({"x": 0, "y": 1, "z": 2}))
+    out = tmp_path / "out"
+    done = call("evaluate", ann, "--labels", space, "--risk", risk, "--out", out, "--draws", 20)
+    assert done.exit_code == 0, done.output
+    with xr.open_datatree(out / "evaluation.nc", engine="h5netcdf") as tree:
+        assert tree["posterior"].sizes["label"] == 3
+        assert tree["expected_risk"]["expected_risk"].dims == ("chain", "draw", "item")
+
+
+def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
+    rows = [("i", who, label) for who, label in zip("abc", "xyz", strict=True)]
+    ann = write(tmp_path / "a.csv", rows, ("item", "annotator", "label"))
+    space = ",".join("xyzabcdefghijk")
+    done = call("evaluate", ann, "--labels", space, "--out", tmp_path / "1", "--draws", 20)
+    assert "--prior-count" in done.output
+    done = call(
+        "evaluate", ann, "--labels", space, "--out", tmp_path / "2", "--draws", 20,
+        "--prior-count", 0.05,
+    )  # fmt: skip
+    assert done.exit_code == 0
+    assert "--prior-count" not in done.output
+
+
+def test_demo_shows_the_known_truth(tmp_path):
+    done = call("demo", "--out", tmp_path / "demo", "--draws", 50, "--no-progress")
+    assert done.exit_code == 0, done.output
+    with xr.open_datatree(tmp_path / "demo" / "evaluation.nc", engine="h5netcdf") as tree:
+        assert "top_1_accuracy" in tree["truth"]
+    assert "truth" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+
+
+def test_check_models_and_plan(files):
+    assert "annotators per item" in call("check", files[0]).output
+    assert "inverse_rank" in call("models").output
+    planned = call("plan", files[0], "--annotators", "1,3", "--items", "50", "--seed", 1)
+    assert planned.exit_code == 0, planned.output
+    assert "certainty" in planned.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--reliability", "a,b"], "numbers separated by commas"),
+        (["--store", "pickle"], "nc or zarr"),
+        (["--label", "nope"], "'nope'"),
+        (["--model", "rasch"], "one of"),
+    ],
+)
+def test_complaints_are_ours(files, tmp_path, options, message):
+    done = call("evaluate", files[0], "--out", tmp_path / "out", *options)
+    assert isinstance(done.exception, dx.DissensusError)
+    assert message in str(done.exception)
+
+
+def test_complaints_reach_the_terminal_without_a_traceback(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "dissensus", "check", str(tmp_path / "no.csv")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "no.csv" in done.stderr
+    assert "Traceback" not in done.stderr
