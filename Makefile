@@ -31,7 +31,10 @@ benchmark:  ## Measure against the peers, side by side
 	uv run python benchmarks/run.py
 
 notebooks:  ## Run every notebook
-	uv run jupytext --quiet --to ipynb --output-dir build/notebooks notebooks/*.md
+	mkdir -p build/notebooks
+	for page in notebooks/*.md; do \
+		uv run jupytext --quiet --to ipynb -o build/notebooks/$$(basename $$page .md).ipynb $$page; \
+	done
 	uv run pytest --nbmake --override-ini addopts= build/notebooks
 
 docs:  ## Build the documentation, warnings as errors

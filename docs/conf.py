@@ -43,19 +43,22 @@ def _metrics() -> str:
     )
 
 
+_MODULES = ("datasets", "formats", "plots", "plausibility", "schema", "simulate")
+
+
 def _other() -> str:
     listed = {metric.name for metric in metrics.METRICS}
     names = [name for name in dx.__all__ if name not in listed]
-    functions, modules = [], []
+    entries = []
     for name in sorted(names):
         thing = getattr(dx, name)
-        if hasattr(thing, "__path__") or hasattr(thing, "__spec__"):
-            if name in {"datasets", "formats", "plots", "schema", "simulate", "plausibility"}:
-                modules.append(f".. automodule:: dissensus.{name}\n   :members:\n")
-        else:
-            kind = "autoexception" if isinstance(thing, type) else "autofunction"
-            functions.append(f".. {kind}:: {thing.__module__}.{name}\n")
-    return _page("Everything else", functions + modules)
+        home = getattr(thing, "__module__", "")
+        if not home or home in {f"dissensus.{module}" for module in _MODULES}:
+            continue
+        kind = "autoexception" if isinstance(thing, type) else "autofunction"
+        entries.append(f".. {kind}:: {home}.{name}\n")
+    entries += [f".. automodule:: dissensus.{name}\n   :members:\n" for name in _MODULES]
+    return _page("Everything else", entries)
 
 
 for _name, _text in {"models": _models(), "metrics": _metrics(), "other": _other()}.items():

@@ -11,6 +11,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
+from dissensus.errors import ArgumentError
+
 
 @dataclass(frozen=True)
 class Model:
@@ -48,12 +50,20 @@ def names() -> list[str]:
 def get(name: str) -> Model:
     """Return what is known of one model.
 
+    Raises
+    ------
+    ArgumentError
+        If there is none of that name.
+
     Examples
     --------
     >>> get("dirichlet").kinds
     ('nominal', 'ordinal')
     """
-    return next(model for model in MODELS if model.name == name)
+    for model in MODELS:
+        if model.name == name:
+            return model
+    raise ArgumentError("model", expected=f"one of {', '.join(names())}", found=repr(name))
 
 
 def __getattr__(name: str) -> ModuleType:

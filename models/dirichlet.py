@@ -40,7 +40,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus.arrays.dirichlet import draw_dirichlet, log_density
+from dissensus.arrays.dirichlet import draw_dirichlet
+from dissensus.arrays.seeds import generator
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
 
 KINDS = ("nominal", "ordinal")
@@ -118,7 +119,8 @@ def fit(
     progressbar : bool
         For the two groups below only.
     log_likelihood, posterior_predictive : bool
-        Add these groups, from the PyMC model.
+        Add these groups, from the PyMC model. The log-likelihood carries the factor
+        ``reliability``, so compare models by it at reliability 1 only.
     reliability, prior_count : float
         As in `build`.
 
@@ -142,16 +144,14 @@ def fit(
     (4, 10, 1, 2)
     """
     counts, gamma, alpha = _data(annotations, reliability, prior_count)
-    rng = np.random.default_rng(random_seed)
+    rng = generator(random_seed, "fit")
     parameters = alpha + gamma * counts
-    theta = draw_dirichlet(parameters, fitting.sample_shape(draws, chains), rng)
+    theta, density = draw_dirichlet(parameters, fitting.sample_shape(draws, chains), rng)
     names = _names(annotations)
     tree = fitting.fitted(
         "dirichlet",
         posterior={"plausibility": xr.DataArray(theta, dims=(CHAIN, DRAW, *_DIMS), coords=names)},
-        sample_stats={
-            "lp": xr.DataArray(log_density(theta, parameters).sum(-1), dims=(CHAIN, DRAW))
-        },
+        sample_stats={"lp": xr.DataArray(density, dims=(CHAIN, DRAW))},
         observed_data={"counts": xr.DataArray(counts, dims=_DIMS, coords=names)},
         constant_data={"parameters": xr.DataArray(parameters, dims=_DIMS, coords=names)},
         hyper={"reliability": gamma, "prior_count": alpha},
@@ -161,7 +161,7 @@ def fit(
         lambda: build(annotations, reliability=reliability, prior_count=prior_count),
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
-        random_seed=random_seed,
+        rng=rng,
         progressbar=progressbar,
     )
 

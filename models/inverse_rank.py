@@ -1,8 +1,8 @@
 r"""Probabilistic inverse rank normalisation (PrIRN): partial rankings, weighed by rank.
 
 The story. Each annotator names labels in order, some perhaps tied. A label in block l of
-:math:`|b_l|` tied labels gets the weight :math:`1/(l\,|b_l|)`; weights are summed over annotators and
-normalised, which is the point estimate IRN that clinical studies have used. PrIRN reads it as
+:math:`|b_l|` tied labels gets the weight :math:`1/(l\,|b_l|)`; weights are summed over annotators
+and normalised, which is the point estimate IRN that clinical studies have used. PrIRN reads it as
 the shares of :math:`\gamma` labels drawn independently:
 
 .. math::
@@ -11,8 +11,9 @@ the shares of :math:`\gamma` labels drawn independently:
     \theta_i \mid b_i \sim \mathrm{Dirichlet}(\alpha + \gamma\, \mathrm{IRN}_i)
 
 There is no likelihood of the rankings behind it: the source defines the posterior directly, and
-so does this model. `build` therefore has no observed node. Sampling it gives the posterior, and
-its ``first_choice`` predicts which labels as many new annotators would put first.
+so does this model. What `build` returns therefore begins where the rankings have been used. Its
+data are the first choices of *new* annotators, none at first; see there how to predict them, or
+how to learn from them.
 
 Priors and why. :math:`\alpha` is ``prior_count``, by default 0: a label that nobody named has
 plausibility exactly 0, and is in no top set. The published notebook adds .01 to each of 419
@@ -40,8 +41,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus.arrays.dirichlet import draw_dirichlet, log_density
+from dissensus.arrays.dirichlet import draw_dirichlet
 from dissensus.arrays.inverse_rank import inverse_rank_weights
+from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.plausibility import Layout, candidate_form, layout
@@ -60,6 +62,12 @@ def build(
 ) -> Any:
     """Write PrIRN as a PyMC model: normalised Gamma strengths of the labels somebody named.
 
+    The observed ``first_choice`` counts who of ``new_annotators`` (item) puts which candidate
+    first. There are 0 of them, so that sampling the model gives the posterior that `fit` draws
+    from. Say how many with ``pm.set_data({"new_annotators": ...})``; then
+    ``pm.sample_posterior_predictive(fit, freeze_vars=["plausibility"])`` predicts their choices,
+    and ``pm.observe(model, {"first_choice": ...})`` learns from them.
+
     Parameters
     ----------
     annotations : xarray.Dataset
@@ -77,7 +85,7 @@ def build(
     -------
     pymc.Model
         With ``strength`` of each candidate of positive parameter, the deterministic
-        ``plausibility`` (item, candidate) and the predicted ``first_choice`` (item, candidate).
+        ``plausibility`` (item, candidate) and the ``first_choice`` (item, candidate).
 
     Raises
     ------
@@ -99,15 +107,18 @@ def build(
     where, scores = _scores(annotations, split_ties)
     parameters = _parameters(annotations, where, scores, reliability, reliability_per, prior_count)
     cell = np.nonzero(parameters)
-    n_annotators = _annotators(annotations)
     coords = {ITEM: annotations[ITEM].to_numpy(), CANDIDATE: np.arange(scores.shape[1])}
     with pm.Model(coords=coords) as model:
+        new = pm.Data(_NEW, np.zeros(len(scores), dtype=np.int64), dims=ITEM)
         strength = pm.Gamma("strength", alpha=parameters[cell], beta=1.0)
         mass = pt.zeros(parameters.shape)[cell].set(strength)
         plausibility = pm.Deterministic(
-            "plausibility", mass / mass.sum(axis=-1, keepdims=True), dims=(ITEM, CANDIDATE)
+            "plausibility", mass / mass.sum(axis=-1, keepdims=True), dims=_DIMS
         )
-        pm.Multinomial("first_choice", n=n_annotators, p=plausibility, dims=(ITEM, CANDIDATE))
+        pm.Multinomial(
+            "first_choice", n=new, p=plausibility, dims=_DIMS,
+            observed=np.zeros(parameters.shape, dtype=np.int64),
+        )  # fmt: skip
     return model
 
 
@@ -119,6 +130,7 @@ def fit(
     chains: int = 4,
     random_seed: Any = None,
     progressbar: bool = True,
+    log_likelihood: bool = False,
     posterior_predictive: bool = False,
     reliability: float = 10.0,
     reliability_per: str = "item",
@@ -139,8 +151,10 @@ def fit(
         Makes the draws repeatable.
     progressbar : bool
         For the posterior predictive draws only.
+    log_likelihood : bool
+        Refused where true: there is none, see the model's card.
     posterior_predictive : bool
-        Add first choices of new annotators. (There is no log-likelihood: see the model's card.)
+        Add ``first_choice``: what as many new annotators as an item has would put first.
     reliability, reliability_per, split_ties, prior_count
         As in `build`.
 
@@ -163,12 +177,21 @@ def fit(
     >>> fit.posterior.plausibility.dims
     ('chain', 'draw', 'item', 'candidate')
     """
+    if log_likelihood:
+        raise ArgumentError(
+            "log_likelihood", expected="False", found="True",
+            hint="PrIRN defines the posterior without a likelihood: compare it with other models "
+            "by its predictions",
+        )  # fmt: skip
     where, scores = _scores(annotations, split_ties)
     parameters = _parameters(annotations, where, scores, reliability, reliability_per, prior_count)
-    rng = np.random.default_rng(random_seed)
-    theta = draw_dirichlet(parameters, fitting.sample_shape(draws, chains), rng)
+    hyper: dict[str, Any] = {
+        "reliability": float(reliability), "reliability_per": reliability_per,
+        "split_ties": split_ties, "prior_count": float(prior_count),
+    }  # fmt: skip
+    rng = generator(random_seed, "fit")
+    theta, density = draw_dirichlet(parameters, fitting.sample_shape(draws, chains), rng)
     seed = int(rng.integers(2**31))
-    density = log_density(theta, parameters).sum(-1)
     score = _named(scores, where, annotations, prior_count, seed).rename("score")
     tree = fitting.fitted(
         "inverse_rank",
@@ -176,27 +199,15 @@ def fit(
         sample_stats={"lp": xr.DataArray(density, dims=(CHAIN, DRAW))},
         observed_data={"score": score},
         constant_data={"parameters": score.copy(data=parameters)},
-        hyper={
-            "reliability": float(reliability),
-            "reliability_per": reliability_per,
-            "split_ties": int(split_ties),
-            "prior_count": float(prior_count),
-        },
+        hyper=hyper,
     )
-    return fitting.with_predictions(
-        tree,
-        lambda: build(
-            annotations,
-            reliability=reliability,
-            reliability_per=reliability_per,
-            split_ties=split_ties,
-            prior_count=prior_count,
-        ),
-        log_likelihood=False,
-        posterior_predictive=posterior_predictive,
-        random_seed=random_seed,
-        progressbar=progressbar,
-    )
+    if posterior_predictive:
+        model = build(annotations, **hyper)
+        model.set_data(_NEW, _annotators(annotations))
+        found = fitting.predicted(tree, model, rng, progressbar, freeze_vars=["plausibility"])
+        coords = {name: score.coords[name] for name in ("candidate_label", "candidate_size")}
+        fitting.attach(tree, "posterior_predictive", found.assign_coords(coords))
+    return tree
 
 
 def point(annotations: xr.Dataset, *, split_ties: bool = True) -> xr.DataArray:
@@ -226,9 +237,11 @@ def point(annotations: xr.Dataset, *, split_ties: bool = True) -> xr.DataArray:
     return _named(scores, where, annotations, 0.0, 0)
 
 
-def _scores(
-    annotations: xr.Dataset, split_ties: bool
-) -> tuple[Layout, npt.NDArray[np.float64]]:
+_DIMS = (ITEM, CANDIDATE)
+_NEW = "new_annotators"
+
+
+def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, npt.NDArray[np.float64]]:
     """Return which candidate is what, and IRN over (item, candidate)."""
     fitting.require_kind(annotations, KINDS, "inverse_rank")
     fitting.require_annotated(_annotators(annotations), annotations, "IRN is 0/0 without one")

@@ -12,11 +12,12 @@ The plausibility of an event, such as "toxic" for a score below c, is
 :math:`\Phi((c - \mu_i)/\sigma_i)`: see `dissensus.event_plausibility`, whose result all metrics of
 plausibilities take.
 
-Priors and why. ``prior=(m, k, a, b)``: k is how many scores the prior mean is worth, 2a how many the
-prior variance is worth, b/(a - 1) its mean. With ``prior=None`` the four are estimated from all
-items together by maximum marginal likelihood (empirical Bayes, as the source does), written to the
-attributes; items with few scores then lean on the others. That treats the estimate as known,
-which is harmless with hundreds of items and not with five: state a prior there.
+Priors and why. ``prior=(m, k, a, b)``: k is how many scores the prior mean is worth, 2a how many
+the prior variance is worth, b/(a - 1) its mean. With ``prior=None`` the four are estimated from
+all items together by maximum marginal likelihood (empirical Bayes, as the source does), written
+to the attributes; items with few scores then lean on the others. That treats the estimate as known,
+which is harmless with hundreds of items and not with five: state a prior there. On a coarse
+scale, items whose scores all agree count in the estimate with the spread of rounding, not with 0.
 
 When to use it. Scores that are numbers with at least an even spacing: toxicity -2..2, aesthetics
 1..10, direct assessment 0..100. When not: annotators who use the scale differently, or whose
@@ -35,7 +36,8 @@ import xarray as xr
 
 from dissensus import fitting
 from dissensus.arrays import normal_gamma
-from dissensus.arrays.empirical_bayes import estimate_prior
+from dissensus.arrays.empirical_bayes import estimate_prior, grid_step
+from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError
 
@@ -136,8 +138,9 @@ def fit(
     ['mean', 'variance']
     """
     score, item, data, before = _data(annotations, prior)
+    m, k, a, b = (float(value) for value in before)
     after = normal_gamma.update(before, data)
-    rng = np.random.default_rng(random_seed)
+    rng = generator(random_seed, "fit")
     mean, variance = normal_gamma.draw(after, fitting.sample_shape(draws, chains), rng)
     density = normal_gamma.log_density(after, mean, variance).sum(-1)
     names = {ITEM: annotations[ITEM].to_numpy()}
@@ -158,16 +161,16 @@ def fit(
             },
         },
         hyper={
-            "prior": [float(value) for value in before],
+            "prior": [m, k, a, b],
             "prior_source": "given" if prior is not None else "estimated from all items",
         },
     )
     return fitting.with_predictions(
         tree,
-        lambda: build(annotations, prior=prior),
+        lambda: build(annotations, prior=(m, k, a, b)),
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
-        random_seed=random_seed,
+        rng=rng,
         progressbar=progressbar,
     )
 
@@ -191,10 +194,17 @@ def _data(
     item = annotations["item_code"].to_numpy()
     data = normal_gamma.moments(score, item, annotations.sizes[ITEM])
     if prior is None:
-        return score, item, data, estimate_prior(data)
-    numbers = [float(value) for value in prior]
+        return score, item, data, estimate_prior(data, grid_step(score))
+    return score, item, data, _given(prior)
+
+
+def _given(prior: Prior) -> normal_gamma.NormalGamma:
+    try:
+        numbers = np.array([float(value) for value in prior])
+    except (TypeError, ValueError):
+        numbers = np.array([])
     if len(numbers) != 4 or not np.isfinite(numbers).all() or min(numbers[1:]) <= 0:
         raise ArgumentError(
             "prior", expected="(m, k, a, b) with k, a and b positive", found=repr(prior)
         )
-    return score, item, data, normal_gamma.NormalGamma(*(np.asarray(x) for x in numbers))
+    return normal_gamma.NormalGamma(*numbers)

@@ -53,7 +53,9 @@ def test_no_other_prior_nearby_is_likelier(seed):
     rng = np.random.default_rng(seed)
     for _ in range(30):
         factor = np.exp(rng.normal(0, 0.05, 3))
-        other = NormalGamma(found.m + rng.normal(0, 0.05), *(x * f for x, f in zip(found[1:], factor, strict=True)))
+        other = NormalGamma(
+            found.m + rng.normal(0, 0.05), *(x * f for x, f in zip(found[1:], factor, strict=True))
+        )
         assert log_marginal(other, data).sum() <= best + 1e-6
 
 
@@ -102,7 +104,9 @@ def test_agreement_to_the_letter_is_no_certainty(sd):
     data = reduced(scores.ravel(), np.repeat(np.arange(500), 5))
     assert (data.squares == 0).mean() > 0.02
     found = estimate_prior(data, grid_step(scores))
-    assert np.sqrt(float(found.b / found.a)) == pytest.approx(np.hypot(sd, np.sqrt(1 / 12)), rel=0.15)
+    assert np.sqrt(float(found.b / found.a)) == pytest.approx(
+        np.hypot(sd, np.sqrt(1 / 12)), rel=0.15
+    )
 
 
 def test_one_score_each_says_nothing_about_spread():

@@ -38,7 +38,9 @@ def test_a_ranking_of_l_blocks_weighs_the_harmonic_number(rankings, random):
     random.shuffle(order)
     weight = inverse_rank_weights(rank[order], ranking[order], split_ties=True)
     total = np.bincount(ranking[order], weight)
-    assert total == pytest.approx([sum(1 / (l + 1) for l in range(len(sizes))) for sizes in rankings])
+    assert total == pytest.approx(
+        [sum(1 / level for level in range(1, len(sizes) + 1)) for sizes in rankings]
+    )
 
 
 @given(st.lists(blocks, min_size=1, max_size=4))

@@ -68,7 +68,9 @@ def test_the_update_by_hand():
     k 0.5 + 2; m (0.5 * 1 + 2 * 4) / 2.5; a 3 + 1; b 4 + 2/2 + 0.5 * 2 * 3**2 / (2 * 2.5).
     """
     after = update(PRIOR, of_one_item([3.0, 5.0]))
-    assert [float(x[0]) if x.ndim else float(x) for x in after] == pytest.approx([3.4, 2.5, 4.0, 6.8])
+    assert [float(x[0]) if x.ndim else float(x) for x in after] == pytest.approx(
+        [3.4, 2.5, 4.0, 6.8]
+    )
 
 
 def test_moments_do_not_cancel():

@@ -118,7 +118,10 @@ def _forest(evaluation: xr.DataTree, values: xr.Dataset, names: list[str]) -> Sh
     words = text(("Intervals. Means of ", metric_title(names[0]), ": ", *means, "."))
     return _drawn(
         "forest", "How the systems do", caption, words,
-        lambda **size: plots.forest(evaluation, metrics, backend="matplotlib", **size),
+        lambda figsize: plots.forest(
+            evaluation, metrics if figsize[0] > _NARROW else names[:1],
+            backend="matplotlib", figsize=figsize,
+        ),
     )  # fmt: skip
 
 

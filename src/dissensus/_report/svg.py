@@ -102,19 +102,33 @@ def _inline(svg: str, prefix: str, words: str) -> str:
     body = re.sub(r"(?<= )(d|x|y|transform|points)=\"[^\"]*\"", _rounded, body)
     body = re.sub(r"style=\"[^\"]*\"", _themed, body)
     width, height = re.findall(r"viewBox=\"0 0 ([\d.]+) ([\d.]+)\"", body)[0]
-    pixels = float(width) * 4 / 3
     head = (
-        f'<svg class="figure" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{escape(words)}" style="max-width:{pixels:.0f}px" '
+        f'<svg class="figure" viewBox="0 0 {float(width):.1f} {float(height):.1f}" role="img" '
+        f'aria-label="{escape(words)}" style="max-width:{float(width) * 4 / 3:.0f}px" '
         'stroke-linejoin="round" stroke-linecap="butt">'
     )
     return head + re.sub(r"\n\s*", "\n", body[body.index(">") + 1 :]).strip()
 
 
 def _prefixed(body: str, prefix: str) -> str:
-    body = re.sub(r"\bid=\"", f'id="{prefix}-', body)
-    body = re.sub(r"(?:xlink:)?href=\"#", f'href="#{prefix}-', body)
-    return re.sub(r"url\(#", f"url(#{prefix}-", body)
+    """Write ids that are the same every time, and apart from those of other figures.
+
+    Matplotlib hashes coordinates to the last bit, and the solver behind its layouts adds up in
+    an order of its own each time: the hashes differ where nothing else does.
+    """
+    known = re.findall(r"\bid=\"([^\"]+)\"", body)
+    number = {
+        name: f"r{place}"
+        for place, name in enumerate(dict.fromkeys(known))
+        if re.fullmatch(r"[A-Za-z]\w*[0-9a-f]{10}", name)
+    }
+
+    def renamed(found: re.Match[str]) -> str:
+        before, name = found.groups()
+        return f"{before}{prefix}-{number.get(name, name)}"
+
+    body = body.replace("xlink:href", "href")
+    return re.sub(r"(\bid=\"|href=\"#|url\(#)([^\")]+)", renamed, body)
 
 
 def _rounded(found: re.Match[str]) -> str:

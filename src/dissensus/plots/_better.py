@@ -69,6 +69,8 @@ def better(
     pairs, best = _pairs(pieces.group(source, "comparison"), source, metric, reliability, scope)
     order = np.argsort(-best, kind="stable")
     names = pairs[SYSTEM].to_numpy()
+    if figsize is not None:  # a number needs its room
+        limit = min(limit, max(2, int((figsize[0] - 1.1) / 0.33)))
     text = ""
     if len(order) > limit:
         text = f"The {limit} best of {len(order):,} systems; the others are left out."
@@ -79,7 +81,7 @@ def better(
     for (row, column), value in np.ndenumerate(values):
         if row != column:
             _cell(ax, row, column, float(value))
-    _frame(ax, look.labels(list(names[order]), 18))
+    _frame(ax, look.labels(list(names[order]), 12 if width < 5 else 18))
     if text:
         look.note(figure, text)
     return figure

@@ -20,6 +20,7 @@ from dissensus.plots._style import Size
 _DRAWS = 150
 _LINE = 0.205
 """Inches: the height of a line of text."""
+_PREDICTIONS = "Predictions, and how probably the leading label is among them"
 
 
 def item(
@@ -93,15 +94,22 @@ def item(
     top = _annotation_lines(above, limit, width)
     bottom = _prediction_lines(below, limit, width)
     rows = _rows(here, theta, item, candidates)
-    heights = [_LINE * (len(top) + 1.4) if top else 0.01, 0.27 * len(rows) + 0.5,
-               _LINE * (len(bottom) + 1.4) if bottom else 0.01]  # fmt: skip
+    titles = [
+        _wrapped(words, 0.86 * width)  # bold letters are wider
+        for words in (f"Annotations of item {short(item, 30)}", _PREDICTIONS)
+    ]
+    heights = [
+        _LINE * (len(top) + len(titles[0]) + 0.4) if top else 0.01,
+        0.27 * len(rows) + 0.5,
+        _LINE * (len(bottom) + len(titles[1]) + 0.4) if bottom else 0.01,
+    ]
     size = look.fitted(figsize, width, sum(heights) + 0.2)
     figure = look.Picture(figsize=size, layout="constrained")
     # Subfigures: text may use the whole width, however long the names of the labels are.
     parts: Any = figure.subfigures(3, 1, height_ratios=heights)
-    _text(parts[0], f"Annotations of item {short(item, 30)}", top)
+    _text(parts[0], titles[0], top)
     _plausibilities(parts[1].subplots(), rows, point, item)
-    _text(parts[2], "Predictions, and how probably the leading label is among them", bottom)
+    _text(parts[2], titles[1], bottom)
     return figure
 
 
@@ -110,7 +118,7 @@ def _group(source: xr.DataTree, name: str) -> xr.Dataset | None:
 
 
 def _wrapped(text: str, width: float) -> list[str]:
-    letters = max(24, int(width * 72 / (0.56 * look.SMALL)))
+    letters = max(24, int(width * 72 / (0.58 * look.SMALL)))
     return textwrap.wrap(text, letters, subsequent_indent="    ")
 
 
@@ -136,16 +144,18 @@ def _prediction_lines(statements: list[Statement], limit: int, width: float) -> 
     return lines
 
 
-def _text(part: Any, title: str, lines: list[str]) -> None:
+def _text(part: Any, titles: list[str], lines: list[str]) -> None:
     if not lines:
         return
     ax = part.subplots()
     ax.set_axis_off()
-    ax.set_ylim(len(lines) + 1.4, 0)
+    ax.set_ylim(len(titles) + len(lines) + 0.4, 0)
     ax.set_xlim(0, 1)
-    ax.text(0, 0.6, look.plain(title), va="center", fontsize=look.SMALL + 0.5, weight="bold")
-    for row, line in enumerate(lines):
-        ax.text(0, row + 1.7, look.plain(line), va="center", fontsize=look.SMALL)
+    for row, line in enumerate([*titles, *lines]):
+        bold = row < len(titles)
+        y = row + (0.6 if bold else 0.7)
+        ax.text(0, y, look.plain(line), va="center", fontsize=look.SMALL + 0.5 * bold,
+                weight="bold" if bold else "normal")  # fmt: skip
 
 
 def _rows(

@@ -1,0 +1,35 @@
+"""Metrics over many draws, against one bare pass of NumPy over the same array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+from timing import Row, in_turns
+
+import dissensus as dx
+
+DRAWS, ITEMS, LABELS = 4000, 2000, 10
+
+
+def rows(repeats: int) -> Iterator[Row]:
+    """Measure metrics of dense plausibilities."""
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet(np.ones(LABELS), (4, DRAWS // 4, ITEMS))
+    names = np.arange(LABELS)
+    plausibility = xr.DataArray(
+        theta, dims=("chain", "draw", "item", "label"), name="plausibility",
+        coords={"item": np.arange(ITEMS), "label": names},
+    )  # fmt: skip
+    pred = dx.predictions(
+        {"item": np.arange(ITEMS), "system": np.full(ITEMS, "one"),
+         "label": rng.integers(0, LABELS, ITEMS)}
+    )  # fmt: skip
+    size = f"{DRAWS:,} draws x {ITEMS:,} items x {LABELS} labels"
+    for what, ours, target in (
+        ("top_k_accuracy", lambda: dx.top_k_accuracy(plausibility, pred), "ratio <= 5"),
+        ("annotation_certainty", lambda: dx.annotation_certainty(plausibility), ""),
+    ):
+        times, peer = in_turns(repeats, ours, lambda: np.argmax(theta, axis=-1))
+        yield Row(f"{what}, {size}", times, "numpy.argmax of the draws", peer, target)

@@ -1,0 +1,47 @@
+"""Measure dissensus against its peers, side by side in one run: `uv run python benchmarks/run.py`.
+
+Prints one table: the median of several repetitions, their range, and the ratio to the peer's
+median. Never a test: what a machine does on a bad day must not fail a change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+import fits
+import imports
+import metrics
+import reading
+from machine import described
+from timing import Row
+
+SECTIONS = {
+    "fits": fits.rows, "metrics": metrics.rows, "imports": imports.rows, "reading": reading.rows,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Run the sections asked for, and print their rows as they come."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sections", nargs="*", help=f"some of: {', '.join(SECTIONS)} (default all)")
+    parser.add_argument("--repeats", type=int, default=7, help="repetitions (default 7)")
+    asked = parser.parse_args()
+    unknown = set(asked.sections) - set(SECTIONS)
+    if unknown:
+        parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
+    print(described(), end="\n\n")
+    print(Row.header())
+    for row in measured(asked.sections or list(SECTIONS), asked.repeats):
+        print(row, flush=True)
+
+
+def measured(sections: list[str], repeats: int) -> Iterator[Row]:
+    """Measure section by section."""
+    for name in sections:
+        yield from SECTIONS[name](repeats)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""Every model is calibrated, and the harness would say so if one were not.
+
+`make calibrate` runs it in full and leaves a picture per model in ``calibration/``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from calibration import harness
+from calibration.simulators import SIMULATORS
+from scipy import stats
+
+import dissensus as dx
+
+REDUCED, FAULTY, FULL = 20, 8, 100
+"""Studies of 40 items each."""
+FALSE_ALARM = 0.001
+"""Of one question; seeds are fixed, so that a run that passes goes on passing."""
+PICTURES = Path(__file__).resolve().parents[2] / "calibration"
+
+every_model = pytest.mark.parametrize("name", sorted(SIMULATORS))
+
+
+def fit_of(name):
+    return dx.models.get(name).module.fit
+
+
+def test_every_model_has_a_simulator():
+    assert set(SIMULATORS) == set(dx.models.names())
+
+
+@every_model
+def test_calibrated(name):
+    found = harness.run(fit_of(name), SIMULATORS[name], studies=REDUCED, seed=1)
+    assert {
+        q: harness.p_value(p) for q, p in found.items() if harness.p_value(p) < FALSE_ALARM
+    } == {}
+
+
+@pytest.mark.slow
+@every_model
+def test_calibrated_in_full(name):
+    found = harness.run(fit_of(name), SIMULATORS[name], studies=FULL, draws=999, seed=2)
+    harness.picture(found, f"{name}: simulation-based calibration", PICTURES / f"{name}.png")
+    assert {
+        q: harness.p_value(p) for q, p in found.items() if harness.p_value(p) < FALSE_ALARM
+    } == {}
+
+
+# -- Planted faults ---------------------------------------------------------------------------
+
+
+def without_first_annotator(ann):
+    """Drop one annotator's rows; items keep their place."""
+    return ann.isel(annotation=np.flatnonzero(ann["annotator_code"].to_numpy() != 0))
+
+
+def wrong_hyper(**factor):
+    """Fit with a hyperparameter off by a factor."""
+
+    def fault(fit):
+        def faulty(ann, **options):
+            changed = {name: options.get(name, 1.0) * by for name, by in factor.items()}
+            return fit(ann, **{**options, **changed})
+
+        return faulty
+
+    return fault
+
+
+def dropped_annotator(fit):
+    return lambda ann, **options: fit(without_first_annotator(ann), **options)
+
+
+def dropped_rows(fit):
+    """Every other statement is lost."""
+
+    def faulty(ann, **options):
+        keep = np.arange(ann.sizes["annotation"]) % 2 > 0
+        # An item must keep one statement, or some models rightly refuse.
+        first = np.unique(ann["item_code"].to_numpy(), return_index=True)[1]
+        keep[first] = True
+        return fit(ann.isel(annotation=np.flatnonzero(keep)), **options)
+
+    return faulty
+
+
+def wrong_prior(place, by):
+    """Fit scores with one of (m, k, a, b) off by a factor."""
+
+    def fault(fit):
+        def faulty(ann, *, prior, **options):
+            changed = [x * by if i == place else x for i, x in enumerate(prior)]
+            return fit(ann, prior=tuple(changed), **options)
+
+        return faulty
+
+    return fault
+
+
+def evenly_split_remainder(fit):
+    """Take the labels that nobody named for equally plausible, as a point estimate would."""
+
+    def faulty(ann, **options):
+        tree = fit(ann, **options)
+        tree["posterior"]["plausibility"].attrs["remainder_concentration"] = np.inf
+        return tree
+
+    return faulty
+
+
+def narrow(fit):
+    """Pull all draws a third of the way to their mean, as over-confident samplers do."""
+
+    def faulty(ann, **options):
+        tree = fit(ann, **options)
+        for draws in tree["posterior"].data_vars.values():
+            draws[:] = (2 * draws + draws.mean(("chain", "draw"))) / 3
+        return tree
+
+    return faulty
+
+
+FAULTS = [
+    ("dirichlet", "half the prior count", wrong_hyper(prior_count=0.5)),
+    ("dirichlet", "doubled reliability", wrong_hyper(reliability=2.0)),
+    ("dirichlet", "a dropped annotator", dropped_annotator),
+    ("dirichlet", "narrow draws", narrow),
+    ("inverse_rank", "half the prior count", wrong_hyper(prior_count=0.5)),
+    ("inverse_rank", "doubled reliability", wrong_hyper(reliability=2.0)),
+    ("inverse_rank", "dropped rows", dropped_rows),
+    ("inverse_rank", "an evenly split remainder", evenly_split_remainder),
+    ("inverse_rank", "narrow draws", narrow),
+    ("normal_scores", "five times the prior weight k", wrong_prior(1, 5.0)),
+    ("normal_scores", "double the prior shape a", wrong_prior(2, 2.0)),
+    ("normal_scores", "double the prior scale b", wrong_prior(3, 2.0)),
+    ("normal_scores", "a dropped annotator", dropped_annotator),
+    ("normal_scores", "narrow draws", narrow),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), [(n, f) for n, _, f in FAULTS], ids=[f"{n}: {w}" for n, w, _ in FAULTS]
+)
+def test_a_planted_fault_is_caught(name, fault):
+    found = harness.run(fault(fit_of(name)), SIMULATORS[name], studies=FAULTY, seed=1)
+    assert min(harness.p_value(places) for places in found.values()) < FALSE_ALARM
+
+
+def test_every_model_has_planted_faults():
+    assert {name for name, _, _ in FAULTS} == set(dx.models.names())
+
+
+# -- The harness itself -----------------------------------------------------------------------
+
+
+def test_uniform_places_are_seldom_suspected():
+    rng = np.random.default_rng(3)
+    p = np.array([harness.p_value(rng.random(200)) for _ in range(300)])
+    for level in (0.01, 0.05, 0.5):
+        assert (p <= level).mean() <= level + 4 * np.sqrt(level * (1 - level) / 300)
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+
+
+def test_places_of_a_truth_among_its_like_are_uniform():
+    """Also where many draws equal the truth."""
+    rng = np.random.default_rng(4)
+    for numbers in (rng.normal(size=(100, 4000)), rng.integers(0, 3, (100, 4000)).astype(float)):
+        found = harness.places(numbers[1:], numbers[0], rng)
+        assert stats.kstest(found, "uniform").pvalue > 1e-3
+
+
+def test_the_envelope_holds_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    points, low, high = harness.envelope(150, level=0.9)
+    inside = []
+    for _ in range(500):
+        ecdf = np.searchsorted(np.sort(rng.random(150)), points, side="right") / 150
+        inside.append(((low <= ecdf) & (ecdf <= high)).all())
+    assert np.mean(inside) == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / 500) + 0.02)
+
+
+def test_a_picture_is_saved(tmp_path):
+    harness.picture({"one": np.linspace(0.01, 0.99, 60)}, "title", tmp_path / "deep" / "one.png")
+    assert (tmp_path / "deep" / "one.png").stat().st_size > 5000

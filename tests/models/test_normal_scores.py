@@ -1,0 +1,228 @@
+"""Normal scores against quadrature on a grid, and against NUTS on the same PyMC model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy import stats
+
+import dissensus as dx
+from dissensus.models import normal_scores
+
+PRIOR = (1.0, 0.5, 3.0, 4.0)
+SCORES = np.array([[2.0, 3.5, 1.0, 2.5], [7.0, np.nan, np.nan, np.nan], [np.nan] * 4])
+
+
+@pytest.fixture(scope="module")
+def ann():
+    """Four scores, one, none."""
+    return dx.from_matrix(SCORES, kind="continuous")
+
+
+def fit(ann, **options):
+    options = {"prior": PRIOR, "random_seed": 23, "progressbar": False, **options}
+    return normal_scores.fit(ann, **options)
+
+
+def grid_moments(scores, prior=PRIOR):
+    """Mean and sd of mu, and of log variance, by brute force over a grid of both."""
+    m, k, a, b = prior
+    mu = np.linspace(-40, 40, 4001)[:, None]
+    log_variance = np.linspace(-6, 12, 1501)[None, :]
+    variance = np.exp(log_variance)
+    logp = stats.invgamma.logpdf(variance, a, scale=b) + log_variance
+    logp = logp + stats.norm.logpdf(mu, m, np.sqrt(variance / k))
+    for score in scores[~np.isnan(scores)]:
+        logp = logp + stats.norm.logpdf(score, mu, np.sqrt(variance))
+    weight = np.exp(logp - logp.max())
+    weight /= weight.sum()
+    out = []
+    for value in (mu, log_variance):
+        mean = (weight * value).sum()
+        out += [mean, np.sqrt((weight * (value - mean) ** 2).sum())]
+    return np.array(out)
+
+
+@pytest.mark.parametrize("item", [0, 1, 2])
+def test_draws_agree_with_quadrature(ann, item):
+    got = fit(ann, draws=5000)["posterior"].isel(item=item)
+    n = 20_000
+    exact = grid_moments(SCORES[item])
+    for draws, (mean, sd) in zip(
+        (got["mean"], np.log(got["variance"])), exact.reshape(2, 2), strict=True
+    ):
+        assert abs(float(draws.mean()) - mean) < 4 * sd / np.sqrt(n)
+        squares = (draws.to_numpy() - mean) ** 2
+        assert abs(squares.mean() - sd**2) < 4 * squares.std() / np.sqrt(n)
+
+
+def test_marginals_are_student_and_inverse_gamma(ann):
+    got = fit(ann, draws=2500)
+    for i in range(3):
+        m, k, a, b = (float(got["constant_data"][f"posterior_{x}"][i]) for x in "mkab")
+        draws = got["posterior"].isel(item=i)
+        student = stats.t(2 * a, m, np.sqrt(b / (a * k)))
+        assert stats.kstest(draws["mean"].to_numpy().ravel(), student.cdf).pvalue > 1e-3
+        gamma = stats.invgamma(a, scale=b)
+        assert stats.kstest(draws["variance"].to_numpy().ravel(), gamma.cdf).pvalue > 1e-3
+
+
+def test_an_item_without_scores_keeps_the_prior(ann):
+    got = fit(ann, draws=1)["constant_data"].isel(item=2)
+    assert [float(got[f"posterior_{x}"]) for x in "mkab"] == pytest.approx(PRIOR)
+
+
+def test_lp_is_the_joint_log_density(ann):
+    got = fit(ann, draws=3)
+    want = 0.0
+    for i in range(3):
+        m, k, a, b = (float(got["constant_data"][f"posterior_{x}"][i]) for x in "mkab")
+        draws = got["posterior"].isel(item=i)
+        want = want + stats.invgamma.logpdf(draws["variance"], a, scale=b)
+        want = want + stats.norm.logpdf(draws["mean"], m, np.sqrt(draws["variance"] / k))
+    np.testing.assert_allclose(got["sample_stats"]["lp"], want)
+
+
+@pytest.mark.parametrize("offset", [0.0, -1e6, 1e9])
+def test_large_offsets_keep_precision(ann, offset):
+    """The same scores, a million million million times further off: the same posterior."""
+    moved = dx.from_matrix(SCORES + offset, kind="continuous")
+    m, k, a, b = PRIOR
+    here, there = fit(ann, draws=200), fit(moved, draws=200, prior=(m + offset, k, a, b))
+    # A number near 1e9 is known to 1e-7.
+    atol = 1e-6 * (1 + abs(offset) / 1e9)
+    np.testing.assert_allclose(
+        there["posterior"]["mean"] - offset, here["posterior"]["mean"], atol=atol
+    )
+    np.testing.assert_allclose(
+        there["posterior"]["variance"], here["posterior"]["variance"], rtol=1e-6
+    )
+
+
+def test_a_far_fetched_prior_stays_finite(ann):
+    """With a = .001 most variances are beyond the largest number."""
+    got = fit(ann, prior=(0.0, 1.0, 1e-3, 1.0), draws=200)
+    for group in ("posterior", "sample_stats"):
+        for draws in got[group].data_vars.values():
+            assert np.isfinite(draws).all()
+
+
+def test_labels_that_are_numbers_are_scores():
+    table = {"item": [1, 1, 2], "annotator": [1, 2, 1], "label": [3, 5, 4]}
+    got = fit(dx.annotations(table, kind="ordinal", labels=[1, 2, 3, 4, 5]), draws=1)
+    assert got["observed_data"]["score"].to_numpy().tolist() == [3, 5, 4]
+
+
+def test_words_are_no_scores():
+    table = {"item": [1, 1], "annotator": [1, 2], "label": ["low", "high"]}
+    ann = dx.annotations(table, kind="ordinal", labels=["low", "high"])
+    with pytest.raises(dx.AnnotationError, match="numbers: words have no distances"):
+        fit(ann)
+
+
+# ---------------------------------------------------------------------------------------------
+# The prior
+# ---------------------------------------------------------------------------------------------
+
+
+def study(n_items, n_annotators, seed=0, prior=(2.0, 0.5, 3.0, 4.0)):
+    m, k, a, b = prior
+    rng = np.random.default_rng(seed)
+    variance = b / rng.gamma(a, size=n_items)
+    mean = rng.normal(m, np.sqrt(variance / k))
+    return rng.normal(mean[:, None], np.sqrt(variance)[:, None], (n_items, n_annotators))
+
+
+def test_the_estimated_prior_is_written_down_and_used_by_build():
+    ann = dx.from_matrix(study(60, 4), kind="continuous")
+    got = fit(ann, prior=None, draws=5)
+    assert got.attrs["hyper_prior_source"] == "estimated from all items"
+    prior = tuple(got.attrs["hyper_prior"])
+    again = fit(ann, prior=prior, draws=5)
+    assert again.attrs["hyper_prior_source"] == "given"
+    xr.testing.assert_allclose(got["posterior"].to_dataset(), again["posterior"].to_dataset())
+    point = {"variance_log__": np.zeros(60), "mean": np.zeros(60)}
+    built, same = (normal_scores.build(ann, prior=p).compile_logp() for p in (None, prior))
+    assert built(point) == pytest.approx(same(point))
+
+
+def test_no_spread_anywhere_asks_for_a_prior():
+    ann = dx.from_matrix(np.array([[0.1, 0.1, 0.1], [2.0, np.nan, np.nan]]), kind="continuous")
+    with pytest.raises(dx.AnnotationError, match=r"State one: prior=\(m, k, a, b\)"):
+        fit(ann, prior=None)
+    assert np.isfinite(fit(ann, draws=5)["posterior"]["mean"]).all()
+
+
+@pytest.mark.parametrize(
+    "prior", [(0, 1, 1), (0, 0, 1, 1), (0, 1, -1, 1), (0, 1, 1, np.inf), "text", 5, (0, 1, "a", 1)]
+)
+def test_senseless_priors_are_refused(ann, prior):
+    for use in (normal_scores.build, normal_scores.fit):
+        with pytest.raises(dx.ArgumentError, match=r"prior: expected \(m, k, a, b\)"):
+            use(ann, prior=prior)
+
+
+# ---------------------------------------------------------------------------------------------
+# The PyMC model
+# ---------------------------------------------------------------------------------------------
+
+
+def sample(model):
+    with model:
+        return pm.sample(
+            1000, tune=500, chains=2, cores=1, random_seed=5, progressbar=False,
+            compute_convergence_checks=False,
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def two():
+    """Items with scores, so that NUTS has no heavy tails to wander into."""
+    return dx.from_matrix(SCORES[:2], kind="continuous")
+
+
+def test_nuts_on_the_same_model_agrees(two, close_to):
+    after = fit(two, draws=1)["constant_data"]
+    trace = sample(normal_scores.build(two, prior=PRIOR))
+    close_to(trace, after["posterior_m"].rename("mean"))
+    exact = after["posterior_b"] / (after["posterior_a"] - 1)
+    close_to(trace, exact.rename("variance"))
+
+
+def test_observing_other_scores_moves_nuts(two, close_to):
+    model = pm.observe(
+        normal_scores.build(two, prior=PRIOR), {"score": np.array([0.0, 1.0, 0.5, -2.0, 9.0])}
+    )
+    other = dx.from_matrix(
+        np.array([[0.0, 1.0, 0.5, -2.0], [9.0, np.nan, np.nan, np.nan]]), kind="continuous"
+    )
+    close_to(sample(model), fit(other, draws=1)["constant_data"]["posterior_m"].rename("mean"))
+
+
+def test_joint_density_differs_from_the_posterior_by_a_constant(two):
+    model = normal_scores.build(two, prior=PRIOR)
+    logp = model.compile_logp(jacobian=False)
+    after = fit(two, draws=1)["constant_data"]
+    m, k, a, b = (after[f"posterior_{x}"].to_numpy() for x in "mkab")
+    rng = np.random.default_rng(1)
+    gaps = []
+    for _ in range(5):
+        variance, mean = rng.gamma(3, size=2), rng.normal(3, 2, 2)
+        posterior = stats.invgamma.logpdf(variance, a, scale=b)
+        posterior = posterior + stats.norm.logpdf(mean, m, np.sqrt(variance / k))
+        gaps.append(logp({"variance_log__": np.log(variance), "mean": mean}) - posterior.sum())
+    assert np.ptp(gaps) < 1e-8
+
+
+def test_pointwise_likelihood_and_predictions(two):
+    got = fit(two, draws=500, log_likelihood=True, posterior_predictive=True)
+    draws = got["posterior"].isel(item=[0, 0, 0, 0, 1])
+    want = stats.norm.logpdf(
+        got["observed_data"]["score"].to_numpy(), draws["mean"], np.sqrt(draws["variance"])
+    )
+    np.testing.assert_allclose(got["log_likelihood"]["score"], want)
+    ahead = got["posterior_predictive"]["score"].to_numpy()
+    z = (ahead - draws["mean"].to_numpy()) / np.sqrt(draws["variance"].to_numpy())
+    assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3

@@ -1,0 +1,268 @@
+"""What every model in the registry must do, whatever it models."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cache
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus.models import MODELS
+
+# The arguments that docs call with, and their defaults: api.md, "Models".
+FIT_DEFAULTS = {
+    "draws": 1000,
+    "tune": 500,
+    "chains": 4,
+    "random_seed": None,
+    "progressbar": True,
+    "log_likelihood": False,
+    "posterior_predictive": False,
+}
+GROUPS = {"posterior", "sample_stats", "observed_data", "constant_data"}
+PAIRS = [pytest.param(model, kind, id=f"{model.name}-{kind}") for model in MODELS
+         for kind in model.kinds]  # fmt: skip
+by_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+by_kind = pytest.mark.parametrize(("model", "kind"), PAIRS)
+
+
+def small_fit(model, annotations, **options):
+    options = {"draws": 50, "chains": 2, "random_seed": 3, "progressbar": False, **options}
+    return model.module.fit(annotations, **options)
+
+
+NO_LIKELIHOOD = {"inverse_rank"}
+"""Models that say they have no likelihood, and so no pointwise one."""
+
+
+@pytest.fixture(scope="module")
+def complete(examples):
+    """Return a model's fit with all groups it has, made once."""
+
+    @cache
+    def made(model, kind):
+        return small_fit(
+            model, examples[kind],
+            posterior_predictive=True, log_likelihood=model.name not in NO_LIKELIHOOD,
+        )  # fmt: skip
+
+    return made
+
+
+def test_names_are_those_of_the_registry():
+    assert dx.models.names() == [model.name for model in MODELS]
+    assert set(dx.models.names()) <= set(dir(dx.models))
+
+
+@by_model
+def test_found_by_name(model):
+    assert dx.models.get(model.name) is model
+    assert getattr(dx.models, model.name) is model.module
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(dx.ArgumentError, match="dirichlet"):
+        dx.models.get("dirichelt")
+    with pytest.raises(AttributeError, match="dirichlet"):
+        _ = dx.models.dirichelt
+
+
+@by_model
+def test_the_docstring_is_a_card(model):
+    card = model.module.__doc__
+    for word in (r"The story\.", r"Priors and why\.", r"When to use it\.", r"When not:",
+                 r"Source: .*\(\d{4}\)", r"\.\. math::"):  # fmt: skip
+        assert re.search(word, card), f"the card of {model.name} lacks {word}"
+
+
+@by_model
+def test_kinds_agree_with_the_registry(model):
+    assert tuple(model.module.KINDS) == model.kinds
+
+
+@by_model
+def test_arguments(model):
+    fit = inspect.signature(model.module.fit).parameters
+    build = inspect.signature(model.module.build).parameters
+    assert next(iter(fit)) == next(iter(build)) == "annotations"
+    for name, default in FIT_DEFAULTS.items():
+        assert fit[name].default == default
+    assert all(fit[name].kind == inspect.Parameter.KEYWORD_ONLY for name in list(fit)[1:])
+    assert all(build[name].kind == inspect.Parameter.KEYWORD_ONLY for name in list(build)[1:])
+    hyper = {name: p.default for name, p in build.items() if name != "annotations"}
+    assert hyper == {
+        n: p.default for n, p in fit.items() if n not in {*FIT_DEFAULTS, "annotations"}
+    }
+
+
+@by_kind
+def test_fit_returns_arviz_groups(model, kind, examples):
+    fit = small_fit(model, examples[kind])
+    assert isinstance(fit, xr.DataTree)
+    assert set(fit.children) == GROUPS
+    for name, draws in fit["posterior"].data_vars.items():
+        assert draws.dims[:2] == ("chain", "draw"), name
+        assert draws.shape[:2] == (2, 50)
+        assert draws.dtype == np.float64
+        assert np.isfinite(draws).all()
+    assert np.isfinite(fit["sample_stats"]["lp"]).all()
+    assert fit["posterior"].indexes["item"].tolist() == examples[kind].indexes["item"].tolist()
+
+
+@by_kind
+def test_every_group_says_how_it_was_made(model, kind, complete):
+    fit = complete(model, kind)
+    for group in (fit, *fit.children.values()):
+        assert group.attrs["model"] == model.name
+        assert group.attrs["inference"]
+        assert group.attrs["inference_library"] == "dissensus"
+        assert [name for name in group.attrs if name.startswith("hyper_")]
+
+
+@by_kind
+def test_groups_on_request(model, kind, complete):
+    fit = complete(model, kind)
+    extra = {"posterior_predictive"}
+    extra |= set() if model.name in NO_LIKELIHOOD else {"log_likelihood"}
+    assert set(fit.children) == GROUPS | extra
+    for name in set(fit.children) - GROUPS:
+        assert len(fit[name].data_vars) == 1
+        for values in fit[name].data_vars.values():
+            assert values.dims[:2] == ("chain", "draw")
+            assert np.isfinite(values).all()
+            assert values.std() > 0
+
+
+@pytest.mark.parametrize("name", sorted(NO_LIKELIHOOD))
+def test_models_without_a_likelihood_refuse_a_pointwise_one(name, examples):
+    model = dx.models.get(name)
+    with pytest.raises(dx.ArgumentError, match="log_likelihood"):
+        small_fit(model, examples[model.kinds[0]], log_likelihood=True)
+
+
+@by_model
+@pytest.mark.parametrize("predictive", [False, True])
+def test_same_seed_same_draws(model, predictive, examples):
+    ann = examples[model.kinds[-1]]
+    one, two, other = (
+        small_fit(model, ann, random_seed=seed, posterior_predictive=predictive)
+        for seed in (1, 1, 2)
+    )
+    for group in one.children:
+        for name in one[group].data_vars:
+            xr.testing.assert_equal(one[group][name], two[group][name])
+    for group in {"posterior", "posterior_predictive"} & set(one.children):
+        for name in one[group].data_vars:
+            assert not one[group][name].equals(other[group][name])
+
+
+@by_model
+def test_a_generator_is_a_seed_too_and_moves_on(model, examples):
+    ann = examples[model.kinds[-1]]
+    rng = np.random.default_rng(5)
+    one, two = (small_fit(model, ann, random_seed=rng, draws=10) for _ in range(2))
+    again = small_fit(model, ann, random_seed=np.random.default_rng(5), draws=10)
+    name = next(iter(one["posterior"].data_vars))
+    assert not one["posterior"][name].equals(two["posterior"][name])
+    assert one["posterior"][name].equals(again["posterior"][name])
+
+
+@by_kind
+# A plausibility of exactly 0 does not vary, and has no R-hat.
+@pytest.mark.filterwarnings("ignore:invalid value encountered in scalar divide:RuntimeWarning")
+def test_arviz_summarises_a_fit(model, kind, complete):
+    fit = complete(model, kind)
+    cells = sum(int(np.prod(draws.shape[2:])) for draws in fit["posterior"].data_vars.values())
+    # ArviZ's wide table stacks into a dimension of its own called "label".
+    wide = az.summary(fit["posterior"].to_dataset().rename({"label": "label_"})
+                      if "label" in fit["posterior"].dims else fit)  # fmt: skip
+    assert len(wide) == cells
+    means = az.summary(fit, kind="stats", fmt="xarray", round_to="none").sel(summary="mean")
+    for name, draws in fit["posterior"].data_vars.items():
+        np.testing.assert_allclose(
+            means[name].to_numpy().ravel(), draws.mean(("chain", "draw")).to_numpy().ravel()
+        )
+
+
+@pytest.mark.xfail(raises=ValueError, reason='ArviZ 1.3 cannot tabulate a dimension called "label"')
+def test_arviz_tabulates_labels(complete):
+    az.summary(complete(dx.models.get("dirichlet"), "nominal"))
+
+
+@by_kind
+def test_netcdf_round_trip(model, kind, complete, tmp_path):
+    fit = complete(model, kind)
+    fit.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
+    with xr.open_datatree(tmp_path / "fit.nc", engine="h5netcdf") as back:
+        back = back.load()
+    xr.testing.assert_equal(back, fit)
+    for group in ("/", *fit.children):
+        assert set(back[group].attrs) == set(fit[group].attrs)
+        for name, value in fit[group].attrs.items():
+            np.testing.assert_array_equal(back[group].attrs[name], value)
+    if "plausibility" in fit["posterior"]:
+        for name, value in fit["posterior"]["plausibility"].attrs.items():
+            np.testing.assert_array_equal(back["posterior"]["plausibility"].attrs[name], value)
+        xr.testing.assert_equal(
+            dx.annotation_certainty(back, top=2), dx.annotation_certainty(fit, top=2)
+        )
+
+
+@by_kind
+def test_build_is_a_pymc_model_that_draws(model, kind, examples):
+    built = model.module.build(examples[kind])
+    assert isinstance(built, pm.Model)
+    prior = pm.sample_prior_predictive(20, model=built, random_seed=1)
+    assert {"prior", "prior_predictive"} <= set(prior.children)
+    for group in ("prior", "prior_predictive"):
+        for values in prior[group].data_vars.values():
+            assert np.isfinite(values).all()
+    fit = small_fit(model, examples[kind], draws=10)
+    ahead = pm.sample_posterior_predictive(fit, model=built, progressbar=False, random_seed=1)
+    for name, values in ahead["posterior_predictive"].data_vars.items():
+        assert values.shape[2:] == prior["prior_predictive"][name].shape[2:]
+        assert values.sizes["draw"] == 10
+
+
+@by_model
+def test_observed_data_can_be_replaced(model, examples):
+    """What `simuk` and posterior predictive refits need; the models' own tests sample."""
+    built = model.module.build(examples[model.kinds[-1]])
+    drawn = pm.sample_prior_predictive(1, model=built, random_seed=1)["prior_predictive"]
+    new = {name: values.to_numpy()[0, 0] for name, values in drawn.data_vars.items()}
+    again = pm.observe(built, new)
+    assert [rv.name for rv in again.observed_RVs] == [rv.name for rv in built.observed_RVs]
+    for rv in again.observed_RVs:
+        np.testing.assert_array_equal(again.rvs_to_values[rv].eval(), new[rv.name])
+    assert np.isfinite(again.compile_logp()(again.initial_point()))
+
+
+@by_model
+def test_other_kinds_are_refused(model, examples):
+    for kind in set(examples) - set(model.kinds):
+        for use in (model.module.build, model.module.fit):
+            with pytest.raises(dx.AnnotationError, match=f"{model.name}; found '{kind}'"):
+                use(examples[kind])
+
+
+@by_model
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("draws", 0), ("draws", 1.5), ("draws", "many"), ("draws", None), ("chains", -1),
+     ("chains", True), ("random_seed", "one"), ("random_seed", -1)],
+)  # fmt: skip
+def test_senseless_arguments_are_named(model, name, value, examples):
+    with pytest.raises(dx.ArgumentError, match=f"{name}.*{value}"):
+        model.module.fit(examples[model.kinds[0]], **{name: value})
+
+
+@by_model
+def test_what_is_no_dataset_is_refused(model):
+    with pytest.raises(dx.AnnotationError, match=r"xarray\.Dataset"):
+        model.module.fit({"item": [1]})

@@ -1,0 +1,126 @@
+"""Evaluations whose numbers a test can dictate."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus import _evaluate
+
+VOID = {"meta", "input", "br", "link", "img"}
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements, attributes, text, and whether tags are balanced."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.elements, self.text, self.open, self.ids = [], "", [], []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.elements.append((tag, attrs))
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in {"style", "script"}:
+            self.text += data
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+
+@pytest.fixture
+def parse():
+    """Return a function that reads HTML as a browser would."""
+    return Page
+
+
+@pytest.fixture
+def page(tmp_path):
+    """Return a function that reports and parses."""
+
+    def write(evaluation, **options):
+        path = dx.report(evaluation, tmp_path / "report.html", overwrite=True, **options)
+        return Page(path.read_text(encoding="utf-8"))
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    """Draw without a screen; a report leaves no figure open."""
+    before = plt.get_backend()
+    plt.switch_backend("agg")
+    yield
+    assert plt.get_fignums() == []
+    plt.switch_backend(before)
+
+
+@pytest.fixture
+def evaluate(votes):
+    """Return a function that evaluates the small study, with options."""
+
+    def run(predictions=True, **options):
+        ann, pred = votes
+        options = {"draws": 150, "random_seed": 1, "progressbar": False, **options}
+        return dx.evaluate(ann, pred if predictions else None, **options)
+
+    return run
+
+
+@pytest.fixture
+def dictated(evaluate):
+    """Return a function that puts given means of systems, along reliability, into an evaluation."""
+
+    def build(means, *, spread=0.01, naive=None, metric="top_1_accuracy", names=None):
+        """``means``: system -> one mean for each of the reliabilities 1, 2, ..."""
+        table = np.array(list(means.values()), dtype=float).T
+        trust = np.arange(1.0, len(table) + 1)
+        result = evaluate(reliability=trust)
+        noise = np.random.default_rng(0).normal(0, 1, (4, 150, len(trust), 2, table.shape[1]))
+        noise -= noise.mean(axis=(0, 1))
+        noise *= spread * np.array([1, 2])[:, None]
+        draws = xr.Dataset(
+            {
+                metric: (
+                    ("chain", "draw", "reliability", "scope", "system"),
+                    table[:, None, :] + noise,
+                    {"better": "higher"},
+                )
+            },
+            coords={
+                "chain": range(4),
+                "draw": range(150),
+                "reliability": trust,
+                "scope": list(_evaluate.SCOPES),
+                "system": list(means),
+            },
+        )
+        point = table[-1] if naive is None else np.asarray(naive, dtype=float)
+        naive = xr.DataArray(point, dims="system", coords={"system": list(means)})
+        statistics = result["statistics"].to_dataset().drop_dims("system", errors="ignore")
+        result["metrics"] = draws
+        result["comparison"] = _evaluate._comparison(draws)
+        result["diagnostics"] = _evaluate._diagnostics(draws)
+        result["statistics"] = statistics.assign({f"naive_{metric}": naive})
+        return result
+
+    return build

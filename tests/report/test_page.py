@@ -1,0 +1,171 @@
+"""The page: complete in itself, safe, accessible, and honest about trouble."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dissensus as dx
+from dissensus._report import checks
+from dissensus._report.card import card
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a$b$c $\\frac{1}{2}$ under_score",
+    "x" * 10_000,
+    "\u202eevil override",
+    "\u05e9\u05dc\u05d5\u05dd",
+    "{{ 7 * 7 }}{% raw %}",
+    "two\nlines\tand a \x07 bell",
+    "&amp; &lt;b&gt;",
+    "\u65e5\u672c\u8a9e",
+]
+
+
+def test_needs_nothing_from_elsewhere(evaluate, parse, tmp_path):
+    html = dx.report(evaluate(), tmp_path / "r.html").read_text(encoding="utf-8")
+    parsed = parse(html)
+    assert not re.search(r"https?://|@import|//cdn", html)
+    for tag, attrs in parsed.elements:
+        for name in ("src", "href", "xlink:href", "action"):
+            assert attrs.get(name, "#").startswith("#"), (tag, attrs)
+    assert not {"link", "img", "iframe", "object"} & {tag for tag, _ in parsed.elements}
+    assert "default-src 'none'" in html
+
+
+def test_every_reference_has_a_target_and_ids_are_unique(evaluate, page):
+    parsed = page(evaluate())
+    assert len(parsed.ids) == len(set(parsed.ids))
+    wanted = {attrs["href"][1:] for _, attrs in parsed.elements if "href" in attrs}
+    wanted |= {a["aria-labelledby"] for _, a in parsed.elements if "aria-labelledby" in a}
+    assert wanted <= set(parsed.ids)
+
+
+def test_accessible(evaluate, page):
+    parsed = page(evaluate())
+    figures = [a for a in parsed.all("svg") if a.get("class") == "figure"]
+    assert figures
+    assert all(len(a["aria-label"]) > 20 and a["role"] == "img" for a in figures)
+    headings = [int(tag[1]) for tag, _ in parsed.elements if re.fullmatch("h[1-6]", tag)]
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert max(np.diff(headings)) <= 1
+    assert parsed.all("html")[0]["lang"] == "en"
+    assert all(a.get("tabindex") == "0" for a in parsed.all("div") if a.get("class") == "scroll")
+
+
+def test_says_the_numbers(evaluate, page):
+    result = evaluate()
+    text = " ".join(page(result).text.split()).replace("\N{NO-BREAK SPACE}", " ")
+    assert "At reliability 1, good names the most plausible label for" in text
+    assert "89 % equal-tailed interval" in text
+    assert "dirichlet: Dirichlet reliability: each annotator names one label." in text
+    assert "random seed" in text
+
+
+def test_interval_settings(evaluate, page):
+    text = page(evaluate(), ci_kind="hdi", ci_prob=0.5, title="My title").text
+    assert "50\N{NO-BREAK SPACE}% highest-density interval" in text
+    assert "My title" in text
+
+
+def test_untrusted_names(page):
+    rng = np.random.default_rng(1)
+    items = [f"{name} {k}" for k, name in enumerate(HOSTILE)]
+    rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE[:3]]
+    ann = dx.annotations(pd.DataFrame(rows, columns=["item", "annotator", "label"]), labels=HOSTILE)
+    rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE]
+    pred = dx.predictions(pd.DataFrame(rows, columns=["item", "system", "label"]))
+    options = {"draws": 30, "random_seed": 1, "progressbar": False, "reliability": (1.0,)}
+    parsed = page(dx.evaluate(ann, pred, **options), title=HOSTILE[0])
+    assert len(parsed.all("script")) == 1  # ours
+    assert not parsed.all("img")
+    assert not any(name.startswith("on") for _, attrs in parsed.elements for name in attrs)
+    for name in (HOSTILE[0], HOSTILE[1], HOSTILE[8], "{{ 7 * 7 }}{% raw %}", HOSTILE[5]):
+        assert name in parsed.text
+    assert "a$b$c" in parsed.text
+    assert "49" not in re.findall(r"system \S*", parsed.text)
+    assert "x" * 100 not in parsed.text
+    assert any("x" * 500 in attrs.get("title", "") for attrs in parsed.all("bdi"))
+    shown = parsed.text + "".join(str(attrs) for _, attrs in parsed.elements)
+    assert not set("\u202e\x07") & set(shown)
+
+
+def test_without_predictions(evaluate, page):
+    parsed = page(evaluate(predictions=False))
+    assert "The annotations of 3 items" in parsed.text
+    assert "Least certain items" in parsed.text
+    assert "table-metrics" not in parsed.ids
+    assert "certainty" in parsed.ids
+
+
+def test_truth_is_shown_beside_the_intervals(page):
+    study = dx.simulate.study(n_items=10, kind="nominal", random_seed=2)
+    options = {"draws": 150, "random_seed": 1, "progressbar": False, "reliability": (1.0,)}
+    result = dx.evaluate(study.annotations, study.predictions, **options)
+    assert "Truth" not in page(result).text
+    result["truth"] = study.truth
+    text = page(result).text
+    assert "Truth, new items" in text
+    assert "The truth is known here" in text
+    assert re.search(r"\.\d+, (inside|above|below)", text)
+
+
+def test_trouble_is_loud(evaluate, dictated, page):
+    good = dictated({"a": [0.8], "b": [0.6]})
+    assert checks.troubles(good) == []
+    assert "Do not rely" not in page(good).text
+    few = page(evaluate(draws=20))
+    assert "too few effective draws" in few.text
+    assert [a for a in few.all("section") if a.get("role") == "alert"]
+    apart = good.copy(deep=True)
+    apart["diagnostics"]["top_1_accuracy"].loc[{"diagnostic": "r_hat"}] = 1.2
+    assert "r-hat is up to 1.200" in page(apart).text
+    broken = good.copy(deep=True)
+    broken["metrics"]["top_1_accuracy"][0, 0, 0, 0, 0] = np.nan
+    assert "1 value of top-1 accuracy is not finite numbers" in page(broken).text
+
+
+def test_a_metric_that_never_varies_is_no_trouble(dictated, page):
+    still = dictated({"a": [0.8], "b": [0.6]}, spread=0.0)
+    assert checks.troubles(still) == []
+    assert "nothing to diagnose" in page(still).text
+
+
+def test_choice_of_reliability(evaluate, page):
+    parsed = page(evaluate(reliability=(1, 2, 5)))
+    bodies = [a for a in parsed.all("tbody") if "data-at" in a]
+    assert {a["data-at"] for a in bodies} == {"0", "1", "2"}
+    assert {a["data-at"] for a in bodies if "hidden" not in a} == {"0"}
+    assert parsed.all("input")[0]["data-values"] == "1 2 5"
+    assert {"reliability-top_1_accuracy-w-at-2"} <= set(parsed.ids)
+    assert not page(evaluate(reliability=(1,))).all("input")
+
+
+def test_scores_have_no_reliability(page):
+    rng = np.random.default_rng(1)
+    frame = {
+        "item": np.repeat(range(9), 3),
+        "annotator": [1, 2, 3] * 9,
+        "label": rng.normal(size=27),
+    }
+    pred = {"item": range(9), "system": ["m"] * 9, "label": rng.normal(size=9)}
+    result = dx.evaluate(
+        dx.annotations(frame), dx.predictions(pred, kind="continuous"), threshold=0.0,
+        draws=150, random_seed=1, progressbar=False,
+    )  # fmt: skip
+    text = page(result).text
+    assert "eliability" not in text.split("Data and model")[1].split("Model")[0]
+    assert "At reliability" not in text
+
+
+@pytest.mark.parametrize("model", dx.models.MODELS, ids=lambda model: model.name)
+def test_every_card_has_something_to_say(model):
+    title, paragraphs = card(model.module.__doc__)
+    assert title
+    assert any(text.startswith("When to use it.") for text in paragraphs)
+    assert not re.search(r"[`\\]|:math", title + " ".join(paragraphs))

@@ -1,0 +1,100 @@
+"""Writing the report: the same bytes every time, of a bounded size, and never over a file."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus.errors import ArgumentError
+
+
+@pytest.mark.parametrize("kind", ["nominal", "ranking"])
+def test_the_same_evaluation_gives_the_same_bytes(kind, tmp_path):
+    study = dx.simulate.study(n_items=8, n_labels=3, kind=kind, random_seed=1)
+    options = {"draws": 40, "random_seed": 1, "progressbar": False, "reliability": (1, 5)}
+    result = dx.evaluate(study.annotations, study.predictions, **options)
+    first = dx.report(result, tmp_path / "a.html").read_bytes()
+    with mpl.rc_context({"font.size": 20, "text.color": "red", "axes.grid": True}):
+        again = dx.report(result, tmp_path / "b.html").read_bytes()
+    assert first == again
+
+
+def test_hundreds_of_systems_and_a_thousand_items_stay_small(tmp_path):
+    rng = np.random.default_rng(1)
+    n_items, n_systems = 1000, 150
+    ann = dx.annotations(
+        {
+            "item": np.arange(n_items).repeat(3),
+            "annotator": np.tile(list("abc"), n_items),
+            "label": rng.choice(list("ABCD"), 3 * n_items),
+        }
+    )
+    pred = dx.predictions(
+        {
+            "item": np.tile(np.arange(n_items), n_systems),
+            "system": np.repeat([f"system {k}" for k in range(n_systems)], n_items),
+            "label": rng.choice(list("ABCD"), n_items * n_systems),
+        }
+    )
+    result = dx.evaluate(
+        ann, pred, draws=10, chains=2, random_seed=1, progressbar=False, reliability=(1, 10)
+    )
+    path = dx.report(result, tmp_path / "r.html")
+    assert path.stat().st_size < 3_000_000
+    assert "50 further systems, with lower places, are left out." in path.read_text("utf-8")
+
+
+def test_never_overwrites_unless_told(evaluate, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("mine")
+    with pytest.raises(ArgumentError, match="overwrite=True"):
+        dx.report(evaluate(), path)
+    assert path.read_text() == "mine"
+    assert dx.report(evaluate(), path, overwrite=True) == path
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_failure_leaves_nothing_behind(evaluate, tmp_path, monkeypatch):
+    monkeypatch.setattr("pathlib.Path.rename", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        dx.report(evaluate(), tmp_path / "report.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_refuses_what_it_cannot_write(evaluate, tmp_path):
+    with pytest.raises(ArgumentError, match="folder"):
+        dx.report(evaluate(), tmp_path)
+    with pytest.raises(ArgumentError, match="no folder"):
+        dx.report(evaluate(), tmp_path / "nowhere" / "r.html")
+    with pytest.raises(ArgumentError, match="DataTree"):
+        dx.report("evaluation.nc", tmp_path / "r.html")
+    with pytest.raises(ArgumentError, match="no certainty"):
+        tree = xr.DataTree.from_dict({"posterior": xr.Dataset(), "statistics": xr.Dataset()})
+        dx.report(tree, tmp_path / "r.html")
+    with pytest.raises(ArgumentError, match="ci_prob"):
+        dx.report(evaluate(), tmp_path / "r.html", ci_prob=95)
+
+
+@pytest.mark.parametrize("name", ["cebab_aspects", "wax"])
+def test_real_data(shared, parse, name, tmp_path):
+    folder = shared / name
+    if not folder.is_dir():
+        pytest.skip(f"no {name} beside this checkout")
+    pred = pd.read_csv(folder / "predictions.csv")
+    frame = pd.read_csv(folder / "annotations.csv")
+    labels = sorted({*frame["label"], *pred["label"]})  # systems use one that no annotator did
+    result = dx.evaluate(
+        dx.annotations(frame, labels=labels),
+        dx.predictions(pred),
+        draws=100,
+        random_seed=1,
+        progressbar=False,
+    )
+    path = dx.report(result, tmp_path / "r.html")
+    parse(path.read_text(encoding="utf-8"))
+    assert path.stat().st_size < 3_000_000
