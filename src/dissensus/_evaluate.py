@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
@@ -14,9 +14,9 @@ import xarray as xr
 
 from dissensus import metrics
 from dissensus._recipes import Recipe, recipe_for
-from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus._scoring import certainties, score, score_point
+from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError, DissensusWarning
-from dissensus.metrics._items import BOOTSTRAP
 from dissensus.schema import validate
 
 
@@ -116,7 +116,7 @@ def evaluate(
         groups["statistics"] = recipe.statistics(annotations)
         groups["annotations"] = annotations
         if predictions is not None:
-            naive = _naive(recipe.point(annotations), predictions, on_missing)
+            naive = score_point(recipe.point(annotations), predictions, on_missing)
             groups["statistics"] = groups["statistics"].merge(naive)
             groups["predictions"] = predictions
     tree = xr.DataTree.from_dict(groups)
@@ -129,16 +129,16 @@ def evaluate(
 
 
 def _hyper(tree: xr.DataTree) -> list[str]:
-    return [name for name in tree["posterior"].attrs if name.startswith("hyper_")]
+    return [str(name) for name in tree["posterior"].attrs if str(name).startswith("hyper_")]
 
 
 def _scored(
     plausibility: xr.DataArray, predictions: xr.Dataset | None, random_seed: Any, on_missing: str
 ) -> dict[str, xr.Dataset]:
     """Return what is computed anew at each reliability."""
-    out = {"certainty": _certainties(plausibility, predictions)}
+    out = {"certainty": certainties(plausibility, predictions)}
     if predictions is not None:
-        out["metrics"] = _metrics(plausibility, predictions, random_seed, on_missing)
+        out["metrics"] = score(plausibility, predictions, random_seed, on_missing)
     return out
 
 
@@ -189,66 +189,6 @@ def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:
             "reliability", expected="one or more different positive numbers", found=repr(values)
         )
     return tuple(sorted(values))
-
-
-def _metric_calls(
-    predictions: xr.Dataset,
-) -> Iterator[tuple[Callable[..., xr.DataArray], dict[str, Any]]]:
-    """Choose the metrics that make sense for lists of this length."""
-    longest = int((predictions["block"] > 0).sum("position").max())
-    accuracy = metrics.get("top_k_accuracy").function
-    yield accuracy, {"k": 1}
-    if longest < 2:
-        return
-    for k in range(2, min(longest, 3) + 1):
-        yield accuracy, {"k": k}
-    for k in range(2, min(longest, 3) + 1):
-        yield metrics.get("set_accuracy").function, {"k": k}
-    yield metrics.get("average_overlap").function, {"depth": min(longest, 3)}
-
-
-def _metrics(
-    plausibility: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str
-) -> xr.Dataset:
-    """Return every metric over (chain, draw, scope, system)."""
-    found = {}
-    for function, arguments in _metric_calls(predictions):
-        both = [
-            function(
-                plausibility,
-                predictions,
-                **arguments,
-                item_weights=weights,
-                random_seed=random_seed,
-                on_missing=on_missing,
-            )
-            for weights in (None, BOOTSTRAP)
-        ]
-        joined = xr.concat(both, dim=xr.IndexVariable(SCOPE, list(SCOPES)))
-        found[str(joined.name)] = joined.assign_attrs(both[0].attrs)
-    return xr.Dataset(found)
-
-
-def _naive(point: xr.DataArray, predictions: xr.Dataset, on_missing: str) -> xr.Dataset:
-    """Return the same metrics against the point estimate: one number, no interval."""
-    found = {}
-    for function, arguments in _metric_calls(predictions):
-        value = function(point, predictions, **arguments, on_missing=on_missing)
-        found[f"naive_{value.name}"] = value
-    return xr.Dataset(found)
-
-
-def _certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> xr.Dataset:
-    """Return annotation certainty for the top 1 and, where lists are longer, the top 2 and 3."""
-    deepest = 1 if predictions is None else min(3, predictions.sizes["position"])
-    certainty = metrics.get("annotation_certainty").function
-    tops = [certainty(plausibility, top=top) for top in range(1, deepest + 1)]
-    out = {}
-    for one in tops:
-        out[str(one.name)] = one.drop_vars(["mcse", "selection_bias"])
-        out[f"{one.name}_mcse"] = one["mcse"].drop_vars(["selection_bias", "mcse"])
-        out[f"{one.name}_bias"] = one["selection_bias"].drop_vars(["selection_bias", "mcse"])
-    return xr.Dataset(out)
 
 
 def _comparison(draws: xr.Dataset) -> xr.Dataset:

@@ -1,0 +1,72 @@
+"""The metrics that an evaluation computes at each reliability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import xarray as xr
+
+from dissensus import metrics
+from dissensus.dims import POSITION, SCOPE, SCOPES
+from dissensus.metrics._items import BOOTSTRAP
+
+
+def _metric_calls(
+    predictions: xr.Dataset,
+) -> Iterator[tuple[Callable[..., xr.DataArray], dict[str, Any]]]:
+    """Choose the metrics that make sense for lists of this length."""
+    longest = int((predictions["block"] > 0).sum(POSITION).max())
+    accuracy = metrics.get("top_k_accuracy").function
+    yield accuracy, {"k": 1}
+    if longest < 2:
+        return
+    for k in range(2, min(longest, 3) + 1):
+        yield accuracy, {"k": k}
+    for k in range(2, min(longest, 3) + 1):
+        yield metrics.get("set_accuracy").function, {"k": k}
+    yield metrics.get("average_overlap").function, {"depth": min(longest, 3)}
+
+
+def score(
+    plausibility: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str
+) -> xr.Dataset:
+    """Return every metric over (chain, draw, scope, system)."""
+    found = {}
+    for function, arguments in _metric_calls(predictions):
+        both = [
+            function(
+                plausibility,
+                predictions,
+                **arguments,
+                item_weights=weights,
+                random_seed=random_seed,
+                on_missing=on_missing,
+            )
+            for weights in (None, BOOTSTRAP)
+        ]
+        joined = xr.concat(both, dim=xr.IndexVariable(SCOPE, list(SCOPES)))
+        found[str(joined.name)] = joined.assign_attrs(both[0].attrs)
+    return xr.Dataset(found)
+
+
+def score_point(point: xr.DataArray, predictions: xr.Dataset, on_missing: str) -> xr.Dataset:
+    """Return the same metrics against the point estimate: one number, no interval."""
+    found = {}
+    for function, arguments in _metric_calls(predictions):
+        value = function(point, predictions, **arguments, on_missing=on_missing)
+        found[f"naive_{value.name}"] = value
+    return xr.Dataset(found)
+
+
+def certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> xr.Dataset:
+    """Return annotation certainty for the top 1 and, where lists are longer, the top 2 and 3."""
+    deepest = 1 if predictions is None else min(3, predictions.sizes[POSITION])
+    certainty = metrics.get("annotation_certainty").function
+    tops = [certainty(plausibility, top=top) for top in range(1, deepest + 1)]
+    out = {}
+    for one in tops:
+        out[str(one.name)] = one.drop_vars(["mcse", "selection_bias"])
+        out[f"{one.name}_mcse"] = one["mcse"].drop_vars(["selection_bias", "mcse"])
+        out[f"{one.name}_bias"] = one["selection_bias"].drop_vars(["selection_bias", "mcse"])
+    return xr.Dataset(out)

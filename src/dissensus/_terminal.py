@@ -1,0 +1,44 @@
+"""Tables for a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from dissensus._wording import metric_title, probability, share, short
+
+
+def summary_table(summary: Any, reference: float) -> Table:
+    """Lay out the summary at one reliability for a terminal of 80 columns."""
+    level = f"{summary.attrs['probability']:.0%} {summary.attrs['interval']}"
+    table = Table(title=f"Reliability {reference:g}: mean, {level} interval", title_justify="left")
+    for name in ("", "these items", "new items", "best", "naive"):
+        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
+    shown = summary[summary["reliability"] == reference]
+    for metric, of_metric in shown.groupby("metric", sort=False):
+        table.add_section()
+        table.add_row(f"[bold]{metric_title(str(metric))}[/bold]")
+        for system, rows in of_metric.groupby("system", sort=False):
+            new = rows.iloc[-1]
+            spread = [
+                f"{share(row['mean'], 3)} [{share(row['lower'], 3)}, {share(row['upper'], 3)}]"
+                for _, row in rows.iterrows()
+            ]
+            cells = [escape(part) for part in (short(system, 24), *spread)]
+            table.add_row(*cells, probability(new["probability_best"]), share(new["naive"], 3))
+    return table
+
+
+def certainty_table(certainty: Any) -> Table:
+    """Lay out how certain the annotations leave us of the items, along reliability."""
+    values = certainty["annotation_certainty"]
+    table = Table(title="Annotation certainty of the most plausible label", title_justify="left")
+    for name in ("reliability", "mean", "items below .9", "below .5"):
+        table.add_column(name, justify="right")
+    for gamma in values["reliability"].to_numpy():
+        one = values.sel(reliability=gamma)
+        below = [share((one < cut).mean().item(), 3) for cut in (0.9, 0.5)]
+        table.add_row(f"{gamma:g}", share(one.mean().item(), 3), *below)
+    return table
