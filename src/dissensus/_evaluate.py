@@ -48,7 +48,8 @@ def evaluate(
         From `dissensus.predictions`. Without it only the annotations are described.
     reliability : sequence of float, optional
         Values to go through; by default a range that suits the model. The posterior is kept at
-        the model's own default if that is among them, else at the middle one.
+        its reference (1 for `dirichlet`, 30 for `inverse_rank`) if that is among them, else at
+        the middle one.
     draws, chains : int
         Posterior draws per chain, and chains.
     random_seed : int, optional

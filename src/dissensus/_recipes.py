@@ -16,6 +16,8 @@ from dissensus.plausibility import NAME, plausibility_of
 from dissensus.schema import ranking_code
 
 BELOW, ABOVE = "below", "above"
+HEAVY_PRIOR = 0.5
+"""A prior with more than this share of the weight in a typical item is pointed out."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Recipe:
     kind: str
     reliabilities: tuple[float, ...]
     reference: float
-    """The reliability whose posterior is kept: the model's own default."""
+    """The reliability whose posterior is kept, and which reports begin with."""
     inference: str = "exact, independent draws"
 
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
@@ -149,7 +151,8 @@ def recipe_for(
             )
         return ThresholdRecipe(model, kind, (1.0,), 1.0, threshold=float(threshold))
     if model == "inverse_rank":
-        return Recipe(model, kind, (5.0, 10.0, 20.0, 30.0, 50.0, 100.0), 10.0)
+        # The range of Stutz et al. (2023, C.3), and its middle.
+        return Recipe(model, kind, (10.0, 20.0, 30.0, 50.0, 100.0), 30.0)
     return Recipe(model, kind, (0.5, 1.0, 2.0, 5.0, 10.0), 1.0)
 
 

@@ -25,7 +25,6 @@ app = typer.Typer(
 )
 console = Console()
 
-_HEAVY_PRIOR = 0.5
 _LEGEND = (
     "best: probability of being the best on new items. naive: against the point estimate, "
     "as if the annotators had not disagreed."
@@ -114,7 +113,7 @@ def demo(
     import dissensus as dx
 
     _refuse_overwrite(out, "nc", force)
-    study = dx.simulate.study(random_seed=seed)
+    study = dx.simulate.study(n_annotators=20, random_seed=seed)
     result = dx.evaluate(
         study.annotations, study.predictions, draws=draws, random_seed=seed, progressbar=progress
     )
@@ -247,6 +246,7 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
     """Write the files and print the table."""
     import dissensus as dx
     from dissensus._files import write_evaluation
+    from dissensus._recipes import HEAVY_PRIOR
 
     written = write_evaluation(result, out, store)
     if "metrics" in result.children:
@@ -254,7 +254,7 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
         console.print(f"[dim]{_LEGEND}[/dim]")
     else:
         console.print(certainty_table(result["certainty"].to_dataset()))
-    if result.attrs.get("prior_weight", 0) > _HEAVY_PRIOR:
+    if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
         console.print(
             f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "
             "in a typical item: there are many labels and few annotators. Look at --prior-count."

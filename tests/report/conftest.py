@@ -11,6 +11,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus import _evaluate
+from dissensus.dims import SCOPES
 
 VOID = {"meta", "input", "br", "link", "img"}
 
@@ -110,7 +111,7 @@ def dictated(evaluate):
                 "chain": range(4),
                 "draw": range(150),
                 "reliability": trust,
-                "scope": list(_evaluate.SCOPES),
+                "scope": list(SCOPES),
                 "system": list(means),
             },
         )

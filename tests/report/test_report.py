@@ -98,3 +98,16 @@ def test_real_data(shared, parse, name, tmp_path):
     path = dx.report(result, tmp_path / "r.html")
     parse(path.read_text(encoding="utf-8"))
     assert path.stat().st_size < 3_000_000
+
+
+def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
+    ann = dx.annotations(
+        {"item": ["i"] * 3, "annotator": list("abc"), "label": list("xyz")}, labels=list("tuvwxyz")
+    )
+    for prior_count, cautious in ((1.0, True), (0.1, False)):
+        result = dx.evaluate(
+            ann, draws=20, random_seed=1, progressbar=False, prior_count=prior_count
+        )
+        path = tmp_path / f"{prior_count}.html"
+        dx.report(result, path)
+        assert ("Read with care" in path.read_text(encoding="utf-8")) == cautious

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from dissensus._recipes import HEAVY_PRIOR
 from dissensus._report import numbers as facts
 from dissensus._report.language import Sentence, sentence
-from dissensus._wording import counted, metric_title
+from dissensus._wording import counted, metric_title, number, share
 from dissensus.dims import SAMPLE
 
 R_HAT = 1.01
@@ -41,6 +42,20 @@ def troubles(evaluation: xr.DataTree) -> list[Sentence]:
             "Evaluate again with more draws.", ess=f"{ess:,.0f}",
         ))  # fmt: skip
     return found
+
+
+def cautions(evaluation: xr.DataTree) -> list[Sentence]:
+    """Return what is right but easily misread."""
+    weight = evaluation.attrs.get("prior_weight", 0.0)
+    if weight <= HEAVY_PRIOR:
+        return []
+    return [sentence(
+        "There are many labels and few annotators: at reliability {gamma} the prior has {weight} "
+        "of the weight in a typical item, and levels say as much about it as about the systems. "
+        "A smaller prior_count, such as 1 divided by the number of labels, gives the annotators "
+        "more say.",
+        gamma=number(evaluation.attrs["reference_reliability"]), weight=share(weight),
+    )]  # fmt: skip
 
 
 def diagnosis(evaluation: xr.DataTree) -> Sentence:

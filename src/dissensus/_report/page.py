@@ -52,6 +52,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             script=Markup(_file("page.js")),  # noqa: S704 (our own file)
             title=title or _title(evaluation, values),
             troubles=checks.troubles(evaluation),
+            cautions=checks.cautions(evaluation),
             opening=_opening(evaluation, values),
             control=_control(evaluation, values),
             pictures=list(pictures.pictures(evaluation, values)),
