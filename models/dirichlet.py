@@ -27,6 +27,9 @@ err in ways of their own, or labels with one right answer that you want to find 
 scores on a scale (`normal_scores`). All annotators are exchangeable here, and the order of
 ordinal labels is not used.
 
+To tabulate: `arviz.summary` (1.3) cannot take a dimension called "label"; rename it on the way,
+``az.summary(fit["posterior"].to_dataset().rename(label="answer"))``. Metrics are not concerned.
+
 Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth",
 Appendix A. The posterior is conjugate, and drawn exactly.
 """

@@ -2,7 +2,7 @@
 
 # No "from __future__ import annotations" here: type checkers would take that name, which is also
 # the name of the function below, for the feature.
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -199,12 +199,7 @@ def _into(
     encoded: tables.Encoded, labels: Sequence[Any], column: "pd.Series[Any]", name: str
 ) -> tables.Encoded:
     """Re-code labels into the given label space."""
-    given = list(labels)
-    if not given:
-        raise AnnotationError("labels", expected="None, or the labels in order", found="none")
-    space = tables.encode(pd.Series(given, dtype=object), "labels")
-    if len(space.values) != len(given):
-        raise AnnotationError("labels", expected="distinct labels", found=shown(given, 12))
+    space = _space(labels)
     place = tables.match(encoded.values, space.values)
     if (place < 0).any():
         stray = encoded.values[place < 0]
@@ -216,6 +211,30 @@ def _into(
             found=f"{column.iloc[row]!r}; outside the label space are {shown(list(stray))}",
         )
     return tables.Encoded(place[encoded.codes], space.values)
+
+
+def _space(labels: Sequence[Any]) -> tables.Encoded:
+    """Encode the label space as it was given, in its order."""
+    if isinstance(labels, set | frozenset) or not isinstance(labels, Iterable):
+        raise AnnotationError(
+            "labels",
+            expected="a list of labels in order (a set has none)",
+            found=f"{type(labels).__name__} {labels!r}",
+        )
+    given = list(labels)
+    if not given:
+        raise AnnotationError("labels", expected="None, or the labels in order", found="none")
+    try:
+        space = tables.encode(pd.Series(given, dtype=object), "labels")
+    except AnnotationError as problem:
+        # Its rows are places in labels=; a reader of files would take them for lines of the file.
+        named = problem.relocated(lambda row: f"entry {row}")
+        raise AnnotationError(
+            "labels", where=named.where, expected=named.expected, found=named.found
+        ) from problem
+    if len(space.values) != len(given):
+        raise AnnotationError("labels", expected="distinct labels", found=shown(given, 12))
+    return space
 
 
 def _ranks(column: "pd.Series[Any]", name: str) -> npt.NDArray[np.int64]:

@@ -17,7 +17,7 @@ from dissensus._recipes import Recipe, recipe_for
 from dissensus._scoring import certainties, score, score_point
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError, DissensusWarning
-from dissensus.schema import validate
+from dissensus.schema import checked_annotations, checked_predictions
 
 
 def evaluate(
@@ -93,12 +93,13 @@ def evaluate(
     >>> result["metrics"]["top_1_accuracy"].dims
     ('chain', 'draw', 'reliability', 'scope', 'system')
     """
-    validate(annotations)
+    checked_annotations(annotations)
     recipe = recipe_for(annotations, model=model, threshold=threshold)
+    recipe.check_options(reliability, hyper)
     trust = _checked_range(recipe.reliabilities if reliability is None else reliability)
     reference = recipe.reference if recipe.reference in trust else trust[len(trust) // 2]
     if predictions is not None:
-        predictions = recipe.predictions(predictions)
+        predictions = recipe.predictions(checked_predictions(predictions))
     scored = functools.partial(
         _scored, predictions=predictions, random_seed=random_seed, on_missing=on_missing
     )
@@ -183,8 +184,12 @@ def _each_warning_once() -> Iterator[None]:
 
 
 def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:
-    values = tuple(float(value) for value in np.atleast_1d(np.asarray(reliability, dtype=float)))
-    bad = not values or not np.isfinite(values).all() or min(values) <= 0
+    try:
+        given = np.atleast_1d(np.asarray(reliability, dtype=np.float64))
+    except (TypeError, ValueError):
+        given = np.array([])
+    values = tuple(given.ravel().tolist())
+    bad = not values or given.ndim > 1 or not np.isfinite(values).all() or min(values) <= 0
     if bad or len(set(values)) < len(values):
         raise ArgumentError(
             "reliability", expected="one or more different positive numbers", found=repr(values)

@@ -47,7 +47,7 @@ def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = No
     >>> ann["rank"].values, ann["annotator"].values
     (array([1, 2, 2, 1]), array(['case: 1', 'case: 2'], dtype='<U7'))
     """
-    if not isinstance(rankings, Mapping):
+    if not isinstance(rankings, Mapping) or isinstance(rankings, xr.Dataset):
         raise AnnotationError(
             "rankings", expected="a mapping from item to rankings", found=type(rankings).__name__
         )
@@ -189,8 +189,16 @@ def _as_pandas(matrix: Any) -> pd.DataFrame:
     elif isinstance(matrix, Sequence):
         # As objects, so that NumPy does not make text of the 1 in [[1, "a"]].
         frame = _from_array(np.array(matrix, dtype=object))
+    elif isinstance(matrix, xr.Dataset):  # a mapping too, but of variables
+        raise AnnotationError(
+            "matrix", expected="a two-dimensional array or dataframe", found="an xarray.Dataset"
+        )
     else:
         frame = pd.DataFrame(dict(opened(matrix)))
+    if frame.size == 0:
+        raise AnnotationError(
+            "matrix", expected="at least one label", found=f"the shape {frame.shape}"
+        )
     for what, index in (("row", frame.index), ("column", frame.columns)):
         if index.has_duplicates:
             raise AnnotationError(

@@ -81,8 +81,8 @@ def plan(
     >>> bool(result.certainty.sel(annotator=8) > result.certainty.sel(annotator=1))
     True
     """
-    if not 0 < accuracy < 1:
-        raise ArgumentError("accuracy", expected="a number between 0 and 1", found=repr(accuracy))
+    _share("accuracy", accuracy)
+    draws = fitting.sample_shape(draws, 1)[1]
     sizes = {"annotators": _counts("annotators", annotators), "items": _counts("items", items)}
     fit = models.get("dirichlet").module.fit(
         pilot, draws=_REPEATS, chains=1, random_seed=random_seed,
@@ -109,16 +109,26 @@ def plan(
 
 
 def _counts(name: str, values: Sequence[int]) -> list[int]:
-    numbers = [int(value) for value in np.atleast_1d(np.asarray(values))]
-    if not numbers or min(numbers) < 1:
+    try:
+        numbers = np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        numbers = np.array([])
+    if not len(numbers) or not (numbers >= 1).all() or (numbers != np.rint(numbers)).any():
         raise ArgumentError(name, expected="whole numbers, 1 or more", found=repr(values))
-    return sorted(set(numbers))
+    return sorted({int(number) for number in numbers})
+
+
+def _share(name: str, value: float) -> float:
+    number = fitting.finite(name, value)
+    if not 0 < number < 1:
+        raise ArgumentError(name, expected="a number between 0 and 1", found=repr(value))
+    return number
 
 
 def _level(prob: float | None) -> float:
     from arviz_base import rcParams
 
-    return float(rcParams["stats.ci_prob"]) if prob is None else fitting.positive("prob", prob)
+    return float(rcParams["stats.ci_prob"]) if prob is None else _share("prob", prob)
 
 
 def _study(

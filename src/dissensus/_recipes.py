@@ -37,12 +37,32 @@ class Recipe:
         found: xr.DataTree = fit(annotations, reliability=reliability, progressbar=False, **options)
         return found
 
+    def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
+        """Raise on a hyperparameter that the model does not have."""
+        del reliability
+        fit = inspect.signature(models.get(self.model).module.fit)
+        known = [name for name in fit.parameters if name not in _NOT_HYPER]
+        for name, value in hyper.items():
+            if name not in known:
+                raise ArgumentError(
+                    name,
+                    expected=f"a hyperparameter of {self.model}: {', '.join(known)}",
+                    found=f"{name}={value!r}",
+                )
+
     def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
         """Take the plausibility out of a fit."""
         return plausibility_of(fit)
 
     def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
         """Bring predictions into the form the plausibilities have."""
+        if "label_code" not in predictions:
+            raise PredictionError(
+                "predictions",
+                expected=f"labels, as the {self.kind} annotations have",
+                found=f"numbers such as {predictions['value'].to_numpy().flat[0]:g}",
+                hint='If the numbers are names of labels, read them with kind="nominal"',
+            )
         return predictions
 
     def point(self, annotations: xr.Dataset) -> xr.DataArray:
@@ -94,6 +114,16 @@ class ThresholdRecipe(Recipe):
         )
         return found
 
+    def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
+        """Warn of a range of reliabilities: a flat curve would look like robust results."""
+        super().check_options(reliability, hyper)
+        if reliability is not None and np.size(reliability) > 1:
+            warnings.warn(
+                f"{self.model} has no reliability: its results are the same at all of them.",
+                DissensusWarning,
+                stacklevel=3,
+            )
+
     def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
         """Turn means and variances into plausibilities of the two sides."""
         return event_plausibility(fit, self.threshold, labels=(BELOW, ABOVE))
@@ -141,6 +171,10 @@ def recipe_for(
         raise ArgumentError(
             "model", expected=f"one of {fitting} for {kind} annotations", found=repr(model)
         )
+    if model != "normal_scores" and threshold is not None:
+        raise ArgumentError(
+            "threshold", expected=f"None with the model {model}", found=repr(threshold)
+        )
     if model == "normal_scores":
         if threshold is None:
             raise ArgumentError(
@@ -149,7 +183,7 @@ def recipe_for(
                 found="None",
                 hint='If the numbers are names of labels, read them with kind="nominal"',
             )
-        return ThresholdRecipe(model, kind, (1.0,), 1.0, threshold=float(threshold))
+        return ThresholdRecipe(model, kind, (1.0,), 1.0, threshold=finite("threshold", threshold))
     if model == "inverse_rank":
         # The range of Stutz et al. (2023, C.3), and its middle.
         return Recipe(model, kind, (10.0, 20.0, 30.0, 50.0, 100.0), 30.0)

@@ -8,7 +8,7 @@ from typing import Any
 import xarray as xr
 
 from dissensus import metrics
-from dissensus.dims import POSITION, SCOPE, SCOPES
+from dissensus.dims import ITEM, POSITION, SCOPE, SCOPES
 from dissensus.metrics._items import BOOTSTRAP
 
 
@@ -51,7 +51,13 @@ def score(
 
 
 def score_point(point: xr.DataArray, predictions: xr.Dataset, on_missing: str) -> xr.Dataset:
-    """Return the same metrics against the point estimate: one number, no interval."""
+    """Return the same metrics against the point estimate: one number, no interval.
+
+    An item without any annotation has no point estimate, and is left out.
+    """
+    bare = ~(point.sum(point.dims[-1]) > 0)  # also where it is undefined
+    if bool(bare.any()):
+        point, on_missing = point.isel({ITEM: ~bare.to_numpy()}), "drop"
     found = {}
     for function, arguments in _metric_calls(predictions):
         value = function(point, predictions, **arguments, on_missing=on_missing)

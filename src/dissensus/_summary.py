@@ -6,6 +6,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.errors import ArgumentError
 
 
 def summary(evaluation: xr.DataTree) -> pd.DataFrame:
@@ -24,6 +25,11 @@ def summary(evaluation: xr.DataTree) -> pd.DataFrame:
         (NaN for one system), naive (the value against the point estimate), ess_bulk and r_hat.
         Empty if there were no predictions.
 
+    Raises
+    ------
+    ArgumentError
+        If this is no evaluation.
+
     Examples
     --------
     >>> import dissensus as dx
@@ -35,6 +41,13 @@ def summary(evaluation: xr.DataTree) -> pd.DataFrame:
     """
     from arviz_base import rcParams
     from arviz_stats import eti, hdi
+
+    if not isinstance(evaluation, xr.DataTree) or "statistics" not in evaluation.children:
+        raise ArgumentError(
+            "evaluation",
+            expected="a DataTree from dissensus.evaluate",
+            found=f"{type(evaluation).__name__} without a group 'statistics'",
+        )
 
     kind, prob = rcParams["stats.ci_kind"], rcParams["stats.ci_prob"]
     key = [RELIABILITY, SCOPE, SYSTEM]

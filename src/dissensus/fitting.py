@@ -11,14 +11,14 @@ import xarray as xr
 
 from dissensus.dims import CHAIN, DRAW
 from dissensus.errors import AnnotationError, ArgumentError, shown
-from dissensus.schema import validate
+from dissensus.schema import checked_annotations
 
 EXACT = "exact: independent draws from the posterior in closed form, no MCMC, no warm-up"
 
 
 def require_kind(annotations: xr.Dataset, kinds: tuple[str, ...], model: str) -> None:
     """Raise unless the annotations keep to the schema and are of a kind the model understands."""
-    kind = validate(annotations).attrs["kind"]
+    kind = checked_annotations(annotations).attrs["kind"]
     if kind not in kinds:
         raise AnnotationError(
             "annotations",
@@ -35,6 +35,14 @@ def positive(name: str, value: float, *, zero: bool = False) -> float:
         raise ArgumentError(
             name, expected=f"a finite number {'>= 0' if zero else '> 0'}", found=repr(value)
         )
+    return number
+
+
+def finite(name: str, value: float) -> float:
+    """Return a finite number, or raise naming the argument."""
+    number = _number(value)
+    if not np.isfinite(number):
+        raise ArgumentError(name, expected="a finite number", found=repr(value))
     return number
 
 

@@ -39,6 +39,8 @@ Both survive ``to_netcdf`` and `xarray.open_dataset`; `validate` re-checks eithe
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -48,7 +50,7 @@ from dissensus._annotation_schema import check_annotations as check_annotations
 from dissensus._annotation_schema import ranking_code as ranking_code
 from dissensus._prediction_schema import check_predictions as check_predictions
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM
-from dissensus.errors import AnnotationError, shown
+from dissensus.errors import AnnotationError, PredictionError, shown
 
 
 def validate(data: xr.Dataset) -> xr.Dataset:
@@ -87,6 +89,50 @@ def validate(data: xr.Dataset) -> xr.Dataset:
     else:
         check_annotations(data, {})
     return data
+
+
+def checked_annotations(data: Any) -> xr.Dataset:
+    """Return annotations that keep to the schema, or raise; predictions are none.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> pred = dx.predictions({"item": [1], "system": ["m"], "label": ["x"]})
+    >>> checked_annotations(pred)
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.AnnotationError: annotations: expected what annotators said...
+    """
+    if isinstance(data, xr.Dataset) and SYSTEM in data.dims:
+        raise AnnotationError(
+            "annotations",
+            expected="what annotators said, a Dataset made by dissensus.annotations",
+            found="predictions: a Dataset with the dim 'system'",
+            hint="Annotations come first, then predictions",
+        )
+    return validate(data)
+
+
+def checked_predictions(data: Any) -> xr.Dataset:
+    """Return predictions that keep to the schema, or raise; annotations are none.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1], "annotator": ["a"], "label": ["x"]})
+    >>> checked_predictions(ann)
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.PredictionError: predictions: expected what systems said...
+    """
+    if not isinstance(data, xr.Dataset) or SYSTEM not in data.dims:
+        of = f", with the dims {tuple(data.dims)}" if isinstance(data, xr.Dataset) else ""
+        raise PredictionError(
+            "predictions",
+            expected="what systems said, a Dataset made by dissensus.predictions",
+            found=f"{type(data).__name__}{of}",
+        )
+    return validate(data)
 
 
 def require_two_annotators(annotations: xr.Dataset, *, every_item: bool = True) -> None:

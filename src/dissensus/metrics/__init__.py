@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
+from dissensus.errors import ArgumentError
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -71,9 +73,17 @@ def names() -> list[str]:
 def get(name: str) -> Metric:
     """Return what is known of one metric.
 
+    Raises
+    ------
+    ArgumentError
+        If there is none of that name.
+
     Examples
     --------
     >>> get("spearman_footrule").better
     'lower'
     """
-    return next(metric for metric in METRICS if metric.name == name)
+    for metric in METRICS:
+        if metric.name == name:
+            return metric
+    raise ArgumentError("metric", expected=f"one of {', '.join(names())}", found=repr(name))

@@ -9,7 +9,7 @@ import xarray as xr
 from scipy.special import ndtr
 
 from dissensus.dims import LABEL
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, shown
 from dissensus.plausibility import NAME
 
 
@@ -53,13 +53,20 @@ def event_plausibility(
     >>> dx.event_plausibility(fit, threshold=0.75).sel(label="above").mean().round(1).item()
     0.5
     """
-    posterior = fit["posterior"] if isinstance(fit, xr.DataTree) else fit
-    if "mean" not in posterior or "variance" not in posterior:
+    posterior = fit
+    if isinstance(fit, xr.DataTree):
+        posterior = fit["posterior"].to_dataset() if "posterior" in fit.children else fit.to_dataset()
+    if not isinstance(posterior, xr.Dataset) or not {"mean", "variance"} <= set(posterior):
+        found = isinstance(posterior, xr.Dataset)
         raise ArgumentError(
-            "fit", expected="a fit of normal_scores, with mean and variance", found="neither"
+            "fit",
+            expected="a fit of normal_scores, with mean and variance",
+            found=f"the variables {shown(list(posterior))}" if found else type(fit).__name__,
         )
-    if not np.isfinite(threshold):
+    if not isinstance(threshold, int | float | np.number) or not np.isfinite(threshold):
         raise ArgumentError("threshold", expected="a finite number", found=repr(threshold))
+    if len(set(labels)) != 2 or len(labels) != 2:
+        raise ArgumentError("labels", expected="two different names", found=repr(labels))
     scaled = (threshold - posterior["mean"]) / np.sqrt(posterior["variance"])
     both = [xr.apply_ufunc(ndtr, scaled), xr.apply_ufunc(ndtr, -scaled)]
     out = xr.concat(both, dim=LABEL).transpose(..., LABEL)

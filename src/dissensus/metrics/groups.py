@@ -13,7 +13,7 @@ import xarray as xr
 from dissensus import tables
 from dissensus.arrays.groups import grouped_candidates
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL
-from dissensus.errors import ArgumentError, shown
+from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.metrics._top import keys
 from dissensus.plausibility import NAME, Space, plausibility_of, space
 
@@ -41,7 +41,7 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     Raises
     ------
     ArgumentError
-        If a label has no group.
+        If a label has no group, or the groups are not all text or all numbers.
 
     Notes
     -----
@@ -58,7 +58,7 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     """
     theta = plausibility_of(plausibility)
     where = space(theta)
-    groups = tables.encode(_series(_looked_up(mapping, where, "mapping")), "mapping", sort=True)
+    groups = _encoded(_looked_up(mapping, where, "mapping"), where)
     out = _summed(theta, where, groups.codes, len(groups.values))
     out = out.rename({_GROUP: LABEL}).assign_coords({LABEL: groups.values})
     out.attrs = {}  # the label space is another one now
@@ -124,6 +124,17 @@ def _finite(risks: list[Any], where: Space) -> npt.NDArray[np.float64]:
             found=repr(risks[bad[0]]),
         )
     return values
+
+
+def _encoded(groups: list[Any], where: Space) -> tables.Encoded:
+    """Give each label the code of its group; complaints name the label, not a row."""
+    try:
+        return tables.encode(_series(groups), "mapping", sort=True)
+    except AnnotationError as problem:
+        named = problem.relocated(lambda row: f"label {shown([where.labels[row]])}")
+        raise ArgumentError(
+            "mapping", where=named.where, expected=named.expected, found=named.found
+        ) from problem
 
 
 def _series(values: list[Any]) -> Any:
