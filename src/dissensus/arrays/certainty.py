@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from numba import guvectorize, njit
+from numba import njit
+
+from dissensus.arrays.rowwise import rowwise
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -46,12 +48,7 @@ def _mode(codes: Codes) -> int:
     return -1
 
 
-@guvectorize(
-    ["void(int64[:, :], float64[:], float64[:], float64[:])"],
-    "(c,d)->(),(),()",
-    nopython=True,
-    cache=True,
-)
+@rowwise("void(int64[:, :], float64[:], float64[:], float64[:])", "(c,d)->(),(),()")
 def modal_share(codes: Codes, share: Floats, mcse: Floats, bias: Floats) -> None:
     """Return the share of the commonest code over (chain, draw), its error, and its bias.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import guvectorize
 
 from dissensus.arrays.remainder import next_share, unnamed_labels
+from dissensus.arrays.rowwise import rowwise
 from dissensus.arrays.stream import started
 
 Floats = npt.NDArray[np.float64]
@@ -15,11 +15,9 @@ Codes = npt.NDArray[np.int64]
 _NEGLIGIBLE = 1e-12
 
 
-@guvectorize(
-    ["void(float64[:], int64[:], int64[:], float64, uint64, int64[:], float64[:], float64[:])"],
+@rowwise(
+    "void(float64[:], int64[:], int64[:], float64, uint64, int64[:], float64[:], float64[:])",
     "(c),(c),(c),(),(),(n),(g)->(g)",
-    nopython=True,
-    cache=True,
 )
 def grouped_candidates(
     theta: Floats,

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import guvectorize, njit
+from numba import njit
+
+from dissensus.arrays.rowwise import rowwise
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -29,7 +31,7 @@ def _within(start: int, end: int, depth: int) -> float:
     return (depth - start) / (end - start)
 
 
-@guvectorize(["void(int64[:], int64[:], int64[:])"], "(p)->(p),(p)", nopython=True, cache=True)
+@rowwise("void(int64[:], int64[:], int64[:])", "(p)->(p),(p)")
 def block_bounds(block: Codes, start: Codes, end: Codes) -> None:
     """Return where each label's block starts and ends; a block number of 0 is padding."""
     start[:] = 0
@@ -45,11 +47,8 @@ def block_bounds(block: Codes, start: Codes, end: Codes) -> None:
         end[p] = p + 1 if last else end[p + 1]
 
 
-@guvectorize(
-    ["void(int64[:], int64[:], int64[:], int64[:], int64, float64[:])"],
-    "(k),(p),(p),(p),()->()",
-    nopython=True,
-    cache=True,
+@rowwise(
+    "void(int64[:], int64[:], int64[:], int64[:], int64, float64[:])", "(k),(p),(p),(p),()->()"
 )
 def holds_first(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats) -> None:
     """Return the probability that the first ``depth`` predicted labels hold ``top[0]``."""
@@ -59,11 +58,8 @@ def holds_first(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, o
             out[0] = _within(start[p], end[p], depth)
 
 
-@guvectorize(
-    ["void(int64[:], int64[:], int64[:], int64[:], int64, float64[:])"],
-    "(k),(p),(p),(p),()->()",
-    nopython=True,
-    cache=True,
+@rowwise(
+    "void(int64[:], int64[:], int64[:], int64[:], int64, float64[:])", "(k),(p),(p),(p),()->()"
 )
 def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats) -> None:
     """Return the probability that the first ``depth`` predicted labels are the first true ones.
@@ -122,11 +118,9 @@ def _find(label: int, code: Codes, table: Codes) -> int:
     return -1
 
 
-@guvectorize(
-    ["void(int64[:], int64[:], int64[:], int64[:], float64[:], float64[:])"],
+@rowwise(
+    "void(int64[:], int64[:], int64[:], int64[:], float64[:], float64[:])",
     "(k),(p),(p),(p),(k)->()",
-    nopython=True,
-    cache=True,
 )
 def weighted_overlap(
     top: Codes, code: Codes, start: Codes, end: Codes, tail: Floats, out: Floats

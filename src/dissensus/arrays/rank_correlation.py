@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import guvectorize, njit
+from numba import njit
 
 from dissensus.arrays.remainder import expand
+from dissensus.arrays.rowwise import rowwise
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -83,23 +84,21 @@ def _footrule(theta: Floats, place: Floats) -> float:
     return total / (n * n // 2) if n > 1 else np.nan
 
 
-@guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()", nopython=True, cache=True)
+@rowwise("void(float64[:], float64[:], float64[:])", "(n),(n)->()")
 def kendall_dense(theta: Floats, place: Floats, out: Floats) -> None:
     """Return tau-b of plausibilities and predicted mid-ranks."""
     out[0] = _tau_b(theta, place)
 
 
-@guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()", nopython=True, cache=True)
+@rowwise("void(float64[:], float64[:], float64[:])", "(n),(n)->()")
 def footrule_dense(theta: Floats, place: Floats, out: Floats) -> None:
     """Return the normalised footrule of plausibilities and predicted mid-ranks."""
     out[0] = _footrule(theta, place)
 
 
-@guvectorize(
-    ["void(float64[:], int64[:], int64[:], float64, uint64, float64[:], float64[:])"],
+@rowwise(
+    "void(float64[:], int64[:], int64[:], float64, uint64, float64[:], float64[:])",
     "(c),(c),(c),(),(),(n)->()",
-    nopython=True,
-    cache=True,
 )
 def kendall_candidates(
     theta: Floats, codes: Codes, sizes: Codes, a: float, key: int, place: Floats, out: Floats
@@ -110,11 +109,9 @@ def kendall_candidates(
     out[0] = _tau_b(dense, place)
 
 
-@guvectorize(
-    ["void(float64[:], int64[:], int64[:], float64, uint64, float64[:], float64[:])"],
+@rowwise(
+    "void(float64[:], int64[:], int64[:], float64, uint64, float64[:], float64[:])",
     "(c),(c),(c),(),(),(n)->()",
-    nopython=True,
-    cache=True,
 )
 def footrule_candidates(
     theta: Floats, codes: Codes, sizes: Codes, a: float, key: int, place: Floats, out: Floats

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import guvectorize, njit
+from numba import njit
 
 from dissensus.arrays.remainder import expand, next_share, unnamed_labels
+from dissensus.arrays.rowwise import rowwise
 from dissensus.arrays.stream import started
 
 NOBODY = -1
@@ -54,7 +55,7 @@ def _sorted_top(theta: Floats, top: Codes) -> None:
             top[place] = order[place]
 
 
-@guvectorize(["void(float64[:], int64[:], int64[:])"], "(n),(k)->(k)", nopython=True, cache=True)
+@rowwise("void(float64[:], int64[:], int64[:])", "(n),(k)->(k)")
 def top_dense(theta: Floats, like: Codes, top: Codes) -> None:
     """Return the k labels of largest theta, the largest first; ties go to the earlier label.
 
@@ -101,11 +102,9 @@ def _insert_drawn(
             return
 
 
-@guvectorize(
-    ["void(float64[:], int64[:], int64[:], float64, uint64, int64, int64[:], int64[:])"],
+@rowwise(
+    "void(float64[:], int64[:], int64[:], float64, uint64, int64, int64[:], int64[:])",
     "(c),(c),(c),(),(),(),(k)->(k)",
-    nopython=True,
-    cache=True,
 )
 def top_candidates(
     theta: Floats,

@@ -1,0 +1,58 @@
+"""Kernels as generalised ufuncs, and a cache that several processes may fill at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+from dissensus.arrays.rowwise import rowwise
+
+
+@rowwise("void(float64[:], int64, float64[:])", "(n),()->()")
+def _power_sum(row, power, out):
+    """Sum powers."""
+    out[0] = (row**power).sum()
+
+
+def test_rows_of_any_shape_are_broadcast():
+    x = np.random.default_rng(1).random((2, 3, 4))
+    power = np.array([1, 2, 3])
+    np.testing.assert_allclose(_power_sum(x, power), (x ** power[:, None]).sum(-1))
+    assert _power_sum(x[0, 0, ::2], 1) == x[0, 0, ::2].sum()
+
+
+USE = """
+import importlib, sys
+import numpy as np
+for module in sys.argv[1:]:
+    importlib.import_module(f"dissensus.arrays.{module}")
+from dissensus.arrays.overlap import block_bounds
+from dissensus.arrays.top import top_dense
+start, end = block_bounds(np.array([[1, 2, 2, 0]]))
+assert end.tolist() == [[1, 3, 3, 0]], end
+assert top_dense(np.array([[0.1, 0.9]]), np.zeros(1, dtype=np.int64)).tolist() == [[1]]
+"""
+
+
+def use(cache, *modules):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    return subprocess.Popen([sys.executable, "-c", USE, *modules], env=environment)
+
+
+def test_files_of_two_processes_may_stand_side_by_side(tmp_path):
+    """Two processes that fill an empty cache at once may leave a mixture of their files.
+
+    A gufunc cached by Numba itself then ends in segmentation faults, for good: its wrapper
+    looks for the kernel under a name that depends on the order in which a process compiled.
+    """
+    one, two = use(tmp_path / "1", "top", "overlap"), use(tmp_path / "2", "overlap", "top")
+    assert [one.wait(), two.wait()] == [0, 0]
+    for kind in ("*.nbc", "*.nbi"):
+        for file in (tmp_path / "2").rglob(kind):
+            there = tmp_path / "1" / file.relative_to(tmp_path / "2")
+            if not there.name.startswith("guf-"):
+                there.write_bytes(file.read_bytes())
+    assert use(tmp_path / "1", "top", "overlap").wait() == 0
