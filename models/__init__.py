@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-from dissensus.errors import ArgumentError
+from dissensus.registry import find
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,7 @@ def get(name: str) -> Model:
     >>> get("dirichlet").kinds
     ('nominal', 'ordinal')
     """
-    for model in MODELS:
-        if model.name == name:
-            return model
-    raise ArgumentError("model", expected=f"one of {', '.join(names())}", found=repr(name))
+    return find(MODELS, name, "model")
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
-from dissensus.errors import ArgumentError
+from dissensus.registry import find
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,4 @@ def get(name: str) -> Metric:
     >>> get("spearman_footrule").better
     'lower'
     """
-    for metric in METRICS:
-        if metric.name == name:
-            return metric
-    raise ArgumentError("metric", expected=f"one of {', '.join(names())}", found=repr(name))
+    return find(METRICS, name, "metric")

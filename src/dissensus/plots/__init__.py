@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from dissensus.registry import find
+
 if TYPE_CHECKING:
     from ._better import better as better
     from ._certainty import certainty as certainty
@@ -66,12 +68,17 @@ def names() -> list[str]:
 def get(name: str) -> Plot:
     """Return what is known of one plot.
 
+    Raises
+    ------
+    ArgumentError
+        If there is none of that name.
+
     Examples
     --------
     >>> get("better").group
     'comparison'
     """
-    return next(plot for plot in PLOTS if plot.name == name)
+    return find(PLOTS, name, "plot")
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
