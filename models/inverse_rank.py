@@ -47,7 +47,7 @@ from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.plausibility import Layout, candidate_form, layout
-from dissensus.schema import ranking_code
+from dissensus.schema import ranking_code, statements_per
 
 KINDS = ("nominal", "ordinal", "ranking")
 
@@ -203,7 +203,7 @@ def fit(
     )
     if posterior_predictive:
         model = build(annotations, **hyper)
-        model.set_data(_NEW, _annotators(annotations))
+        model.set_data(_NEW, statements_per(annotations, ITEM))
         found = fitting.predicted(tree, model, rng, progressbar, freeze_vars=["plausibility"])
         coords = {name: score.coords[name] for name in ("candidate_label", "candidate_size")}
         fitting.attach(tree, "posterior_predictive", found.assign_coords(coords))
@@ -244,7 +244,9 @@ _NEW = "new_annotators"
 def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, npt.NDArray[np.float64]]:
     """Return which candidate is what, and IRN over (item, candidate)."""
     fitting.require_kind(annotations, KINDS, "inverse_rank")
-    fitting.require_annotated(_annotators(annotations), annotations, "IRN is 0/0 without one")
+    fitting.require_annotated(
+        statements_per(annotations, ITEM), annotations, "IRN is 0/0 without one"
+    )
     where = layout(annotations)
     item = annotations["item_code"].to_numpy()
     rank = np.ones_like(item) if "rank" not in annotations else annotations["rank"].to_numpy()
@@ -252,14 +254,6 @@ def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, npt.NDAr
     cell = item * where.codes.shape[1] + where.place
     scores = np.bincount(cell, weight, minlength=where.codes.size).reshape(where.codes.shape)
     return where, scores / scores.sum(axis=1, keepdims=True)
-
-
-def _annotators(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
-    """Count the rankings of each item that name something."""
-    ranking = ranking_code(annotations)
-    item = np.zeros(int(ranking.max()) + 1, dtype=np.int64)
-    item[ranking] = annotations["item_code"].to_numpy()
-    return np.bincount(item, minlength=annotations.sizes[ITEM])
 
 
 def _parameters(
@@ -277,7 +271,7 @@ def _parameters(
         raise ArgumentError(
             "reliability_per", expected="'item' or 'annotator'", found=repr(reliability_per)
         )
-    times = _annotators(annotations)[:, None] if reliability_per == ANNOTATOR else 1
+    times = statements_per(annotations, ITEM)[:, None] if reliability_per == ANNOTATOR else 1
     return np.asarray(gamma * times * scores + alpha * where.sizes)
 
 

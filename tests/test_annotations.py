@@ -370,3 +370,17 @@ def test_bad_input_names_column_place_expected_and_found(name):
     assert isinstance(caught.value, ValueError)
     assert caught.value.expected
     assert caught.value.found
+
+
+@pytest.mark.parametrize("bad", [3, {"x", "y"}])
+def test_a_label_space_has_an_order(bad):
+    table = {"item": [1, 1], "annotator": ["a", "b"], "label": ["x", "y"]}
+    with pytest.raises(dx.AnnotationError, match=r"^labels: expected a list of labels in order"):
+        dx.annotations(table, labels=bad)
+
+
+def test_a_bad_entry_of_the_label_space_is_no_row_of_the_table(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("item,annotator,label\n1,a,x\n")
+    with pytest.raises(dx.AnnotationError, match="labels, entry 1: "):
+        dx.read_annotations(path, labels=["x", None])

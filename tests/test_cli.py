@@ -163,3 +163,62 @@ def test_complaints_reach_the_terminal_without_a_traceback(tmp_path):
     assert done.returncode == 2
     assert "no.csv" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "message"),
+    [
+        ("--risk", b"{not json", "--risk: expected a JSON file"),
+        ("--risk", b"\xff\xfe", "--risk: expected a JSON file"),
+        ("--risk", b"[1]", "found .*: a list"),
+        ("--labels", b"\xff\xfe", "--labels: expected a text file"),
+    ],
+)
+def test_option_files_that_cannot_be_read(files, tmp_path, option, content, message):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    done = call("evaluate", files[0], option, path, "--out", tmp_path / "out")
+    assert isinstance(done.exception, dx.ArgumentError)
+    assert re.search(message, str(done.exception))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--prior", "1,2,3,4"), "prior: expected a hyperparameter of dirichlet"),
+        (("--reliability", "1;2"), "--reliability: expected numbers"),
+        (("--threshold", "1"), "threshold: expected None"),
+        (("--labels", "a" * 5000), "outside the label space"),
+    ],
+)
+def test_options_that_do_not_fit(files, tmp_path, options, message):
+    done = call("evaluate", files[0], *options, "--out", tmp_path / "out")
+    assert isinstance(done.exception, dx.DissensusError)
+    assert message in str(done.exception)
+
+
+def test_results_do_not_go_into_a_file(files, tmp_path):
+    for out in (files[1], files[1] / "below"):
+        done = call("evaluate", files[0], "--out", out, "--force")
+        assert isinstance(done.exception, dx.ArgumentError)
+        assert "--out: expected a folder" in str(done.exception)
+
+
+def test_half_an_annotator_is_not_planned_with(files):
+    done = call("plan", files[0], "--annotators", "1.5")
+    assert isinstance(done.exception, dx.ArgumentError)
+
+
+def test_trials_and_delimiters_can_be_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("item;annotator;label;n\n1;ann;x;1\n1;ann;y;2\n")
+    assert call("check", path, "--delimiter", ";").exit_code != 0  # said twice
+    assert call("check", path, "--delimiter", ";", "--trial", "n").exit_code == 0
+
+
+def test_labels_that_are_fractions_are_predicted_as_such(tmp_path):
+    ann = write(tmp_path / "a.csv", [(1, "a", 0.5), (2, "a", 1)], ("item", "annotator", "label"))
+    pred = write(tmp_path / "p.csv", [(1, "s", 0.5), (2, "s", 1)], ("item", "system", "label"))
+    options = ("--out", tmp_path / "out", "--draws", 20, "--no-progress")
+    done = call("evaluate", ann, "--predictions", pred, "--kind", "nominal", *options)
+    assert done.exit_code == 0, done.output

@@ -220,3 +220,82 @@ def test_real_rankings(shared):
     certainty = result["certainty"]["annotation_certainty"]
     assert certainty.sizes["item"] == 600
     assert ((certainty > 0) & (certainty <= 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("swap", "error", "message"),
+    [
+        (lambda ann, pred: (pred, ann), dx.AnnotationError, "annotations: .* found predictions"),
+        (lambda ann, pred: (pred, None), dx.AnnotationError, "annotations: .* found predictions"),
+        (lambda ann, pred: (ann, ann), dx.PredictionError, "predictions: .*what systems said"),
+        (lambda ann, pred: (ann, pd.DataFrame()), dx.PredictionError, "found DataFrame"),
+    ],
+    ids=["swapped", "predictions alone", "annotations twice", "a table"],
+)
+def test_what_comes_where(votes, swap, error, message):
+    with pytest.raises(error, match=message):
+        run(*swap(*votes))
+
+
+def test_numbers_do_not_predict_labels(votes):
+    numbers = dx.predictions({"item": ["i", "j", "k"], "system": ["s"] * 3, "label": [0.5] * 3})
+    with pytest.raises(dx.PredictionError, match=r"expected labels.*found numbers such as 0\.5"):
+        run(votes[0], numbers)
+
+
+@pytest.mark.parametrize("bad", ["a", "1,2", {1, 2}, [[1, 2], [3, 4]], [1, None]])
+def test_reliabilities_that_are_no_numbers_are_refused(votes, bad):
+    with pytest.raises(dx.ArgumentError, match="reliability"):
+        run(*votes, reliability=bad)
+
+
+def test_an_unknown_hyperparameter_is_refused_with_the_known_ones(votes):
+    with pytest.raises(dx.ArgumentError, match=r"prior: .*of dirichlet: .*prior_count"):
+        run(*votes, prior=(1, 2, 3, 4))
+
+
+@pytest.mark.parametrize("bad", ["high", [3], float("nan")])
+def test_a_threshold_that_is_no_number_is_refused(bad):
+    ann = dx.from_matrix([[1.5, 2.5], [-1.5, -2.5]])
+    with pytest.raises(dx.ArgumentError, match="threshold: expected a finite number"):
+        run(ann, threshold=bad)
+
+
+def test_a_threshold_that_cuts_nothing_is_refused(votes):
+    with pytest.raises(dx.ArgumentError, match="threshold: expected None"):
+        run(*votes, threshold=3)
+    whole = dx.from_matrix([[1, 2], [3, 3]])
+    with pytest.raises(dx.ArgumentError, match="threshold: expected None"):
+        run(whole, threshold=2, model="dirichlet")
+
+
+def test_a_range_of_reliabilities_is_nothing_to_scores():
+    ann = dx.from_matrix([[1.5, 2.5], [-1.5, -2.5]])
+    with pytest.warns(dx.DissensusWarning, match="no reliability"):
+        run(ann, threshold=0, reliability=(1, 2))
+
+
+def test_the_naive_value_leaves_out_items_without_annotations():
+    # The vote is right on items 0 and 2; nobody voted on item 1.
+    labels = dx.from_matrix([["x", "x"], [None, None], ["y", "y"]])
+    pred = dx.predictions({"item": [0, 1, 2], "system": ["s"] * 3, "label": list("xxy")})
+    assert run(labels, pred)["statistics"]["naive_top_1_accuracy"].item() == 1
+    scores = dx.from_matrix([[1.5, 2.5], [np.nan, np.nan], [-1.0, -2.5]])
+    pred = dx.predictions({"item": [0, 1, 2], "system": ["s"] * 3, "label": [0.5, 1.5, 2.5]})
+    assert run(scores, pred, threshold=0)["statistics"]["naive_top_1_accuracy"].item() == 0.5
+
+
+def test_a_metric_that_cannot_vary_is_reported(tmp_path):
+    # Lists of all labels: the top-2 accuracy is 1, whatever the weights of the bootstrap.
+    rows = [(i, label, rank) for i in range(6) for label, rank in (("x", 1), ("y", 2))]
+    table = dict(zip(("item", "label", "rank"), zip(*rows, strict=True), strict=True))
+    pred = dx.predictions({**table, "system": ["s"] * len(rows)}, rank="rank")
+    result = run(dx.from_matrix([["x", "y"]] * 6), pred, draws=50)
+    assert (result["metrics"]["top_2_accuracy"] == 1).all()
+    assert dx.report(result, tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("bad", [None, 3, xr.DataTree()])
+def test_the_summary_of_something_else_is_refused(bad):
+    with pytest.raises(dx.ArgumentError, match="evaluation: expected a DataTree"):
+        dx.summary(bad)

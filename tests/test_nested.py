@@ -196,3 +196,14 @@ def test_ordered_categories_stay_ordered():
 def test_bad_matrices_name_item_and_annotator(matrix, options, message):
     with pytest.raises(dx.AnnotationError, match=message):
         dx.from_matrix(matrix, **options)
+
+
+@pytest.mark.parametrize("bad", [{}, pd.DataFrame({"a": []}), xr.Dataset({"x": ("y", [1])})])
+def test_a_matrix_without_cells_is_refused(bad):
+    with pytest.raises(dx.AnnotationError, match=r"^matrix: "):
+        dx.from_matrix(bad)
+
+
+def test_a_dataset_is_no_mapping_of_rankings():
+    with pytest.raises(dx.AnnotationError, match=r"rankings: .*found Dataset"):
+        dx.from_rankings(xr.Dataset({"x": 1}))

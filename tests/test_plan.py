@@ -46,3 +46,16 @@ def test_same_seed_same_plan(pilot):
 def test_nonsense_is_refused(pilot, options, message):
     with pytest.raises(dx.ArgumentError, match=message):
         dx.plan(pilot, **options)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"annotators": "x"}, {"annotators": [1.5]}, {"items": None}, {"accuracy": "high"},
+        {"prob": 2}, {"prob": "x"}, {"draws": 0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_plan_is_refused_by_name(pilot, bad):
+    with pytest.raises(dx.ArgumentError, match=f"^{next(iter(bad))}: "):
+        dx.plan(pilot, **bad)

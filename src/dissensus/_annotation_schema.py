@@ -192,6 +192,14 @@ def ranking_code(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
     return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
 
 
+def statements_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
+    """Count the statements (a ranking is one, however many rows) per item or annotator."""
+    ranking = ranking_code(annotations)
+    owner = np.zeros(int(ranking.max()) + 1, dtype=np.int64)
+    owner[ranking] = annotations[f"{dim}_code"].to_numpy()
+    return np.bincount(owner, minlength=annotations.sizes[dim])
+
+
 def _restored(annotations: xr.Dataset, dim: str) -> npt.NDArray[Any]:
     """Spell out the codes of one vocabulary, row by row."""
     return np.asarray(annotations[dim].to_numpy()[annotations[f"{dim}_code"].to_numpy()])

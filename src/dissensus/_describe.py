@@ -7,7 +7,7 @@ import xarray as xr
 
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
 from dissensus.errors import shown
-from dissensus.schema import ranking_code
+from dissensus.schema import ranking_code, statements_per
 
 
 def describe_annotations(annotations: xr.Dataset) -> list[tuple[str, str]]:
@@ -31,14 +31,14 @@ def describe_annotations(annotations: xr.Dataset) -> list[tuple[str, str]]:
     '2 (all alike)'
     """
     kind, source = annotations.attrs["kind"], annotations.attrs["kind_source"]
-    per_item = _per(annotations, ITEM, "item_code")
+    per_item = statements_per(annotations, ITEM)
     out = [
         ("kind", f"{kind} ({source})"),
         ("rows", f"{annotations.sizes[ANNOTATION]:,}"),
         ("items", f"{annotations.sizes[ITEM]:,}"),
         ("annotators", f"{annotations.sizes[ANNOTATOR]:,}"),
         ("annotators per item", _spread(per_item)),
-        ("items per annotator", _spread(_per(annotations, ANNOTATOR, "annotator_code"))),
+        ("items per annotator", _spread(statements_per(annotations, ANNOTATOR))),
     ]
     alone = int((per_item == 1).sum())
     if alone:
@@ -50,16 +50,6 @@ def describe_annotations(annotations: xr.Dataset) -> list[tuple[str, str]]:
         quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
         out.append(("values (min, quartiles, max)", ", ".join(f"{q:g}" for q in quartiles)))
     return out
-
-
-def _per(
-    annotations: xr.Dataset, dim: str, code: str
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Count the statements (a ranking is one) for each item or annotator."""
-    ranking = ranking_code(annotations)
-    owner = np.zeros(int(ranking.max()) + 1, dtype=np.int64)
-    owner[ranking] = annotations[code].to_numpy()
-    return np.bincount(owner, minlength=annotations.sizes[dim])
 
 
 def _spread(counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:

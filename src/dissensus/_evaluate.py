@@ -192,7 +192,9 @@ def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:
     bad = not values or given.ndim > 1 or not np.isfinite(values).all() or min(values) <= 0
     if bad or len(set(values)) < len(values):
         raise ArgumentError(
-            "reliability", expected="one or more different positive numbers", found=repr(values)
+            "reliability",
+            expected="one or more different positive numbers",
+            found=repr(reliability),
         )
     return tuple(sorted(values))
 

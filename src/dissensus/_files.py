@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from dissensus._report import report
@@ -18,7 +19,8 @@ def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> l
     """Write the draws, the table and the report into a folder; return the paths.
 
     Posterior draws are stored in single precision: their Monte Carlo error is some thousand
-    times larger than what is lost.
+    times larger than what is lost. Only where that would turn a tiny plausibility into 0, which
+    is in no top set, they stay as they are.
 
     Parameters
     ----------
@@ -57,6 +59,14 @@ def replace(path: Path, write: Callable[[Path], Any]) -> None:
 def _single_precision(evaluation: xr.DataTree) -> xr.DataTree:
     tree = evaluation.copy()
     posterior = tree["posterior"].to_dataset()
-    wide = [name for name, values in posterior.data_vars.items() if values.dtype == "float64"]
+    wide = [name for name, values in posterior.data_vars.items() if _fits(values)]
     tree["posterior"] = posterior.assign({name: posterior[name].astype("float32") for name in wide})
     return tree
+
+
+def _fits(values: xr.DataArray) -> bool:
+    size = np.abs(values.to_numpy())
+    limits = np.finfo(np.float32)
+    return values.dtype == "float64" and not bool(
+        (((size > 0) & (size < limits.tiny)) | (size > limits.max)).any()
+    )

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 from dissensus import models
 from dissensus.dims import ITEM, LABEL, POSITION
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, DissensusWarning, PredictionError
+from dissensus.fitting import finite
 from dissensus.metrics.events import event_plausibility
 from dissensus.plausibility import NAME, plausibility_of
-from dissensus.schema import ranking_code
+from dissensus.schema import statements_per
 
 BELOW, ABOVE = "below", "above"
 HEAVY_PRIOR = 0.5
 """A prior with more than this share of the weight in a typical item is pointed out."""
+
+_NOT_HYPER: Final = frozenset(
+    {"annotations", "draws", "chains", "random_seed", "progressbar", "reliability"}
+    | {"log_likelihood", "posterior_predictive"}
+)
+"""Arguments of every fit that an evaluation sets itself, or has no use for."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +97,9 @@ class Recipe:
 
     def statistics(self, annotations: xr.Dataset) -> xr.Dataset:
         """Describe the observed annotations item by item."""
-        item = annotations["item_code"].to_numpy()
-        ranking = ranking_code(annotations)
-        owner = np.zeros(int(ranking.max()) + 1, dtype=np.int64)
-        owner[ranking] = item
-        n_annotators = np.bincount(owner, minlength=annotations.sizes[ITEM])
         point = self.point(annotations)
         out = xr.Dataset(coords={ITEM: annotations[ITEM].to_numpy()})
-        out["n_annotations"] = (ITEM, n_annotators)
+        out["n_annotations"] = (ITEM, statements_per(annotations, ITEM))
         out["leading_share"] = (ITEM, point.to_numpy().max(axis=-1))
         out["point_estimate"] = point
         return out
@@ -164,7 +169,7 @@ def recipe_for(
     kind = annotations.attrs["kind"]
     if model is None:
         model = {"continuous": "normal_scores", "ranking": "inverse_rank"}.get(kind, "dirichlet")
-        if threshold is not None:
+        if threshold is not None and kind == "ordinal":
             model = "normal_scores"
     fitting = [known.name for known in models.MODELS if kind in known.kinds]
     if model not in fitting:
@@ -173,7 +178,9 @@ def recipe_for(
         )
     if model != "normal_scores" and threshold is not None:
         raise ArgumentError(
-            "threshold", expected=f"None with the model {model}", found=repr(threshold)
+            "threshold",
+            expected=f"None: {model} of {kind} annotations knows no numbers to cut",
+            found=repr(threshold),
         )
     if model == "normal_scores":
         if threshold is None:

@@ -55,7 +55,7 @@ def score_point(point: xr.DataArray, predictions: xr.Dataset, on_missing: str) -
 
     An item without any annotation has no point estimate, and is left out.
     """
-    bare = ~(point.sum(point.dims[-1]) > 0)  # also where it is undefined
+    bare = ~(point.sum(set(point.dims) - {ITEM}) > 0)  # also where it is undefined
     if bool(bare.any()):
         point, on_missing = point.isel({ITEM: ~bare.to_numpy()}), "drop"
     found = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +11,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dissensus._options import (
+    given,
+    label_space,
+    numbers,
+    result_folder,
+    risks,
+    whole_numbers,
+)
 from dissensus._terminal import certainty_table, summary_table
-from dissensus.errors import ArgumentError, DissensusError, DissensusWarning
+from dissensus.errors import DissensusError, DissensusWarning
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,8 +43,12 @@ Label = Annotated[str, typer.Option(help="Column that holds the label (or number
 Rank = Annotated[str | None, typer.Option(help="Column of ranks, for partial rankings.")]
 Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous or ranking.")]
 Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
+Trial = Annotated[str | None, typer.Option(help="Column that numbers repeated labels.")]
+Delimiter = Annotated[str | None, typer.Option(help="What separates cells, such as ';'.")]
+Encoding = Annotated[str, typer.Option(help="Of text files.")]
 Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
 PriorCount = Annotated[float | None, typer.Option(help="Labels each label has in advance.")]
+Prior = Annotated[str | None, typer.Option(help="Of scores: 'm,k,a,b', see the model's card.")]
 Seed = Annotated[int | None, typer.Option(help="Makes the draws repeatable.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
 Progress = Annotated[bool, typer.Option(help="Show progress.")]
@@ -52,9 +63,12 @@ def evaluate(
     annotator: Annotator = "annotator",
     label: Label = "label",
     rank: Rank = None,
+    trial: Trial = None,
     kind: Kind = None,
     labels: Labels = None,
     format: Format = None,  # noqa: A002 (the option is called --format)
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8",
     system: Annotated[str, typer.Option(help="Column that names the system.")] = "system",
     score: Annotated[str | None, typer.Option(help="Column of scores in the predictions.")] = None,
     prediction_label: Annotated[
@@ -72,6 +86,7 @@ def evaluate(
     risk: Annotated[Path | None, typer.Option(help="JSON file: label to risk.")] = None,
     on_missing: Annotated[str, typer.Option(help="raise, or drop items of one side.")] = "raise",
     prior_count: PriorCount = None,
+    prior: Prior = None,
     draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
     seed: Seed = None,
     store: Annotated[str, typer.Option(help="nc or zarr.")] = "nc",
@@ -83,20 +98,24 @@ def evaluate(
 
     ann = dx.read_annotations(
         annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
-        kind=kind, labels=_label_space(labels),
+        trial=trial, kind=kind, labels=label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     pred = None
+    # Annotations that are said to be labels, not measurements, are predicted by labels.
+    named = kind in {"nominal", "ordinal"} and threshold is None and not (score or prediction_rank)
     if predictions is not None:
         pred = dx.read_predictions(
             predictions, format=predictions_format, item=item, system=system,
             label=prediction_label or label, score=score, rank=prediction_rank,
-            on_missing=on_missing,
+            kind="nominal" if named else None, on_missing=on_missing, delimiter=delimiter,
+            encoding=encoding,
         )  # fmt: skip
-    _refuse_overwrite(out, store, force)
+    result_folder(out, store, force)
     result = dx.evaluate(
-        ann, pred, reliability=_numbers(reliability), draws=draws, random_seed=seed, model=model,
-        threshold=threshold, risk=None if risk is None else _risks(risk),
-        on_missing=on_missing, progressbar=progress, **_given(prior_count=prior_count),
+        ann, pred, draws=draws, random_seed=seed, model=model, threshold=threshold,
+        reliability=None if reliability is None else numbers(reliability, "--reliability"),
+        risk=risks(risk), on_missing=on_missing, progressbar=progress,
+        **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior")),
     )  # fmt: skip
     _finish(result, out, store)
 
@@ -112,7 +131,7 @@ def demo(
     """Run the whole on a simulated study whose truth is known, and show it beside the result."""
     import dissensus as dx
 
-    _refuse_overwrite(out, "nc", force)
+    result_folder(out, "nc", force)
     study = dx.simulate.study(n_annotators=20, random_seed=seed)
     result = dx.evaluate(
         study.annotations, study.predictions, draws=draws, random_seed=seed, progressbar=progress
@@ -128,9 +147,12 @@ def check(
     annotator: Annotator = "annotator",
     label: Label = "label",
     rank: Rank = None,
+    trial: Trial = None,
     kind: Kind = None,
     labels: Labels = None,
     format: Format = None,  # noqa: A002 (the option is called --format)
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Read and validate annotations, and say what is in them."""
     import dissensus as dx
@@ -138,7 +160,7 @@ def check(
 
     ann = dx.read_annotations(
         annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
-        kind=kind, labels=_label_space(labels),
+        trial=trial, kind=kind, labels=label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     table = Table(title=str(annotations), show_header=False, title_justify="left")
     for what, value in describe_annotations(ann):
@@ -177,9 +199,9 @@ def plan(
 
     ann = dx.read_annotations(pilot, format=format, item=item, annotator=annotator, label=label)
     found = dx.plan(
-        ann, [int(n) for n in _numbers(annotators) or ()], [int(n) for n in _numbers(items) or ()],
+        ann, whole_numbers(annotators, "--annotators"), whole_numbers(items, "--items"),
         accuracy=accuracy, reliability=reliability, random_seed=seed,
-        **_given(prior_count=prior_count),
+        **given(prior_count=prior_count),
     )  # fmt: skip
     table = Table(
         "annotators", "certainty", "items above .9", "shortfall",
@@ -193,53 +215,6 @@ def plan(
         cells += row["half_width"].to_numpy().tolist()
         table.add_row(str(n), *(f"{cell:.3f}" for cell in cells))
     console.print(table)
-
-
-def _label_space(text: str | None) -> list[str] | None:
-    """Read a label space given as a comma-separated list or as a file of one label a line."""
-    if text is None:
-        return None
-    if "," not in text and Path(text).is_file():
-        return Path(text).read_text(encoding="utf-8").splitlines()
-    return [part.strip() for part in text.split(",")]
-
-
-def _numbers(text: str | None) -> list[float] | None:
-    if text is None:
-        return None
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError as problem:
-        raise ArgumentError(
-            "option", expected="numbers separated by commas", found=repr(text)
-        ) from problem
-
-
-def _given(**options: Any) -> dict[str, Any]:
-    """Leave out the options that were not given, so that defaults stay in one place."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _risks(path: Path) -> dict[str, float]:
-    found = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(found, dict):
-        raise ArgumentError(
-            "--risk", expected="a JSON object from label to number", found=type(found).__name__
-        )
-    return found
-
-
-def _refuse_overwrite(out: Path, store: str, force: bool) -> None:
-    if store not in {"nc", "zarr"}:
-        raise ArgumentError("--store", expected="nc or zarr", found=repr(store))
-    names = (f"evaluation.{store}", "summary.csv", "report.html")
-    there = [name for name in names if (out / name).exists()]
-    if there and not force:
-        raise ArgumentError(
-            "--out",
-            expected=f"a folder without earlier results, or --force ({out})",
-            found=", ".join(there),
-        )
 
 
 def _finish(result: xr.DataTree, out: Path, store: str) -> None:
@@ -281,7 +256,7 @@ def main() -> None:
     warnings.showwarning = _note
     try:
         app()
-    except (DissensusError, FileNotFoundError) as problem:
+    except (DissensusError, OSError) as problem:
         Console(stderr=True).print(f"[red]{type(problem).__name__}[/red] ", end="")
         Console(stderr=True).print(str(problem), markup=False, highlight=False)
         raise SystemExit(2) from problem

@@ -48,6 +48,7 @@ from dissensus._annotation_schema import CODES as CODES
 from dissensus._annotation_schema import KINDS as KINDS
 from dissensus._annotation_schema import check_annotations as check_annotations
 from dissensus._annotation_schema import ranking_code as ranking_code
+from dissensus._annotation_schema import statements_per as statements_per
 from dissensus._prediction_schema import check_predictions as check_predictions
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM
 from dissensus.errors import AnnotationError, PredictionError, shown

@@ -51,3 +51,16 @@ def test_bad_input(posterior):
     for threshold in (np.nan, np.inf):
         with pytest.raises(dx.ArgumentError, match="threshold: expected a finite number"):
             dx.event_plausibility(posterior, threshold)
+
+
+def test_takes_a_fit_its_group_and_its_dataset(posterior):
+    whole = dx.event_plausibility(posterior, 1.0)
+    fit = xr.DataTree.from_dict({"posterior": posterior})
+    xr.testing.assert_identical(dx.event_plausibility(fit, 1.0), whole)
+    xr.testing.assert_identical(dx.event_plausibility(fit["posterior"], 1.0), whole)
+
+
+@pytest.mark.parametrize("bad", [{"threshold": "a"}, {"threshold": None}, {"labels": ("a", "a")}])
+def test_bad_arguments_are_refused_by_name(posterior, bad):
+    with pytest.raises(dx.ArgumentError, match=f"^{next(iter(bad))}: "):
+        dx.event_plausibility(posterior, **{"threshold": 1.0, **bad})

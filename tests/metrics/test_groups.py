@@ -118,3 +118,12 @@ def test_an_unknown_label_space_cannot_be_grouped(make, function, argument):
     lumped = make.candidates(dense, named, anonymous=True)
     with pytest.raises(dx.ArgumentError, match="whole label space"):
         function(lumped, argument)
+
+
+@pytest.mark.parametrize("bad", [None, 1, ["g"]])
+def test_a_group_that_is_no_name_is_refused_with_its_label(bad):
+    theta = xr.DataArray(
+        [[[[0.5, 0.5]]]], dims=("chain", "draw", "item", "label"), coords={"label": list("ab")}
+    )
+    with pytest.raises(dx.ArgumentError, match=r"mapping, label.* 'b'"):
+        dx.group_labels(theta, {"a": "g", "b": bad})

@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
+from dissensus.metrics._items import over_items, weights_for
 
 
 @pytest.fixture
@@ -121,3 +122,11 @@ def test_the_bootstrap_weighs_further_dims_alike(make):
     found = dx.overlap(both, predictions, k=2, item_weights="bayesian-bootstrap", random_seed=1)
     assert found.dims == ("chain", "draw", "reliability", "system")
     np.testing.assert_array_equal(found.sel(reliability=1), found.sel(reliability=2))
+
+
+def test_equal_scores_average_to_just_that_score():
+    # Else rounding passes the end of the scale, and a constant seems to vary.
+    scores = xr.DataArray(np.full((2, 500, 7), 1 / 3), dims=("chain", "draw", "item"))
+    drawn = weights_for(scores, "bayesian-bootstrap", 1)
+    assert (over_items(scores, drawn) == 1 / 3).all()
+    assert (over_items(scores, xr.DataArray(np.arange(1, 8) / 10, dims="item")) == 1 / 3).all()

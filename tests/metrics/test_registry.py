@@ -150,3 +150,8 @@ def test_a_fit_a_posterior_and_the_array_are_one(metric, make):
     tree = xr.DataTree.from_dict({"posterior": posterior})
     for source in (theta.rename("anything"), posterior, tree, tree["posterior"]):
         xr.testing.assert_identical(metric.function(source, *rest, **more), expected)
+
+
+def test_an_unknown_metric_is_refused_with_the_known_ones():
+    with pytest.raises(dx.ArgumentError, match="top_k_accuracy"):
+        dx.metrics.get("accuracy")

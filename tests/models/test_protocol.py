@@ -266,3 +266,11 @@ def test_senseless_arguments_are_named(model, name, value, examples):
 def test_what_is_no_dataset_is_refused(model):
     with pytest.raises(dx.AnnotationError, match=r"xarray\.Dataset"):
         model.module.fit({"item": [1]})
+
+
+@by_model
+def test_predictions_are_no_annotations(model):
+    pred = dx.predictions({"item": [1], "system": ["s"], "label": ["x"]})
+    for function in (model.module.fit, model.module.build):
+        with pytest.raises(dx.AnnotationError, match="found predictions"):
+            function(pred)

@@ -131,4 +131,7 @@ def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArr
     if weights.dims == (ITEM,) and bool((weights == 0).any()):
         kept = (weights > 0).to_numpy()
         scores, weights = scores.isel({ITEM: kept}), weights.isel({ITEM: kept})
-    return xr.dot(scores, weights, dim=ITEM) / weights.sum(ITEM)
+    # From the first item's score on, so that equal scores average to just that score: rounding
+    # would make a constant vary by 1e-16, and pass the end of the scale.
+    first = scores.isel({ITEM: 0}, drop=True)
+    return first + xr.dot(scores - first, weights, dim=ITEM) / weights.sum(ITEM)

@@ -55,7 +55,7 @@ def event_plausibility(
     """
     posterior = fit
     if isinstance(fit, xr.DataTree):
-        posterior = fit["posterior"].to_dataset() if "posterior" in fit.children else fit.to_dataset()
+        posterior = (fit["posterior"] if "posterior" in fit.children else fit).to_dataset()
     if not isinstance(posterior, xr.Dataset) or not {"mean", "variance"} <= set(posterior):
         found = isinstance(posterior, xr.Dataset)
         raise ArgumentError(

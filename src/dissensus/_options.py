@@ -1,0 +1,116 @@
+"""Options of the command line that are more than one word: read, or refused by name."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from dissensus.errors import ArgumentError
+
+
+def label_space(text: str | None) -> list[str] | None:
+    """Read a label space given as a comma-separated list or as a file of one label a line.
+
+    Examples
+    --------
+    >>> label_space("low, high")
+    ['low', 'high']
+    """
+    if text is None:
+        return None
+    if "," not in text and _is_file(text):
+        lines = _read(Path(text), "--labels", "a text file, one label a line").splitlines()
+        return [line.strip() for line in lines if line.strip()]
+    return [part.strip() for part in text.split(",")]
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # too long for a name, say: then it is a label
+        return False
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Read numbers separated by commas.
+
+    Examples
+    --------
+    >>> numbers("0.5,1", "--reliability")
+    [0.5, 1.0]
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as problem:
+        raise ArgumentError(
+            option, expected="numbers separated by commas", found=repr(text)
+        ) from problem
+
+
+def whole_numbers(text: str, option: str) -> list[int]:
+    """Read whole numbers separated by commas.
+
+    Examples
+    --------
+    >>> whole_numbers("1,3", "--items")
+    [1, 3]
+    """
+    found = numbers(text, option)
+    if not all(number.is_integer() for number in found):
+        raise ArgumentError(option, expected="whole numbers separated by commas", found=repr(text))
+    return [int(number) for number in found]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Leave out the options that were not given, so that defaults stay in one place.
+
+    Examples
+    --------
+    >>> given(prior_count=None, prior=1)
+    {'prior': 1}
+    """
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def risks(path: Path | None) -> dict[str, float] | None:
+    """Read a JSON object from label to risk."""
+    if path is None:
+        return None
+    expected = "a JSON file with an object from label to number"
+    try:
+        found = json.loads(_read(path, "--risk", expected))
+    except json.JSONDecodeError as problem:
+        raise ArgumentError("--risk", expected=expected, found=f"{path}: {problem}") from problem
+    if not isinstance(found, dict):
+        raise ArgumentError("--risk", expected=expected, found=f"{path}: a {type(found).__name__}")
+    return found
+
+
+def _read(path: Path, option: str, expected: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ArgumentError(option, expected=expected, found=f"{path}: {problem}") from problem
+
+
+def result_folder(out: Path, store: str, force: bool) -> None:
+    """Raise before the work begins if its results could not be written."""
+    if store not in {"nc", "zarr"}:
+        raise ArgumentError("--store", expected="nc or zarr", found=repr(store))
+    if store == "zarr" and find_spec("zarr") is None:
+        raise ArgumentError(
+            "--store", expected="nc, or zarr where it is installed", found="no package zarr"
+        )
+    there = [one for one in (out, *out.parents) if one.exists()]
+    if there and not there[0].is_dir():
+        raise ArgumentError("--out", expected="a folder", found=f"the file {there[0]}")
+    names = (f"evaluation.{store}", "summary.csv", "report.html")
+    earlier = [name for name in names if (out / name).exists()]
+    if earlier and not force:
+        raise ArgumentError(
+            "--out",
+            expected=f"a folder without earlier results, or --force ({out})",
+            found=", ".join(earlier),
+        )

@@ -1,0 +1,25 @@
+"""What is written to disk, and what may not be lost on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus._files import write_evaluation
+
+
+@pytest.mark.parametrize(("prior_count", "kind"), [(0.01, "float64"), (1.0, "float32")])
+def test_the_file_gives_the_same_top_sets(tmp_path, prior_count, kind):
+    # Under a sparse prior plausibilities fall below the smallest float32; rounded to 0 they
+    # would drop out of the top sets.
+    ann = dx.from_matrix([["w", "w"], ["x", "y"], ["z", "z"]])
+    result = dx.evaluate(ann, draws=100, random_seed=1, progressbar=False, prior_count=prior_count)
+    path = write_evaluation(result, tmp_path)[0]
+    with xr.open_datatree(path, engine="h5netcdf") as again:
+        assert again["posterior"]["plausibility"].dtype == kind
+        for top in (2, 3):
+            np.testing.assert_array_equal(
+                dx.annotation_certainty(again, top), dx.annotation_certainty(result, top)
+            )
