@@ -66,7 +66,8 @@ def build(
     first. There are 0 of them, so that sampling the model gives the posterior that `fit` draws
     from. Say how many with ``pm.set_data({"new_annotators": ...})``; then
     ``pm.sample_posterior_predictive(fit, freeze_vars=["plausibility"])`` predicts their choices,
-    and ``pm.observe(model, {"first_choice": ...})`` learns from them.
+    and ``pm.observe(model, {"first_choice": ...})`` learns from them. Metrics take the draws of
+    `pymc.sample` through `dissensus.plausibility.with_candidates`.
 
     Parameters
     ----------

@@ -33,7 +33,16 @@ def test_the_metric_is_that_of_the_fit(votes):
     fit = dx.models.dirichlet.fit(ann, draws=200, random_seed=1, reliability=2.0)
     direct = dx.top_k_accuracy(fit, pred)
     found = result["metrics"]["top_1_accuracy"].sel(reliability=2.0, scope="these items")
-    np.testing.assert_array_equal(found, direct)
+    np.testing.assert_allclose(found, direct, rtol=1e-12)
+
+
+def test_new_items_are_those_of_the_bootstrap(votes):
+    ann, pred = votes
+    result = run(ann, pred, reliability=(2.0,))
+    fit = dx.models.dirichlet.fit(ann, draws=200, random_seed=1, reliability=2.0)
+    direct = dx.top_k_accuracy(fit, pred, item_weights="bayesian-bootstrap", random_seed=1)
+    found = result["metrics"]["top_1_accuracy"].sel(reliability=2.0, scope="new items")
+    np.testing.assert_allclose(found, direct, rtol=1e-12)
 
 
 def test_new_items_are_less_certain_than_these_items():

@@ -170,3 +170,17 @@ def test_items_must_agree_on_the_size_of_the_label_space(lumped):
     sizes[1, -1] = 7
     with pytest.raises(dx.ArgumentError, match="found sums 4, 8"):
         space(lumped.assign_coords(candidate_size=sizes))
+
+
+def test_draws_of_pymc_get_the_names_that_metrics_read(rankings):
+    ann, pred = rankings
+    fit = dx.models.inverse_rank.fit(ann, draws=50, random_seed=1)
+    theta = fit["posterior"]["plausibility"]
+    raw = xr.DataArray(theta.values, dims=theta.dims, name="plausibility")  # as pm.sample names it
+    named = dx.plausibility.with_candidates(raw.to_dataset(), ann)
+    np.testing.assert_array_equal(named["candidate_label"], theta["candidate_label"])
+    np.testing.assert_array_equal(
+        dx.top_k_accuracy(named, pred, k=2), dx.top_k_accuracy(fit, pred, k=2)
+    )
+    with pytest.raises(dx.ArgumentError, match=r"draws: expected .* shape \(2, 4\)"):
+        dx.plausibility.with_candidates(raw.isel(candidate=[0, 1]), ann)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,26 +34,21 @@ def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> l
     out.mkdir(parents=True, exist_ok=True)
     paths = [out / f"evaluation.{store}", out / "summary.csv", out / "report.html"]
     tree = _single_precision(evaluation)
-    if store == "zarr":
-        tree.to_zarr(paths[0], mode="w")
-    else:
-        replace(paths[0], lambda path: tree.to_netcdf(path, engine="h5netcdf"))
+    write = tree.to_zarr if store == "zarr" else partial(tree.to_netcdf, engine="h5netcdf")
+    replace(paths[0], write)
     replace(paths[1], lambda path: summary(evaluation).to_csv(path, index=False))
     report(evaluation, paths[2], overwrite=True)
     return paths
 
 
 def replace(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write to a temporary neighbour, then rename: an interrupted run leaves the old file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    """Write beside the place, then rename: an interrupted run leaves what was there."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        temporary = Path(folder) / path.name
         write(temporary)
-        temporary.chmod(0o644)
+        if path.is_dir():  # a Zarr store, over which nothing can be renamed
+            path.rename(Path(folder) / "before")
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _single_precision(evaluation: xr.DataTree) -> xr.DataTree:

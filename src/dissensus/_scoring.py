@@ -9,7 +9,7 @@ import xarray as xr
 
 from dissensus import metrics
 from dissensus.dims import ITEM, POSITION, SCOPE, SCOPES
-from dissensus.metrics._items import BOOTSTRAP
+from dissensus.metrics._items import bootstrap_weights
 
 
 def _metric_calls(
@@ -32,21 +32,17 @@ def score(
     plausibility: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str
 ) -> xr.Dataset:
     """Return every metric over (chain, draw, scope, system)."""
+    drawn = bootstrap_weights(plausibility, random_seed)
+    drawn = drawn.assign_coords({ITEM: plausibility[ITEM].to_numpy()})
+    index = xr.IndexVariable(SCOPE, list(SCOPES))
+    # Both scopes at once: scoring the draws costs more than averaging the scores.
+    weights = xr.concat([xr.ones_like(drawn), drawn], dim=index)
     found = {}
     for function, arguments in _metric_calls(predictions):
-        both = [
-            function(
-                plausibility,
-                predictions,
-                **arguments,
-                item_weights=weights,
-                random_seed=random_seed,
-                on_missing=on_missing,
-            )
-            for weights in (None, BOOTSTRAP)
-        ]
-        joined = xr.concat(both, dim=xr.IndexVariable(SCOPE, list(SCOPES)))
-        found[str(joined.name)] = joined.assign_attrs(both[0].attrs)
+        value = function(
+            plausibility, predictions, **arguments, item_weights=weights, on_missing=on_missing
+        )
+        found[str(value.name)] = value
     return xr.Dataset(found)
 
 

@@ -209,3 +209,57 @@ def _check_values(plausibility: xr.DataArray) -> None:
         expected="finite numbers >= 0",
         found=str(values[bad][0]),
     )
+
+
+def with_candidates(
+    draws: xr.DataTree | xr.Dataset | xr.DataArray,
+    annotations: xr.Dataset,
+    *,
+    concentration: float = float("inf"),
+    seed: int = 0,
+) -> xr.DataArray:
+    """Give draws of a ranking model that PyMC made the names that metrics read.
+
+    A `pymc.Model` can name its dims, but not say which label a candidate is. What ``fit``
+    returns is named already; this is for what `pymc.sample` makes of ``build``.
+
+    Parameters
+    ----------
+    draws : DataTree, Dataset or DataArray
+        With a plausibility (..., item, candidate).
+    annotations : xarray.Dataset
+        What the model was built from.
+    concentration, seed : float, int
+        As in `candidate_form`; the concentration is the model's ``prior_count``, if positive.
+
+    Returns
+    -------
+    xarray.DataArray
+
+    Raises
+    ------
+    ArgumentError
+        If the draws do not have the shape that these annotations give.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({"case": [[["a"], ["b"]], [["b"]]]}, labels="abc")
+    >>> raw = xr.DataArray([[[[0.4, 0.6, 0.0]]]], dims=("chain", "draw", "item", "candidate"))
+    >>> with_candidates(raw, ann)["candidate_label"].values
+    array([['a', 'b', 'c']], dtype='<U1')
+    """
+    if isinstance(draws, xr.DataTree):
+        draws = draws["posterior"].to_dataset()
+    values = draws[NAME] if isinstance(draws, xr.Dataset) else draws
+    where = layout(annotations)
+    if values.shape[-2:] != where.codes.shape:
+        raise ArgumentError(
+            "draws",
+            expected=f"(item, candidate) of shape {where.codes.shape} last, as the annotations say",
+            found=f"shape {values.shape}",
+        )
+    items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
+    return candidate_form(
+        values.to_numpy(), where, items, labels, concentration=concentration, seed=seed
+    )

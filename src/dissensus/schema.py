@@ -104,6 +104,7 @@ def checked_annotations(data: Any) -> xr.Dataset:
     ...
     dissensus.errors.AnnotationError: annotations: expected what annotators said...
     """
+    data = _dataset(data)
     if isinstance(data, xr.Dataset) and SYSTEM in data.dims:
         raise AnnotationError(
             "annotations",
@@ -126,6 +127,7 @@ def checked_predictions(data: Any) -> xr.Dataset:
     ...
     dissensus.errors.PredictionError: predictions: expected what systems said...
     """
+    data = _dataset(data)
     if not isinstance(data, xr.Dataset) or SYSTEM not in data.dims:
         of = f", with the dims {tuple(data.dims)}" if isinstance(data, xr.Dataset) else ""
         raise PredictionError(
@@ -134,6 +136,11 @@ def checked_predictions(data: Any) -> xr.Dataset:
             found=f"{type(data).__name__}{of}",
         )
     return validate(data)
+
+
+def _dataset(data: Any) -> Any:
+    """Take the Dataset out of a node, such as ``evaluation["annotations"]``."""
+    return data.to_dataset() if isinstance(data, xr.DataTree) else data
 
 
 def require_two_annotators(annotations: xr.Dataset, *, every_item: bool = True) -> None:

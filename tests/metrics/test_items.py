@@ -29,7 +29,7 @@ def small(make):
         (2.0, r"found an array of shape \(\)"),
         (["a", "b", "c"], "expected None, numbers, or 'bayesian-bootstrap'"),
         ("bootstrap", "expected None, an array, or 'bayesian-bootstrap'"),
-        (xr.DataArray([1, 1, 1], dims="system"), r"expected dims \('item',\)"),
+        (xr.DataArray([1, 1, 1], dims="system"), "names there"),
         (xr.DataArray([1, 1], dims="item", coords={"item": ["i0", "x"]}), "none for 2 of them"),
         (pd.Series([1, 1, 1], index=["i0", "i1", "i1"]), "'i1' more than once"),
         ({"i0": 1, "i2": 1}, "none for 1 of them: 'i1'"),
@@ -64,7 +64,7 @@ def test_per_item_scores_have_no_weights(small):
 
 def test_the_bootstrap_needs_draws(small):
     theta, predictions = small
-    with pytest.raises(dx.ArgumentError, match="which needs draws"):
+    with pytest.raises(dx.ArgumentError, match="needs draws"):
         dx.top_k_accuracy(
             theta.isel(chain=0, draw=0), predictions, item_weights="bayesian-bootstrap"
         )
@@ -130,3 +130,38 @@ def test_equal_scores_average_to_just_that_score():
     drawn = weights_for(scores, "bayesian-bootstrap", 1)
     assert (over_items(scores, drawn) == 1 / 3).all()
     assert (over_items(scores, xr.DataArray(np.arange(1, 8) / 10, dims="item")) == 1 / 3).all()
+
+
+def test_weights_may_differ_between_draws_and_carry_dims_of_their_own(make):
+    theta = make.theta(3, n_items=4)
+    predictions = make.lists(3, theta)
+    rng = np.random.default_rng(3)
+    weights = xr.DataArray(
+        rng.random((2, 2, 3, 4)),
+        dims=("kind", "chain", "draw", "item"),
+        coords={"item": theta["item"].values, "kind": ["one", "two"]},
+    )
+    turned = weights.isel(item=[3, 1, 0, 2])  # matched by name
+    whole = dx.top_k_accuracy(theta, predictions, item_weights=turned)
+    assert whole.dims == ("chain", "draw", "kind", "system")
+    each = dx.top_k_accuracy(theta, predictions, per_item=True)
+    want = (each * weights).sum("item") / weights.sum("item")
+    np.testing.assert_allclose(whole, want.transpose(*whole.dims))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda w: w.drop_vars("item"), "names there"),
+        (lambda w: w.isel(draw=[0]), "3 along 'draw'"),
+        (lambda w: -w, "non-negative"),
+        (lambda w: w.isel(item=[0, 1]), "none for 2"),
+    ],
+)
+def test_bad_weights_with_other_dims(make, spoil, message):
+    theta = make.theta(3, n_items=4)
+    weights = xr.DataArray(
+        np.ones((2, 3, 4)), dims=("chain", "draw", "item"), coords={"item": theta["item"].values}
+    )
+    with pytest.raises(dx.ArgumentError, match=message):
+        dx.top_k_accuracy(theta, make.lists(3, theta), item_weights=spoil(weights))

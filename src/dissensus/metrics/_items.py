@@ -29,7 +29,8 @@ def weights_for(
         Whose items (and draws) the weights are for.
     item_weights : None, array-like (item), mapping from item to weight, or "bayesian-bootstrap"
         Weights need not sum to 1. A DataArray with the coordinate ``item``, a mapping, and a
-        Series with names for an index are matched by name, all else by place.
+        Series with names for an index are matched by name, all else by place. A DataArray may
+        have other dims besides, such as chain and draw: the average then has them too.
     random_seed : int or numpy.random.Generator, optional
         For the bootstrap.
 
@@ -41,33 +42,63 @@ def weights_for(
     if item_weights is None:
         return None
     if isinstance(item_weights, str):
-        return _bootstrap(scores, item_weights, random_seed)
+        if item_weights != BOOTSTRAP:
+            raise ArgumentError(
+                "item_weights",
+                expected=f"None, an array, or {BOOTSTRAP!r}",
+                found=repr(item_weights),
+            )
+        return bootstrap_weights(scores, random_seed)
+    if isinstance(item_weights, xr.DataArray) and item_weights.dims != (ITEM,):
+        return _with_other_dims(scores, item_weights)
     names, values = _given(item_weights)
     if names is not None:
-        values = _by_name(names, values, scores[ITEM].to_numpy())
+        values = values[_by_name(names, scores[ITEM].to_numpy())]
     if values.shape != (scores.sizes[ITEM],):
         raise ArgumentError(
             "item_weights",
             expected=f"one weight for each of {scores.sizes[ITEM]} items",
             found=f"an array of shape {values.shape}",
         )
-    if not np.isfinite(values).all() or (values < 0).any() or values.sum() <= 0:
+    _check_values(values)
+    return xr.DataArray(values, dims=ITEM)
+
+
+def _check_values(values: npt.NDArray[np.float64]) -> None:
+    """Check weights whose last axis is the items."""
+    if not np.isfinite(values).all() or (values < 0).any() or (values.sum(axis=-1) <= 0).any():
         raise ArgumentError(
             "item_weights",
             expected="finite, non-negative weights, one of them positive",
             found=f"values from {values.min()} to {values.max()}",
         )
-    return xr.DataArray(values, dims=ITEM)
+
+
+def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArray:
+    """Return weights that also differ between draws, or between kinds of weighting."""
+    if ITEM not in weights.dims or ITEM not in weights.coords:
+        raise ArgumentError(
+            "item_weights",
+            expected=f"a DataArray with {ITEM!r} among its dims, and names there",
+            found=f"dims {weights.dims}",
+        )
+    place = _by_name(weights[ITEM].to_numpy(), scores[ITEM].to_numpy())
+    weights = weights.isel({ITEM: place}).drop_vars(ITEM).transpose(..., ITEM)
+    for dim in set(weights.dims) & set(scores.dims):
+        if weights.sizes[dim] != scores.sizes[dim]:
+            raise ArgumentError(
+                "item_weights",
+                expected=f"{scores.sizes[dim]} along {dim!r}",
+                found=f"{weights.sizes[dim]}",
+            )
+    _check_values(weights.to_numpy())
+    return weights
 
 
 def _given(item_weights: Any) -> tuple[npt.NDArray[Any] | None, npt.NDArray[np.float64]]:
     """Return the names that weights come with, if any, and the weights."""
     names: Any = None
     if isinstance(item_weights, xr.DataArray):
-        if item_weights.dims != (ITEM,):
-            raise ArgumentError(
-                "item_weights", expected=f"dims ({ITEM!r},)", found=str(item_weights.dims)
-            )
         names = item_weights[ITEM].to_numpy() if ITEM in item_weights.coords else None
     elif isinstance(item_weights, Mapping):
         names, item_weights = list(item_weights), list(item_weights.values())
@@ -84,10 +115,8 @@ def _given(item_weights: Any) -> tuple[npt.NDArray[Any] | None, npt.NDArray[np.f
     return None if names is None else np.asarray(names), values
 
 
-def _by_name(
-    names: npt.NDArray[Any], values: npt.NDArray[np.float64], items: npt.NDArray[Any]
-) -> npt.NDArray[np.float64]:
-    """Put named weights in the order of the items; names of other items are left out."""
+def _by_name(names: npt.NDArray[Any], items: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Find the items among named weights; names of other items are left out."""
     doubled = pd.Index(names).duplicated()
     if doubled.any():
         raise ArgumentError(
@@ -103,16 +132,17 @@ def _by_name(
             expected="a weight for every item",
             found=f"none for {len(lacking)} of them: {shown(list(lacking))}",
         )
-    return values[place]
+    return place
 
 
-def _bootstrap(scores: xr.DataArray, item_weights: str, random_seed: Any) -> xr.DataArray:
+def bootstrap_weights(scores: xr.DataArray, random_seed: Any = None) -> xr.DataArray:
+    """Draw Dirichlet(1, ..., 1) weights, not normalised, over (chain, draw, item)."""
     missing = [dim for dim in SAMPLE if dim not in scores.dims]
-    if item_weights != BOOTSTRAP or missing:
+    if missing:
         raise ArgumentError(
             "item_weights",
-            expected=f"None, an array, or {BOOTSTRAP!r} (which needs draws)",
-            found=f"{item_weights!r} with dims {scores.dims}",
+            expected=f"None or an array: {BOOTSTRAP!r} needs draws",
+            found=f"dims {scores.dims}",
         )
     rng = generator(random_seed, "item weights")
     dims = (*SAMPLE, ITEM)

@@ -74,7 +74,8 @@ def distribution(
     name = str(draws.name)
     draws, reliability = pieces.at_reliability(draws, source, reliability)
     draws, colors, text = host.prepared(pieces.at_scope(draws, scope), limit)
-    varies = (draws.max(SAMPLE) > draws.min(SAMPLE)).to_numpy()
+    # A density of values that differ by rounding only is a division by almost nothing.
+    varies = (draws.max(SAMPLE) - draws.min(SAMPLE) > 1e-9).to_numpy()
     if not varies.any():
         from dissensus.plots._forest import forest
 
