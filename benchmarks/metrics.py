@@ -22,13 +22,21 @@ def rows(repeats: int) -> Iterator[Row]:
         theta, dims=("chain", "draw", "item", "label"), name="plausibility",
         coords={"item": np.arange(ITEMS), "label": names},
     )  # fmt: skip
+    said = rng.integers(0, LABELS, (4, ITEMS))
     pred = dx.predictions(
-        {"item": np.arange(ITEMS), "system": np.full(ITEMS, "one"),
-         "label": rng.integers(0, LABELS, ITEMS)}
+        {"item": np.tile(np.arange(ITEMS), 4), "system": np.repeat(list("abcd"), ITEMS),
+         "label": said.ravel()}
     )  # fmt: skip
+    one = pred.isel(system=[0])
     size = f"{DRAWS:,} draws x {ITEMS:,} items x {LABELS} labels"
     for what, ours, target in (
-        ("top_k_accuracy", lambda: dx.top_k_accuracy(plausibility, pred), "ratio <= 5"),
+        ("top_k_accuracy", lambda: dx.top_k_accuracy(plausibility, one), "ratio <= 5"),
+        ("top_k_accuracy of 4 systems", lambda: dx.top_k_accuracy(plausibility, pred), ""),
+        (
+            "top_k_accuracy of 4 systems, Bayesian bootstrap",
+            lambda: dx.top_k_accuracy(plausibility, pred, item_weights="bayesian-bootstrap"),
+            "",
+        ),
         ("annotation_certainty", lambda: dx.annotation_certainty(plausibility), ""),
     ):
         times, peer = in_turns(repeats, ours, lambda: np.argmax(theta, axis=-1))
