@@ -65,7 +65,10 @@ def _log_gamma_above(state: State, shape: float) -> float:
         if 1.0 + c * x <= 0.0:
             continue
         v = (1.0 + c * x) ** 3
-        if np.log(uniform(state)) < 0.5 * x * x + d - d * v + d * np.log(v):
+        u = uniform(state)
+        if u < 1.0 - 0.0331 * (x * x) * (x * x) or np.log(u) < 0.5 * x * x + d - d * v + d * np.log(
+            v
+        ):
             return np.log(d) + np.log(v)
 
 
