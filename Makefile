@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types imports calibrate benchmark notebooks docs check
+.PHONY: help demo fresh test lint format types imports calibrate benchmark notebooks docs check
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -9,6 +9,9 @@ demo:  ## Run the main job on a simulated study
 
 test:  ## Run the unit tests and doctests
 	uv run pytest
+
+fresh:  ## Forget compiled kernels (Numba misses changes in the functions they call)
+	find src models -name '*.nb[ci]' -delete
 
 lint:  ## Check style and formatting
 	uv run ruff check .

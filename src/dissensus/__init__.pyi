@@ -43,6 +43,7 @@ from .metrics.ranked_overlap import average_overlap as average_overlap
 from .metrics.ranked_overlap import overlap as overlap
 from .metrics.ranked_overlap import rank_biased_overlap as rank_biased_overlap
 from .metrics.rankings import mean_average_overlap as mean_average_overlap
+from .metrics.rankings import partial_ranking_logp as partial_ranking_logp
 from .schema import validate as validate
 
 __version__: str

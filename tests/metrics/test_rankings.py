@@ -108,3 +108,68 @@ def test_bad_rankings(ranking, message):
 def test_bad_sizes(depth, n_labels):
     with pytest.raises(dx.ArgumentError, match=r"depth|n_labels"):
         dx.mean_average_overlap([[0]], [[0]], depth, n_labels)
+
+
+def all_orders(strengths, blocks):
+    """The probability of a partial ranking: full rankings that it allows, added up."""
+    total = 0.0
+    for order in compatible(blocks, len(strengths)):
+        chosen = np.array([strengths[label] for label in order])
+        total += np.prod(chosen / np.cumsum(chosen[::-1])[::-1])
+    return total
+
+
+@given(data=st.data(), n_labels=st.integers(1, 6))
+@settings(max_examples=30, deadline=None)
+def test_likelihood_equals_brute_force(data, n_labels):
+    blocks = data.draw(partial_rankings(n_labels))
+    logs = data.draw(st.lists(st.floats(-5, 5), min_size=n_labels, max_size=n_labels))
+    strengths = [10**log for log in logs]
+    found = dx.partial_ranking_logp(strengths, blocks)
+    assert isinstance(found, float)
+    assert found == pytest.approx(np.log(all_orders(strengths, blocks)), rel=0, abs=1e-10)
+    assert found <= 0
+
+
+def test_likelihood_does_not_mind_the_container():
+    expected = dx.partial_ranking_logp([1.0, 2.0, 3.0], [[2], [0]])
+    assert expected == pytest.approx(np.log(3 / 6 * 1 / 3))
+    assert dx.partial_ranking_logp(np.array([1, 2, 3]), (np.array([2]), (0,))) == expected
+    assert dx.partial_ranking_logp(np.float32([1, 2, 3]), [{2}, {0}]) == expected
+    assert dx.partial_ranking_logp([1e300, 2e300, 3e300], [[2], [0]]) == pytest.approx(expected)
+
+
+def test_likelihood_of_nothing_and_of_a_complete_block():
+    assert dx.partial_ranking_logp([1e-5, 1.0, 1e5], []) == 0
+    assert dx.partial_ranking_logp([1e-5, 1.0, 1e5], [[1, 0, 2]]) == 0
+    assert dx.partial_ranking_logp([2.0], [[0]]) == 0
+
+
+@pytest.mark.parametrize(
+    ("strengths", "message"),
+    [
+        ([1, 0, 2, 1], "strengths, label 1: .*found 0"),
+        ([1, 2, -1, 1], "strengths, label 2: .*found -1"),
+        ([np.nan, 1, 1, 1], "strengths, label 0: .*found nan"),
+        ([1, 1, 1, np.inf], "strengths, label 3: .*found inf"),
+        ([], "strengths: expected positive"),
+        (3.0, "strengths: expected positive"),
+        ([[1, 2], [3, 4]], "strengths: expected positive"),
+        ([[1, 2], [3]], "strengths: expected positive"),
+        (["a", "b"], "strengths: expected positive"),
+        ([True, True], "strengths: expected positive"),
+        (None, "strengths: expected positive"),
+    ],
+)
+def test_bad_strengths(strengths, message):
+    with pytest.raises(dx.ArgumentError, match=message):
+        dx.partial_ranking_logp(strengths, [[0]])
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [([[0], [0]], "each label once"), ([[]], "an empty block"), ([[4]], "found 4"), (3, "blocks")],
+)
+def test_bad_blocks(blocks, message):
+    with pytest.raises(dx.ArgumentError, match=f"blocks: .*{message}"):
+        dx.partial_ranking_logp([1.0, 1.0, 1.0, 1.0], blocks)

@@ -44,6 +44,7 @@ def arguments(metric, make):
         "plausibility": (theta,),
         "draws": (dx.top_k_accuracy(theta, predictions),),
         "rankings": ([[0], [1, 2]], [[1]], 2, 4),
+        "strengths": ([2.0, 1.0, 0.5, 0.5], [[0], [1, 2]]),
     }
     return first[metric.takes], more
 
@@ -84,6 +85,7 @@ def test_lists_share_their_arguments(metric):
         "lists": "plausibility",
         "plausibility": "plausibility",
         "rankings": "ranking",
+        "strengths": "strengths",
     }
     assert first == expected.get(metric.takes, first)
     if metric.takes != "lists":
@@ -101,7 +103,7 @@ def test_lists_share_their_arguments(metric):
 def test_result_is_named_and_within_bounds(metric, make):
     args, more = arguments(metric, make)
     found = metric.function(*args, **more)
-    if metric.name == "mean_average_overlap":
+    if metric.takes in {"rankings", "strengths"}:  # one number of one thing
         assert isinstance(found, float)
         assert metric.low <= found <= metric.high
         return

@@ -25,7 +25,8 @@ class Metric:
     module: str
     """Where in `dissensus.metrics` the function stands."""
     takes: str
-    """"lists" (plausibility and predictions), "plausibility", "draws" or "rankings"."""
+    """"lists" (plausibility and predictions), "plausibility", "draws", "rankings" or
+    "strengths"."""
     low: float = 0.0
     high: float = 1.0
     better: str = "higher"
@@ -56,6 +57,9 @@ METRICS: Final = (
     Metric("event_plausibility", "events", "draws", better="none"),
     Metric("compare", "comparison", "draws", low=-1.0),
     Metric("mean_average_overlap", "rankings", "rankings"),
+    Metric(
+        "partial_ranking_logp", "rankings", "strengths", low=-float("inf"), high=0.0, better="none"
+    ),
 )
 
 
