@@ -232,7 +232,7 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
     if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
         console.print(
             f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "
-            "in a typical item: there are many labels and few annotators. Look at --prior-count."
+            "in a typical item: few annotators for so many labels. Look at --prior-count."
         )
     for path in written:
         console.print(f"wrote {path}", highlight=False)

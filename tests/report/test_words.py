@@ -154,3 +154,12 @@ def test_names_stay_marked():
     parts = sentence("{a} and {list}", a=Name("<b>"), list=joined(["x", "y"], limit=1))
     assert [type(part) for part in parts if part in {"<b>", "x"}] == [Name, Name]
     assert text(parts) == "<b> and x and 1 more"
+
+
+def test_votes_without_names_are_not_counted_as_annotators():
+    ann = dx.annotations(
+        {"item": [1, 1, 2, 2], "annotator": ["1: a", "1: b", "2: a", "2: b"], "label": list("xyxx")}
+    )
+    result = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False)
+    said = text(words.data_words(result))
+    assert said.startswith("Annotators named once each gave 4 labels to 2 items, 2 each")

@@ -50,8 +50,9 @@ def cautions(evaluation: xr.DataTree) -> list[Sentence]:
     if weight <= HEAVY_PRIOR:
         return []
     return [sentence(
-        "There are many labels and few annotators: at reliability {gamma} the prior has {weight} "
-        "of the weight in a typical item, and levels say as much about it as about the systems. "
+        "There are few annotators for so many labels: at reliability {gamma} the prior has "
+        "{weight} of the weight in a typical item, and levels say as much about it as about the "
+        "systems. "
         "A smaller prior_count, such as 1 divided by the number of labels, gives the annotators "
         "more say.",
         gamma=number(evaluation.attrs["reference_reliability"]), weight=share(weight),

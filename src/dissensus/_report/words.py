@@ -32,9 +32,12 @@ def data_words(evaluation: xr.DataTree) -> Sentence:
     n_items = annotations.sizes[ITEM]
     given = int(ranking_code(annotations).max()) + 1 if ranking else annotations.sizes[ANNOTATION]
     noun = {"ranking": "ranking", "continuous": "score"}.get(kind, "label")
+    n_annotators = annotations.sizes[ANNOTATOR]
+    # Votes without names, as counts are: that nobody speaks twice says nothing about how many.
+    nameless = n_annotators == given > n_items
     words = sentence(
         "{who} gave {given} to {items}, {each} each on average",
-        who=counted(annotations.sizes[ANNOTATOR], "annotator"),
+        who="Annotators named once each" if nameless else counted(n_annotators, "annotator"),
         given=counted(given, noun),
         items=counted(n_items, "item"),
         each=number(round(given / max(1, n_items), 1)),
