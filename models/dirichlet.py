@@ -46,6 +46,7 @@ from dissensus import fitting
 from dissensus.arrays.dirichlet import draw_dirichlet
 from dissensus.arrays.seeds import generator
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
+from dissensus.schema import label_counts
 
 KINDS = ("nominal", "ordinal")
 
@@ -177,9 +178,7 @@ def _data(
 ) -> tuple[npt.NDArray[np.int64], float, float]:
     """Return the counts of labels (item, label), and the checked hyperparameters."""
     fitting.require_kind(annotations, KINDS, "dirichlet")
-    shape = (annotations.sizes[ITEM], annotations.sizes[LABEL])
-    cell = annotations["item_code"].to_numpy() * shape[1] + annotations["label_code"].to_numpy()
-    counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+    counts = label_counts(annotations)
     gamma = fitting.positive("reliability", reliability)
     return counts, gamma, fitting.positive("prior_count", prior_count)
 

@@ -38,8 +38,9 @@ from dissensus import fitting
 from dissensus.arrays import normal_gamma
 from dissensus.arrays.empirical_bayes import estimate_prior, grid_step
 from dissensus.arrays.seeds import generator
-from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM, LABEL
-from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
+from dissensus.errors import ArgumentError
+from dissensus.schema import given_numbers
 
 KINDS = ("continuous", "ordinal")
 Prior = tuple[float, float, float, float]
@@ -180,17 +181,7 @@ def _data(
 ) -> tuple[Any, Any, normal_gamma.Moments, normal_gamma.NormalGamma]:
     """Return scores, their items, per-item moments, and the prior."""
     fitting.require_kind(annotations, KINDS, "normal_scores")
-    if "value" in annotations:
-        score = annotations["value"].to_numpy()
-    else:
-        labels = annotations[LABEL].to_numpy()
-        if labels.dtype.kind not in "if":
-            raise AnnotationError(
-                "label",
-                expected="numbers: words have no distances",
-                found=f"text such as {labels[0]!r}",
-            )
-        score = labels.astype(np.float64)[annotations["label_code"].to_numpy()]
+    score = given_numbers(annotations)
     item = annotations["item_code"].to_numpy()
     data = normal_gamma.moments(score, item, annotations.sizes[ITEM])
     if prior is None:

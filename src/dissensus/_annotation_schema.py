@@ -209,3 +209,24 @@ def _who(annotations: xr.Dataset, row: int) -> str:
     dims = (ITEM, ANNOTATOR, LABEL) if "label_code" in annotations else (ITEM, ANNOTATOR)
     code = {dim: int(annotations[f"{dim}_code"].to_numpy()[row]) for dim in dims}
     return ", ".join(f"{dim} {shown([annotations[dim].to_numpy()[code[dim]]])}" for dim in dims)
+
+
+def label_counts(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
+    """Count how often each label was given to each item: (item, label)."""
+    shape = (annotations.sizes[ITEM], annotations.sizes[LABEL])
+    cell = annotations["item_code"].to_numpy() * shape[1] + annotations["label_code"].to_numpy()
+    return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def given_numbers(annotations: xr.Dataset) -> npt.NDArray[np.float64]:
+    """Return the numbers given, row by row: values, or labels that are numbers."""
+    if "value" in annotations:
+        return annotations["value"].to_numpy()
+    labels = annotations[LABEL].to_numpy()
+    if labels.dtype.kind not in "if":
+        raise AnnotationError(
+            "label",
+            expected="numbers: words have no distances",
+            found=f"text such as {labels[0]!r}",
+        )
+    return labels.astype(np.float64)[annotations["label_code"].to_numpy()]

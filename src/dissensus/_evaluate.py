@@ -115,10 +115,11 @@ def evaluate(
             if gamma == reference:
                 groups |= _kept(fit, plausibility, risk)
         groups |= _along(trust, runs)
-        groups["statistics"] = recipe.statistics(annotations)
+        point = recipe.point(annotations)
+        groups["statistics"] = recipe.statistics(annotations, point)
         groups["annotations"] = annotations
         if predictions is not None:
-            naive = score_point(recipe.point(annotations), predictions, on_missing)
+            naive = score_point(point, predictions, on_missing)
             groups["statistics"] = groups["statistics"].merge(naive)
             groups["predictions"] = predictions
     tree = xr.DataTree.from_dict(groups)

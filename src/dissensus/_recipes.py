@@ -12,12 +12,13 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
+from dissensus.arrays.normal_gamma import moments
 from dissensus.dims import ITEM, LABEL, POSITION
 from dissensus.errors import ArgumentError, DissensusWarning, PredictionError
 from dissensus.fitting import finite
 from dissensus.metrics.events import event_plausibility
 from dissensus.plausibility import NAME, plausibility_of
-from dissensus.schema import statements_per
+from dissensus.schema import given_numbers, label_counts, statements_per
 
 BELOW, ABOVE = "below", "above"
 HEAVY_PRIOR = 0.5
@@ -92,12 +93,11 @@ class Recipe:
         if self.model != "dirichlet":
             return None
         prior = float(hyper.get("prior_count", 1.0)) * annotations.sizes[LABEL]
-        said = reliability * float(self.statistics(annotations)["n_annotations"].median())
+        said = reliability * float(np.median(statements_per(annotations, ITEM)))
         return prior / (prior + said)
 
-    def statistics(self, annotations: xr.Dataset) -> xr.Dataset:
-        """Describe the observed annotations item by item."""
-        point = self.point(annotations)
+    def statistics(self, annotations: xr.Dataset, point: xr.DataArray) -> xr.Dataset:
+        """Describe the observed annotations, and their point estimate, item by item."""
         out = xr.Dataset(coords={ITEM: annotations[ITEM].to_numpy()})
         out["n_annotations"] = (ITEM, statements_per(annotations, ITEM))
         out["leading_share"] = (ITEM, point.to_numpy().max(axis=-1))
@@ -149,10 +149,8 @@ class ThresholdRecipe(Recipe):
     def point(self, annotations: xr.Dataset) -> xr.DataArray:
         """Return all of an item's mass on the side its mean score is on."""
         item = annotations["item_code"].to_numpy()
-        n_items = annotations.sizes[ITEM]
-        count = np.bincount(item, minlength=n_items)
-        mean = np.bincount(item, scores(annotations), minlength=n_items) / np.maximum(count, 1)
-        above = np.where(count > 0, mean >= self.threshold, np.nan)
+        data = moments(given_numbers(annotations), item, annotations.sizes[ITEM])
+        above = np.where(data.n > 0, data.mean >= self.threshold, np.nan)
         return _dense(np.stack([1 - above, above], axis=1), annotations, [BELOW, ABOVE])
 
 
@@ -197,18 +195,9 @@ def recipe_for(
     return Recipe(model, kind, (0.5, 1.0, 2.0, 5.0, 10.0), 1.0)
 
 
-def scores(annotations: xr.Dataset) -> Any:
-    """Return the numbers given, row by row."""
-    if "value" in annotations:
-        return annotations["value"].to_numpy()
-    return annotations[LABEL].to_numpy()[annotations["label_code"].to_numpy()]
-
-
 def shares(annotations: xr.Dataset) -> xr.DataArray:
     """Return the shares of labels (item, label): majority vote reads off the largest."""
-    n_items, n_labels = annotations.sizes[ITEM], annotations.sizes[LABEL]
-    cell = annotations["item_code"].to_numpy() * n_labels + annotations["label_code"].to_numpy()
-    counts = np.bincount(cell, minlength=n_items * n_labels).reshape(n_items, n_labels)
+    counts = label_counts(annotations)
     total = counts.sum(axis=1, keepdims=True)
     return _dense(counts / np.maximum(total, 1), annotations, annotations[LABEL].to_numpy())
 
