@@ -12,9 +12,9 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus.arrays.groups import grouped_candidates
-from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL
+from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, shown
-from dissensus.metrics._top import keys
+from dissensus.metrics._candidates import on_candidates
 from dissensus.plausibility import NAME, Space, plausibility_of, space
 
 _GROUP = "group_of"
@@ -175,18 +175,10 @@ def _summed(
             expected="attrs['labels'], the whole label space, beside the candidate form",
             found=f"{len(where.labels)} known labels",
         )
-    dims = (ITEM, CANDIDATE)
-    out = xr.apply_ufunc(
-        grouped_candidates,
-        theta.drop_vars(["candidate_label", "candidate_size"]),
-        xr.DataArray(where.codes, dims=dims),
-        xr.DataArray(where.sizes, dims=dims),
-        where.concentration,
-        keys(theta, where),
-        xr.DataArray(group, dims="all"),
-        xr.DataArray(np.zeros(n_groups), dims=_GROUP),
-        input_core_dims=[[CANDIDATE], [CANDIDATE], [CANDIDATE], [], [], ["all"], [_GROUP]],
-        output_core_dims=[[_GROUP]],
-    )
+    out = on_candidates(
+        grouped_candidates, theta, where,
+        xr.DataArray(group, dims="all"), xr.DataArray(np.zeros(n_groups), dims=_GROUP),
+        more_dims=[["all"], [_GROUP]], output_dims=[_GROUP],
+    )  # fmt: skip
     front = [dim for dim in (CHAIN, DRAW) if dim in out.dims]
     return out.transpose(*front, ..., ITEM, _GROUP)

@@ -14,11 +14,11 @@ from dissensus.arrays.rank_correlation import (
     kendall_candidates,
     kendall_dense,
 )
-from dissensus.dims import CANDIDATE, ITEM, LABEL, POSITION
+from dissensus.dims import ITEM, LABEL, POSITION
 from dissensus.errors import PredictionError
 from dissensus.metrics._align import OUTSIDE
+from dissensus.metrics._candidates import on_candidates
 from dissensus.metrics._lists import Score, list_metric
-from dissensus.metrics._top import keys
 from dissensus.plausibility import Space
 
 
@@ -32,17 +32,7 @@ def _whole_order(dense: Callable[..., Any], sparse: Callable[..., Any]) -> Any:
             place = _mid_ranks(one, len(where.labels))
             if where.dense:
                 return xr.apply_ufunc(dense, theta, place, input_core_dims=[[LABEL], ["all"]])
-            dims = (ITEM, CANDIDATE)
-            return xr.apply_ufunc(
-                sparse,
-                theta.drop_vars(["candidate_label", "candidate_size"]),
-                xr.DataArray(where.codes, dims=dims),
-                xr.DataArray(where.sizes, dims=dims),
-                where.concentration,
-                keys(theta, where),
-                place,
-                input_core_dims=[[CANDIDATE], [CANDIDATE], [CANDIDATE], [], [], ["all"]],
-            )
+            return on_candidates(sparse, theta, where, place, more_dims=[["all"]], output_dims=[])
 
         return score
 
