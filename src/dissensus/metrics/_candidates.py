@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from dissensus.arrays.remainder import row_keys
+from dissensus.arrays.seeds import name_hashes
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM
 from dissensus.plausibility import Space
 
@@ -67,5 +67,4 @@ def _hashes(plausibility: xr.DataArray, dim: str) -> xr.DataArray:
     if dim not in plausibility.dims and dim not in plausibility.coords:
         return xr.DataArray(np.uint64(0))
     names = plausibility[dim]
-    values = pd.util.hash_array(np.atleast_1d(names.to_numpy()))
-    return xr.DataArray(values.reshape(names.shape), dims=names.dims)
+    return xr.DataArray(name_hashes(names.to_numpy()), dims=names.dims)

@@ -1,0 +1,107 @@
+"""From annotations to the layout that ranking kernels read, for each treatment of what is unranked.
+
+``exact``
+    All labels of the label space are there; those an annotator does not list come last.
+``one``
+    Labels that nobody named for the item are one more label together.
+``ignore``
+    Only labels that somebody named for the item are there; an annotator who does not list one of
+    them puts it last.
+``absent``
+    Each annotator had only the labels to choose from that he lists, as drivers who did not start
+    in a race: those not listed come neither before nor after.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus.arrays.rankings import Rankings
+from dissensus.dims import ITEM
+from dissensus.errors import ArgumentError
+from dissensus.plausibility import Layout
+from dissensus.schema import ranking_code
+
+TREATMENTS: Final = ("exact", "one", "ignore", "absent")
+
+
+class LaidOut(NamedTuple):
+    """Rankings, and what each cell stands for."""
+
+    rankings: Rankings
+    n_labels: npt.NDArray[np.int64]
+    """(cell): how many labels a cell stands for; more than 1 for a lumped remainder only."""
+    candidate: npt.NDArray[np.int64]
+    """(cell): its column in the candidate form."""
+    row: npt.NDArray[np.int64]
+    """(row): which annotation a row of the rankings is."""
+
+
+def laid_out(
+    annotations: xr.Dataset, where: Layout, unranked: str, *, lumped: bool = True
+) -> LaidOut:
+    """Lay out the rankings of all items.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Rankings, or single labels.
+    where : Layout
+        From `dissensus.plausibility.layout` of the same annotations.
+    unranked : {"exact", "one", "ignore", "absent"}
+        What is there to be ranked, see the module's text.
+    lumped : bool
+        Whether labels that nobody named share one cell; else each has its own.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such treatment.
+    """
+    if unranked not in TREATMENTS:
+        raise ArgumentError(
+            "unranked", expected=" or ".join(map(repr, TREATMENTS)), found=repr(unranked)
+        )
+    item = annotations["item_code"].to_numpy()
+    rank = np.ones_like(item) if "rank" not in annotations else annotations["rank"].to_numpy()
+    ranking = ranking_code(annotations)
+    row = np.lexsort((rank, ranking, item))
+    starts = np.flatnonzero(np.diff(ranking[row], prepend=-1))
+    n_items = annotations.sizes[ITEM]
+    named = (where.sizes[:, :-1] == 1).sum(axis=1)
+    each, n_extra = _unnamed(where.sizes[:, -1], unranked, lumped)
+    n_cells = named + n_extra
+    cell_start = np.concatenate([[0], np.cumsum(n_cells)])
+    owner = np.repeat(np.arange(n_items), n_cells)
+    within = np.arange(len(owner)) - cell_start[owner]
+    extra = within >= named[owner]
+    rankings = Rankings(
+        item_start=np.searchsorted(item[row][starts], np.arange(n_items + 1)),
+        ranking_start=np.append(starts, len(row)),
+        place=where.place[row],
+        rank=rank[row].astype(np.int64),
+        cell_start=cell_start,
+        closed=np.full(len(starts), unranked == "absent"),
+    )
+    return LaidOut(
+        rankings,
+        n_labels=np.where(extra, each[owner], 1),
+        candidate=np.where(extra, where.codes.shape[1] - 1, within),
+        row=row,
+    )
+
+
+def _unnamed(
+    n_unnamed: npt.NDArray[np.int64], unranked: str, lumped: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return, for each item, how many labels an unnamed cell stands for, and how many such."""
+    none, some = np.zeros_like(n_unnamed), (n_unnamed > 0).astype(np.int64)
+    if unranked in {"ignore", "absent"}:
+        return none, none
+    if unranked == "one":
+        return some, some
+    return (n_unnamed, some) if lumped else (some, n_unnamed)
