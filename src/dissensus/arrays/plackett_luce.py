@@ -139,3 +139,46 @@ def _log_plus(one: float, other: float) -> float:
     if one == -np.inf:
         return other
     return max(one, other) + math.log1p(math.exp(-abs(one - other)))
+
+
+@njit(cache=True)
+def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
+    r"""Do so for a ranking given by the block of each label, 0 for a label that is not listed.
+
+    Parameters
+    ----------
+    log_strength : array (label)
+        :math:`\log \lambda_k`; minus infinity for a label that is not there to be ranked.
+    rank : array (label)
+        The number of the label's block, from 1; 0 for unlisted.
+
+    Returns
+    -------
+    log_likelihood : float
+        Minus infinity if a label is listed that is not there.
+    gradient : array (label)
+
+    Examples
+    --------
+    >>> logp, gradient = of_ranks(np.log([2.0, 1.0, 1.0]), np.array([1, 0, 0]))
+    >>> round(math.exp(logp), 12), gradient.round(12)
+    (0.5, array([ 0.5 , -0.25, -0.25]))
+    """
+    gradient = np.zeros(len(log_strength))
+    there = np.flatnonzero(log_strength > -np.inf)
+    if np.any(rank > 0) and np.all(rank[there] == 0):
+        return -np.inf, gradient
+    for label in range(len(rank)):
+        if rank[label] > 0 and log_strength[label] == -np.inf:
+            return -np.inf, gradient
+    order = np.argsort(rank[there])
+    n_unlisted = int((rank[there] == 0).sum())
+    listed = order[n_unlisted:]
+    blocks = rank[there][listed]
+    is_end = np.ones(len(listed), dtype=np.bool_)
+    is_end[:-1] = blocks[1:] > blocks[:-1]
+    value, part = log_likelihood_and_gradient(
+        log_strength[there], listed, np.flatnonzero(is_end) + 1
+    )
+    gradient[there] = part
+    return value, gradient

@@ -1,5 +1,7 @@
 """PyMC distributions of annotations."""
 
+from dissensus.distributions.log_gamma import LogGamma
+from dissensus.distributions.partial_ranking import PartialRanking
 from dissensus.distributions.power_multinomial import PowerMultinomial
 
-__all__ = ["PowerMultinomial"]
+__all__ = ["LogGamma", "PartialRanking", "PowerMultinomial"]
