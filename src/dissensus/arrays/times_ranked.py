@@ -1,0 +1,153 @@
+r"""How often each label of an item is ranked, and how often Plackett-Luce expects it to be.
+
+Labels arrive at times :math:`t_{rk} \sim \mathrm{Exp}(\lambda_k)`, anew in each ranking r. A label
+was *seen to arrive* if it is listed in a block with something after it; :math:`n_k` counts these
+rankings. It was *at risk* until it arrived, or else until the last that was seen arrived. Less
+:math:`\lambda_k` times the expected time at risk, :math:`n_k` is the derivative of the exact
+log-likelihood by :math:`\log \lambda_k`. `docs/derivations/maximum-likelihood.md` derives them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dissensus.arrays.plackett_luce import log_likelihood_and_gradient
+from dissensus.arrays.rankings import Rankings
+from dissensus.arrays.tied_block import log_before_rest
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_WIDEST = 600.0
+"""Up to this range of log strengths, sums of strengths themselves neither over- nor underflow."""
+
+
+@njit(cache=True)
+def times_ranked(rankings: Rankings, item: int) -> Floats:
+    """Count the rankings that put each cell into a block with something after it."""
+    n_cells = rankings.cell_start[item + 1] - rankings.cell_start[item]
+    count = np.zeros(n_cells)
+    for ranking in range(rankings.item_start[item], rankings.item_start[item + 1]):
+        low, high = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
+        complete = rankings.closed[ranking] or high - low == n_cells
+        for row in range(low, high):
+            if not complete or rankings.rank[row] < rankings.rank[high - 1]:
+                count[rankings.place[row]] += 1.0
+    return count
+
+
+@njit(cache=True)
+def times_expected(rankings: Rankings, item: int, log_strength: Floats, expected: Floats) -> float:
+    r"""Return the log-likelihood of one item's rankings, and write how often to expect each cell.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Partial rankings of all items.
+    item : int
+        Which.
+    log_strength : array (cell)
+        Finite, of any scale.
+    expected : array (cell)
+        Written: :math:`\lambda_k` times the expected time at risk. `times_ranked` less this is the
+        gradient.
+
+    Examples
+    --------
+    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [0, 2], [False])))
+    >>> expected = np.empty(2)
+    >>> float(np.exp(times_expected(one, 0, np.log([2.0, 1.0]), expected)).round(6))
+    0.666667
+    >>> expected.round(6)  # the first arrives at rate 3
+    array([0.666667, 0.333333])
+    """
+    top = log_strength.max()
+    expected[:] = 0.0
+    if top - log_strength.min() > _WIDEST:
+        return in_logs(rankings, item, log_strength, expected)
+    strength = np.exp(log_strength - top)
+    low, high = rankings.item_start[item], rankings.item_start[item + 1]
+    longest = np.diff(rankings.ranking_start[low : high + 1]).max()
+    later, share = np.empty(longest), np.empty(longest)
+    listed = np.full(len(strength), -1)
+    summed = 0.0
+    for ranking in range(low, high):
+        start, stop = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
+        place, rank = rankings.place[start:stop], rankings.rank[start:stop]
+        rest = 0.0
+        if not rankings.closed[ranking]:
+            listed[place] = ranking
+            for cell in range(len(strength)):
+                if listed[cell] != ranking:
+                    rest += strength[cell]
+        _rest_after(strength, place, rank, rest, later)
+        value, risk = _expect_listed(strength, place, rank, later, share, expected)
+        summed += value
+        if not rankings.closed[ranking]:
+            for cell in range(len(strength)):
+                if listed[cell] != ranking:
+                    expected[cell] += strength[cell] * risk
+    return summed
+
+
+@njit(cache=True)
+def _rest_after(strength: Floats, place: Ints, rank: Ints, rest: float, later: Floats) -> None:
+    """Write what comes after the block of each row, from the last to the first: no differences."""
+    total = rest
+    for row in range(len(place) - 1, -1, -1):
+        if row == len(place) - 1 or rank[row] != rank[row + 1]:
+            rest = total
+        later[row] = rest
+        total += strength[place[row]]
+
+
+@njit(cache=True)
+def _expect_listed(
+    strength: Floats, place: Ints, rank: Ints, later: Floats, share: Floats, expected: Floats
+) -> tuple[float, float]:
+    """Add what to expect of the cells in one ranking; return its log-likelihood, and the time."""
+    summed, time, row = 0.0, 0.0, 0
+    while row < len(place):
+        stop = row + 1
+        while stop < len(place) and rank[stop] == rank[row]:
+            stop += 1
+        rest = later[row]
+        if rest == 0.0:  # the last block of all: nothing to be before
+            for one in range(row, stop):
+                expected[place[one]] += strength[place[one]] * time
+        elif stop == row + 1:
+            mine = strength[place[row]]
+            summed += np.log(mine / (mine + rest))
+            time += 1.0 / (mine + rest)
+            expected[place[row]] += mine * time
+        else:
+            part = share[: stop - row]
+            summed += log_before_rest(np.log(strength[place[row:stop]] / rest), part)
+            for one in range(row, stop):
+                expected[place[one]] += strength[place[one]] * time + (1.0 - share[one - row])
+            time += part.sum() / rest
+        row = stop
+    return summed, time
+
+
+@njit(cache=True)
+def in_logs(rankings: Rankings, item: int, log_strength: Floats, expected: Floats) -> float:
+    """Do so for strengths too far apart to be added up themselves."""
+    expected += times_ranked(rankings, item)
+    everyone = np.arange(len(log_strength))
+    summed = 0.0
+    for ranking in range(rankings.item_start[item], rankings.item_start[item + 1]):
+        start, stop = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
+        place, rank = rankings.place[start:stop], rankings.rank[start:stop]
+        is_end = np.ones(len(rank), dtype=np.bool_)
+        is_end[:-1] = rank[1:] != rank[:-1]
+        there = place if rankings.closed[ranking] else everyone
+        codes = np.arange(len(place)) if rankings.closed[ranking] else place
+        value, gradient = log_likelihood_and_gradient(
+            log_strength[there], codes, np.flatnonzero(is_end) + 1
+        )
+        summed += value
+        expected[there] -= gradient
+    return summed

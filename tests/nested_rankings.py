@@ -1,0 +1,54 @@
+"""Rankings written as nested lists, for kernels that read `dissensus.arrays.rankings.Rankings`."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from dissensus.arrays.rankings import Rankings
+
+
+def laid(items, n_cells, closed=False):
+    """Lay out items -> rankings -> blocks of cells, given how many cells each item has."""
+    rankings = [ranking for item in items for ranking in item]
+    rows = [
+        (cell, number)
+        for ranking in rankings
+        for number, block in enumerate(ranking, start=1)
+        for cell in block
+    ]
+    lengths = [sum(map(len, ranking)) for ranking in rankings]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    return Rankings(
+        item_start=np.cumsum([0, *map(len, items)]),
+        ranking_start=np.cumsum([0, *lengths]),
+        place=table[:, 0].copy(),
+        rank=table[:, 1].copy(),
+        cell_start=np.cumsum([0, *n_cells]),
+        closed=np.full(len(rankings), closed),
+    )
+
+
+def ranked_above(rankings, n_cells, closed):
+    """Whether a chain of rankings puts one cell of an item above another: (above, below)."""
+    above = np.eye(n_cells, dtype=bool)
+    for ranking in rankings:
+        listed = {cell for block in ranking for cell in block}
+        rest = [] if closed else [[cell for cell in range(n_cells) if cell not in listed]]
+        for one, other in itertools.combinations([*ranking, *rest] if ranking else [], 2):
+            above[np.ix_(one, other)] = True
+    for middle in range(n_cells):
+        above |= np.outer(above[:, middle], above[middle])
+    return above
+
+
+def random_ranking(rng, n_cells, tie=0.4):
+    """Some of the cells in random order, each tied with the one before with probability `tie`."""
+    blocks: list[list[int]] = []
+    for cell in rng.permutation(n_cells)[: rng.integers(1, n_cells + 1)].tolist():
+        if blocks and rng.random() < tie:
+            blocks[-1].append(cell)
+        else:
+            blocks.append([cell])
+    return blocks

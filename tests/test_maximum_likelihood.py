@@ -1,0 +1,201 @@
+"""Maximum likelihood from annotations: published figures, other optimisers, and what is said."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+from scipy.stats import spearmanr
+
+import dissensus as dx
+from dissensus._maximum_likelihood import maximum_likelihood
+
+
+def named(array, item):
+    """Label -> plausibility, for what somebody named."""
+    one = array.sel(item=item)
+    keep = one["candidate_size"] == 1
+    return dict(zip(one["candidate_label"].values[keep], one.values[keep], strict=True))
+
+
+def season(table):
+    """Many annotators' rankings of one thing; ranks anew, in case some labels were left out."""
+    rank = table.groupby("annotator")["rank"].rank().astype(int)
+    frame = {"item": "all", "annotator": table["annotator"], "label": table["item"], "rank": rank}
+    return dx.annotations(pd.DataFrame(frame), rank="rank")
+
+
+def test_nascar_has_the_published_abilities(shared):
+    """Hunter (2004), Table 2: the three best and two near the end by average finish, relative to
+    driver 1; log-likelihood and worths as computed by the folder's preparation (its README)."""
+    table = pd.read_csv(shared / "nascar2002" / "rankings.csv")
+    # Drivers 84 to 87 finished last in every race they entered; Hunter leaves them out.
+    found = maximum_likelihood(season(table[table["item_id"] <= 83]), unranked="absent")
+    worth = named(found, "all")
+    ability = {
+        "PJ Jones": 4.15, "Scott Pruett": 3.62, "Mark Martin": 2.08, "Dave Marcis": 0.03,
+        "Dick Trickle": -0.31,
+    }  # fmt: skip
+    ours = {name: np.log(worth[name] / worth["Austin Cameron"]) for name in ability}
+    assert ours == pytest.approx(ability, abs=0.005)
+    assert found["log_likelihood"].item() == pytest.approx(-4191.0973, abs=5e-5)
+    largest = {
+        "PJ Jones": 0.18640, "Scott Pruett": 0.10956, "Mike Bliss": 0.02742,
+        "Mark Martin": 0.02349, "Rusty Wallace": 0.02305, "Jimmie Johnson": 0.02049,
+        "Tony Stewart": 0.01840, "Jeff Gordon": 0.01680, "Sterling Marlin": 0.01669,
+        "Ricky Rudd": 0.01614,
+    }  # fmt: skip
+    assert sorted(worth, key=worth.get)[::-1][:10] == list(largest)
+    assert {name: worth[name] for name in largest} == pytest.approx(largest, abs=1e-5)
+    assert not found["boundary"].item()
+    assert found["unique"].item()
+
+
+def test_drivers_who_are_always_last_are_on_the_boundary(shared):
+    """Drivers 84 to 87 get nothing, and the others what they get without them."""
+    table = pd.read_csv(shared / "nascar2002" / "rankings.csv")
+    found = maximum_likelihood(season(table), unranked="absent")
+    without = maximum_likelihood(season(table[table["item_id"] <= 83]), unranked="absent")
+    assert found["boundary"].item()
+    assert found["unique"].item()
+    worth, kept = named(found, "all"), named(without, "all")
+    last = set(worth) - set(kept)
+    assert {worth[name] for name in last} == {0}
+    assert len(last) == 4
+    assert {name: worth[name] for name in kept} == pytest.approx(kept, rel=1e-8)
+
+
+def test_beans_against_a_general_optimiser(shared):
+    """Each farmer orders three of ten varieties; the likelihood written out choice by choice."""
+    table = pd.read_csv(shared / "beans" / "rankings.csv").sort_values(["annotator", "rank"])
+    names, codes = np.unique(table["item"], return_inverse=True)
+    order = codes.reshape(-1, 3)
+
+    def minus(u):
+        first, second = logsumexp(u[order], axis=1), logsumexp(u[order[:, 1:]], axis=1)
+        return (first + second - u[order[:, 0]] - u[order[:, 1]]).sum()
+
+    best = minimize(minus, np.zeros(len(names)), options={"gtol": 1e-6})
+    share = np.exp(best.x - logsumexp(best.x))
+    found = maximum_likelihood(season(table), unranked="absent")
+    worth = named(found, "all")
+    np.testing.assert_allclose([worth[name] for name in names], share, rtol=1e-5)
+    assert found["log_likelihood"].item() == pytest.approx(-best.fun, rel=1e-10)
+
+
+@pytest.mark.parametrize(("group", "correlation"), [("visual", 0.97), ("weighing", 0.98)])
+def test_potatoes_come_out_by_their_weight(shared, group, correlation):
+    """Twelve people together do better than each alone: on average .950 by eye, .969 in the hand
+    (README of the folder)."""
+    folder = shared / "potato"
+    table = pd.read_csv(folder / "rankings.csv").query("group == @group")
+    gold = pd.read_csv(folder / "gold.csv").set_index("item")["gold_rank"]
+    worth = pd.Series(named(maximum_likelihood(season(table)), "all"))
+    assert spearmanr(-worth, gold[worth.index]).statistic > correlation
+
+
+def test_all_dermatology_cases(shared):
+    """Counted by a transitive closure per case, written apart from the library: 227 cases in which
+    a named condition gets nothing, and none with more than one maximum."""
+    table = pd.read_csv(shared / "dermatology" / "rankings.csv")
+    ann = dx.annotations(table, label="class", rank="rank", labels=range(419))
+    found = maximum_likelihood(ann)
+    assert found.sizes["item"] == 600
+    np.testing.assert_allclose(found.sum("candidate"), 1)
+    assert found.attrs["n_boundary"] == 227
+    assert found.attrs["n_not_unique"] == 0
+    assert found.attrs["n_not_reached"] == 0
+    for unranked in ("one", "ignore"):
+        np.testing.assert_array_equal(maximum_likelihood(ann, unranked=unranked), found)
+
+
+CASES = {
+    "split": [[["a"], ["b"], ["c"]], [["a"], ["b"], ["c"]], [["b"], ["a"], ["c"]]],
+    "tied": [[["a", "c"], ["b"]]],
+    "agreed": [[["d"]], [["d"]]],
+}
+
+
+@pytest.fixture
+def ann():
+    return dx.from_rankings(CASES, labels=list("abcde"))
+
+
+def test_what_is_said_of_each_item(ann):
+    with pytest.warns(dx.DissensusWarning, match=r"1 of 3 items \('tied'\): the rankings do not"):
+        found = maximum_likelihood(ann)
+    assert named(found, "split") == pytest.approx({"a": 2 / 3, "b": 1 / 3, "c": 0})
+    assert named(found, "tied") == pytest.approx({"a": 0.5, "b": 0, "c": 0.5})
+    assert named(found, "agreed") == {"d": 1}
+    assert found["boundary"].values.tolist() == [True, True, False]
+    assert found["unique"].values.tolist() == [True, False, True]
+    assert found["reached"].values.all()
+    counts = ("n_boundary", "n_not_unique", "n_not_reached")
+    assert [found.attrs[name] for name in counts] == [2, 1, 0]
+    sup = 2 * np.log(2 / 3) + np.log(1 / 3)
+    assert found["log_likelihood"].values == pytest.approx([sup, 0, 0])
+
+
+def test_labels_not_listed_were_not_there(ann):
+    """Of single labels nothing can be learned then; where all list the same, it is as before."""
+    with pytest.warns(dx.DissensusWarning, match="'tied'"):
+        found = maximum_likelihood(ann, unranked="absent")
+    assert named(found, "split") == pytest.approx({"a": 2 / 3, "b": 1 / 3, "c": 0})
+    votes = dx.from_rankings({1: [[["a"]], [["a"]], [["b"]]]}, labels=list("ab"))
+    with pytest.warns(dx.DissensusWarning, match="never compared"):
+        found = maximum_likelihood(votes, unranked="absent")
+    assert named(found, 1) == {"a": 0.5, "b": 0.5}
+
+
+def test_single_labels_have_their_relative_frequencies(votes):
+    ann, _ = votes
+    found = maximum_likelihood(ann)
+    assert named(found, "i") == pytest.approx({"x": 2 / 3, "y": 1 / 3})
+    assert named(found, "j") == {"y": 1, "x": 0}
+
+
+def test_metrics_take_it_and_files_keep_it(ann, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dx.DissensusWarning)
+        found = maximum_likelihood(ann)
+    table = {"item": list(CASES), "system": ["s"] * 3, "label": ["a", "b", "d"]}
+    assert dx.top_k_accuracy(found, dx.predictions(table)).item() == pytest.approx(2 / 3)
+    found.to_netcdf(tmp_path / "found.nc")
+    with xr.open_dataarray(tmp_path / "found.nc") as back:
+        xr.testing.assert_identical(back.load().drop_attrs(), found.drop_attrs())
+
+
+def test_giving_up_is_said():
+    rankings = [[["a"], ["b"], ["c"]], [["c"], ["b"], ["a"]], [["b"], ["a"], ["c"]]]
+    ann = dx.from_rankings({"case": rankings}, labels="abc")
+    with pytest.warns(dx.DissensusWarning, match=r"'case'.*not reached; give more max_iterations"):
+        found = maximum_likelihood(ann, max_iterations=1)
+    assert found["reached"].values.tolist() == [False]
+
+
+def test_items_nobody_annotated_are_refused(ann):
+    with pytest.raises(dx.AnnotationError, match=r"'tied'.*at least one annotation of every item"):
+        maximum_likelihood(ann.isel(annotation=ann["item_code"] != 1))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"unranked": "last"}, {"tolerance": 0.0}, {"tolerance": "small"}, {"max_iterations": 0},
+        {"max_iterations": 2.5}, {"max_iterations": True},
+    ],
+)  # fmt: skip
+def test_arguments_that_make_no_sense_are_refused(ann, options):
+    with pytest.raises(dx.DissensusError, match=next(iter(options))):
+        maximum_likelihood(ann, **options)
+
+
+def test_numbers_are_no_rankings():
+    scores = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.5, 1.5]})
+    with pytest.raises(dx.AnnotationError, match="kind 'nominal' or 'ordinal' or 'ranking'"):
+        maximum_likelihood(scores)
