@@ -1,0 +1,310 @@
+"""New annotators' rankings against enumerated probabilities and an explicit remainder."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import stats
+
+import dissensus as dx
+from dissensus.arrays.plackett_luce import log_likelihood
+from dissensus.arrays.plackett_luce_predict import predicted
+from dissensus.arrays.plackett_luce_urn import next_log_share
+from dissensus.arrays.rankings import Rankings
+from dissensus.arrays.remainder import expand, next_share, row_keys
+from dissensus.arrays.stream import started
+
+N = 20_000
+
+
+def arranged(*items, closed=None):
+    """Lay out items given as (rankings of blocks of named labels, how many are named)."""
+    item_start, ranking_start, place, rank, cell_start = [0], [0], [], [], [0]
+    for rankings, n_named in items:
+        for blocks in rankings:
+            for number, block in enumerate(blocks, start=1):
+                place += block
+                rank += [number] * len(block)
+            ranking_start.append(len(place))
+        item_start.append(len(ranking_start) - 1)
+        cell_start.append(cell_start[-1] + n_named)
+    columns = (item_start, ranking_start, place, rank, cell_start)
+    shut = np.zeros(item_start[-1], dtype=bool) if closed is None else np.asarray(closed)
+    return Rankings(*(np.array(column, dtype=np.int64) for column in columns), shut)
+
+
+def draw(rankings, theta, n_unnamed=0, a=np.inf, *, n=N, key=7, **options):
+    """Predict for one item, under the same plausibilities n times."""
+    return predicted(
+        rankings,
+        np.tile(np.asarray(theta, dtype=float), (n, 1, 1)),
+        np.arange(rankings.cell_start[-1]),
+        np.array([n_unnamed]),
+        np.array([a], dtype=float),
+        np.array([key], dtype=np.uint64),
+        **options,
+    )
+
+
+def blocks_of(sizes):
+    places = iter(range(sum(sizes)))
+    return [list(itertools.islice(places, size)) for size in sizes]
+
+
+def outcomes(labels, sizes):
+    """All ways to fill the places, ascending within a block."""
+    cuts = np.cumsum((0, *sizes))
+    return sorted(
+        {
+            tuple(
+                itertools.chain(*(sorted(order[a:b]) for a, b in itertools.pairwise(cuts)))
+            )
+            for order in itertools.permutations(labels, sum(sizes))
+        }
+    )  # fmt: skip
+
+
+def matches(found, probability):
+    """Compare the rows of an array with the probabilities of all rows there can be."""
+    rows, counts = np.unique(found, axis=0, return_counts=True)
+    seen = dict(zip(map(tuple, rows.tolist()), counts, strict=True))
+    assert set(seen) <= set(probability)
+    want = np.array(list(probability.values()))
+    assert want.sum() == pytest.approx(1)
+    counts = np.array([seen.get(row, 0) for row in probability])
+    assert (counts[want == 0] == 0).all()
+    assert stats.chisquare(counts[want > 0], want[want > 0] * len(found)).pvalue > 1e-3
+
+
+def enumerated(strengths, labels, sizes):
+    """The exact probabilities of all outcomes among some labels."""
+    strengths = np.asarray(strengths, dtype=float)
+    ends = np.cumsum(sizes)
+    return {
+        row: np.exp(log_likelihood(
+            np.log(strengths), np.array([labels.index(label) for label in row]), ends
+        ))
+        for row in outcomes(labels, sizes)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", [(1,), (1, 1), (2,), (1, 2), (2, 1), (1, 1, 1), (3, 1)])
+@pytest.mark.parametrize("sharpness", [None, 0.4, 2.5])
+def test_named_labels_come_as_often_as_enumerated(sizes, sharpness):
+    theta = np.array([0.4, 0.1, 0.3, 0.2, 0.0])
+    rankings = arranged(([blocks_of(sizes)], 4))
+    found = draw(rankings, theta, sharpness=sharpness)
+    strengths = theta[:-1] ** (1.0 if sharpness is None else sharpness)
+    matches(found, enumerated(strengths, range(4), sizes))
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 0.4, 2.5])
+def test_an_even_remainder_is_as_many_equal_labels(sharpness):
+    """Columns 0 and 1 are named, 2 is padding, and 3 to 5 are labels of the remainder."""
+    rankings = arranged(([[[0], [1]]], 2))
+    found = draw(rankings, [0.3, 0.1, 0.0, 0.6], 3, sharpness=sharpness)
+    strengths = np.array([0.3, 0.1, 0.2, 0.2, 0.2]) ** sharpness
+    matches(found, enumerated(strengths, [0, 1, 3, 4, 5], (1, 1)))
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 0.5, 3.0])
+@pytest.mark.parametrize("a", [0.1, 1.0])
+def test_stick_breaking_is_an_explicit_dirichlet(a, sharpness):
+    """First choices and pairs, whose probabilities given all shares are known, are averaged."""
+    mass, n_unnamed = 0.7, 6
+    rankings = arranged(([[[0], [1]]], 2))
+    found = draw(rankings, [0.2, 0.1, mass], n_unnamed, a, sharpness=sharpness)
+    shares = np.random.default_rng(61).dirichlet(np.full(n_unnamed, a), 4 * N)
+    theta = np.hstack([np.tile([0.2, 0.1], (4 * N, 1)), mass * shares]) ** sharpness
+    theta /= theta.sum(axis=1, keepdims=True)
+    pair = theta[:, :, None] * theta[:, None, :] / np.maximum(1 - theta, 1e-300)[:, :, None]
+    pair[:, range(8), range(8)] = 0
+    first, second = found.T
+    unnamed = pair[:, 2:, 2:].sum(axis=(1, 2))
+    for event, given in (
+        (first == 0, theta[:, 0]),
+        (first == 4, theta[:, 4]),
+        (second == 1, pair[:, :, 1].sum(axis=1)),
+        (second == 7, pair[:, :, 7].sum(axis=1)),
+        ((first > 1) & (second > 1), unnamed),
+        ((first > 1) & (second == 0), pair[:, 2:, 0].sum(axis=1)),
+    ):
+        p = given.mean()
+        error = np.sqrt(p * (1 - p) / N + given.var() / len(given))
+        assert abs(event.mean() - p) < 4 * error
+
+
+@pytest.mark.parametrize("a", [0.1, 1.0, np.inf])
+def test_annotators_of_an_item_see_the_same_split(a):
+    """Two first choices are the same unnamed label with probability m^2 (a + 1) / (U a + 1)."""
+    mass, n_unnamed = 0.8, 5
+    first, second = draw(arranged(([[[0]], [[0]]], 1)), [0.2, mass], n_unnamed, a).T
+    per_label = 1 / n_unnamed if np.isinf(a) else (a + 1) / (n_unnamed * a + 1)
+    for found, p in (
+        ((first == second) & (first > 0), mass**2 * per_label),
+        ((first == 0) & (second == 0), 0.2**2),
+        ((first == 0) & (second > 0), 0.2 * mass),
+    ):
+        assert abs(found.mean() - p) < 4 * np.sqrt(p * (1 - p) / N)
+    # All labels of the remainder are alike.
+    assert stats.chisquare(np.bincount(first, minlength=6)[1:]).pvalue > 1e-3
+
+
+@njit
+def _expanded(theta, codes, sizes, a, keys, n_labels):
+    out = np.empty((len(keys), n_labels))
+    for row in range(len(keys)):
+        expand(theta, codes, sizes, a, keys[row], out[row])
+    return out
+
+
+@pytest.mark.parametrize("a", [0.05, 1.0])
+def test_with_the_metrics_keys_the_split_is_the_one_that_metrics_see(a):
+    """At a great sharpness the first labels of a list are those that the metrics put first."""
+    keys = row_keys(np.arange(300, dtype=np.uint64), seed=3)
+    theta, codes, sizes = np.array([0.04, 0.01, 0.95]), np.array([3, 1, -2]), np.array([1, 1, 5])
+    dense = _expanded(theta, codes, sizes, a, keys, 7)
+    found = draw(
+        arranged(([[[0], [1]]], 2)), theta, 5, a, n=300, sharpness=1e6, split_keys=keys[:, None]
+    )
+    label = np.array([3, 1, 0, 2, 4, 5, 6])[found]  # the remainder's in the order of codes
+    np.testing.assert_array_equal(label, np.argsort(-dense, axis=1)[:, :2])
+
+
+@njit
+def _both(key, size, a):
+    one, other, pairs = started(key), started(key), np.empty((size, 2))
+    labels, members = np.arange(size), np.zeros(size, np.int64)
+    rest, log_rest = 1.0, 0.0
+    for step in range(size):
+        pairs[step, 0], rest = next_share(one, rest, step, labels, a)
+        pairs[step, 1], log_rest = next_log_share(other, log_rest, step, members, a)
+    return pairs, labels, members
+
+
+@pytest.mark.parametrize("a", [1e-3, 0.3, 20.0])
+def test_shares_are_those_of_the_remainder_in_logarithms(a):
+    pairs, labels, members = _both(np.uint64(12), 40, a)
+    np.testing.assert_array_equal(labels, members)
+    known = pairs[:, 0] > 1e-290
+    np.testing.assert_allclose(np.log(pairs[known, 0]), pairs[known, 1], rtol=1e-9, atol=1e-12)
+    assert np.isfinite(pairs[:, 1]).all()
+
+
+def test_without_mass_the_last_places_are_filled_evenly():
+    """Label 1 has all; 0 and 2 are named, 4 and 5 are not, and none of them has any mass."""
+    found = draw(arranged(([[[0], [1], [2]]], 3)), [0.0, 1.0, 0.0, 0.0], 2)
+    assert (found[:, 0] == 1).all()
+    pairs = itertools.permutations([0, 2, 3, 4], 2)
+    matches(found[:, 1:], dict.fromkeys(pairs, 1 / 12))
+
+
+def test_plausibilities_below_the_smallest_number_of_a_choice_still_count():
+    """After the label that has nearly all, 1e-300 and 3e-300 are as 1 and 3."""
+    found = draw(arranged(([[[0], [1]]], 3)), [1e-300, 1.0, 3e-300, 0.0])
+    matches(found, {(1, 0): 0.25, (1, 2): 0.75})
+
+
+def test_closed_rankings_are_drawn_from_their_own_labels():
+    rankings = arranged(([[[2], [0]], [[0], [1], [2]]], 3), closed=[True, False])
+    found = draw(rankings, [0.1, 0.6, 0.3, 0.0])
+    matches(found[:, :2], {(0, 2): 0.25, (2, 0): 0.75})
+    matches(found[:, 2:], enumerated([0.1, 0.6, 0.3], range(3), (1, 1, 1)))
+
+
+def test_one_label_for_all_that_are_not_named_is_chosen_once():
+    found = draw(arranged(([[[0], [1], [2]]], 3)), [0.1, 0.2, 0.3, 0.4], 1, 0.3)
+    matches(found, enumerated([0.1, 0.2, 0.3, 0.4], range(4), (1, 1, 1)))
+    # As no label, it is never chosen, whatever is stored for it.
+    found = draw(arranged(([[[0], [1], [2]]], 3)), [0.1, 0.2, 0.3, 0.4], 0)
+    matches(found, enumerated([0.1, 0.2, 0.3], range(3), (1, 1, 1)))
+
+
+@pytest.fixture(scope="module")
+def several():
+    """Items of unequal sizes, with ties, an annotator who says nothing, and one item of none."""
+    items = (
+        ([[[0], [1, 2]], []], 3),
+        ([], 1),
+        ([[[3, 0, 2, 1], [4]], [[2], [4]], [[0, 4]]], 5),
+        ([[[0]], [[1]]], 2),
+    )
+    rankings = arranged(*items, closed=[False, False, False, True, False, False, False])
+    rng = np.random.default_rng(62)
+    theta = rng.dirichlet(np.full(6, 0.3), (200, 4))
+    candidate = np.concatenate([np.arange(n) for _, n in items])
+    each = (np.array([4, 3, 9, 0]), np.array([0.2, 1.0, 0.01, np.inf]))
+    return items, rankings, theta, candidate, *each, np.arange(4, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 0.6])
+def test_lists_have_the_shape_of_the_data(several, sharpness):
+    _, rankings, theta, candidate, n_unnamed, a, keys = several
+    found = predicted(rankings, theta, candidate, n_unnamed, a, keys, sharpness=sharpness)
+    assert found.shape == (200, len(rankings.place))
+    owner = np.repeat(np.arange(4), np.diff(rankings.item_start))
+    for ranking, item in enumerate(owner):
+        low, high = rankings.ranking_start[ranking : ranking + 2]
+        mine, rank = found[:, low:high], rankings.rank[low:high]
+        assert all(len(set(row)) == high - low for row in mine.tolist())
+        assert (np.diff(mine, axis=1)[:, np.diff(rank) == 0] > 0).all()
+        n_named = rankings.n_cells[item]
+        assert ((mine < n_named) | (mine >= 5)).all()
+        assert (mine < 5 + n_unnamed[item]).all()
+        if rankings.closed[ranking]:
+            own = set(rankings.place[low:high].tolist())
+            assert all(set(row) == own for row in mine.tolist())
+    assert (found >= 5).any()
+
+
+def test_items_and_draws_may_be_split_in_any_way(several):
+    items, rankings, theta, candidate, n_unnamed, a, keys = several
+    whole = predicted(rankings, theta, candidate, n_unnamed, a, keys)
+    again = predicted(rankings, theta[50:], candidate, n_unnamed, a, keys, first_draw=50)
+    np.testing.assert_array_equal(again, whole[50:])
+    order = [3, 2, 1, 0]
+    closed = [rankings.closed[slice(*rankings.item_start[i : i + 2])] for i in order]
+    turned = predicted(
+        arranged(*(items[i] for i in order), closed=np.concatenate(closed)),
+        theta[:, order],
+        np.concatenate([np.arange(items[i][1]) for i in order]),
+        n_unnamed[order],
+        a[order],
+        keys[order],
+    )
+    row = rankings.ranking_start[rankings.item_start]
+    parts = [whole[:, row[i] : row[i + 1]] for i in order]
+    np.testing.assert_array_equal(turned, np.hstack(parts))
+    other = predicted(rankings, theta, candidate, n_unnamed, a, keys + np.uint64(9))
+    assert (other != whole).any()
+
+
+def test_bad_input_is_named(several):
+    _, rankings, theta, candidate, n_unnamed, a, keys = several
+    good = (theta, candidate, n_unnamed, a, keys)
+    for position, bad, words in (
+        (0, theta[:, :2], r"theta: expected shape \(draw, 4, column\)"),
+        (0, -theta, "theta: expected finite numbers >= 0"),
+        (0, theta * np.nan, "theta: .* found nan"),
+        (1, candidate[:3], r"candidate: expected shape \(11,\)"),
+        (1, candidate - 1, "candidate: expected columns 0 to 5; found -1"),
+        (1, candidate + 1, "candidate: .* found a listed label in the remainder"),
+        (2, -n_unnamed, "n_unnamed: expected numbers >= 0; found -4"),
+        (3, np.zeros(4), "concentration: expected numbers > 0"),
+        (4, keys[:1], r"keys: expected shape \(4,\)"),
+    ):
+        with pytest.raises(dx.ArgumentError, match=words):
+            predicted(rankings, *good[:position], bad, *good[position + 1 :])
+    with pytest.raises(dx.ArgumentError, match="rankings: expected each label once in a ranking"):
+        predicted(rankings._replace(place=rankings.place * 0), *good)
+    unlisted = rankings._replace(cell_start=np.array([0, 3, 6, 11, 13]))
+    after = np.array([0, 1, 2, 0, 5, 1, 0, 1, 2, 3, 4, 0, 1])
+    with pytest.raises(dx.ArgumentError, match="named labels first; found one after"):
+        predicted(unlisted, theta, after, n_unnamed, a, keys)
+    with pytest.raises(dx.ArgumentError, match="sharpness: expected finite numbers > 0"):
+        predicted(rankings, *good, sharpness=0.0)
+    with pytest.raises(dx.ArgumentError, match="split_keys: expected shape"):
+        predicted(rankings, *good, split_keys=keys)
