@@ -1,194 +1,201 @@
 """Gibbs sampling of plausibilities from partial rankings under Plackett-Luce, exact.
 
-Strengths are independent Gamma(a, 1), and a label's plausibility is its share of their sum.
-Every annotator sees labels arrive at exponential times whose rates are the strengths, and
-reports the order of those that arrived first; tied labels are reported without order. Given
-the arrival times a strength is Gamma(a + n, 1 + exposure), where n counts the annotators who
-ranked the label, and its exposure to an annotator is the time it arrived, or, if that annotator
-did not rank it, the time at which the last ranked label arrived (it had not come by then). The
-labels nobody ranked share one exposure, so that the sum of U of them is
-Gamma(a U, 1 + exposure): the cost lies in the labels that are named.
+Strengths are independent Gamma(shape, 1), and a label's plausibility is its share of their sum.
+A sweep of an item has two parts, each of which leaves the posterior as it is:
 
-The likelihood does not see the sum of the strengths, which is Gamma(K a, 1) whatever the
+- One strength after another is moved by the exact likelihood (`dissensus.arrays.exact_moves`). It
+  mixes well at any power, and costs the square of the number of labels.
+- All annotators' arrival times are drawn given the strengths (`dissensus.arrays.arrival_times`), and
+  all strengths given the times (`dissensus.arrays.log_strengths`). It costs as much as reading the
+  rankings does, and mixes the worse the more is known; ties need a whole power. It is left out where
+  the other part can do without: in small items, but for the many labels that nobody listed where
+  these cannot be lumped.
+
+The likelihood does not see the sum of the strengths, which is Gamma(total shape, 1) whatever the
 rankings say: it is drawn anew after each sweep. All strengths are held in logarithms, since a
 sparse prior makes them smaller than any floating-point number.
+`docs/derivations/plackett-luce-gibbs.md` has the mathematics.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.arrival_times import draw_times, exposures, room_for_times
+from dissensus.arrays.exact_moves import MoveRoom, move_units, room_for_moves
+from dissensus.arrays.log_strengths import draw_log_strength, draw_tail
+from dissensus.arrays.log_sums import log_total
+from dissensus.arrays.ranked_item import RankedItem, ranked_item
+from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.stream import State, log_gamma_variate, started, uniform
-from dissensus.arrays.tied_arrivals import draw_block
-from dissensus.errors import ArgumentError
+from dissensus.arrays.tangents import tangents
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+
+_DEPTH = 45.0
+"""Rates of the tail that are e^-45 of the largest do not change any sum."""
+
+_EFFORT = 4000
+"""Places to look at for the exact moves of one sweep: with more, only some of the units move."""
 
 
-class Rankings(NamedTuple):
-    """Partial rankings of many items, laid out for one pass."""
+class _Room(NamedTuple):
+    """All that a sweep of one item writes to."""
 
-    item_start: Codes
-    """(item + 1): where each item's rankings start."""
-    ranking_start: Codes
-    """(ranking + 1): where each ranking's rows start; rows in order of rank."""
-    place: Codes
-    """(row): which of the item's named labels."""
-    rank: Codes
-    """(row): its block."""
-    named: Codes
-    """(item): how many labels somebody named."""
-    unnamed: Codes
-    """(item): how many labels nobody named."""
+    work: Floats
+    """See `dissensus.arrays.arrival_times`."""
+    terms: Floats
+    """(2, term): of one unit, see `dissensus.arrays.log_strengths`."""
+    lines: Floats
+    """See `dissensus.arrays.tangents`."""
+    moves: MoveRoom
+
+
+class _Plan(NamedTuple):
+    """What a sweep of one item consists of."""
+
+    timed: bool
+    """Whether arrival times are drawn."""
+    n_moves: int
+    """How many units are moved exactly."""
+    depth: float
+    """How far below the largest a cell of the tail still matters."""
 
 
 @njit(cache=True)
-def _tails(
-    theta: Floats, remainder: float, place: Codes, ranked: npt.NDArray[np.bool_], rest: Floats
-) -> None:
-    """Mark who is ranked, and write the strength from each row on.
+def _prepared(item: RankedItem) -> tuple[_Room, _Plan]:
+    """Make room for one item's sweeps, and decide what they consist of."""
+    n_units, n_places = len(item.shape), max(len(item.units), 1)
+    n_moves = n_units if item.exact else min(n_units, max(1, _EFFORT // n_places))
+    timed = item.n_tail > 1 or n_moves < n_units
+    least = 1.0 if item.common == 0.0 else min(1.0, item.common)
+    for g in item.sharpness:
+        least = min(least, g)
+    terms = np.empty((2, len(item.spans) + 1))
+    room = _Room(room_for_times(item), terms, tangents(), room_for_moves(item))
+    return room, _Plan(timed, n_moves, _DEPTH / least)
 
-    Summed from the end: what is left after the strong labels is not a difference of large sums.
+
+@njit(cache=True)
+def _sweep_item(
+    state: State, item: RankedItem, log_strength: Floats, used: int, first: int, plan: _Plan,
+    room: _Room,
+) -> int:  # fmt: skip
+    """Move one item's strengths, and return how many cells are written.
+
+    They are the units, and, in place of a tail not lumped, those of its cells that `draw_tail`
+    finds large enough.
     """
-    ranked[:] = False
-    for label in place:
-        ranked[label] = True
-    total = remainder
-    for label in range(len(theta)):
-        if not ranked[label]:
-            total += theta[label]
-    rest[len(place)] = total
-    for row in range(len(place) - 1, -1, -1):
-        total += theta[place[row]]
-        rest[row] = total
+    if plan.timed:
+        used = _timed(state, item, log_strength, used, plan.depth, room)
+    move_units(state, item, log_strength, used, first, plan.n_moves, room.moves)
+    shift = log_gamma_variate(state, item.total_shape) - log_total(log_strength[:used])
+    for cell in range(used):
+        log_strength[cell] += shift
+    return used
 
 
 @njit(cache=True)
-def _arrivals(
-    state: State, theta: Floats, place: Codes, rank: Codes, rest: Floats, times: Floats,
-    rates: Floats, exposure: Floats,
-) -> float:  # fmt: skip
-    """Draw one annotator's arrival times, add them to the exposures, and return the last."""
-    n_rows = len(place)
-    now, low = 0.0, 0
-    while low < n_rows:
-        high = low
-        while high < n_rows and rank[high] == rank[low]:
-            rates[high] = theta[place[high]]
-            high += 1
-        last = draw_block(state, rates[low:high], rest[high], times[low:high])
-        for row in range(low, high):
-            exposure[place[row]] += now + times[row]
-        now += last
-        low = high
-    return now
+def _timed(
+    state: State, item: RankedItem, log_strength: Floats, used: int, depth: float, room: _Room
+) -> int:
+    """Draw arrival times given strengths, and then strengths given arrival times."""
+    work, terms, lines = room.work, room.terms, room.lines
+    common, sharpness, shape = item.common, item.sharpness, item.posterior_shape
+    draw_times(state, item, log_strength, used, work, lines)
+    used = len(shape) - 1 if item.n_tail > 1 else len(shape)
+    for unit in range(used):
+        n = exposures(common, sharpness, unit, work, terms)
+        log_strength[unit] = draw_log_strength(state, shape[unit], terms, n, lines)
+    if item.n_tail > 1:
+        n = exposures(common, sharpness, used, work, terms)
+        tail = log_strength[used : used + item.n_tail]
+        used += draw_tail(state, shape[used], terms, n, lines, depth, tail)
+    return used
 
 
 @njit(cache=True)
-def _untied_arrivals(
-    state: State, place: Codes, rest: Floats, repeats: float, exposure: Floats
-) -> float:
-    """Draw the sum of several such arrivals at once, without ties: sums of exponentials are Gamma.
+def _sample_item(state: State, item: RankedItem, named: int, tune: int, out: Floats) -> None:
+    """Sample one item; write (draw, candidate), with all that has no column of its own last.
 
-    Without ties a ranking is a product of choices, and 1 / S^g is a Gamma(g, S) integral, so
-    that the number of repeats need not be whole.
+    Half of the units that could be moved in one sweep are, in turn: draws that are less alike
+    cost less than more of them.
     """
-    now = 0.0
-    for row in range(len(place)):
-        if repeats == 1.0:
-            step = -np.log(uniform(state))
-        else:
-            step = np.exp(log_gamma_variate(state, repeats))
-        now += step / rest[row]
-        exposure[place[row]] += now
-    return now
-
-
-@njit(cache=True)
-def _sample_item(
-    state: State, place: Codes, rank: Codes, starts: Codes, n_named: int, n_unnamed: int,
-    a: float, repeats: float, tune: int, out: Floats,
-) -> None:  # fmt: skip
-    """Sample one item; write (draw, candidate) with the remainder last."""
-    longest = 0
-    for ranking in range(len(starts) - 1):
-        longest = max(longest, starts[ranking + 1] - starts[ranking])
-    ranked, rest = np.empty(n_named, dtype=np.bool_), np.empty(longest + 1)
-    rates, times = np.empty(longest), np.empty(longest)
-    count = np.zeros(n_named)
-    for row in range(starts[0], starts[-1]):
-        count[place[row]] += repeats
-    shape = a * (n_named + n_unnamed)
-    theta = (a + count) / (shape + count.sum())
-    remainder = a * n_unnamed / (shape + count.sum())
-    log_total = 0.0
-    log_theta, exposure = np.empty(n_named + 1), np.empty(n_named)
+    room, plan = _prepared(item)
+    plan = _Plan(plan.timed, (plan.n_moves + 1) // 2, plan.depth)
+    n_units, first = len(item.shape), 0
+    log_strength = np.empty(n_units - 1 + max(item.n_tail, 1))
+    log_strength[:n_units] = np.log(item.posterior_shape)
+    log_strength[n_units:] = np.log(item.shape[-1])
+    used = len(log_strength)
     for sweep in range(tune + len(out)):
-        exposure[:] = 0.0
-        shared = 0.0
-        for ranking in range(len(starts) - 1):
-            low, high = starts[ranking], starts[ranking + 1]
-            if low == high:  # an empty ranking says nothing
-                continue
-            mine, blocks = place[low:high], rank[low:high]
-            _tails(theta, remainder, mine, ranked, rest)
-            last = 0.0
-            if blocks[-1] == high - low:
-                last = _untied_arrivals(state, mine, rest, repeats, exposure)
-            else:
-                for _ in range(int(repeats)):
-                    last += _arrivals(state, theta, mine, blocks, rest, times, rates, exposure)
-            shared += last
-            for label in range(n_named):
-                if not ranked[label]:
-                    exposure[label] += last
-        for label in range(n_named):
-            log_theta[label] = log_gamma_variate(state, a + count[label])
-            log_theta[label] -= _log_rate(exposure[label], log_total)
-        log_theta[n_named] = -np.inf
-        if n_unnamed > 0:
-            log_theta[n_named] = log_gamma_variate(state, a * n_unnamed)
-            log_theta[n_named] -= _log_rate(shared, log_total)
-        share = np.exp(log_theta - log_theta.max())
-        share /= share.sum()
-        theta[:] = share[:n_named]
-        remainder = share[n_named]
-        log_total = log_gamma_variate(state, shape)
+        used = _sweep_item(state, item, log_strength, used, first, plan, room)
+        first = (first + plan.n_moves) % n_units
         if sweep >= tune:
-            out[sweep - tune, :n_named] = theta
-            out[sweep - tune, -1] = remainder
+            total, rest = log_total(log_strength[:used]), 0.0
+            for cell in range(named):
+                out[sweep - tune, cell] = math.exp(log_strength[cell] - total)
+            for cell in range(named, used):
+                rest += math.exp(log_strength[cell] - total)
+            if used > named:
+                out[sweep - tune, -1] = rest
 
 
-@njit(cache=True)
-def _log_rate(exposure: float, log_total: float) -> float:
-    """Return log(1 + exposure / total): exposures are in units in which strengths sum to 1."""
-    if exposure <= 0.0:
-        return 0.0
-    x = np.log(exposure) - log_total
-    return x + np.log1p(np.exp(-x)) if x > 0.0 else np.log1p(np.exp(x))
-
-
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sample(
-    item_start: Codes, ranking_start: Codes, place: Codes, rank: Codes, named: Codes,
-    unnamed: Codes, a: Floats, repeats: float, tune: int, keys: npt.NDArray[np.uint64], out: Floats,
+    rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes, tune: int,
+    keys: Keys, out: Floats,
 ) -> None:  # fmt: skip
-    for item in range(len(named)):
-        low, high = item_start[item], item_start[item + 1]
-        _sample_item(
-            started(keys[item]), place, rank, ranking_start[low : high + 1], named[item],
-            unnamed[item], a[item], repeats, tune, out[:, item],
-        )  # fmt: skip
+    for i in range(len(keys)):
+        low, high = rankings.cell_start[i], rankings.cell_start[i + 1]
+        item = ranked_item(rankings, i, shape[low:high], sharpness, power, named[i])
+        _sample_item(started(keys[i]), item, named[i], tune, out[:, i])
+
+
+@njit(cache=True, nogil=True)
+def _sweep(
+    rankings: Rankings, shape: Floats, sharpness: Floats, power: float, log_strength: Floats,
+    key: int,
+) -> None:  # fmt: skip
+    state = started(key)
+    for i in range(len(rankings.cell_start) - 1):
+        low, high = rankings.cell_start[i], rankings.cell_start[i + 1]
+        item = ranked_item(rankings, i, shape[low:high], sharpness, power, 0)
+        _sweep_cells(state, item, shape[low:high], log_strength[low:high])
+
+
+@njit(cache=True)
+def _sweep_cells(state: State, item: RankedItem, shape: Floats, log_strength: Floats) -> None:
+    """Move all cells of one item; those of a lumped tail share out what it has."""
+    last, n_cells = len(item.shape) - 1, len(shape)
+    used = last + max(item.n_tail, 1)
+    if used < n_cells:
+        log_strength[last] = log_total(log_strength[last:])
+    room, plan = _prepared(item)
+    plan = _Plan(plan.timed, plan.n_moves, np.inf)
+    first = int(uniform(state) * len(item.shape))
+    _sweep_item(state, item, log_strength, used, first, plan, room)
+    if used < n_cells:
+        tail, whole = log_strength[last:], log_strength[last]
+        for cell in range(len(tail)):
+            tail[cell] = log_gamma_variate(state, shape[-1])
+        tail += whole - log_total(tail)
+    elif item.n_tail > 1:  # drawn in descending order
+        for cell in range(n_cells - 1, last, -1):
+            other = last + int(uniform(state) * (cell + 1 - last))
+            log_strength[cell], log_strength[other] = log_strength[other], log_strength[cell]
 
 
 def sample(
-    rankings: Rankings, a: Floats, keys: npt.NDArray[np.uint64], *,
-    repeats: float = 1.0, tune: int = 500, draws: int = 1000,
+    rankings: Rankings, shape: Floats, keys: Keys, *, named: Codes, n_columns: int | None = None,
+    power: float = 1.0, sharpness: Floats | None = None, tune: int = 500, draws: int = 1000,
 ) -> Floats:  # fmt: skip
     """Draw plausibilities of all items, one chain.
 
@@ -196,39 +203,72 @@ def sample(
     ----------
     rankings : Rankings
         What the annotators said.
-    a : array (item)
-        Prior shape of each label's strength.
+    shape : array (cell)
+        Prior shape of each cell's strength: of a lumped remainder, the sum of its labels'.
     keys : array (item)
         Starts each item's own random stream, so that items may be split in any way.
-    repeats : float
-        How many times each ranking counts: the likelihood to this power. A whole number, unless
-        no ranking has ties.
+    named : array (item)
+        How many of its leading cells have a column of their own.
+    n_columns : int, optional
+        Of the result. Default: one more than `named` is at most.
+    power : float
+        Of the likelihood: how many times each ranking counts. It need not be whole.
+    sharpness : array (ranking), optional
+        To which power each annotator sees the strengths. Default: 1.
     tune, draws : int
         Sweeps before the first draw, and draws.
 
     Returns
     -------
     array (draw, item, candidate)
-        Candidates are the item's named labels, padding, and last the remainder.
+        Candidates are the item's named cells, padding, and last the sum of all other cells.
 
     Examples
     --------
-    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [1], [2])))  # x before y and z
-    >>> theta = sample(one, np.array([1.0]), np.array([1], dtype=np.uint64), draws=4000)
+    x before y and z, which nobody names and which share a cell:
+
+    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [0, 2], [False])))
+    >>> shape, keys, named = np.array([1.0, 2.0]), np.array([1], dtype=np.uint64), np.array([1])
+    >>> theta = sample(one, shape, keys, named=named, draws=4000)
     >>> theta.mean(axis=0).round(1)  # Dirichlet(2, 1, 1): .5 and .25 + .25
     array([[0.5, 0.5]])
     """
-    if repeats != int(repeats) and _any_tied(rankings):
-        raise ArgumentError(
-            "repeats", expected="a whole number where labels are tied", found=repr(repeats)
-        )
-    out = np.zeros((draws, len(rankings.named), int(rankings.named.max(initial=0)) + 1))
-    _sample(*rankings, a, float(repeats), tune, keys, out)
+    columns = int(named.max(initial=0)) + 1 if n_columns is None else n_columns
+    out = np.zeros((draws, len(keys), columns))
+    _sample(rankings, shape, _each(rankings, sharpness), float(power), named, tune, keys, out)
     return out
 
 
-def _any_tied(rankings: Rankings) -> bool:
-    """Return whether a block holds two labels: then a ranking has fewer blocks than rows."""
-    length = np.diff(rankings.ranking_start)
-    last = rankings.ranking_start[1:][length > 0] - 1
-    return bool((rankings.rank[last] < length[length > 0]).any())
+def sweep(
+    rankings: Rankings, shape: Floats, log_strength: Floats, key: int, *,
+    power: float = 1.0, sharpness: Floats | None = None,
+) -> Floats:  # fmt: skip
+    """Move all log strengths by one Gibbs sweep.
+
+    Parameters
+    ----------
+    rankings, shape, power, sharpness
+        As for `sample`.
+    log_strength : array (cell)
+        Where to start from; finite.
+    key : int
+        Starts the random stream.
+
+    Returns
+    -------
+    array (cell)
+        Log strengths, of which each item's sum is a fresh Gamma variate.
+
+    Examples
+    --------
+    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [0, 2], [False])))
+    >>> sweep(one, np.array([1.0, 2.0]), np.zeros(2), 7).shape
+    (2,)
+    """
+    out = np.array(log_strength, dtype=np.float64)
+    _sweep(rankings, shape, _each(rankings, sharpness), float(power), out, np.uint64(key))
+    return out
+
+
+def _each(rankings: Rankings, sharpness: Floats | None) -> Floats:
+    return np.ones(len(rankings.ranking_start) - 1) if sharpness is None else sharpness

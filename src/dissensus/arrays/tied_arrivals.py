@@ -1,151 +1,122 @@
-"""Arrival times of labels tied in one block, without going through their orders.
+r"""Arrival times of labels tied in one block, without going through their orders.
 
 Every label arrives at an exponential time whose rate is its strength. A block of tied labels
 says that all of them arrive before any of the rest, whose first arrival is at rate Z. Let m be
 that first arrival. Given m, the block's times are independent exponentials truncated to (0, m);
 and m itself has a density proportional to Z exp(-Z m) times the product of 1 - exp(-lambda m)
-over the block, which is log-concave. So m is drawn by rejection from tangents, which lie above a
-log-concave density wherever they touch it; then the times; then m is forgotten, since the rest
-arrives after the last of the block without memory. The cost is linear in the size of the block.
+over the block, which is log-concave in log m (as `dissensus.arrays.tied_block` says of the same
+function). So log m is drawn by rejection from tangents; then the times; then m is forgotten,
+since the rest arrives after the last of the block without memory. The cost is linear in the size
+of the block. A block of two has two orders only, and these are drawn.
+
+Rates are given relative to Z, and times in units of 1 / Z; both in logarithms, so that no
+strengths are too far apart.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
+from dissensus.arrays.tangents import HEIGHT, SLOPE, TOUCH, draw, join
+from dissensus.arrays.tied_block import _log_integrand, _phi, _top
 
 Floats = npt.NDArray[np.float64]
 
-_FALL = 0.7
-"""How far below its peak the outer tangents touch the log density, at least."""
-_STEEP = 1.6
-"""... and at most, roughly: between the two little is rejected."""
-_FLAT = 1e-12
-_GONE = 1e-300
+_SDS = 1.3
+"""How far from the mode the outer tangents touch, in standard deviations of a normal curve with
+the mode's curvature: little is rejected."""
+
+_SATURATED = 6.5
+"""Above this log y, e^-y is 0."""
+
+_LINEAR = -600.0
+"""Below this log y, 1 - e^-y is y, and y itself may be too small a number."""
 
 
 @njit(cache=True)
-def _log_density(m: float, rates: Floats, rest: float) -> float:
-    total = -rest * m
-    for rate in rates:
-        total += np.log(-np.expm1(-rate * m))
-    return total
+def draw_block(state: State, log_ratio: Floats, log_time: Floats, lines: Floats) -> float:
+    """Write the log arrival times of a block before the rest, and return the last of them.
 
-
-@njit(cache=True)
-def _slope(m: float, rates: Floats, rest: float) -> float:
-    total = -rest
-    for rate in rates:
-        x = rate * m
-        total += (1.0 if x < _GONE else x / np.expm1(min(x, 700.0))) / m
-    return total
-
-
-@njit(cache=True)
-def _mode(rates: Floats, rest: float) -> float:
-    """Return about where the density peaks; exactness only saves rejections."""
-    low = high = len(rates) / (rest + np.mean(rates))
-    while _slope(low, rates, rest) < 0.0:
-        low *= 0.25
-    while _slope(high, rates, rest) > 0.0:
-        high *= 4.0
-    for _ in range(12):
-        middle = np.sqrt(low) * np.sqrt(high)
-        if _slope(middle, rates, rest) > 0.0:
-            low = middle
-        else:
-            high = middle
-    return np.sqrt(low) * np.sqrt(high)
-
-
-@njit(cache=True)
-def _lower(mode: float, peak: float, rates: Floats, rest: float, factor: float) -> float:
-    """Return a point to one side of the mode where the log density is about 1 lower."""
-    near = far = 1.0
-    while peak - _log_density(mode * far, rates, rest) < _FALL:
-        near = far
-        far *= factor
-    for _ in range(4):
-        if peak - _log_density(mode * far, rates, rest) < _STEEP:
-            break
-        middle = np.sqrt(near * far)
-        if peak - _log_density(mode * middle, rates, rest) < _FALL:
-            near = middle
-        else:
-            far = middle
-    return mode * far
-
-
-@njit(cache=True)
-def draw_ceiling(state: State, rates: Floats, rest: float) -> float:
-    """Draw m, the first arrival of the rest given that the whole block arrived before."""
-    mode = _mode(rates, rest)
-    peak = _log_density(mode, rates, rest)
-    touch, height, slope = np.empty(3), np.empty(3), np.empty(3)
-    touch[0] = _lower(mode, peak, rates, rest, 0.6)
-    touch[1] = mode
-    touch[2] = _lower(mode, peak, rates, rest, 1.6)
-    for i in range(3):
-        height[i] = _log_density(touch[i], rates, rest) - peak
-        slope[i] = _slope(touch[i], rates, rest)
-    edge = np.array([0.0, touch[0], touch[2], np.inf])
-    for i in range(2):  # where neighbouring tangents meet
-        gap = slope[i] - slope[i + 1]
-        if gap > 0.0:
-            there = height[i + 1] - height[i] + slope[i] * touch[i] - slope[i + 1] * touch[i + 1]
-            edge[i + 1] = min(max(there / gap, touch[i]), touch[i + 1])
-    area = np.empty(3)
-    for i in range(3):
-        start = height[i] + slope[i] * (edge[i] - touch[i])
-        area[i] = _area(start, slope[i], edge[i + 1] - edge[i])
-    while True:
-        pick, i = uniform(state) * area.sum(), 0
-        while i < 2 and pick > area[i]:
-            pick -= area[i]
-            i += 1
-        m = edge[i] + _inverse(uniform(state), slope[i], edge[i + 1] - edge[i])
-        above = height[i] + slope[i] * (m - touch[i])
-        if m > 0.0 and np.log(uniform(state)) <= _log_density(m, rates, rest) - peak - above:
-            return m
-
-
-@njit(cache=True)
-def _area(start: float, slope: float, width: float) -> float:
-    """Integrate exp(start + slope x) from 0 to width."""
-    if abs(slope) * width < _FLAT:
-        return np.exp(start) * width
-    return np.exp(start) * np.expm1(slope * width) / slope
-
-
-@njit(cache=True)
-def _inverse(u: float, slope: float, width: float) -> float:
-    """Draw x in (0, width) with density proportional to exp(slope x)."""
-    if abs(slope) * width < _FLAT:
-        return u * width
-    if slope > 0.0:  # measured from the far end, where the density is large
-        return width + np.log(u + (1.0 - u) * np.exp(-slope * width)) / slope
-    return np.log1p(u * np.expm1(slope * width)) / slope
-
-
-@njit(cache=True)
-def draw_block(state: State, rates: Floats, rest: float, times: Floats) -> float:
-    """Write the arrival times of a block before the rest, and return the last of them.
-
-    Where nothing is left (``rest`` is 0) the block says nothing, and the times are free.
+    Parameters
+    ----------
+    state : array (1)
+        The random stream.
+    log_ratio : array (label)
+        Log strengths of the labels in the block, relative to the rest.
+    log_time : array (label)
+        Written.
+    lines : array
+        Room for `dissensus.arrays.tangents`.
     """
-    if len(rates) == 1:
-        times[0] = -np.log(uniform(state)) / (rates[0] + rest)
-        return times[0]
-    ceiling = draw_ceiling(state, rates, rest) if rest > 0.0 else np.inf
-    last = 0.0
-    for k in range(len(rates)):
-        u = uniform(state)
-        if rates[k] * ceiling < _GONE:
-            times[k] = u * ceiling
+    if len(log_ratio) == 1:
+        log_time[0] = log_exponential(state) - log_plus(0.0, log_ratio[0])
+        return log_time[0]
+    if len(log_ratio) == 2:
+        return _two(state, log_ratio, log_time)
+    ceiling = log_ceiling(state, log_ratio, lines)
+    last = -np.inf
+    for k in range(len(log_ratio)):
+        u, log_y = uniform(state), log_ratio[k] + ceiling
+        if log_y < _LINEAR:
+            log_time[k] = math.log(u) + ceiling
         else:
-            times[k] = -np.log1p(u * np.expm1(-rates[k] * ceiling)) / rates[k]
-        last = max(last, times[k])
+            y = math.exp(min(log_y, _SATURATED))
+            log_time[k] = math.log(-math.log1p(u * math.expm1(-y))) - log_ratio[k]
+        last = max(last, log_time[k])
     return last
+
+
+@njit(cache=True)
+def log_exponential(state: State) -> float:
+    """Draw the logarithm of an exponential variate of mean 1."""
+    return math.log(-math.log(uniform(state)))
+
+
+@njit(cache=True)
+def _two(state: State, log_ratio: Floats, log_time: Floats) -> float:
+    """Draw which of two comes first, and then their times.
+
+    The order i, k has probability r_i / (1 + r_i + r_k) times r_k / (1 + r_k), so that the odds
+    of the two orders are (1 + r_i) / (1 + r_k).
+    """
+    one, other = log_plus(0.0, log_ratio[0]), log_plus(0.0, log_ratio[1])
+    first = 0 if uniform(state) * (1.0 + math.exp(min(other - one, 700.0))) < 1.0 else 1
+    left = other if first == 0 else one
+    log_time[first] = log_exponential(state) - log_plus(one, log_ratio[1])
+    log_time[1 - first] = log_plus(log_time[first], log_exponential(state) - left)
+    return log_time[1 - first]
+
+
+@njit(cache=True)
+def log_ceiling(state: State, log_ratio: Floats, lines: Floats) -> float:
+    """Draw log m: the first arrival of the rest given that the whole block arrived before."""
+    mode, curvature = _top(log_ratio)
+    peak = _log_integrand(mode, log_ratio)
+    away = _SDS / math.sqrt(curvature)
+    while _slope(mode + away, log_ratio) >= 0.0:  # the mode is known to one percent only
+        away *= 2.0
+    for i in range(3):
+        touch = mode + (i - 1) * away
+        lines[TOUCH, i] = touch
+        lines[HEIGHT, i] = _log_integrand(touch, log_ratio) - peak
+        lines[SLOPE, i] = _slope(touch, log_ratio)
+    join(lines)
+    while True:
+        s, above = draw(state, lines)
+        if math.log(uniform(state)) <= _log_integrand(s, log_ratio) - peak - above:
+            return s
+
+
+@njit(cache=True)
+def _slope(s: float, log_ratio: Floats) -> float:
+    total = 1.0 - math.exp(s)
+    for one in log_ratio:
+        if s + one < _SATURATED:
+            total += _phi(math.exp(s + one))
+    return total

@@ -1,0 +1,102 @@
+"""Random numbers from a log-concave density, by rejection from three of its tangents.
+
+A tangent of a concave function lies above it wherever it touches. Three tangents to the log
+density, one near the mode and one on either side, make an envelope of three exponential pieces,
+which is easy to draw from; the draw is kept with probability density / envelope. Nothing but the
+share of rejections depends on where they touch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dissensus.arrays.stream import State, uniform
+
+Floats = npt.NDArray[np.float64]
+
+_FLAT = 1e-12
+
+
+TOUCH, HEIGHT, SLOPE, EDGE, AREA = range(5)
+"""The rows of an array that holds three tangents, from left to right: where each touches, the
+log density there, its slope; and, written by `join`, the four ends of the three pieces in which
+each is the lowest, and the areas under their exponentials. One array, since compiled code takes
+its time over handing on many."""
+
+
+@njit(cache=True)
+def tangents() -> Floats:
+    """Make room for the tangents of a density on the whole line.
+
+    Of the slopes, the first has to be above 0 and the last below.
+    """
+    lines = np.zeros((5, 4))
+    lines[EDGE] = -np.inf, 0.0, 0.0, np.inf
+    return lines
+
+
+@njit(cache=True)
+def join(lines: Floats) -> None:
+    """Find where neighbouring lines meet, and the areas of the pieces."""
+    for i in range(2):
+        gap = lines[SLOPE, i] - lines[SLOPE, i + 1]
+        lines[EDGE, i + 1] = lines[TOUCH, i + 1]  # right where the two are the same line
+        if gap > 0.0:
+            there = _at_zero(lines, i + 1) - _at_zero(lines, i)
+            lines[EDGE, i + 1] = min(there / gap, lines[TOUCH, i + 1])
+    lines[EDGE, 2] = max(lines[EDGE, 2], lines[EDGE, 1])
+    for i in range(3):
+        end, sign = _near_end(i)
+        start = lines[HEIGHT, i] + lines[SLOPE, i] * (lines[EDGE, end] - lines[TOUCH, i])
+        width = lines[EDGE, i + 1] - lines[EDGE, i]
+        lines[AREA, i] = _area(start, sign * lines[SLOPE, i], width)
+
+
+@njit(cache=True)
+def _at_zero(lines: Floats, i: int) -> float:
+    return lines[HEIGHT, i] - lines[SLOPE, i] * lines[TOUCH, i]
+
+
+@njit(cache=True)
+def draw(state: State, lines: Floats) -> tuple[float, float]:
+    """Draw from the envelope; return the number and the envelope's logarithm there."""
+    pick, i = uniform(state) * (lines[AREA, 0] + lines[AREA, 1] + lines[AREA, 2]), 0
+    while i < 2 and pick > lines[AREA, i]:
+        pick -= lines[AREA, i]
+        i += 1
+    return draw_from(state, lines, i)
+
+
+@njit(cache=True)
+def draw_from(state: State, lines: Floats, i: int) -> tuple[float, float]:
+    """Do so from one of the pieces."""
+    end, sign = _near_end(i)
+    width = lines[EDGE, i + 1] - lines[EDGE, i]
+    x = lines[EDGE, end] + sign * _inverse(uniform(state), sign * lines[SLOPE, i], width)
+    return x, lines[HEIGHT, i] + lines[SLOPE, i] * (x - lines[TOUCH, i])
+
+
+@njit(cache=True)
+def _near_end(i: int) -> tuple[int, float]:
+    """Return an edge of a piece that is not infinite, and the direction from it into the piece."""
+    return (1, -1.0) if i == 0 else (i, 1.0)
+
+
+@njit(cache=True)
+def _area(start: float, slope: float, width: float) -> float:
+    """Integrate exp(start + slope x) from 0 to width."""
+    if abs(slope) * width < _FLAT:
+        return np.exp(start) * width
+    return np.exp(start) * np.expm1(slope * width) / slope
+
+
+@njit(cache=True)
+def _inverse(u: float, slope: float, width: float) -> float:
+    """Draw x in (0, width) with density proportional to exp(slope x)."""
+    if abs(slope) * width < _FLAT:
+        return u * width
+    if slope > 0.0:  # measured from the far end, where the density is large
+        return width + np.log(u + (1.0 - u) * np.exp(-slope * width)) / slope
+    return np.log1p(u * np.expm1(slope * width)) / slope
