@@ -43,7 +43,9 @@ def _metrics() -> str:
     )
 
 
-_MODULES = ("datasets", "formats", "plots", "plausibility", "schema", "simulate")
+_MODULES = (
+    "datasets", "distributions", "formats", "plots", "plausibility", "schema", "simulate", "steps",
+)  # fmt: skip
 
 
 def _other() -> str:

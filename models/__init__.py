@@ -32,6 +32,7 @@ class Model:
 MODELS: Final = (
     Model("dirichlet", ("nominal", "ordinal"), "one label from each annotator"),
     Model("inverse_rank", ("nominal", "ordinal", "ranking"), "rankings, weighed by inverse rank"),
+    Model("plackett_luce", ("nominal", "ordinal", "ranking"), "rankings with ties, one by one"),
     Model("normal_scores", ("continuous", "ordinal"), "scores with a mean and a spread per item"),
 )
 

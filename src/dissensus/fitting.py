@@ -84,6 +84,7 @@ def fitted(
     constant_data: Mapping[str, xr.DataArray],
     hyper: Mapping[str, Any],
     inference: str = EXACT,
+    diagnostics: Mapping[str, Any] | None = None,
 ) -> xr.DataTree:
     """Put the pieces of a fit into a DataTree in ArviZ's schema, with how it was made."""
     attrs = {
@@ -92,10 +93,13 @@ def fitted(
         "inference_library": "dissensus",
         "inference_library_version": version("dissensus"),
         **{f"hyper_{name}": _storable(value) for name, value in hyper.items()},
+        **(diagnostics or {}),
     }
+    draws = xr.Dataset(posterior)
+    numbers = {dim: np.arange(draws.sizes[dim]) for dim in (CHAIN, DRAW)}
     groups = {
-        "posterior": _numbered(xr.Dataset(posterior)),
-        "sample_stats": _numbered(xr.Dataset(sample_stats)),
+        "posterior": draws.assign_coords(numbers),
+        "sample_stats": xr.Dataset(sample_stats).assign_coords(numbers),
         "observed_data": xr.Dataset(observed_data),
         "constant_data": xr.Dataset(constant_data),
     }
@@ -105,12 +109,10 @@ def fitted(
 
 
 def _storable(value: Any) -> Any:
-    """Return a hyperparameter as NetCDF can hold it: it knows no truth values."""
+    """Return a hyperparameter as NetCDF can hold it: it knows no truth values, and no None."""
+    if value is None:
+        return "default"
     return int(value) if isinstance(value, bool | np.bool_) else value
-
-
-def _numbered(group: xr.Dataset) -> xr.Dataset:
-    return group.assign_coords({dim: np.arange(group.sizes[dim]) for dim in (CHAIN, DRAW)})
 
 
 def with_predictions(

@@ -12,6 +12,7 @@ simulation. Here it is written as a p-value: how often would uniform places stra
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,8 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 from scipy import stats
+
+from dissensus.errors import DissensusWarning
 
 Floats = npt.NDArray[np.float64]
 Fit = Callable[..., xr.DataTree]
@@ -42,6 +45,8 @@ class Case:
     The cells of one question must be independent of one another: items are, where nothing is
     shared between them.
     """
+    thin: int = 1
+    """Of so many draws one is looked at: places are uniform among independent draws only."""
 
 
 def places(draws: Floats, truth: Floats, rng: np.random.Generator) -> Floats:
@@ -61,8 +66,12 @@ def run(fit: Fit, simulate: Callable[[np.random.Generator], Case], *, studies: i
     found: dict[str, list[Floats]] = {}
     for _ in range(studies):
         case = simulate(rng)
-        tree = fit(case.annotations, draws=draws, chains=1, progressbar=False,
-                   random_seed=int(rng.integers(2**31)), **case.hyper)  # fmt: skip
+        with warnings.catch_warnings():
+            # Of forty short chains one may well be poor; that is what the places are to show.
+            warnings.filterwarnings("ignore", "The chains have not run", DissensusWarning)
+            tree = fit(case.annotations, draws=draws * case.thin, chains=1, progressbar=False,
+                       random_seed=int(rng.integers(2**31)), **case.hyper)  # fmt: skip
+        tree = tree.isel(draw=slice(None, None, case.thin)) if case.thin > 1 else tree
         for question, (answers, truth) in case.questions(tree).items():
             found.setdefault(question, []).append(places(answers, truth, rng))
     return {question: np.concatenate(parts) for question, parts in found.items()}

@@ -95,6 +95,49 @@ def inverse_rank(rng: np.random.Generator) -> Case:
     return Case(ann, hyper, questions)
 
 
+def _ranked(rng: np.random.Generator, theta: Floats) -> list[list[int]]:
+    """List some labels in the order in which they arrive, some tied, the rest left out."""
+    arrival = np.log(rng.standard_exponential(len(theta))) - np.log(theta)
+    blocks: list[list[int]] = []
+    for label in np.argsort(arrival)[: rng.integers(1, len(theta))].tolist():
+        if blocks and rng.random() < 0.4:
+            blocks[-1].append(label)
+        else:
+            blocks.append([label])
+    return blocks
+
+
+def plackett_luce(rng: np.random.Generator) -> Case:
+    """Rankings of eight labels, tied and cut at random; some are named by nobody.
+
+    Strength tempering is a likelihood at any reliability, likelihood tempering at 1 only.
+    """
+    concentration = float(rng.choice([0.4, 1.0]))
+    tempering, trust = [("likelihood", 1.0), ("strength", 0.6), ("strength", 2.0)][rng.integers(3)]
+    theta = rng.dirichlet(np.full(8, concentration), ITEMS)
+    said = [[_ranked(rng, row**trust) for _ in range(rng.integers(0, 4))] for row in theta]
+    ann = dx.from_rankings(dict(enumerate(said)), labels=range(8))
+    named = np.array([np.isin(range(8), [x for r in one for b in r for x in b]) for one in said])
+    some = named.any(axis=1)
+    first = named.argmax(axis=1)
+
+    def questions(fit: xr.DataTree) -> Mapping[str, tuple[Floats, Floats]]:
+        draws = _stacked(fit["posterior"]["plausibility"])
+        known = np.where(named, theta, 0.0)
+        return {
+            "first named label": (draws[:, some, 0], theta[some, first[some]]),
+            "remainder": (draws[:, some, -1], (theta * ~named).sum(-1)[some]),
+            "largest named": (draws[:, some, :-1].max(-1), known[some].max(-1)),
+            "spread of the named": (
+                (draws[:, some, :-1] ** 2).sum(-1),
+                (known[some] ** 2).sum(-1),
+            ),
+        }
+
+    hyper = {"concentration": concentration, "tempering": tempering, "reliability": trust}
+    return Case(ann, hyper, questions, thin=10)
+
+
 # -- Scores -----------------------------------------------------------------------------------
 
 
@@ -131,4 +174,5 @@ SIMULATORS: Final[Mapping[str, Callable[[np.random.Generator], Case]]] = {
     "dirichlet": dirichlet,
     "inverse_rank": inverse_rank,
     "normal_scores": normal_scores,
+    "plackett_luce": plackett_luce,
 }

@@ -124,6 +124,23 @@ def narrow(fit):
     return faulty
 
 
+def dropped_ranking(fit):
+    """The first ranking of every item is lost."""
+
+    def faulty(ann, **options):
+        item, who = (ann[f"{dim}_code"].to_numpy() for dim in ("item", "annotator"))
+        first = np.full(ann.sizes["item"], np.iinfo(who.dtype).max)
+        np.minimum.at(first, item, who)
+        return fit(ann.isel(annotation=np.flatnonzero(who > first[item])), **options)
+
+    return faulty
+
+
+def other_tempering(fit):
+    """A power of the likelihood where the strengths' was meant."""
+    return lambda ann, **options: fit(ann, **{**options, "tempering": "likelihood"})
+
+
 FAULTS = [
     ("dirichlet", "half the prior count", wrong_hyper(prior_count=0.5)),
     ("dirichlet", "doubled reliability", wrong_hyper(reliability=2.0)),
@@ -134,6 +151,11 @@ FAULTS = [
     ("inverse_rank", "dropped rows", dropped_rows),
     ("inverse_rank", "an evenly split remainder", evenly_split_remainder),
     ("inverse_rank", "narrow draws", narrow),
+    ("plackett_luce", "half the concentration", wrong_hyper(concentration=0.5)),
+    ("plackett_luce", "doubled reliability", wrong_hyper(reliability=2.0)),
+    ("plackett_luce", "a dropped ranking", dropped_ranking),
+    ("plackett_luce", "the other tempering", other_tempering),
+    ("plackett_luce", "narrow draws", narrow),
     ("normal_scores", "five times the prior weight k", wrong_prior(1, 5.0)),
     ("normal_scores", "double the prior shape a", wrong_prior(2, 2.0)),
     ("normal_scores", "double the prior scale b", wrong_prior(3, 2.0)),

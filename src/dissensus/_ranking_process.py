@@ -1,0 +1,201 @@
+"""What the Plackett-Luce model's PyMC form and its Gibbs sampler share: data and settings."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import fitting
+from dissensus._rankings import LaidOut, laid_out
+from dissensus.dims import ANNOTATOR, ITEM, LABEL
+from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.plausibility import Layout, candidate_form, layout
+from dissensus.schema import statements_per
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+RANKING: Final = "ranking"
+LEARNED: Final = ("common", "annotator")
+TEMPERINGS: Final = ("likelihood", "strength")
+SAMPLERS: Final = ("gibbs", "nuts")
+
+
+class Process(NamedTuple):
+    """Rankings laid out, with the prior of each strength and the trust in each ranking."""
+
+    annotations: xr.Dataset
+    where: Layout
+    laid: LaidOut
+    shape: Floats
+    """(cell): the Gamma shape of each strength."""
+    concentration: float
+    """Of one label, where it is the same for all items; of the remainder's split."""
+    reliability: float | str
+    tempering: str
+    unranked: str
+
+    @property
+    def power(self) -> float:
+        """The power of the likelihood."""
+        return float(self.reliability) if self.tempering == "likelihood" else 1.0
+
+    @property
+    def sharpness(self) -> Floats | None:
+        """The power of the strengths (ranking), if it is given; None for 1 or to be learned."""
+        if self.tempering == "likelihood" or self.reliability in LEARNED:
+            return None
+        return np.full(self.n_rankings, float(self.reliability))
+
+    @property
+    def lumped(self) -> bool:
+        """Whether the labels nobody named share one cell, or are one or none."""
+        return bool((self.laid.rankings.n_cells - self.n_named() <= 1).all())
+
+    @property
+    def n_rankings(self) -> int:
+        """How many rankings there are, of all items."""
+        return len(self.laid.rankings.ranking_start) - 1
+
+    def first_rows(self) -> Ints:
+        """Return the annotation that is each ranking's first."""
+        return self.laid.row[self.laid.rankings.ranking_start[:-1]]
+
+    def of_ranking(self, name: str) -> Ints:
+        """Return the code of each ranking's item or annotator."""
+        return np.asarray(self.annotations[f"{name}_code"].to_numpy()[self.first_rows()])
+
+    def n_named(self) -> Ints:
+        """Return how many labels somebody named, for each item."""
+        return np.asarray((self.where.sizes[:, :-1] == 1).sum(axis=1))
+
+    def n_unnamed(self) -> Ints:
+        """Return how many labels there are beside those, for each item; 1 for a stand-in."""
+        return np.bincount(self.owner(), self.laid.n_labels).astype(np.int64) - self.n_named()
+
+    def owner(self) -> Ints:
+        """Return the item of each cell."""
+        n_cells = self.laid.rankings.n_cells
+        return np.repeat(np.arange(len(n_cells)), n_cells)
+
+    def prior(self) -> Floats:
+        """Return the Gamma shape of each candidate's strength (item, candidate)."""
+        out = np.zeros(self.where.codes.shape)
+        np.add.at(out, (self.owner(), self.laid.candidate), self.shape)
+        return out
+
+    def cells(self) -> Ints:
+        """Return which strength each entry is (item, place), -1 beyond the item's last."""
+        rankings = self.laid.rankings
+        place = np.arange(rankings.n_cells.max())
+        cell = rankings.cell_start[:-1, None] + place
+        return np.where(place < rankings.n_cells[:, None], cell, -1)
+
+    def ranks(self) -> tuple[Ints, Ints]:
+        """Return (ranking, place): which strength is there to be ranked, and in which block."""
+        rankings = self.laid.rankings
+        of_row = np.repeat(np.arange(self.n_rankings), np.diff(rankings.ranking_start))
+        chosen = self.cells()[self.of_ranking(ITEM)]
+        block = np.zeros_like(chosen)
+        block[of_row, rankings.place] = rankings.rank
+        return np.where(rankings.closed[:, None] & (block == 0), -1, chosen), block
+
+    def named(self, values: Floats, seed: int) -> xr.DataArray:
+        """Name draws of plausibilities (chain, draw, item, candidate)."""
+        items, labels = (self.annotations[dim].to_numpy() for dim in (ITEM, LABEL))
+        return candidate_form(
+            values, self.where, items, labels, concentration=self.concentration, seed=seed
+        )
+
+
+def process(
+    annotations: xr.Dataset,
+    kinds: tuple[str, ...],
+    *,
+    reliability: float | str,
+    tempering: str,
+    concentration: float | None,
+    unranked: str,
+    sampler: str,
+) -> Process:
+    """Check annotations and settings, and lay them out.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are of another kind, an item has none that counts, or no annotator
+        ranks twice where each one's reliability is to be learned.
+    ArgumentError
+        If a setting makes no sense.
+    """
+    fitting.require_kind(annotations, kinds, "plackett_luce")
+    _one_of("tempering", tempering, TEMPERINGS)
+    _one_of("sampler", sampler, SAMPLERS)
+    reliability = _checked_reliability(reliability, tempering, annotations)
+    if unranked in {"ignore", "absent"}:
+        fitting.require_annotated(
+            statements_per(annotations, ITEM), annotations,
+            f"with unranked={unranked!r} an item without one has no labels",
+        )  # fmt: skip
+    where = layout(annotations)
+    laid = laid_out(annotations, where, unranked, lumped=tempering == "likelihood")
+    each = _each_label(laid, concentration)
+    # Where a stand-in is not a set of labels, how its mass is split is nobody's business: evenly.
+    split = each[0] if unranked == "exact" and len(each) else np.inf
+    return Process(
+        annotations, where, laid, each * laid.n_labels, float(split), reliability, tempering,
+        unranked,
+    )  # fmt: skip
+
+
+def _each_label(laid: LaidOut, concentration: float | None) -> Floats:
+    """Return the Gamma shape of one label (cell): by default one label's worth in all."""
+    n_cells = laid.rankings.n_cells
+    if concentration is not None:
+        return np.full(n_cells.sum(), fitting.positive("concentration", concentration))
+    first = np.minimum(laid.rankings.cell_start[:-1], max(len(laid.n_labels) - 1, 0))
+    total = np.add.reduceat(laid.n_labels, first)
+    return np.repeat(1.0 / total, n_cells)
+
+
+def _checked_reliability(
+    reliability: float | str, tempering: str, annotations: xr.Dataset
+) -> float | str:
+    if not isinstance(reliability, str):
+        return fitting.positive("reliability", reliability)
+    if reliability not in LEARNED:
+        raise ArgumentError(
+            "reliability", expected="a finite number > 0, 'common' or 'annotator'",
+            found=repr(reliability),
+        )  # fmt: skip
+    if tempering != "strength":
+        raise ArgumentError(
+            "tempering", expected=f"'strength' where reliability={reliability!r} is to be learned",
+            found=repr(tempering),
+            hint="a power of the likelihood is no likelihood, and cannot be learned",
+        )  # fmt: skip
+    if reliability == "annotator":
+        _require_known(annotations)
+    return reliability
+
+
+def _require_known(annotations: xr.Dataset) -> None:
+    """Raise if every annotator gave one ranking only: then there is nothing to learn of any."""
+    items = np.unique(
+        np.stack([annotations[f"{dim}_code"].to_numpy() for dim in (ANNOTATOR, ITEM)]), axis=1
+    )
+    if np.bincount(items[0]).max(initial=0) < 2:
+        raise AnnotationError(
+            "annotations",
+            expected="annotators who ranked several items, to learn the reliability of each",
+            found=f"{annotations.sizes[ANNOTATOR]} annotators, none on more than one item",
+            hint='Are readers without a name numbered anew for each item? Use reliability="common"',
+        )
+
+
+def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ArgumentError(name, expected=" or ".join(map(repr, choices)), found=repr(value))

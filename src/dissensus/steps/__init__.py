@@ -1,0 +1,12 @@
+"""PyMC step methods: exact Gibbs steps where the structure of a model allows them.
+
+Importing this package registers them, so that `pymc.sample` chooses them by itself.
+"""
+
+from pymc.step_methods import STEP_METHODS
+
+from dissensus.steps.plackett_luce import PlackettLuceGibbs
+
+__all__ = ["PlackettLuceGibbs"]
+
+STEP_METHODS.extend(one for one in (PlackettLuceGibbs,) if one not in STEP_METHODS)

@@ -1,0 +1,161 @@
+"""The Gibbs step in PyMC: chosen by itself, exact beside NUTS, and honest about what it is not."""
+
+from __future__ import annotations
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from pymc.step_methods import STEP_METHODS
+
+import dissensus as dx
+from dissensus.distributions import LogGamma, PartialRanking
+from dissensus.models import plackett_luce
+from dissensus.steps import PlackettLuceGibbs
+
+SAID = {
+    "p": {"ann": [["a"], ["b", "c"]], "bob": [["b"], ["a"]]},
+    "q": {"ann": [["d"]], "bob": [["d"], ["a"]], "cat": [["a", "d"]]},
+}
+
+
+@pytest.fixture(scope="module")
+def ann():
+    return dx.from_rankings(SAID, labels="abcde")
+
+
+def run(model, draws=2000, chains=2, seed=7, **options):
+    with model:
+        return pm.sample(
+            draws, tune=300, chains=chains, cores=1, random_seed=seed, progressbar=False,
+            compute_convergence_checks=False, **options,
+        )  # fmt: skip
+
+
+def same(one, other, name):
+    """Compare means and spreads of two runs, in Monte Carlo errors of both."""
+    for moment in ("mean", "sd"):
+        means, errors = [], []
+        for tree in (one, other):
+            draws = tree["posterior"][name]
+            assert float(az.ess(draws).min()) > 400
+            means.append(getattr(draws, {"mean": "mean", "sd": "std"}[moment])(("chain", "draw")))
+            with np.errstate(invalid="ignore"):  # padding is 0 throughout
+                errors.append(az.mcse(draws, method=moment).fillna(0.0))
+        gap = np.abs(means[0] - means[1]).to_numpy()
+        assert (gap <= 4 * np.hypot(*[e.to_numpy() for e in errors])).all()
+
+
+def test_pymc_chooses_it_by_itself(ann):
+    assert STEP_METHODS.count(PlackettLuceGibbs) == 1
+    model = plackett_luce.build(ann)
+    _, chosen = pm.sampling.mcmc.assign_step_methods(model)
+    assert list(chosen) == [PlackettLuceGibbs]
+
+
+@pytest.mark.parametrize("hyper", [{}, {"tempering": "strength", "reliability": 1.5}], ids=str)
+def test_agrees_with_nuts_on_the_same_model(ann, hyper):
+    model = plackett_luce.build(ann, concentration=0.8, **hyper)
+    gibbs, nuts = run(model), run(model, step=pm.NUTS(model=model))
+    same(gibbs, nuts, "plausibility")
+    same(gibbs, nuts, "log_strength")
+
+
+def test_goes_with_nuts_for_what_is_learned(ann):
+    model = plackett_luce.build(ann, concentration=0.8, tempering="strength", reliability="common")
+    both, nuts = run(model), run(model, step=pm.NUTS(model=model))
+    same(both, nuts, "reliability")
+    same(both, nuts, "plausibility")
+
+
+def test_reads_the_data_from_the_model(ann):
+    """What `pymc.observe` puts in is what is sampled: simulation-based calibration needs it."""
+    model = plackett_luce.build(ann)
+    turned = model.rvs_to_values[model["rankings"]].eval()
+    turned = turned[:, [2, 1, 0, 3]]  # a and c change places in item p
+    swapped = pm.observe(model, {"rankings": turned})
+    one, other = (
+        run(each)["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
+        for each in (model, swapped)
+    )
+    assert abs(one[0, 0] - one[0, 2]) > 0.1
+    np.testing.assert_allclose(one[0, [0, 2]], other[0, [2, 0]], atol=0.03)
+
+
+def test_the_seed_makes_it_repeatable_and_chains_differ(ann):
+    model = plackett_luce.build(ann)
+    one, two, other = (run(model, 20, seed=seed)["posterior"]["log_strength"] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, two)
+    assert not np.isclose(one, other).any()
+    assert not np.isclose(one[0], one[1]).any()
+
+
+def test_the_point_it_is_given_stays_as_it_was(ann):
+    with plackett_luce.build(ann) as model:
+        step = PlackettLuceGibbs([model["log_strength"]])
+    point = model.initial_point()
+    kept = point["log_strength"].copy()
+    step.step(point)
+    np.testing.assert_array_equal(point["log_strength"], kept)
+
+
+def test_rankings_may_be_of_several_variables_and_items_in_any_order():
+    """Items are what meets in a ranking; two variables here, one of them a single vector."""
+    with pm.Model() as model:
+        u = LogGamma("u", alpha=np.full(5, 1.0))
+        PartialRanking("one", log_strength=u[[[4, 0], [1, 3]]], observed=[[1, 0], [1, 0]])
+        PartialRanking("two", log_strength=u[[3, 1]], observed=[1, 0])
+    draws = run(model, 4000)["posterior"]["u"]
+    share = np.exp(draws[..., 4]) / np.exp(draws[..., [0, 4]]).sum("u_dim_0")
+    even = np.exp(draws[..., 1]) / np.exp(draws[..., [1, 3]]).sum("u_dim_0")
+    assert float(share.mean()) == pytest.approx(2 / 3, abs=0.02)  # Beta(2, 1)
+    assert float(even.mean()) == pytest.approx(1 / 2, abs=0.02)  # Beta(2, 2)
+    assert float(np.exp(draws[..., 2]).mean()) == pytest.approx(1, abs=0.1)  # the prior
+
+
+def strange(change):
+    with pm.Model() as model:
+        u = LogGamma("u", alpha=[1.0, 1.0, 1.0])
+        change(u)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda u: PartialRanking("r", log_strength=2 * u, observed=[1, 0, 0]), "a function of"),
+        (lambda u: (PartialRanking("r", log_strength=u, observed=[1, 0, 0]),
+                    pm.Potential("more", u.sum())), "found more"),
+        (lambda u: pm.Normal("y", u, observed=[1.0, 2.0, 3.0]), "found y"),
+        (lambda u: None, "found none"),
+        (lambda u: PartialRanking("r", log_strength=u, observed=[[1, 0, 0], [1, 2, 0]],
+                                  power=[1.0, 2.0]), "one power"),
+        (lambda u: (PartialRanking("r", log_strength=u, observed=[1, 0, 0]),
+                    PartialRanking("s", log_strength=u[:2], observed=[1, 0])), "over some"),
+        (lambda u: PartialRanking("r", log_strength=u, places=[1, 0, 0]), "found r"),
+    ],
+)  # fmt: skip
+def test_where_it_would_not_be_exact_it_says_so(change, words):
+    model = strange(change)
+    with pytest.raises(dx.ArgumentError, match=f"model: expected.*{words}.*pm.NUTS"), model:
+        PlackettLuceGibbs([model["u"]], model=model).step(model.initial_point())
+
+
+def test_only_log_gamma_strengths_are_its_business():
+    with pm.Model() as model:
+        x = pm.Normal("x", shape=3)
+        PartialRanking("r", log_strength=x, observed=[1, 0, 0])
+    with pytest.raises(dx.ArgumentError, match="LogGamma prior"):
+        PlackettLuceGibbs([x], model=model)
+    assert PlackettLuceGibbs.competence(x) == pm.step_methods.compound.Competence.INCOMPATIBLE
+
+
+def test_closed_rankings_compare_only_what_they_list():
+    with pm.Model() as model:
+        u = LogGamma("u", alpha=np.ones(3))
+        padded = pt.concatenate([u, [-np.inf]])
+        PartialRanking("all", log_strength=u, observed=[1, 0, 0])
+        PartialRanking("two", log_strength=padded[[[3, 1, 2]]], observed=[[0, 1, 2]])
+    gibbs, nuts = run(model), run(model, step=pm.NUTS(model=model))
+    same(gibbs, nuts, "u")
