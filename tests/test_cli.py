@@ -222,3 +222,70 @@ def test_labels_that_are_fractions_are_predicted_as_such(tmp_path):
     options = ("--out", tmp_path / "out", "--draws", 20, "--no-progress")
     done = call("evaluate", ann, "--predictions", pred, "--kind", "nominal", *options)
     assert done.exit_code == 0, done.output
+
+
+@pytest.fixture
+def ranked(tmp_path):
+    rows = [(f"i{i}", who, label, rank) for i in range(4) for who in ("ann", "bob")
+            for rank, label in enumerate("xyz"[i % 2 : 2 + (who == "ann")], 1)]  # fmt: skip
+    ann = write(tmp_path / "a.csv", rows, ("item", "annotator", "label", "rank"))
+    rows = [(f"i{i}", "s", label, rank) for i in range(4) for rank, label in enumerate("xy", 1)]
+    pred = write(tmp_path / "p.csv", rows, ("item", "system", "label", "rank"))
+    return ann, ("--predictions", pred, "--rank", "rank", "--prediction-rank", "rank")
+
+
+def test_rankings_show_two_models(ranked, tmp_path):
+    groups = tmp_path / "groups.json"
+    groups.write_text(json.dumps({"x": "mild", "y": "grave", "z": "mild"}))
+    out = tmp_path / "out"
+    ann, options = ranked
+    done = call("evaluate", ann, *options, "--groups", groups, "--out", out, "--draws", 20,
+                "--reliability", "1,2", "--seed", 1, "--no-progress")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "plackett_luce, reliability 1" in done.output
+    assert "plackett_luce at 1 ┃ inverse_rank at 30" in done.output
+    assert "A second model, inverse_rank," in done.output
+    with (out / "summary.csv").open() as file:
+        assert {row["model"] for row in csv.DictReader(file)} == {"plackett_luce", "inverse_rank"}
+    with xr.open_datatree(out / "evaluation.nc", engine="h5netcdf") as tree:
+        assert tree["categories"]["label"].to_numpy().tolist() == ["mild", "grave"]
+        assert tree["categories"]["plausibility"].dtype == "float32"
+        assert tree["categories"]["top_1_accuracy"].dtype == "float64"
+        assert tree["companion"].attrs["model"] == "inverse_rank"
+    assert "Two models" in (out / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (("--companion", "none"), None),
+        (("--model", "inverse_rank"), None),
+        (("--model", "inverse_rank", "--companion", "plackett_luce"), "plackett_luce"),
+        (("--concentration", 0.5), "inverse_rank"),
+    ],
+)
+def test_the_companion_can_be_chosen(ranked, tmp_path, options, found):
+    out = tmp_path / "out"
+    done = call("evaluate", ranked[0], "--rank", "rank", "--out", out, "--draws", 20, *options)
+    assert done.exit_code == 0, done.output
+    with xr.open_datatree(out / "evaluation.nc", engine="h5netcdf") as tree:
+        beside = tree.children.get("companion")
+        assert (None if beside is None else beside.attrs["model"]) == found
+        if "--concentration" in options:
+            assert tree["posterior"].attrs["hyper_concentration"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"x": "a", "y": "b", "x": "b"}', "--groups: .*'x' more than once"),
+        ('["x"]', "--groups: .*object from label to category; found .*: a list"),
+        ('{"x": "a"}', "groups: .*none for 'y'"),
+    ],
+)
+def test_bad_categories_are_refused(files, tmp_path, content, message):
+    path = tmp_path / "groups.json"
+    path.write_text(content)
+    done = call("evaluate", files[0], "--groups", path, "--out", tmp_path / "out")
+    assert isinstance(done.exception, dx.ArgumentError)
+    assert re.search(message, str(done.exception))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import arviz as az
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
+from dissensus._recipes import Recipe
 
 
 def run(ann, pred=None, **options):
@@ -47,7 +50,8 @@ def test_new_items_are_those_of_the_bootstrap(votes):
 
 def test_new_items_are_less_certain_than_these_items():
     study = dx.simulate.study(n_items=60, random_seed=3)
-    accuracy = run(study.annotations, study.predictions)["metrics"]["top_1_accuracy"]
+    result = run(study.annotations, study.predictions, model="inverse_rank")
+    accuracy = result["metrics"]["top_1_accuracy"]
     spread = accuracy.std(("chain", "draw"))
     assert (spread.sel(scope="new items") > spread.sel(scope="these items")).all()
 
@@ -72,8 +76,8 @@ def test_without_predictions(votes):
 
 
 def test_rankings_get_the_metrics_of_lists(rankings):
-    result = run(*rankings, risk=dict(zip("abcdef", (0, 1, 2, 0, 1, 2), strict=True)))
-    assert result.attrs["model"] == "inverse_rank"
+    risk = dict(zip("abcdef", (0, 1, 2, 0, 1, 2), strict=True))
+    result = run(*rankings, risk=risk, draws=50)
     names = set(result["metrics"].data_vars)
     assert names == {
         "top_1_accuracy",
@@ -161,7 +165,7 @@ def test_arviz_takes_the_metrics(votes):
 
 
 def test_the_tree_survives_a_file(tmp_path, rankings):
-    result = run(*rankings)
+    result = run(*rankings, draws=50, groups=dict(zip("abcdef", "xyzxyz", strict=True)))
     path = tmp_path / "evaluation.nc"
     result.to_netcdf(path, engine="h5netcdf")
     with xr.open_datatree(path, engine="h5netcdf") as again:
@@ -225,10 +229,11 @@ def test_real_rankings(shared):
     table = pd.read_csv(shared / "dermatology" / "rankings.csv")
     ann = dx.annotations(table, label="class", rank="rank", labels=list(range(419)))
     assert len(names) == ann.sizes["label"]
-    result = run(ann, draws=100, reliability=(10.0,))
-    certainty = result["certainty"]["annotation_certainty"]
-    assert certainty.sizes["item"] == 600
-    assert ((certainty > 0) & (certainty <= 1)).all()
+    result = run(ann, draws=50, reliability=(1.0,), tune=100)
+    for side in (result, result["companion"]):
+        certainty = side["certainty"]["annotation_certainty"]
+        assert certainty.sizes["item"] == 600
+        assert ((certainty > 0) & (certainty <= 1)).all()
 
 
 @pytest.mark.parametrize(
@@ -308,3 +313,144 @@ def test_a_metric_that_cannot_vary_is_reported(tmp_path):
 def test_the_summary_of_something_else_is_refused(bad):
     with pytest.raises(dx.ArgumentError, match="evaluation: expected a DataTree"):
         dx.summary(bad)
+
+
+RISK = dict(zip("abcdef", ["low", "high", "low", "high", "medium", "low"], strict=True))
+
+
+def test_rankings_go_through_two_models(rankings):
+    result = run(*rankings, draws=50, reliability=(2, 4))
+    beside = result["companion"]
+    assert (result.attrs["model"], beside.attrs["model"]) == ("plackett_luce", "inverse_rank")
+    assert result["metrics"]["reliability"].to_numpy().tolist() == [2, 4]
+    # The reliability that was asked for is the main model's: to the other it means nothing.
+    assert beside["metrics"]["reliability"].to_numpy().tolist() == [10, 20, 30, 50, 100]
+    assert beside.attrs["reference_reliability"] == beside.attrs["hyper_reliability"] == 30
+    assert set(beside["metrics"].data_vars) == set(result["metrics"].data_vars)
+    groups = {"posterior", "metrics", "certainty", "comparison", "diagnostics", "statistics"}
+    assert set(beside.children) == groups
+    assert list(beside["posterior"].data_vars) == ["plausibility_mean"]
+    # Inverse rank normalisation is the point estimate of both.
+    for name in beside["statistics"].data_vars:
+        xr.testing.assert_identical(result["statistics"][name], beside["statistics"][name])
+
+
+def test_the_companion_is_the_model_itself(rankings):
+    both = run(*rankings, draws=50, reliability=(1,))["companion"]
+    alone = run(*rankings, draws=50, model="inverse_rank")
+    for name in ("metrics", "certainty", "comparison"):
+        xr.testing.assert_identical(both[name].to_dataset(), alone[name].to_dataset())
+    mean = alone["posterior"]["plausibility"].mean(("chain", "draw"))
+    np.testing.assert_allclose(both["posterior"]["plausibility_mean"], mean)
+
+
+def test_a_model_asked_for_comes_alone_and_may_have_a_companion(rankings, votes):
+    assert "companion" not in run(*rankings, draws=50, model="inverse_rank").children
+    assert "companion" not in run(*rankings, draws=50, companion=None, reliability=(1,)).children
+    result = run(*rankings, draws=20, model="inverse_rank", companion="plackett_luce")
+    assert result["companion"].attrs["model"] == "plackett_luce"
+    assert "companion" not in run(*votes, reliability=(1,)).children
+    with pytest.raises(dx.ArgumentError, match="companion: expected one of"):
+        run(*votes, companion="dirichlet")
+
+
+def test_hyperparameters_are_the_main_model_s(rankings):
+    result = run(*rankings, draws=50, concentration=2.0, reliability=(1,))
+    assert result["posterior"].attrs["hyper_concentration"] == 2.0
+    with pytest.raises(dx.ArgumentError, match=r"split_ties: .*of plackett_luce: .*concentration"):
+        run(*rankings, split_ties=False)
+
+
+def test_both_models_are_in_the_summary_and_a_companion_has_one_too(rankings):
+    result = run(*rankings, draws=50, reliability=(1,))
+    table = dx.summary(result)
+    assert table["model"].unique().tolist() == ["plackett_luce", "inverse_rank"]
+    alone = dx.summary(result["companion"])
+    assert alone.equals(table[table["model"] == "inverse_rank"].reset_index(drop=True))
+    assert table.attrs["probability"] == az.rcParams["stats.ci_prob"]
+
+
+def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
+    rankings, monkeypatch
+):
+    monkeypatch.setattr("dissensus.convergence.ESS", 1e9)
+    with pytest.warns(dx.DissensusWarning, match="not run long enough") as caught:
+        result = run(*rankings, draws=100, reliability=(1, 3))
+    assert len(caught) == 1
+    text = str(caught[0].message)
+    assert text.startswith("plackett_luce: the chains have not run long enough for some of 2 items")
+    assert "(2 at reliability 1, 2 at reliability 3): as few as " in text
+    assert result["convergence"]["n_items_poor"].to_numpy().tolist() == [2, 2]
+    assert "convergence" not in result["companion"].children
+
+
+def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, monkeypatch):
+    fits, alive = [], []
+    original = Recipe.fit
+
+    def fit(self, *args, **options):
+        alive.append(sum(one() is not None for one in fits))
+        found = original(self, *args, **options)
+        fits.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(Recipe, "fit", fit)
+    run(*rankings, draws=20)
+    assert len(fits) == 10
+    assert max(alive) == 0
+
+
+def test_categories_of_labels(rankings):
+    ann, pred = rankings
+    result = run(ann, pred, draws=50, groups=RISK, reliability=(1, 3))
+    found = result["categories"]
+    theta = result["posterior"]["plausibility"]
+    assert found["label"].to_numpy().tolist() == ["low", "high", "medium"]
+    expected = dx.group_labels(theta, RISK).sel(label=["low", "high", "medium"])
+    np.testing.assert_allclose(found["plausibility"], expected)
+    certainty = dx.annotation_certainty(found["plausibility"])
+    np.testing.assert_allclose(found["annotation_certainty"].sel(reliability=1), certainty)
+    # System s puts a and d first: low, high. System t puts c and e first: low, medium.
+    leads = expected.to_numpy().argmax(axis=-1)
+    right = (leads[..., None] == np.array([[0, 0], [1, 2]])).mean(axis=2)
+    accuracy = found["top_1_accuracy"].sel(reliability=1, scope="these items")
+    np.testing.assert_allclose(accuracy.sel(system=["s", "t"]), right)
+    # The point estimate leads with a, a low risk, and with d, a high one.
+    np.testing.assert_allclose(found["naive_top_1_accuracy"].sel(system=["s", "t"]), [1, 0.5])
+    beside = result["companion/categories"]
+    assert beside["top_1_accuracy"].dims == found["top_1_accuracy"].dims
+    assert "plausibility" not in beside
+
+
+def test_categories_without_predictions_and_of_single_labels(votes):
+    result = run(votes[0], groups={"x": 1, "y": 0})
+    assert result["categories"]["label"].to_numpy().tolist() == [0, 1]
+    assert set(result["categories"].data_vars) == {"annotation_certainty", "plausibility"}
+
+
+def test_bad_categories_are_refused_before_anything_is_fitted(votes, monkeypatch):
+    monkeypatch.setattr("dissensus._evaluate.results", lambda *_: pytest.fail("fitted"))
+    with pytest.raises(dx.ArgumentError, match=r"groups: .*none for 'y'"):
+        run(*votes, groups={"x": "low"})
+    whole = dx.from_matrix([[1.5, 2.5], [-1.5, -2.5]])
+    with pytest.raises(dx.ArgumentError, match="groups: expected None: scores"):
+        run(whole, threshold=0, groups={1: "low"})
+
+
+def test_real_risk_categories(shared):
+    folder = shared / "dermatology"
+    table = pd.read_csv(folder / "rankings.csv")
+    risk = [int(line) for line in (folder / "dermatology_risks.txt").read_text().split()]
+    items = table["item"].unique()[:40]
+    ann = dx.annotations(
+        table[table["item"].isin(items)], label="class", rank="rank", labels=list(range(419))
+    )
+    groups = dict(enumerate(risk[:419]))
+    result = run(ann, draws=50, reliability=(1.0,), groups=groups, companion=None)
+    assert result["categories"]["label"].to_numpy().tolist() == [0, 1, 2]
+    np.testing.assert_allclose(result["categories"]["plausibility"].sum("label"), 1)
+    # Stutz et al. (2023), Figure 8: categories are more certain than labels on average.
+    certainty = [
+        result[name]["annotation_certainty"].mean() for name in ("categories", "certainty")
+    ]
+    assert certainty[0] > certainty[1]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from dissensus import metrics
-from dissensus._recipes import Recipe, recipe_for
-from dissensus._scoring import certainties, score, score_point
-from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
-from dissensus.errors import ArgumentError, DissensusWarning
+from dissensus._categories import categories
+from dissensus._notes import Notes
+from dissensus._recipes import DEFAULT, Recipe, ThresholdRecipe, companion_for, recipe_for
+from dissensus._runs import Run, Task, results
+from dissensus.errors import ArgumentError
 from dissensus.schema import checked_annotations, checked_predictions
 
 
@@ -32,13 +30,16 @@ def evaluate(
     model: str | None = None,
     threshold: float | None = None,
     risk: Any = None,
+    groups: Mapping[Any, Any] | None = None,
+    companion: str | None = DEFAULT,
     on_missing: str = "raise",
     **hyper: Any,
 ) -> xr.DataTree:
     """Evaluate systems against annotators who disagree, over a range of trust in them.
 
     The reliability of the annotators is not in the data, and what one concludes may hang on it:
-    everything is therefore computed along a range of reliabilities.
+    everything is therefore computed along a range of reliabilities. It may hang on the model
+    too: rankings go through two, `plackett_luce` and beside it `inverse_rank`, its *companion*.
 
     Parameters
     ----------
@@ -48,8 +49,9 @@ def evaluate(
         From `dissensus.predictions`. Without it only the annotations are described.
     reliability : sequence of float, optional
         Values to go through; by default a range that suits the model. The posterior is kept at
-        its reference (1 for `dirichlet`, 30 for `inverse_rank`) if that is among them, else at
-        the middle one.
+        its reference (1 for `dirichlet` and `plackett_luce`, 30 for `inverse_rank`) if that is
+        among them, else at the middle one. A companion keeps its own range: 2 is two of every
+        ranking to `plackett_luce`, and two labels' worth in all to `inverse_rank`.
     draws, chains : int
         Posterior draws per chain, and chains.
     random_seed : int, optional
@@ -58,14 +60,20 @@ def evaluate(
         Show progress.
     model : str, optional
         A name of `dissensus.models`; by default chosen by the kind of the annotations.
+    companion : str or None
+        A second model that the same is computed by, with its own defaults. By default
+        `inverse_rank` beside `plackett_luce` where the model is chosen by default, else none.
     threshold : float, optional
         For scores on a scale: the cut whose two sides are the labels. Needed there.
     risk : mapping from label to number, optional
         Adds each item's expected risk.
+    groups : mapping from label to category, optional
+        Adds what holds at the level of categories, such as low, medium and high risk. They are
+        names, in the order of the mapping, or numbers, ordered by size.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     **hyper
-        Other hyperparameters of the model, such as ``prior_count``.
+        Other hyperparameters of the model, such as ``prior_count`` or ``concentration``.
 
     Returns
     -------
@@ -73,8 +81,12 @@ def evaluate(
         ``posterior`` (at the reference reliability), ``metrics`` (chain, draw, reliability,
         scope, system), ``comparison`` of the systems metric by metric, ``certainty`` and
         ``expected_risk`` per item, ``statistics`` of the observed annotations (among them the
-        naive metrics against the point estimate), ``diagnostics`` of the draws, and the
-        ``annotations`` and ``predictions`` themselves.
+        naive metrics against the point estimate), ``diagnostics`` of the metrics' draws and,
+        where Markov chains made them, ``convergence`` of the posterior at each reliability; the
+        ``annotations`` and ``predictions`` themselves. ``categories`` holds, where asked for,
+        the plausibility of each category (in place of a label), the certainty of the leading one,
+        and how often it is that of a system's first label. ``companion`` holds the same groups
+        of the companion, of its posterior the means only; pictures and `summary` take it too.
 
     Raises
     ------
@@ -94,94 +106,56 @@ def evaluate(
     ('chain', 'draw', 'reliability', 'scope', 'system')
     """
     checked_annotations(annotations)
-    recipe = recipe_for(annotations, model=model, threshold=threshold)
-    recipe.check_options(reliability, hyper)
-    trust = _checked_range(recipe.reliabilities if reliability is None else reliability)
-    reference = recipe.reference if recipe.reference in trust else trust[len(trust) // 2]
+    main = recipe_for(annotations, model=model, threshold=threshold)
+    beside = companion_for(main, companion, by_default=model is None)
+    main.check_options(reliability, hyper)
     if predictions is not None:
-        predictions = recipe.predictions(checked_predictions(predictions))
-    scored = functools.partial(
-        _scored, predictions=predictions, random_seed=random_seed, on_missing=on_missing
-    )
-    runs: list[dict[str, xr.Dataset]] = []
-    groups: dict[str, xr.Dataset] = {}
-    with _each_warning_once():
-        for gamma in _progress(trust, f"{recipe.model}, reliability", progressbar):
-            fit = recipe.fit(
-                annotations, gamma, draws=draws, chains=chains, random_seed=random_seed, **hyper
-            )
-            plausibility = recipe.plausibility(fit)
-            runs.append(scored(plausibility))
-            if gamma == reference:
-                groups |= _kept(fit, plausibility, risk)
-        groups |= _along(trust, runs)
-        point = recipe.point(annotations)
-        groups["statistics"] = recipe.statistics(annotations, point)
-        groups["annotations"] = annotations
-        if predictions is not None:
-            naive = score_point(point, predictions, on_missing)
-            groups["statistics"] = groups["statistics"].merge(naive)
-            groups["predictions"] = predictions
-    tree = xr.DataTree.from_dict(groups)
-    tree.attrs.update(_provenance(recipe, reference, draws, chains, random_seed))
-    tree.attrs.update({name: tree["posterior"].attrs[name] for name in _hyper(tree)})
-    weight = recipe.prior_weight(annotations, reference, **hyper)
-    if weight is not None:
-        tree.attrs["prior_weight"] = weight
+        predictions = main.predictions(checked_predictions(predictions))
+    task = _task(
+        main, annotations, predictions, groups, risk=risk, draws=draws, chains=chains,
+        random_seed=random_seed, on_missing=on_missing, progressbar=progressbar,
+    )  # fmt: skip
+    run = _run(main, reliability, hyper)
+    notes = Notes()
+    found = results(run, task, notes) | {"annotations": annotations}
+    if predictions is not None:
+        found["predictions"] = predictions
+    tree = xr.DataTree.from_dict(found)
+    tree.attrs.update(_provenance(run, task, tree))
+    if beside is not None:
+        other = _run(beside, None, {})
+        side = xr.DataTree.from_dict(results(replace(other, keeps_draws=False), task, notes))
+        side.attrs.update(_provenance(other, task, side))
+        tree["companion"] = side
+    notes.say()
     return tree
 
 
-def _hyper(tree: xr.DataTree) -> list[str]:
-    return [str(name) for name in tree["posterior"].attrs if str(name).startswith("hyper_")]
+def _run(recipe: Recipe, reliability: Sequence[float] | None, hyper: Mapping[str, Any]) -> Run:
+    """Settle what a model goes through."""
+    trust = _checked_range(recipe.reliabilities if reliability is None else reliability)
+    reference = recipe.reference if recipe.reference in trust else trust[len(trust) // 2]
+    return Run(recipe, trust, reference, hyper)
 
 
-def _scored(
-    plausibility: xr.DataArray, predictions: xr.Dataset | None, random_seed: Any, on_missing: str
-) -> dict[str, xr.Dataset]:
-    """Return what is computed anew at each reliability."""
-    out = {"certainty": certainties(plausibility, predictions)}
-    if predictions is not None:
-        out["metrics"] = score(plausibility, predictions, random_seed, on_missing)
-    return out
-
-
-def _kept(fit: xr.DataTree, plausibility: xr.DataArray, risk: Any) -> dict[str, xr.Dataset]:
-    """Return what is kept of the reference reliability only."""
-    posterior = fit["posterior"].to_dataset()
-    if plausibility.name not in posterior:
-        posterior = posterior.assign({str(plausibility.name): plausibility})
-    if risk is None:
-        return {"posterior": posterior}
-    expected = metrics.get("expected_risk").function(plausibility, risk)
-    return {"posterior": posterior, "expected_risk": expected.to_dataset()}
-
-
-def _along(trust: tuple[float, ...], runs: list[dict[str, xr.Dataset]]) -> dict[str, xr.Dataset]:
-    """Join the runs along reliability, and compare the systems."""
-    index = xr.IndexVariable(RELIABILITY, list(trust))
-    out = {
-        name: xr.concat([run[name] for run in runs], dim=index, combine_attrs="override")
-        for name in runs[0]
-    }
-    out |= {"comparison": xr.Dataset(), "diagnostics": xr.Dataset()}
-    if "metrics" in out:
-        out["metrics"] = out["metrics"].transpose(*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
-        out["comparison"] = _comparison(out["metrics"])
-        out["diagnostics"] = _diagnostics(out["metrics"])
-    return out
-
-
-@contextmanager
-def _each_warning_once() -> Iterator[None]:
-    """Say once what would be said for every metric at every reliability."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", DissensusWarning)
-        yield
-    said = set()
-    for warning in caught:
-        if str(warning.message) not in said:
-            said.add(str(warning.message))
-            warnings.warn(warning.message, warning.category, stacklevel=4)
+def _task(
+    main: Recipe,
+    annotations: xr.Dataset,
+    predictions: xr.Dataset | None,
+    groups: Mapping[Any, Any] | None,
+    **settings: Any,
+) -> Task:
+    """Look up the categories, and put together what all models are asked."""
+    which, firsts = None, []
+    if groups is not None:
+        if isinstance(main, ThresholdRecipe):
+            raise ArgumentError(
+                "groups", expected="None: scores cut at a threshold have no labels to group",
+                found=type(groups).__name__,
+            )  # fmt: skip
+        which = categories(groups, annotations, predictions)
+        firsts = [] if predictions is None else which.predictions(predictions)
+    return Task(annotations, predictions, which, firsts, **settings)
 
 
 def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:
@@ -200,54 +174,26 @@ def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:
     return tuple(sorted(values))
 
 
-def _comparison(draws: xr.Dataset) -> xr.Dataset:
-    """Compare the systems on every metric; the draws of the differences are left to `compare`."""
-    if draws.sizes[SYSTEM] < 2:
-        return xr.Dataset()
-    compare = metrics.get("compare").function
-    drop = ["difference", *SAMPLE]
-    each = [compare(draws[name]).drop_vars(drop) for name in draws.data_vars]
-    index = xr.IndexVariable("metric", [str(name) for name in draws.data_vars])
-    return xr.concat(each, dim=index, combine_attrs="drop")
-
-
-def _diagnostics(draws: xr.Dataset) -> xr.Dataset:
-    """Return effective sample size and r-hat of every metric.
-
-    A metric that is the same in all draws has neither; NaN is right there, not a failure.
-    """
-    from arviz_stats import ess, rhat
-
-    with np.errstate(invalid="ignore", divide="ignore"):
-        kinds = {
-            "ess_bulk": ess(draws, method="bulk"),
-            "ess_tail": ess(draws, method="tail"),
-            "r_hat": rhat(draws),
-        }
-    index = xr.IndexVariable("diagnostic", list(kinds))
-    return xr.concat(list(kinds.values()), dim=index, combine_attrs="drop")
-
-
-def _provenance(
-    recipe: Recipe, reference: float, draws: int, chains: int, random_seed: int | None
-) -> dict[str, Any]:
-    seed = "none: these draws cannot be repeated" if random_seed is None else str(random_seed)
-    return {
-        "model": recipe.model,
-        "kind": recipe.kind,
-        "inference": recipe.inference,
-        "reference_reliability": reference,
-        "draws": draws,
-        "chains": chains,
-        "random_seed": seed,
+def _provenance(run: Run, task: Task, tree: xr.DataTree) -> dict[str, Any]:
+    """Say how the groups of one model came about."""
+    seed = task.random_seed
+    fitted = tree["posterior"].attrs
+    out = {
+        "model": run.recipe.model,
+        "kind": run.recipe.kind,
+        "inference": fitted["inference"],
+        "reference_reliability": run.reference,
+        "point_estimate": run.recipe.leading,
+        "point_is_limit": int(run.recipe.is_limit),
+        "markov_chains": int(run.recipe.markov_chains),
+        "draws": task.draws,
+        "chains": task.chains,
+        "random_seed": "none: these draws cannot be repeated" if seed is None else str(seed),
         "dissensus_version": version("dissensus"),
         "pymc_version": version("pymc"),
         "arviz_version": version("arviz"),
     }
-
-
-def _progress(values: Sequence[float], text: str, show: bool) -> Iterable[float]:
-    """Go through the values under a progress bar."""
-    from rich.progress import track
-
-    return track(values, description=f"Fitting {text}") if show else values
+    out |= {str(name): value for name, value in fitted.items() if str(name).startswith("hyper_")}
+    if run.recipe.prior_weight is not None:
+        out["prior_weight"] = run.recipe.prior_weight(task.annotations, run.reference, **run.hyper)
+    return out

@@ -13,6 +13,7 @@ import xarray as xr
 
 from dissensus._report import report
 from dissensus._summary import summary
+from dissensus.dims import CHAIN, ITEM
 
 
 def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> list[Path]:
@@ -53,15 +54,17 @@ def replace(path: Path, write: Callable[[Path], Any]) -> None:
 
 def _single_precision(evaluation: xr.DataTree) -> xr.DataTree:
     tree = evaluation.copy()
-    posterior = tree["posterior"].to_dataset()
-    wide = [name for name, values in posterior.data_vars.items() if _fits(values)]
-    tree["posterior"] = posterior.assign({name: posterior[name].astype("float32") for name in wide})
+    for name in ("posterior", *(["categories"] if "categories" in tree.children else [])):
+        group = tree[name].to_dataset()
+        wide = [one for one, values in group.data_vars.items() if _fits(values)]
+        tree[name] = group.assign({one: group[one].astype("float32") for one in wide})
     return tree
 
 
 def _fits(values: xr.DataArray) -> bool:
+    """Say whether these are draws about items, and none would turn into 0 or infinity."""
+    if not {CHAIN, ITEM} <= set(values.dims) or values.dtype != "float64":
+        return False
     size = np.abs(values.to_numpy())
     limits = np.finfo(np.float32)
-    return values.dtype == "float64" and not bool(
-        (((size > 0) & (size < limits.tiny)) | (size > limits.max)).any()
-    )
+    return not bool((((size > 0) & (size < limits.tiny)) | (size > limits.max)).any())

@@ -74,18 +74,43 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def risks(path: Path | None) -> dict[str, float] | None:
-    """Read a JSON object from label to risk."""
+def mapping(path: Path | None, option: str, value: str) -> dict[str, Any] | None:
+    """Read a JSON object from label to some value, such as a number."""
     if path is None:
         return None
-    expected = "a JSON file with an object from label to number"
+    expected = f"a JSON file with an object from label to {value}"
     try:
-        found = json.loads(_read(path, "--risk", expected))
-    except json.JSONDecodeError as problem:
-        raise ArgumentError("--risk", expected=expected, found=f"{path}: {problem}") from problem
+        found = json.loads(_read(path, option, expected), object_pairs_hook=_once)
+    except (json.JSONDecodeError, _TwiceError) as problem:
+        raise ArgumentError(option, expected=expected, found=f"{path}: {problem}") from problem
     if not isinstance(found, dict):
-        raise ArgumentError("--risk", expected=expected, found=f"{path}: a {type(found).__name__}")
+        raise ArgumentError(option, expected=expected, found=f"{path}: a {type(found).__name__}")
     return found
+
+
+class _TwiceError(Exception):
+    """A key that an object has twice, of which JSON would keep the last without a word."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _TwiceError(f"{next(key for key in keys if keys.count(key) > 1)!r} more than once")
+    return found
+
+
+def companion(name: str | None) -> dict[str, Any]:
+    """Read the name of a model to set beside the main one: "none" is none at all.
+
+    Examples
+    --------
+    >>> companion("none"), companion(None), companion("inverse_rank")
+    ({'companion': None}, {}, {'companion': 'inverse_rank'})
+    """
+    if name is None:
+        return {}
+    return {"companion": None if name == "none" else name}
 
 
 def _read(path: Path, option: str, expected: str) -> str:

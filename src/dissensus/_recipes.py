@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -31,16 +31,37 @@ _NOT_HYPER: Final = frozenset(
 """Arguments of every fit that an evaluation sets itself, or has no use for."""
 
 
+def shares(annotations: xr.Dataset) -> xr.DataArray:
+    """Return the shares of labels (item, label): majority vote reads off the largest."""
+    counts = label_counts(annotations)
+    total = counts.sum(axis=1, keepdims=True)
+    return _dense(counts / np.maximum(total, 1), annotations, annotations[LABEL].to_numpy())
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """How annotations of one kind are turned into plausibilities."""
+    """How annotations are turned into plausibilities by one model: all that is peculiar to it."""
 
     model: str
-    kind: str
     reliabilities: tuple[float, ...]
     reference: float
     """The reliability whose posterior is kept, and which reports begin with."""
-    inference: str = "exact, independent draws"
+    point: Callable[[xr.Dataset], xr.DataArray] = shares
+    """The point estimate that is used where uncertainty is ignored."""
+    leading: str = "the majority label of each item"
+    """What one takes for the truth who goes by the point estimate."""
+    is_limit: bool = True
+    """Whether the posterior shrinks to the point estimate as the reliability grows."""
+    prior_weight: Callable[..., float] | None = None
+    """From annotations, reliability and hyperparameters to the share of the prior in a typical
+    item's posterior. With many labels and few annotators a prior of one label each outweighs
+    the data."""
+    companion: str | None = None
+    """The model beside it where this one is the default: where the choice moves the result."""
+    markov_chains: bool = False
+    """Whether draws hang on each other, so that it must be seen whether there are enough."""
+    kind: str = ""
+    """Kind of the annotations."""
 
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
         """Fit the model at one reliability."""
@@ -75,26 +96,6 @@ class Recipe:
                 hint='If the numbers are names of labels, read them with kind="nominal"',
             )
         return predictions
-
-    def point(self, annotations: xr.Dataset) -> xr.DataArray:
-        """Return the point estimate that is used where uncertainty is ignored."""
-        if self.model == "inverse_rank":
-            found: xr.DataArray = models.get(self.model).module.point(annotations)
-            return found
-        return shares(annotations)
-
-    def prior_weight(
-        self, annotations: xr.Dataset, reliability: float, **hyper: Any
-    ) -> float | None:
-        """Return the share of the prior in a typical item's posterior; None if it has none.
-
-        With many labels and few annotators a prior of one label each outweighs the data.
-        """
-        if self.model != "dirichlet":
-            return None
-        prior = float(hyper.get("prior_count", 1.0)) * annotations.sizes[LABEL]
-        said = reliability * float(np.median(statements_per(annotations, ITEM)))
-        return prior / (prior + said)
 
     def statistics(self, annotations: xr.Dataset, point: xr.DataArray) -> xr.Dataset:
         """Describe the observed annotations, and their point estimate, item by item."""
@@ -146,12 +147,59 @@ class ThresholdRecipe(Recipe):
         out = xr.Dataset({"label_code": side, "block": xr.ones_like(side)})
         return out.assign_coords({LABEL: [BELOW, ABOVE]}).assign_attrs(kind="nominal")
 
-    def point(self, annotations: xr.Dataset) -> xr.DataArray:
-        """Return all of an item's mass on the side its mean score is on."""
+
+@dataclass(frozen=True)
+class _Sides:
+    """The point estimate of scores: all of an item's mass on the side its mean score is on."""
+
+    threshold: float
+
+    def __call__(self, annotations: xr.Dataset) -> xr.DataArray:
         item = annotations["item_code"].to_numpy()
         data = moments(given_numbers(annotations), item, annotations.sizes[ITEM])
         above = np.where(data.n > 0, data.mean >= self.threshold, np.nan)
         return _dense(np.stack([1 - above, above], axis=1), annotations, [BELOW, ABOVE])
+
+
+def _prior_of_counts(annotations: xr.Dataset, reliability: float, **hyper: Any) -> float:
+    prior = float(hyper.get("prior_count", 1.0)) * annotations.sizes[LABEL]
+    said = reliability * float(np.median(statements_per(annotations, ITEM)))
+    return prior / (prior + said)
+
+
+def _inverse_rank(annotations: xr.Dataset) -> xr.DataArray:
+    if annotations.attrs["kind"] != "ranking":  # of single labels it is the same
+        return shares(annotations)
+    found: xr.DataArray = models.get("inverse_rank").module.point(annotations)
+    return found
+
+
+_FIRST = "the first label of each item's inverse rank normalisation"
+
+RECIPES: Final = (
+    Recipe(
+        "dirichlet", (0.5, 1.0, 2.0, 5.0, 10.0), 1.0, prior_weight=_prior_of_counts
+    ),
+    # Both ranges are those of Stutz et al. (2023), C.3: rankings repeated 1 to 10 times for
+    # Plackett-Luce, temperatures of 10 to 100 for PrIRN, here with its middle for reference. At 1
+    # Plackett-Luce takes every ranking once: as it was said, and not more.
+    Recipe(
+        "inverse_rank", (10.0, 20.0, 30.0, 50.0, 100.0), 30.0, point=_inverse_rank, leading=_FIRST
+    ),
+    Recipe(
+        "plackett_luce", (1.0, 2.0, 3.0, 5.0, 10.0), 1.0, point=_inverse_rank, leading=_FIRST,
+        is_limit=False, companion="inverse_rank", markov_chains=True,
+    ),
+    ThresholdRecipe(
+        "normal_scores", (1.0,), 1.0,
+        leading="the side of the threshold that each item's mean score is on",
+    ),
+)  # fmt: skip
+"""The only list of recipes: a model that is in it can be asked for."""
+
+_DEFAULT: Final = {"continuous": "normal_scores", "ranking": "plackett_luce"}
+DEFAULT: Final = "default"
+"""As the name of a companion: the one that goes with the model, where that is a default too."""
 
 
 def recipe_for(
@@ -166,40 +214,77 @@ def recipe_for(
     """
     kind = annotations.attrs["kind"]
     if model is None:
-        model = {"continuous": "normal_scores", "ranking": "inverse_rank"}.get(kind, "dirichlet")
+        model = _DEFAULT.get(kind, "dirichlet")
         if threshold is not None and kind == "ordinal":
             model = "normal_scores"
-    fitting = [known.name for known in models.MODELS if kind in known.kinds]
-    if model not in fitting:
-        raise ArgumentError(
-            "model", expected=f"one of {fitting} for {kind} annotations", found=repr(model)
-        )
-    if model != "normal_scores" and threshold is not None:
-        raise ArgumentError(
-            "threshold",
-            expected=f"None: {model} of {kind} annotations knows no numbers to cut",
-            found=repr(threshold),
-        )
-    if model == "normal_scores":
-        if threshold is None:
+    recipe = _known(_fitting(kind), "model", model, kind)
+    if not isinstance(recipe, ThresholdRecipe):
+        if threshold is not None:
             raise ArgumentError(
                 "threshold",
-                expected="the cut between the two outcomes, for annotations that are numbers",
-                found="None",
-                hint='If the numbers are names of labels, read them with kind="nominal"',
+                expected=f"None: {model} of {kind} annotations knows no numbers to cut",
+                found=repr(threshold),
             )
-        return ThresholdRecipe(model, kind, (1.0,), 1.0, threshold=finite("threshold", threshold))
-    if model == "inverse_rank":
-        # The range of Stutz et al. (2023, C.3), and its middle.
-        return Recipe(model, kind, (10.0, 20.0, 30.0, 50.0, 100.0), 30.0)
-    return Recipe(model, kind, (0.5, 1.0, 2.0, 5.0, 10.0), 1.0)
+        return replace(recipe, kind=kind)
+    if threshold is None:
+        raise ArgumentError(
+            "threshold",
+            expected="the cut between the two outcomes, for annotations that are numbers",
+            found="None",
+            hint='If the numbers are names of labels, read them with kind="nominal"',
+        )
+    cut = finite("threshold", threshold)
+    return replace(recipe, kind=kind, threshold=cut, point=_Sides(cut))
 
 
-def shares(annotations: xr.Dataset) -> xr.DataArray:
-    """Return the shares of labels (item, label): majority vote reads off the largest."""
-    counts = label_counts(annotations)
-    total = counts.sum(axis=1, keepdims=True)
-    return _dense(counts / np.maximum(total, 1), annotations, annotations[LABEL].to_numpy())
+def companion_for(main: Recipe, companion: str | None, *, by_default: bool) -> Recipe | None:
+    """Choose the model that the main one is set beside, if any.
+
+    Parameters
+    ----------
+    main : Recipe
+        Of the main model.
+    companion : str or None
+        What was asked for: a name, none, or the default.
+    by_default : bool
+        Whether the main model was chosen by default.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such model, or it does not judge the same labels.
+    """
+    if companion == DEFAULT:
+        companion = main.companion if by_default else None
+    if companion is None:
+        return None
+    others = [
+        one
+        for one in _fitting(main.kind)
+        if one.model != main.model and not isinstance(one, ThresholdRecipe)
+    ]
+    if not others or isinstance(main, ThresholdRecipe):
+        raise ArgumentError(
+            "companion",
+            expected=f"None: no other model judges what {main.model} does of {main.kind} "
+            "annotations",
+            found=repr(companion),
+        )
+    return replace(_known(others, "companion", companion, main.kind), kind=main.kind)
+
+
+def _fitting(kind: str) -> list[Recipe]:
+    return [recipe for recipe in RECIPES if kind in models.get(recipe.model).kinds]
+
+
+def _known(recipes: list[Recipe], argument: str, name: str, kind: str) -> Recipe:
+    for recipe in recipes:
+        if recipe.model == name:
+            return recipe
+    names = [recipe.model for recipe in recipes]
+    raise ArgumentError(
+        argument, expected=f"one of {names} for {kind} annotations", found=repr(name)
+    )
 
 
 def _dense(values: Any, annotations: xr.Dataset, labels: Any) -> xr.DataArray:

@@ -8,7 +8,8 @@ from typing import Any
 import xarray as xr
 
 from dissensus import metrics
-from dissensus.dims import ITEM, POSITION, SCOPE, SCOPES
+from dissensus._categories import accuracy
+from dissensus.dims import ITEM, POSITION, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.metrics._items import bootstrap_weights
 
 
@@ -32,11 +33,7 @@ def score(
     plausibility: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str
 ) -> xr.Dataset:
     """Return every metric over (chain, draw, scope, system)."""
-    drawn = bootstrap_weights(plausibility, random_seed)
-    drawn = drawn.assign_coords({ITEM: plausibility[ITEM].to_numpy()})
-    index = xr.IndexVariable(SCOPE, list(SCOPES))
-    # Both scopes at once: scoring the draws costs more than averaging the scores.
-    weights = xr.concat([xr.ones_like(drawn), drawn], dim=index)
+    weights = _both_scopes(plausibility, random_seed)
     found = {}
     for function, arguments in _metric_calls(predictions):
         value = function(
@@ -46,19 +43,59 @@ def score(
     return xr.Dataset(found)
 
 
+def _both_scopes(plausibility: xr.DataArray, random_seed: Any) -> xr.DataArray:
+    """Return weights of items at hand and of new ones.
+
+    Both at once: scoring the draws costs more than averaging the scores.
+    """
+    drawn = bootstrap_weights(plausibility, random_seed)
+    drawn = drawn.assign_coords({ITEM: plausibility[ITEM].to_numpy()})
+    return xr.concat([xr.ones_like(drawn), drawn], dim=xr.IndexVariable(SCOPE, list(SCOPES)))
+
+
 def score_point(point: xr.DataArray, predictions: xr.Dataset, on_missing: str) -> xr.Dataset:
     """Return the same metrics against the point estimate: one number, no interval.
 
     An item without any annotation has no point estimate, and is left out.
     """
-    bare = ~(point.sum(set(point.dims) - {ITEM}) > 0)  # also where it is undefined
-    if bool(bare.any()):
-        point, on_missing = point.isel({ITEM: ~bare.to_numpy()}), "drop"
+    point, on_missing = _annotated(point, on_missing)
     found = {}
     for function, arguments in _metric_calls(predictions):
         value = function(point, predictions, **arguments, on_missing=on_missing)
         found[f"naive_{value.name}"] = value
     return xr.Dataset(found)
+
+
+def _annotated(point: xr.DataArray, on_missing: str) -> tuple[xr.DataArray, str]:
+    bare = ~(point.sum(set(point.dims) - {ITEM}) > 0)  # also where it is undefined
+    if not bool(bare.any()):
+        return point, on_missing
+    return point.isel({ITEM: ~bare.to_numpy()}), "drop"
+
+
+def score_categories(
+    grouped: xr.DataArray, firsts: list[xr.Dataset], random_seed: Any, on_missing: str
+) -> xr.Dataset:
+    """Return certainty of the leading category, and each system's accuracy at that level.
+
+    ``grouped`` and ``firsts`` are the plausibilities and the predictions of categories.
+    """
+    certainty = metrics.get("annotation_certainty").function(grouped)
+    out = {"annotation_certainty": certainty.drop_vars(["mcse", "selection_bias"])}
+    if firsts:
+        weights = _both_scopes(grouped, random_seed)
+        found = accuracy(grouped, firsts, weights, on_missing)
+        out["top_1_accuracy"] = found.transpose(*SAMPLE, SCOPE, SYSTEM)
+    return xr.Dataset(out)
+
+
+def score_point_categories(
+    grouped: xr.DataArray, firsts: list[xr.Dataset], on_missing: str
+) -> xr.Dataset:
+    """Return the same accuracy against the point estimate."""
+    grouped, on_missing = _annotated(grouped, on_missing)
+    found = accuracy(grouped, firsts, None, on_missing)
+    return found.to_dataset(name="naive_top_1_accuracy")
 
 
 def certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> xr.Dataset:

@@ -20,9 +20,10 @@ def summary(evaluation: xr.DataTree) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns metric, reliability, scope, system, mean, sd, lower, upper (an interval of the
-        kind and probability that ArviZ's rcParams say, named in ``attrs``), probability_best
-        (NaN for one system), naive (the value against the point estimate), ess_bulk and r_hat.
+        Columns model, metric, reliability, scope, system, mean, sd, lower, upper (an interval of
+        the kind and probability that ArviZ's rcParams say, named in ``attrs``),
+        probability_best (NaN for one system), naive (the value against the point estimate),
+        ess_bulk and r_hat. The rows of a companion model come after those of the main one.
         Empty if there were no predictions.
 
     Raises
@@ -37,17 +38,26 @@ def summary(evaluation: xr.DataTree) -> pd.DataFrame:
     >>> pred = dx.predictions({"item": [1], "system": ["m"], "label": ["x"]})
     >>> result = dx.evaluate(ann, pred, draws=50, random_seed=1, progressbar=False)
     >>> list(dx.summary(result).columns)[:6]
-    ['metric', 'reliability', 'scope', 'system', 'mean', 'sd']
+    ['model', 'metric', 'reliability', 'scope', 'system', 'mean']
     """
-    from arviz_base import rcParams
-    from arviz_stats import eti, hdi
-
     if not isinstance(evaluation, xr.DataTree) or "statistics" not in evaluation.children:
         raise ArgumentError(
             "evaluation",
             expected="a DataTree from dissensus.evaluate",
             found=f"{type(evaluation).__name__} without a group 'statistics'",
         )
+
+    out = of_model(evaluation)
+    if "companion" in evaluation.children:
+        beside = of_model(evaluation.children["companion"])
+        out = pd.concat([out, beside], ignore_index=True)  # keeps attributes that are alike
+    return out
+
+
+def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
+    """Summarise the metrics under the one model that an evaluation, or a companion, is of."""
+    from arviz_base import rcParams
+    from arviz_stats import eti, hdi
 
     kind, prob = rcParams["stats.ci_kind"], rcParams["stats.ci_prob"]
     key = [RELIABILITY, SCOPE, SYSTEM]
@@ -67,7 +77,8 @@ def summary(evaluation: xr.DataTree) -> pd.DataFrame:
         }
         table = xr.Dataset({part: value.drop_attrs() for part, value in parts.items()})
         frame = table.to_dataframe(dim_order=key).reset_index()
-        rows.append(frame.assign(metric=name)[["metric", *key, *parts]])
+        frame = frame.assign(metric=name, model=str(evaluation.attrs.get("model", "")))
+        rows.append(frame[["model", "metric", *key, *parts]])
     out = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
     out.attrs.update(interval=kind, probability=prob)
     return out

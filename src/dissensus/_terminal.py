@@ -8,12 +8,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from dissensus._wording import metric_title, probability, share, short
+from dissensus.dims import SCOPES
 
 
 def summary_table(summary: Any, reference: float) -> Table:
-    """Lay out the summary at one reliability for a terminal of 80 columns."""
+    """Lay out the summary of one model at one reliability for a terminal of 80 columns."""
     level = f"{summary.attrs['probability']:.0%} {summary.attrs['interval']}"
-    table = Table(title=f"Reliability {reference:g}: mean, {level} interval", title_justify="left")
+    model = f"{summary['model'].iloc[0]}, " if summary["model"].iloc[0] else ""
+    title = f"{model}reliability {reference:g}: mean, {level} interval"
+    table = Table(title=title, title_justify="left")
     for name in ("", "these items", "new items", "best", "naive"):
         table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
     shown = summary[summary["reliability"] == reference]
@@ -22,13 +25,32 @@ def summary_table(summary: Any, reference: float) -> Table:
         table.add_row(f"[bold]{metric_title(str(metric))}[/bold]")
         for system, rows in of_metric.groupby("system", sort=False):
             new = rows.iloc[-1]
-            spread = [
-                f"{share(row['mean'], 3)} [{share(row['lower'], 3)}, {share(row['upper'], 3)}]"
-                for _, row in rows.iterrows()
-            ]
+            spread = [_interval(row) for _, row in rows.iterrows()]
             cells = [escape(part) for part in (short(system, 24), *spread)]
             table.add_row(*cells, probability(new["probability_best"]), share(new["naive"], 3))
     return table
+
+
+def models_table(evaluation: Any, summary: Any) -> Table:
+    """Lay out the first metric under both models, for the items at hand."""
+    first = summary["metric"].iloc[0]
+    shown = summary[(summary["metric"] == first) & (summary["scope"] == SCOPES[0])]
+    table = Table(title=f"Under both models: {metric_title(first)}", title_justify="left")
+    table.add_column("")
+    columns = []
+    for side in (evaluation, evaluation["companion"]):
+        reference = side.attrs["reference_reliability"]
+        table.add_column(f"{side.attrs['model']} at {reference:g}", justify="right", no_wrap=True)
+        rows = shown[(shown["model"] == side.attrs["model"]) & (shown["reliability"] == reference)]
+        columns.append(rows.set_index("system"))
+    for system in columns[0].index:
+        cells = [short(system, 24), *(_interval(column.loc[system]) for column in columns)]
+        table.add_row(*(escape(cell) for cell in cells))
+    return table
+
+
+def _interval(row: Any) -> str:
+    return f"{share(row['mean'], 3)} [{share(row['lower'], 3)}, {share(row['upper'], 3)}]"
 
 
 def certainty_table(certainty: Any) -> Table:

@@ -12,14 +12,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from dissensus._options import (
+    companion,
     given,
     label_space,
+    mapping,
     numbers,
     result_folder,
-    risks,
     whole_numbers,
 )
-from dissensus._terminal import certainty_table, summary_table
+from dissensus._terminal import certainty_table, models_table, summary_table
 from dissensus.errors import DissensusError, DissensusWarning
 
 if TYPE_CHECKING:
@@ -79,14 +80,21 @@ def evaluate(
     ] = None,
     predictions_format: Format = None,
     model: Annotated[str | None, typer.Option(help="A model, see `dissensus models`.")] = None,
+    beside: Annotated[
+        str | None, typer.Option("--companion", help="A second model beside it, or none.")
+    ] = None,
     reliability: Annotated[
         str | None, typer.Option(help="Reliabilities to go through: '0.5,1,2,5'.")
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="The cut, for scores.")] = None,
     risk: Annotated[Path | None, typer.Option(help="JSON file: label to risk.")] = None,
+    groups: Annotated[Path | None, typer.Option(help="JSON file: label to category.")] = None,
     on_missing: Annotated[str, typer.Option(help="raise, or drop items of one side.")] = "raise",
     prior_count: PriorCount = None,
     prior: Prior = None,
+    concentration: Annotated[
+        float | None, typer.Option(help="Of rankings: prior weight of each label.")
+    ] = None,
     draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
     seed: Seed = None,
     store: Annotated[str, typer.Option(help="nc or zarr.")] = "nc",
@@ -114,8 +122,10 @@ def evaluate(
     result = dx.evaluate(
         ann, pred, draws=draws, random_seed=seed, model=model, threshold=threshold,
         reliability=None if reliability is None else numbers(reliability, "--reliability"),
-        risk=risks(risk), on_missing=on_missing, progressbar=progress,
-        **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior")),
+        risk=mapping(risk, "--risk", "number"), groups=mapping(groups, "--groups", "category"),
+        on_missing=on_missing, progressbar=progress, **companion(beside),
+        **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior"),
+                concentration=concentration),
     )  # fmt: skip
     _finish(result, out, store)
 
@@ -124,7 +134,7 @@ def evaluate(
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("dissensus-demo"),
     seed: Annotated[int, typer.Option(help="Makes the study repeatable.")] = 1,
-    draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
+    draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 500,
     progress: Progress = True,
     force: Force = False,
 ) -> None:
@@ -134,8 +144,9 @@ def demo(
     result_folder(out, "nc", force)
     study = dx.simulate.study(n_annotators=20, random_seed=seed)
     result = dx.evaluate(
-        study.annotations, study.predictions, draws=draws, random_seed=seed, progressbar=progress
-    )
+        study.annotations, study.predictions, draws=draws, tune=max(1, draws // 2),
+        random_seed=seed, progressbar=progress,
+    )  # fmt: skip
     result["truth"] = study.truth
     _finish(result, out, "nc")
 
@@ -222,13 +233,20 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
     import dissensus as dx
     from dissensus._files import write_evaluation
     from dissensus._recipes import HEAVY_PRIOR
+    from dissensus._report.two_models import parting_words
 
     written = write_evaluation(result, out, store)
     if "metrics" in result.children:
-        console.print(summary_table(dx.summary(result), result.attrs["reference_reliability"]))
+        rows = dx.summary(result)
+        main = rows[rows["model"] == result.attrs["model"]]
+        console.print(summary_table(main, result.attrs["reference_reliability"]))
         console.print(f"[dim]{_LEGEND}[/dim]")
+        if "companion" in result.children:
+            console.print(models_table(result, rows))
     else:
         console.print(certainty_table(result["certainty"].to_dataset()))
+    if "companion" in result.children:
+        console.print(parting_words(result), markup=False, highlight=False)
     if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
         console.print(
             f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "

@@ -21,19 +21,19 @@ def no_window():
 
 @pytest.fixture(scope="module")
 def dense():
-    """Three labels, so that the triangle can be drawn; four systems."""
+    """Three labels, so that the triangle can be drawn; four systems; two models."""
     study = dx.simulate.study(n_items=12, n_annotators=4, n_labels=3, kind="nominal", random_seed=1)
-    return _evaluated(study)
+    return _evaluated(study, companion="inverse_rank")
 
 
 @pytest.fixture(scope="module")
 def candidates():
-    """Partial rankings, hence candidates with a remainder."""
+    """Partial rankings, hence candidates with a remainder, and two models by default."""
     study = dx.simulate.study(n_items=12, n_annotators=4, n_labels=9, random_seed=1)
     return _evaluated(study)
 
 
-def _evaluated(study):
+def _evaluated(study, **options):
     labels = study.annotations["label"].to_numpy().tolist()
     risk = dict(zip(labels, range(len(labels)), strict=True))
     result = dx.evaluate(
@@ -44,6 +44,7 @@ def _evaluated(study):
         random_seed=1,
         progressbar=False,
         risk=risk,
+        **options,
     )
     result["truth"] = study.truth
     return result

@@ -45,7 +45,7 @@ def test_signature(name):
     parameters = inspect.signature(dx.plots.get(name).function).parameters
     assert next(iter(parameters)) == "source"
     assert "figsize" in parameters
-    assert {"ax", "backend"} & set(parameters) or name in {"item", "simplex"}
+    assert {"ax", "backend"} & set(parameters) or name in {"item", "models", "simplex"}
     optional = [p for p in parameters.values() if p.default is not p.empty]
     assert all(p.kind is p.KEYWORD_ONLY or p.default is None for p in optional)
 

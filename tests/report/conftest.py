@@ -10,10 +10,10 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus import _evaluate
+from dissensus import _runs
 from dissensus.dims import SCOPES
 
-VOID = {"meta", "input", "br", "link", "img"}
+VOID = {"meta", "input", "br", "link", "img", "col", "wbr"}
 
 
 class Page(HTMLParser):
@@ -119,9 +119,33 @@ def dictated(evaluate):
         naive = xr.DataArray(point, dims="system", coords={"system": list(means)})
         statistics = result["statistics"].to_dataset().drop_dims("system", errors="ignore")
         result["metrics"] = draws
-        result["comparison"] = _evaluate._comparison(draws)
-        result["diagnostics"] = _evaluate._diagnostics(draws)
+        result["comparison"] = _runs.comparison(draws)
+        result["diagnostics"] = _runs.diagnostics(draws)
         result["statistics"] = statistics.assign({f"naive_{metric}": naive})
+        return result
+
+    return build
+
+
+@pytest.fixture
+def two(dictated):
+    """Return a function that sets two evaluations of the same items beside each other."""
+
+    def build(main, beside, **options):
+        """``main``, ``beside``: as the means of `dictated`; the reference is reliability 1."""
+        result, other = dictated(main, **options), dictated(beside, **options)
+        groups = {
+            name: other[name].to_dataset()
+            for name in ("certainty", "metrics", "comparison", "diagnostics", "statistics")
+        }
+        posterior = other["posterior"].to_dataset()
+        mean = (
+            posterior["plausibility"].mean(("chain", "draw")).to_dataset(name="plausibility_mean")
+        )
+        groups["posterior"] = mean.assign_attrs(posterior.attrs)
+        companion = xr.DataTree.from_dict(groups)
+        companion.attrs.update(other.attrs, model="inverse_rank")
+        result["companion"] = companion
         return result
 
     return build

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
+from dissensus._report import parting
 from dissensus._report.language import Name
 from dissensus._wording import counted, number, share
-from dissensus.dims import ITEM, RELIABILITY, SAMPLE
+from dissensus.dims import ITEM, LABEL, RELIABILITY, SAMPLE
 from dissensus.plausibility import plausibility_of, space
 from dissensus.plots import _pieces as pieces
-from dissensus.plots._statements import Statement, predicted, said
+from dissensus.plots._statements import Statement, place_of, predicted, said
 
 CARDS = 20
 _LINES = 8
@@ -29,6 +31,8 @@ class Bar:
     mean: str
     interval: str
     percent: float
+    beside: str = ""
+    """Its mean in the companion model."""
 
 
 @dataclass(frozen=True)
@@ -51,36 +55,57 @@ class Card:
     left_out: int
     bars: list[Bar]
     predictions: list[Line]
+    categories: list[tuple[Name, str]]
+    """With their plausibilities."""
 
 
-def cards(evaluation: xr.DataTree) -> list[Card]:
-    """Return the least certain items, least certain first."""
-    certainty = (
-        evaluation["certainty"]
-        .to_dataset()["annotation_certainty"]
-        .sel({RELIABILITY: evaluation.attrs["reference_reliability"]})
-    )
-    values = certainty.to_numpy()
-    order = np.argsort(np.where(np.isnan(values), -1.0, values), kind="stable")[:CARDS]
-    items = certainty[ITEM].to_numpy()[order].tolist()
+def least_certain(evaluation: xr.DataTree) -> list[int]:
+    """Return the places of the least certain items, least certain first."""
+    values = _certainty(evaluation).to_numpy()
+    order = np.argsort(np.where(np.isnan(values), -1.0, values), kind="stable")
+    return [int(place) for place in order[:CARDS]]
+
+
+def _certainty(evaluation: xr.DataTree) -> xr.DataArray:
+    found: xr.DataArray = evaluation["certainty"].to_dataset()["annotation_certainty"]
+    return found.sel({RELIABILITY: evaluation.attrs["reference_reliability"]})
+
+
+def cards(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
+    """Return all about some items, by their places."""
+    certainty = _certainty(evaluation)
     theta = plausibility_of(evaluation)
+    rows = {item: row for row, item in enumerate(theta[ITEM].to_numpy().tolist())}
+    beside = parting.beside(evaluation)
     annotations = evaluation["annotations"].to_dataset()
     predictions = None
     if "predictions" in evaluation.children:
         predictions = evaluation["predictions"].to_dataset()
     out = []
-    for place, item in zip(order, items, strict=True):
+    for place in places:
+        item = certainty[ITEM].to_numpy()[place].item()
         statements = said(annotations, item)
         answers = [] if predictions is None else predicted(predictions, item, theta)
         out.append(Card(
             Name(str(item)),
-            share(float(values[place])),
+            share(float(certainty[place])),
             [_line(one) for one in statements[:_LINES]],
             max(0, len(statements) - _LINES),
-            _bars(theta, int(np.flatnonzero(theta[ITEM].to_numpy() == item)[0])),
+            _bars(theta, rows[item], None if beside is None else beside[rows[item]]),
             _answers(answers),
+            _categories(evaluation, item),
         ))  # fmt: skip
     return out
+
+
+def _categories(evaluation: xr.DataTree, item: object) -> list[tuple[Name, str]]:
+    """Return the mean plausibility of each category, where labels have been put into some."""
+    if "categories" not in evaluation.children:
+        return []
+    theta = evaluation["categories"].to_dataset()["plausibility"]
+    mean = theta.isel({ITEM: place_of(theta, item)}).mean(list(SAMPLE))
+    names = mean[LABEL].to_numpy().tolist()
+    return [(Name(str(n)), share(float(x))) for n, x in zip(names, mean.to_numpy(), strict=True)]
 
 
 def _line(one: Statement, hit: str = "") -> Line:
@@ -103,8 +128,11 @@ def _answers(statements: list[Statement]) -> list[Line]:
     return [_line(one, share(one.hit) if np.isfinite(one.hit) else "") for one in order]
 
 
-def _bars(theta: xr.DataArray, place: int) -> list[Bar]:
-    """Return the most plausible labels of an item, with the remainder if it has any mass."""
+def _bars(theta: xr.DataArray, place: int, beside: npt.NDArray[np.float64] | None) -> list[Bar]:
+    """Return the most plausible labels of an item, with the remainder if it has any mass.
+
+    ``beside`` are the same item's means in the companion model.
+    """
     where = space(theta)
     codes = where.codes if where.dense else where.codes[place]
     sizes = where.sizes if where.dense else where.sizes[place]
@@ -120,6 +148,7 @@ def _bars(theta: xr.DataArray, place: int) -> list[Bar]:
             share(float(mean[k])),
             f"{share(float(low[k]))} to {share(float(high[k]))}",
             round(100 * float(mean[k]), 1),
+            "" if beside is None else share(float(beside[k])),
         )
         for k in order[:_LABELS]
     ]
@@ -128,8 +157,10 @@ def _bars(theta: xr.DataArray, place: int) -> list[Bar]:
         rest = here.isel({core: left}).sum([core]).rename("plausibility")
         a, b = (float(bound) for bound in pieces.interval(rest, None, None))
         total = float(mean[left].sum())
-        out.append(Bar(counted(len(left), "other"), share(total), f"{share(a)} to {share(b)}",
-                       round(100 * total, 1)))  # fmt: skip
+        out.append(Bar(
+            counted(len(left), "other"), share(total), f"{share(a)} to {share(b)}",
+            round(100 * total, 1), "" if beside is None else share(float(beside[left].sum())),
+        ))  # fmt: skip
     return out
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._summary import summary
+from dissensus._summary import of_model
 from dissensus.dims import RELIABILITY, SCOPE, SYSTEM
 from dissensus.plots import _pieces as pieces
 
@@ -32,12 +32,12 @@ def knows_reliability(evaluation: xr.DataTree) -> bool:
 
 
 def numbers(evaluation: xr.DataTree) -> xr.Dataset:
-    """Return the summary of an evaluation over (metric, reliability, scope, system).
+    """Return the summary of one model of an evaluation over (metric, reliability, scope, system).
 
     Beside the columns of `dissensus.summary` there is ``truth``, NaN where unknown, and along
     ``metric`` whether large values are ``better`` ("higher", "lower").
     """
-    frame = summary(evaluation)
+    frame = of_model(evaluation)
     draws = evaluation["metrics"].to_dataset()
     names = [str(name) for name in draws.data_vars]
     dims = (METRIC, RELIABILITY, SCOPE, SYSTEM)
@@ -48,7 +48,7 @@ def numbers(evaluation: xr.DataTree) -> xr.Dataset:
         {
             name: (dims, frame[name].to_numpy().reshape(shape))
             for name in frame.columns
-            if name not in dims
+            if name not in {*dims, "model"}
         },
         coords=coords,
         attrs=frame.attrs,

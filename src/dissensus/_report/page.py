@@ -13,12 +13,23 @@ from markupsafe import Markup
 
 from dissensus import models
 from dissensus._describe import describe_annotations
-from dissensus._report import checks, items, pictures, tables, trends, words
+from dissensus._report import (
+    categories,
+    checks,
+    items,
+    parting,
+    pictures,
+    tables,
+    trends,
+    two_models,
+    words,
+)
 from dissensus._report import numbers as facts
 from dissensus._report.card import card
 from dissensus._report.language import Name, Sentence
 from dissensus._wording import counted, number, probability, short
 from dissensus.dims import ITEM, RELIABILITY, SYSTEM
+from dissensus.plots import _pieces as pieces
 
 _HERE = Path(__file__).parent
 _NAME, _TITLE = 40, 1000
@@ -37,13 +48,15 @@ def _environment() -> Environment:
     environment.filters["name"] = _name
     environment.filters["probability"] = probability
     environment.filters["tint"] = _tint
+    environment.filters["breakable"] = _breakable
     environment.tests["from_data"] = lambda value: isinstance(value, Name)
     return environment
 
 
 def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     """Return the whole page as text."""
-    values = facts.numbers(evaluation) if facts.has(evaluation, "metrics") else None
+    numbers = parting.both(evaluation) if facts.has(evaluation, "metrics") else []
+    values = numbers[0] if numbers else None
     return (
         _environment()
         .get_template("page.html")
@@ -54,18 +67,22 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             troubles=checks.troubles(evaluation),
             cautions=checks.cautions(evaluation),
             opening=_opening(evaluation, values),
+            models=_models(evaluation, numbers),
             control=_control(evaluation, values),
             pictures=list(pictures.pictures(evaluation, values)),
             metrics=None if values is None else tables.metric_table(evaluation, values),
             better=None if values is None else tables.better_table(evaluation, values),
             certainty_tables=tables.certainty_tables(evaluation),
-            cards=items.cards(evaluation),
+            categories=categories.section(evaluation),
+            cards=items.cards(evaluation, items.least_certain(evaluation)),
+            names=[str(side.attrs["model"]) for side in pieces.sides(evaluation)],
             n_items=evaluation["annotations"].sizes[ITEM],
             intervals=words.interval_words(scopes=values is not None),
             interval_name=words.interval_level(),
             data=_data(evaluation),
-            model=_model(evaluation),
+            cards_of=[_model(side) for side in pieces.sides(evaluation)],
             diagnosis=checks.diagnosis(evaluation),
+            chains=checks.convergence_tables(evaluation),
             provenance=_provenance(evaluation),
         )
     )
@@ -85,6 +102,11 @@ def _name(value: object) -> Markup:
     if text == full:
         return Markup("<bdi>{}</bdi>").format(text)
     return Markup('<bdi title="{}">{}</bdi>').format(short(full, _TITLE), text)
+
+
+def _breakable(name: str) -> Markup:
+    """Let a model's name break where its words end."""
+    return Markup("_<wbr>").join(name.split("_"))
 
 
 def _tint(value: float) -> str:
@@ -119,6 +141,18 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
             at.append((place, trends.certainty_words(evaluation, value)))
     after += trends.doubt_words(evaluation)
     return {"data": words.data_words(evaluation), "at": at, "after": after}
+
+
+def _models(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> dict[str, Any] | None:
+    """Return what the section on two models shows, where there are two."""
+    if len(pieces.sides(evaluation)) < 2:
+        return None
+    return {
+        "verdict": two_models.verdict(evaluation, numbers),
+        "picture": pictures.models(evaluation, numbers) if numbers else None,
+        "table": tables.models_table(evaluation, numbers),
+        "cards": items.cards(evaluation, two_models.furthest(parting.items(evaluation))),
+    }
 
 
 def _control(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, Any]:
@@ -175,6 +209,8 @@ def _setting(value: Any) -> str:
 
 def _provenance(evaluation: xr.DataTree) -> list[tuple[str, str]]:
     rows = [
-        (str(key).replace("_", " "), short(value, 200)) for key, value in evaluation.attrs.items()
+        (str(key).replace("_", " "), short(value, 200))
+        for key, value in evaluation.attrs.items()
+        if key not in {"point_is_limit", "markov_chains"}  # for the machinery, not for readers
     ]
     return [*rows, ("report written by dissensus", version("dissensus"))]

@@ -27,6 +27,7 @@ from dissensus._wording import (
 )
 from dissensus.dims import ITEM, LABEL, RELIABILITY, SCOPE, SYSTEM
 from dissensus.plausibility import plausibility_of
+from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE
 
 _WIDE, _NARROW = 6.9, 3.7
@@ -131,8 +132,8 @@ def _reliability(evaluation: xr.DataTree, values: xr.Dataset, metric: str) -> Sh
     caption = sentence(
         "Reliability is how much a statement of an annotator is taken to be worth; the data do "
         "not tell it. Lines: means; dark bands: intervals for these items; pale bands: for new "
-        "items. Crosses at ∞: trusting the annotators so far that their disagreement is "
-        "ignored.{star}",
+        "items. {crosses}{star}",
+        crosses=_crosses(evaluation),
         star=" Stars: the known truth." if bool(values["truth"].notnull().any()) else "",
     )  # fmt: skip
     words = sentence(
@@ -144,6 +145,44 @@ def _reliability(evaluation: xr.DataTree, values: xr.Dataset, metric: str) -> Sh
         f"reliability-{metric}", f"{capital(title)}, by how far one trusts the annotators",
         caption, text(words),
         lambda **size: plots.reliability(evaluation, metric, **size),
+    )  # fmt: skip
+
+
+def _crosses(evaluation: xr.DataTree) -> str:
+    """Say what the crosses at the right edge stand for."""
+    if evaluation.attrs.get("point_is_limit", 1):
+        return "Crosses at ∞: trusting the annotators so far that their disagreement is ignored."
+    return (
+        f"Crosses: their disagreement ignored, {evaluation.attrs['point_estimate']} being taken "
+        "for the truth."
+    )
+
+
+def models(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> Shown:
+    """Draw the main metric under both models beside each other."""
+    metric = str(numbers[0]["metric"].to_numpy()[0])
+    title = metric_title(metric)
+    sides = pieces.sides(evaluation)
+    first, second = (str(side.attrs["model"]) for side in sides)
+    caption = sentence(
+        "The same systems, items and annotations under two models. Lines: means; dark bands: "
+        "intervals for these items; pale bands: for new items; crosses: the annotators' "
+        "disagreement ignored (under ∞ where a growing trust leads there). The vertical line "
+        "marks the reliability at which the models are compared; the two scales mean different "
+        "things.{star}",
+        star=" Stars: the known truth." if bool(numbers[0]["truth"].notnull().any()) else "",
+    )
+    parts = [
+        _means(values, metric, float(side.attrs["reference_reliability"]))
+        for side, values in zip(sides, numbers, strict=True)
+    ]
+    words = sentence(
+        "Curves of {title} against reliability under two models. Under {first}: {a}. Under "
+        "{second}: {b}.", title=title, first=first, second=second, a=parts[0], b=parts[1],
+    )  # fmt: skip
+    return _drawn(
+        "two-models", f"{capital(title)} under {first} and under {second}", caption, text(words),
+        lambda **size: plots.models(evaluation, metric, **size),
     )  # fmt: skip
 
 

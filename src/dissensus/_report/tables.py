@@ -9,10 +9,12 @@ import numpy as np
 import xarray as xr
 
 from dissensus._report import numbers as facts
+from dissensus._report import parting
 from dissensus._report.language import Name
 from dissensus._report.words import digits
 from dissensus._wording import capital, metric_title, number, percent, probability, share
 from dissensus.dims import RELIABILITY, SCOPE, SYSTEM, other
+from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE
 
 _SYSTEMS = 100
@@ -95,6 +97,36 @@ def _truth(one: xr.Dataset, d: int) -> str:
         return "unknown"
     verdict = "inside" if low <= known <= high else "above" if known > high else "below"
     return f"{share(known, d)}, {verdict}"
+
+
+def models_table(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> Table | None:
+    """Return every metric of every system under both models, at their references."""
+    if not numbers:
+        return None
+    values = parting.pair(evaluation, numbers)
+    level = percent(float(values.attrs["probability"]))
+    head: list[Any] = ["System"]
+    for side in pieces.sides(evaluation):
+        head += [parting.named(side), f"These items, {level}"]
+    bodies = []
+    for name in values["metric"].to_numpy():
+        one = values.sel(metric=name)
+        order = facts.ordered(one.isel({parting.MODEL: 0}))[SYSTEM].to_numpy()[:_SYSTEMS]
+        rows = [_model_row(one.sel({SYSTEM: system}), digits(one)) for system in order]
+        bodies.append(Body(-1, rows, capital(metric_title(str(name)))))
+    left = values.sizes[SYSTEM] - _SYSTEMS
+    note = f"{left:,} further systems, with lower places, are left out." if left > 0 else ""
+    title = "Metrics under both models"
+    return Table("table-models", title, [*head, "Intervals"], bodies, note)
+
+
+def _model_row(one: xr.Dataset, d: int) -> list[Any]:
+    row: list[Any] = [Name(str(one[SYSTEM].item()))]
+    for place in range(one.sizes[parting.MODEL]):
+        here = one.isel({parting.MODEL: place})
+        mean, low, high = (share(float(here[name]), d) for name in ("mean", "lower", "upper"))
+        row += [mean, f"{low} to {high}"]
+    return [*row, "apart" if bool(one["apart"]) else "overlap"]
 
 
 def better_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table | None:

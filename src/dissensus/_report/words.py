@@ -20,6 +20,7 @@ from dissensus._wording import (
     spoken_probability,
 )
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SCOPE, SYSTEM
+from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE
 from dissensus.schema import ranking_code
 
@@ -99,7 +100,8 @@ def leader_words(
                    achieves=_achieves(metric, value),
                    intervals=_intervals(here, systems[0], d))  # fmt: skip
     if facts.knows_reliability(evaluation):
-        who = sentence("At reliability {r}, {who}", r=number(reliability), who=who)
+        at = "At" if len(pieces.sides(evaluation)) == 1 else f"Under {evaluation.attrs['model']} at"
+        who = sentence("{at} reliability {r}, {who}", at=at, r=number(reliability), who=who)
     out = [(*who, ".")]
     if len(systems) > 1:
         pair = (
@@ -157,10 +159,7 @@ def _naive_words(evaluation: xr.DataTree, ranked: xr.Dataset, d: int) -> list[Se
         f"{share(abs(naive - float(ranked['mean'][0])), d)} "
         f"{'more' if naive > high else 'less'}, and outside the interval"
     )  # fmt: skip
-    truth = {
-        "inverse_rank": "the first label of each item's inverse rank normalisation",
-        "normal_scores": "the side of the threshold that each item's mean score is on",
-    }.get(str(evaluation.attrs.get("model")), "the majority label of each item")
+    truth = str(evaluation.attrs.get("point_estimate", "the majority label of each item"))
     out = [sentence(
         "Had one ignored that the annotators disagree, and taken {truth} for the truth, one would "
         "have said {naive}: {holds}.",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._expected_risk import expected_risk as expected_risk
     from ._forest import forest as forest
     from ._item import item as item
+    from ._models import models as models
     from ._reliability import reliability as reliability
     from ._simplex import simplex as simplex
 
@@ -45,6 +46,7 @@ class Plot:
 PLOTS: Final = (
     Plot("forest", "metrics", "metrics of all systems with intervals, at one reliability"),
     Plot("reliability", "metrics", "a metric against reliability, with intervals"),
+    Plot("models", "companion", "a metric against reliability under two models, side by side"),
     Plot("distribution", "metrics", "distribution of a metric over draws, for each system"),
     Plot("better", "comparison", "probability that one system is better than another"),
     Plot("certainty", "certainty", "annotation certainty of every item, sorted"),

@@ -41,6 +41,12 @@ def group(source: Any, name: str) -> xr.Dataset:
     )
 
 
+def sides(evaluation: xr.DataTree) -> list[xr.DataTree]:
+    """Return the evaluation and, if there is one, its companion: each with groups of its own."""
+    beside = evaluation.children.get("companion")
+    return [evaluation] if beside is None else [evaluation, beside]
+
+
 def chosen(data: xr.Dataset, name: str | None) -> xr.DataArray:
     """Return one variable: the one named, or the first."""
     if name is None:

@@ -17,6 +17,9 @@ from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
 
+_INFINITE, _CROSS = "∞", "\N{MULTIPLICATION SIGN}"
+"""Under the crosses: where a growing reliability leads to them, and where it does not."""
+
 
 def reliability(
     source: Any,
@@ -34,7 +37,8 @@ def reliability(
 
     A line for each system's mean; around it a band for the uncertainty of the labels of these
     items and a wider, lighter one for new items. A cross at the right edge is the value against
-    the point estimate, where trust has no bounds; a star is the truth, if known.
+    the point estimate, which is where trust without bounds leads if the sign there is ∞; a star
+    is the truth, if known.
 
     Parameters
     ----------
@@ -86,9 +90,44 @@ def reliability(
     truth = pieces.per_system(source, "truth", name, truth)
     draws, text = pieces.leading(draws, limit)
     figure, ax = look.canvas(ax, figsize, look.WIDTH, 3.7)
+    ends = curves(ax, draws, naive, truth, limit=is_limit(source), ci=(ci_kind, ci_prob))
+    ax.set_xlabel("reliability of the annotators" + edge_words(source, naive))
+    frame(ax, str(draws.name))
+    names(ax, draws, ends)
+    if text:
+        look.note(figure, text)
+    return figure
+
+
+def is_limit(source: Any) -> bool:
+    """Say whether the point estimate is what a growing reliability leads to."""
+    return not isinstance(source, xr.DataTree) or bool(source.attrs.get("point_is_limit", 1))
+
+
+def edge_words(source: Any, naive: Any) -> str:
+    """Say what the crosses at the right edge are."""
+    if naive is None:
+        return ""
+    return f" ({_INFINITE if is_limit(source) else _CROSS}: their disagreement ignored)"
+
+
+def curves(
+    ax: Axes,
+    draws: xr.DataArray,
+    naive: xr.DataArray | None,
+    truth: xr.DataArray | None,
+    *,
+    limit: bool,
+    ci: tuple[str | None, float | None],
+    marks: bool = True,
+) -> list[float]:
+    """Draw bands and means of all systems; return at what height each curve ends.
+
+    With ``marks`` each reliability has a line that a page may show when it is chosen.
+    """
     x = draws[RELIABILITY].to_numpy().astype(float)
-    edge = _axis(ax, x)
-    _bands(ax, draws, x, ci_kind, ci_prob)
+    edge = _axis(ax, x, _INFINITE if limit else _CROSS, marks=marks)
+    _bands(ax, draws, x, *ci)
     ends = []
     for one in draws.transpose(SYSTEM, ...):
         look_of = look.style(int(one["place"]))
@@ -97,8 +136,9 @@ def reliability(
                 markersize=4.5, linewidth=1.6)  # fmt: skip
         point = pieces.value_of(naive, one[SYSTEM].item())
         if np.isfinite(point):
-            ax.plot([x[-1], edge], [mean[-1], point], color=look_of.color, linewidth=0.7,
-                    linestyle=":")  # fmt: skip
+            if limit:
+                ax.plot([x[-1], edge], [mean[-1], point], color=look_of.color, linewidth=0.7,
+                        linestyle=":")  # fmt: skip
             ax.plot([edge], [point], color=look_of.color, marker="x", markersize=6.5,
                     markeredgewidth=1.8, linestyle="")  # fmt: skip
         known = pieces.value_of(truth, one[SYSTEM].item())
@@ -107,10 +147,7 @@ def reliability(
             ax.plot([x[0]], [known], color=look_of.color, marker="*", markersize=11,
                     linestyle="", markeredgecolor=look.ink(), markeredgewidth=0.5)  # fmt: skip
         ends.append(point if np.isfinite(point) else float(mean[-1]))
-    _finish(ax, draws, ends, naive is not None)
-    if text:
-        look.note(figure, text)
-    return figure
+    return ends
 
 
 def _of_scope(draws: xr.DataArray) -> xr.DataArray:
@@ -118,7 +155,7 @@ def _of_scope(draws: xr.DataArray) -> xr.DataArray:
     return pieces.at_scope(draws, str(draws[SCOPE].to_numpy()[0])) if SCOPE in draws.dims else draws
 
 
-def _axis(ax: Axes, x: npt.NDArray[np.float64]) -> float:
+def _axis(ax: Axes, x: npt.NDArray[np.float64], sign: str, *, marks: bool) -> float:
     """Make a logarithmic axis with the reliabilities as its ticks; return where the crosses go."""
     step = (x[-1] / x[0]) ** (1 / max(1, len(x) - 1)) if len(x) > 1 else 2.0
     edge = float(x[-1] * step**0.75)
@@ -126,10 +163,10 @@ def _axis(ax: Axes, x: npt.NDArray[np.float64]) -> float:
     ax.xaxis.set_major_locator(FixedLocator([*x[pieces.thin(len(x), 8)], edge]))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: "∞" if np.isclose(value, edge) else number(float(value)))
+        FuncFormatter(lambda value, _: sign if np.isclose(value, edge) else number(float(value)))
     )
     ax.set_xlim(x[0] / step**0.15, edge * step**0.12)
-    for place, value in enumerate(x):
+    for place, value in enumerate(x if marks else []):
         ax.axvline(value, color=look.ink(), linewidth=1.0, alpha=0.0, gid=f"at-{place}")
     return edge
 
@@ -153,22 +190,26 @@ def _bands(
             ax.fill_between(x, low, high, color=color, alpha=alpha, linewidth=0)
 
 
-def _finish(ax: Axes, draws: xr.DataArray, ends: list[float], crosses: bool) -> None:
-    """Put names at the line ends, apart from each other, and words on the axes."""
+def frame(ax: Axes, metric: str) -> None:
+    """Say what is on the vertical axis, and settle its ends."""
     look.tidy(ax, grid="y")
     look.share_axis(ax.yaxis)
-    ax.set_ylabel(capital(metric_title(str(draws.name))))
-    ax.set_xlabel("reliability of the annotators" + (" (∞: their disagreement ignored)" * crosses))
+    ax.set_ylabel(capital(metric_title(metric)))
+    ax.set_ylim(*ax.get_ylim())
+
+
+def names(ax: Axes, draws: xr.DataArray, ends: list[float]) -> None:
+    """Put names at the line ends, apart from each other."""
     low, high = ax.get_ylim()
-    ax.set_ylim(low, high)
     figure = ax.get_figure(root=True)
     assert figure is not None
     # What the axes get of the figure is settled only when it is drawn; three quarters or so.
-    gap = (high - low) * 1.45 * look.SMALL / (figure.get_figheight() * 72 * 0.78)
+    inches = figure.get_figheight() * ax.get_position().height
+    gap = (high - low) * 1.45 * look.SMALL / (inches * 72)
     width = 12 if figure.get_figwidth() < 5 else 22
-    names = look.labels(list(draws[SYSTEM].to_numpy()), width)
+    texts = look.labels(list(draws[SYSTEM].to_numpy()), width)
     places = look.spread(ends, gap, low, high)
-    for k, text in enumerate(names):
+    for k, text in enumerate(texts):
         color = look.style(int(draws["place"][k])).color
         ax.annotate(
             text,

@@ -1,0 +1,187 @@
+"""Labels put into categories, such as risks: what an evaluation says at their level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from dissensus import metrics, tables
+from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
+from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.metrics._align import common_items
+from dissensus.metrics._items import over_items, weights_for
+
+_PROBABILITY = "probability"
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Which label is in which category, and the order of the categories."""
+
+    names: npt.NDArray[Any]
+    labels: npt.NDArray[Any]
+    """Of annotations and predictions."""
+    codes: npt.NDArray[np.int64]
+    """The place of each label's category."""
+
+    def plausibility(self, theta: xr.DataArray) -> xr.DataArray:
+        """Sum the plausibilities of each category's labels: a dense plausibility again."""
+        mapping = dict(zip(self.labels.tolist(), self.codes.tolist(), strict=True))
+        found = metrics.get("group_labels").function(theta, mapping)
+        # A category that only systems know of is as implausible as can be.
+        found = found.reindex({LABEL: np.arange(len(self.names))}, fill_value=0.0)
+        return found.assign_coords({LABEL: self.names})
+
+    def predictions(self, predictions: xr.Dataset) -> list[xr.Dataset]:
+        """Return the category of each system's first label, as predictions of single labels.
+
+        Where several labels share the first place there is one Dataset for each of them, with
+        the probability (item, system) that a random order puts it first.
+        """
+        place = tables.match(predictions[LABEL].to_numpy(), self.labels)
+        code = np.where(place < 0, -1, self.codes[place])[predictions["label_code"].to_numpy()]
+        category = predictions["label_code"].copy(data=code)
+        first = predictions["block"] == 1
+        out = []
+        for k in range(int(first.sum(POSITION).max())):
+            there = first.isel({POSITION: [k]})
+            # Past the end of the first block anything will do: its probability is 0.
+            one = category.isel({POSITION: [k]}).where(there, category.isel({POSITION: [0]}))
+            probability = there.isel({POSITION: 0}) / first.sum(POSITION)
+            found = {"label_code": one, "block": xr.ones_like(one), _PROBABILITY: probability}
+            data = xr.Dataset(found).drop_vars(LABEL, errors="ignore")
+            out.append(data.assign_coords({LABEL: self.names}).assign_attrs(kind="nominal"))
+        return out
+
+
+def categories(
+    groups: Mapping[Any, Any], annotations: xr.Dataset, predictions: xr.Dataset | None
+) -> Categories:
+    """Look up the category of every label.
+
+    Categories that are numbers are ordered by size, names as the mapping first mentions them.
+
+    Parameters
+    ----------
+    groups : mapping from label to category
+        A name or a number for every label of the annotations' label space, and for every label
+        that a system puts first.
+    annotations, predictions : xarray.Dataset
+        Whose labels these are.
+
+    Raises
+    ------
+    ArgumentError
+        Naming a label that has no category, or one that cannot be.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({1: [[["b"], ["a"]]], 2: [[["c"]]]}, labels="abc")
+    >>> categories({"c": "high", "a": "low", "b": "low"}, ann, None).names
+    array(['high', 'low'], dtype='<U4')
+    """
+    if not isinstance(groups, Mapping) or not groups:
+        raise ArgumentError(
+            "groups",
+            expected="a mapping with a category for every label",
+            found="an empty one" if isinstance(groups, Mapping) else type(groups).__name__,
+        )
+    labels = _labels(annotations, predictions)
+    place = tables.match(labels, _keys(groups))
+    if (place < 0).any():
+        raise ArgumentError(
+            "groups",
+            expected="a category for every label",
+            found=f"none for {shown(list(labels[place < 0]))}",
+        )
+    given = list(groups.values())
+    found = [given[k] for k in place]
+    _check(found, labels.tolist())
+    names = [one for one in dict.fromkeys(given) if one in set(found)]
+    if not isinstance(names[0], str):
+        names = sorted(names)
+    if len(names) < 2:
+        raise ArgumentError("groups", expected="two categories or more", found=shown(names))
+    codes = np.array([names.index(one) for one in found], dtype=np.int64)
+    return Categories(np.array(names), labels, codes)
+
+
+def _labels(annotations: xr.Dataset, predictions: xr.Dataset | None) -> npt.NDArray[Any]:
+    """Return the whole label space, and what systems put first beyond it."""
+    labels = annotations[LABEL].to_numpy()
+    if predictions is None:
+        return labels
+    first = predictions["label_code"].to_numpy()[(predictions["block"] == 1).to_numpy()]
+    said = predictions[LABEL].to_numpy()[np.unique(first)]
+    beyond = said[tables.match(said, labels) < 0]
+    if not len(beyond):
+        return labels
+    text = {labels.dtype.kind, beyond.dtype.kind} & set("UOT")
+    return np.concatenate([one.astype(np.str_) if text else one for one in (labels, beyond)])
+
+
+def _keys(groups: Mapping[Any, Any]) -> npt.NDArray[Any]:
+    """Return the labels that have a category, as the names of labels are read elsewhere."""
+    keys = list(groups)
+    try:
+        found = tables.encode(pd.Series(keys, dtype=object).infer_objects(), "groups").values
+    except AnnotationError as problem:
+        named = problem.relocated(lambda row: f"label {shown([keys[row]])}")
+        raise ArgumentError(
+            "groups", where=named.where, expected=named.expected, found=named.found
+        ) from problem
+    if len(found) < len(keys):
+        raise ArgumentError("groups", expected="each label once", found="two spelled the same")
+    return found
+
+
+def _check(found: list[Any], labels: list[Any]) -> None:
+    """Raise unless all categories are names, or all are finite numbers."""
+    for label, one in zip(labels, found, strict=True):
+        text = isinstance(one, str)
+        expected = ""
+        if not (one.strip() if text else _number(one)):
+            expected = "the name or the number of a category"
+        elif text != isinstance(found[0], str):
+            expected = f"a {'number' if text else 'name'}, as {shown([labels[0]])} has"
+        if expected:
+            raise ArgumentError(
+                "groups", where=f"label {shown([label])}", expected=expected, found=repr(one)
+            )
+
+
+def _number(value: Any) -> bool:
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    return real and bool(np.isfinite(float(value)))
+
+
+def accuracy(
+    theta: xr.DataArray, lists: list[xr.Dataset], weights: xr.DataArray | None, on_missing: str
+) -> xr.DataArray:
+    """Return how often the leading category is that of the label a system puts first.
+
+    ``theta`` and ``lists`` are the `Categories`' plausibility and predictions.
+    """
+    function = metrics.get("top_k_accuracy").function
+    if len(lists) == 1:
+        found: xr.DataArray = function(theta, lists[0], item_weights=weights, on_missing=on_missing)
+        return found
+    common = [common_items(theta, one, on_missing) for one in lists]
+    theta = common[0][0]
+    lists = [one.assign_coords({ITEM: theta[ITEM]}) for _, one in common]
+    parts = []
+    for system in range(lists[0].sizes[SYSTEM]):  # one at a time: all scores together are many
+        here = [one.isel({SYSTEM: [system]}) for one in lists]
+        hits = [function(theta, one, per_item=True) * one[_PROBABILITY] for one in here]
+        score = sum(hits[1:], hits[0])
+        parts.append(over_items(score, weights_for(score, weights)))
+    out = xr.concat(parts, dim=SYSTEM)
+    return out.rename("top_1_accuracy").assign_attrs(better="higher")

@@ -1,0 +1,221 @@
+"""One model along a range of reliabilities: fitted, scored and dropped at each of them."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus import metrics
+from dissensus._categories import Categories
+from dissensus._notes import Notes
+from dissensus._recipes import Recipe
+from dissensus._scoring import (
+    certainties,
+    score,
+    score_categories,
+    score_point,
+    score_point_categories,
+)
+from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.errors import DissensusWarning
+
+Groups = dict[str, xr.Dataset]
+
+CATEGORIES: Final = "categories"
+_CONVERGENCE: Final = (
+    "ess_bulk_min", "ess_bulk_median", "ess_bulk_min_item", "r_hat_max", "r_hat_max_item",
+    "n_items_poor",
+)  # fmt: skip
+"""Attributes of a posterior that Markov chains made, see `dissensus.convergence`."""
+
+
+_METRIC: Final = (*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked of every model at every reliability."""
+
+    annotations: xr.Dataset
+    predictions: xr.Dataset | None
+    categories: Categories | None
+    firsts: list[xr.Dataset]
+    """The systems' first labels, as predictions of categories."""
+    risk: Any
+    draws: int
+    chains: int
+    random_seed: int | None
+    on_missing: str
+    progressbar: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model, and what it goes through."""
+
+    recipe: Recipe
+    trust: tuple[float, ...]
+    reference: float
+    hyper: Mapping[str, Any]
+    keeps_draws: bool = True
+    """Whether the posterior's draws are wanted at the reference, or their means only."""
+
+
+def results(run: Run, task: Task, notes: Notes) -> Groups:
+    """Return the groups of an evaluation that one model accounts for."""
+    point = run.recipe.point(task.annotations)  # before the fits: what it refuses, it refuses early
+    scored: list[Groups] = []
+    groups: Groups = {}
+    for gamma in _progress(run.trust, f"{run.recipe.model}, reliability", task.progressbar):
+        with notes.of(f"{run.recipe.model} at reliability {gamma:g}"):
+            found, kept = _step(run, task, gamma)
+        gc.collect()  # a DataTree is a circle of references: it would stay, and the next come too
+        scored.append(found)
+        groups |= kept
+    along = _along(run.trust, scored)
+    if CATEGORIES in along:  # of the reference there is more: the draws themselves
+        along[CATEGORIES] = along[CATEGORIES].merge(groups.pop(CATEGORIES))
+        along[CATEGORIES] = along[CATEGORIES].transpose(*_METRIC, ..., missing_dims="ignore")
+    groups |= along
+    if "convergence" in groups:
+        with notes.of(f"{run.recipe.model}"):
+            _warn_of_chains(groups["convergence"], task)
+    groups["statistics"] = run.recipe.statistics(task.annotations, point)
+    with notes.of("point estimate"):
+        for name, naive in _naive(point, task).items():
+            groups[name] = groups[name].merge(naive)
+    return groups
+
+
+def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
+    """Say for all reliabilities at once what each fit would say of its own chains."""
+    poor = found.isel({RELIABILITY: found["n_items_poor"].to_numpy() > 0})
+    if not poor.sizes[RELIABILITY]:
+        return
+    counts = zip(poor["n_items_poor"].to_numpy(), poor[RELIABILITY].to_numpy(), strict=True)
+    where = ", ".join(f"{count} at reliability {gamma:g}" for count, gamma in counts)
+    r_hat = f", r-hat up to {float(poor['r_hat_max'].max()):.2f}" if "r_hat_max" in poor else ""
+    warnings.warn(
+        f"the chains have not run long enough for some of {task.annotations.sizes[ITEM]} items "
+        f"({where}): as few as {float(poor['ess_bulk_min'].min()):.0f} effective draws{r_hat}. Do "
+        f"not trust these items' intervals; ask for more draws (draws={4 * task.draws}), or for "
+        "smaller reliabilities.",
+        DissensusWarning,
+        stacklevel=2,
+    )
+
+
+def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups]:
+    """Fit and score at one reliability; the fit is gone before the next one is made."""
+    with warnings.catch_warnings():
+        # Said once for all reliabilities, when they are through.
+        warnings.filterwarnings("ignore", message="The chains have not run long enough")
+        fit = run.recipe.fit(
+            task.annotations, gamma, draws=task.draws, chains=task.chains,
+            random_seed=task.random_seed, **run.hyper,
+        )  # fmt: skip
+    theta = run.recipe.plausibility(fit)
+    out = {"certainty": certainties(theta, task.predictions)}
+    attrs = fit["posterior"].attrs
+    known = {name: attrs[name] for name in _CONVERGENCE if name in attrs}
+    if known:
+        out["convergence"] = xr.Dataset(known)
+    if task.predictions is not None:
+        out["metrics"] = score(theta, task.predictions, task.random_seed, task.on_missing)
+    grouped = None
+    if task.categories is not None:
+        grouped = task.categories.plausibility(theta)
+        out[CATEGORIES] = score_categories(grouped, task.firsts, task.random_seed, task.on_missing)
+    return out, _kept(run, task, fit, theta, grouped) if gamma == run.reference else {}
+
+
+def _kept(
+    run: Run, task: Task, fit: xr.DataTree, theta: xr.DataArray, grouped: xr.DataArray | None
+) -> Groups:
+    """Return what is kept of the reference reliability only."""
+    attrs = fit["posterior"].attrs
+    if run.keeps_draws:
+        posterior = fit["posterior"].to_dataset()
+        if theta.name not in posterior:
+            posterior = posterior.assign({str(theta.name): theta})
+    else:
+        posterior = _mean(theta).assign_attrs(attrs)
+    out = {"posterior": posterior}
+    if grouped is not None:
+        out[CATEGORIES] = grouped.to_dataset() if run.keeps_draws else _mean(grouped)
+    if task.risk is not None and run.keeps_draws:
+        expected = metrics.get("expected_risk").function(theta, task.risk)
+        out["expected_risk"] = expected.to_dataset()
+    return out
+
+
+def _mean(theta: xr.DataArray) -> xr.Dataset:
+    mean = theta.mean(list(SAMPLE), keep_attrs=True)
+    return mean.to_dataset(name="plausibility_mean")
+
+
+def _naive(point: xr.DataArray, task: Task) -> Groups:
+    """Return the metrics against the point estimate, which knows no reliability."""
+    if task.predictions is None:
+        return {}
+    out = {"statistics": score_point(point, task.predictions, task.on_missing)}
+    if task.categories is not None:
+        grouped = task.categories.plausibility(point)
+        out[CATEGORIES] = score_point_categories(grouped, task.firsts, task.on_missing)
+    return out
+
+
+def _along(trust: tuple[float, ...], runs: list[Groups]) -> Groups:
+    """Join the runs along reliability, and compare the systems."""
+    index = xr.IndexVariable(RELIABILITY, list(trust))
+    out = {
+        name: xr.concat([run[name] for run in runs], dim=index, combine_attrs="override")
+        for name in runs[0]
+    }
+    out |= {"comparison": xr.Dataset(), "diagnostics": xr.Dataset()}
+    if "metrics" in out:
+        out["metrics"] = out["metrics"].transpose(*_METRIC)
+        out["comparison"] = comparison(out["metrics"])
+        out["diagnostics"] = diagnostics(out["metrics"])
+    return out
+
+
+def comparison(draws: xr.Dataset) -> xr.Dataset:
+    """Compare the systems on every metric; the draws of the differences are left to `compare`."""
+    if draws.sizes[SYSTEM] < 2:
+        return xr.Dataset()
+    compare = metrics.get("compare").function
+    drop = ["difference", *SAMPLE]
+    each = [compare(draws[name]).drop_vars(drop) for name in draws.data_vars]
+    index = xr.IndexVariable("metric", [str(name) for name in draws.data_vars])
+    return xr.concat(each, dim=index, combine_attrs="drop")
+
+
+def diagnostics(draws: xr.Dataset) -> xr.Dataset:
+    """Return effective sample size and r-hat of every metric.
+
+    A metric that is the same in all draws has neither; NaN is right there, not a failure.
+    """
+    from arviz_stats import ess, rhat
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kinds = {
+            "ess_bulk": ess(draws, method="bulk"),
+            "ess_tail": ess(draws, method="tail"),
+            "r_hat": rhat(draws),
+        }
+    index = xr.IndexVariable("diagnostic", list(kinds))
+    return xr.concat(list(kinds.values()), dim=index, combine_attrs="drop")
+
+
+def _progress(values: Sequence[float], text: str, show: bool) -> Iterable[float]:
+    """Go through the values under a progress bar."""
+    from rich.progress import track
+
+    return track(values, description=f"Fitting {text}") if show else values

@@ -1,0 +1,87 @@
+"""Chains that are too short: loud where the reference is among them, a caution elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus._report import checks
+from dissensus._report.language import text
+
+
+@pytest.fixture
+def chains(two):
+    """Return a function that puts given numbers of poor items, along reliability, into the main."""
+
+    def build(*poor):
+        means = {"a": [0.8] * len(poor), "b": [0.6] * len(poor)}
+        result = two(means, means)
+        for side in (result, result["companion"]):  # chance r-hats of few draws are not the matter
+            side["diagnostics"]["top_1_accuracy"].loc[{"diagnostic": "r_hat"}] = 1.0
+        n = len(poor)
+        data = {"ess_bulk_min": [400.0 - 30 * k for k in range(n)], "ess_bulk_median": [900.0] * n,
+                "ess_bulk_min_item": ["i"] * n, "r_hat_max": [1.01 + 0.03 * k for k in range(n)],
+                "r_hat_max_item": ["j"] * n, "n_items_poor": list(poor)}  # fmt: skip
+        result["convergence"] = xr.Dataset(
+            {name: ("reliability", values) for name, values in data.items()},
+            coords={"reliability": result["metrics"]["reliability"]},
+        )
+        return result
+
+    return build
+
+
+def said(sentences):
+    return [text(one) for one in sentences]
+
+
+def test_all_is_well(chains):
+    result = chains(0, 0)
+    assert checks.troubles(result) == checks.cautions(result) == []
+    out = " ".join(said(checks.diagnosis(result)))
+    assert "at reliability 1: the plausibilities have 400 effective draws or more, 900 in" in out
+    assert "0 of 3 items have too few (below 100)" in out
+
+
+def test_poor_at_the_reference_is_trouble(chains, page):
+    result = chains(2, 3)
+    words = said(checks.troubles(result))
+    assert len(words) == 1
+    assert words[0].startswith(
+        "Under dirichlet: The chains have not run long enough for 2 of 3 items at reliability 1 "
+        "and 3 at 2: as few as 370 effective draws (item i), r-hat up to "
+        "1.04."
+    )
+    parsed = page(result)
+    assert "Do not rely on these numbers yet" in parsed.text
+    assert "table-chains-0" in parsed.ids
+
+
+def test_poor_elsewhere_is_a_caution(chains):
+    result = chains(0, 1)
+    assert checks.troubles(result) == []
+    assert "for 1 of 3 items at reliability 2" in said(checks.cautions(result))[0]
+
+
+def test_one_chain_has_no_r_hat(chains):
+    result = chains(0, 1)
+    result["convergence"] = result["convergence"].to_dataset().drop_vars("r_hat_max")
+    assert "r-hat" not in said(checks.cautions(result))[0]
+    assert "r-hat is at most" not in said(checks.diagnosis(result))[1]
+
+
+def test_trouble_of_the_companion_is_named(two):
+    result = two({"a": [0.8]}, {"a": [0.8]})
+    draws = result["companion/metrics"].to_dataset()
+    draws["top_1_accuracy"][0, 0, 0, 0, 0] = float("nan")
+    result["companion/metrics"] = draws
+    assert said(checks.troubles(result))[0].startswith("Under inverse_rank: 1 value of")
+
+
+def test_labels_nobody_named_can_outweigh_the_others(rankings):
+    options = {"draws": 50, "random_seed": 1, "progressbar": False, "reliability": (1,)}
+    sparse = dx.evaluate(rankings[0], **options)
+    assert checks.cautions(sparse) == []
+    flat = dx.evaluate(rankings[0], concentration=20.0, **options)
+    assert "Labels that nobody named have" in said(checks.cautions(flat))[0]
