@@ -13,12 +13,14 @@ from collections.abc import Iterator
 import fits
 import imports
 import metrics
+import rankings
 import reading
 from machine import described
 from timing import Row
 
 SECTIONS = {
-    "fits": fits.rows, "metrics": metrics.rows, "imports": imports.rows, "reading": reading.rows,
+    "fits": fits.rows, "rankings": rankings.rows, "metrics": metrics.rows,
+    "imports": imports.rows, "reading": reading.rows,
 }  # fmt: skip
 
 

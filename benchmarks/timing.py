@@ -40,14 +40,17 @@ class Row:
 def _spread(times: list[float]) -> tuple[str, str]:
     if not times:
         return "", ""
-    return _shown(statistics.median(times)), f"{_shown(min(times))} to {_shown(max(times))}"
+    return shown(statistics.median(times)), f"{shown(min(times))} to {shown(max(times))}"
 
 
-def _shown(seconds: float) -> str:
+def shown(seconds: float) -> str:
+    """Write a time, in the unit that suits it."""
     return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
-def in_turns(repeats: int, *ways: Callable[[], object]) -> list[list[float]]:
+def in_turns(
+    repeats: int, *ways: Callable[[], object], clock: Callable[[], float] = time.perf_counter
+) -> list[list[float]]:
     """Time each way ``repeats`` times, one after the other; a first call each is not counted."""
     times: list[list[float]] = [[] for _ in ways]
     for way in ways:
@@ -55,7 +58,7 @@ def in_turns(repeats: int, *ways: Callable[[], object]) -> list[list[float]]:
     for _ in range(repeats):
         for way, found in zip(ways, times, strict=True):
             gc.collect()
-            start = time.perf_counter()
+            start = clock()
             way()
-            found.append(time.perf_counter() - start)
+            found.append(clock() - start)
     return times

@@ -1,0 +1,52 @@
+"""Fit all cases in a process of its own: what the first fit takes, and the peak of memory.
+
+Prints one line of JSON. `rankings.py` starts it: what a process has needed at most can be told
+only by one that did nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import data
+
+import dissensus as dx
+
+
+def main() -> None:
+    """Fit once with the chains and draws given on the command line."""
+    warnings.simplefilter("ignore", dx.DissensusWarning)  # few effective draws are no matter here
+    chains, draws = map(int, sys.argv[1:])
+    _, ann = data.dermatology()
+    before = peak_memory()
+    start = time.perf_counter()
+    fit = dx.models.plackett_luce.fit(
+        ann, draws=draws, chains=chains, random_seed=1, progressbar=False
+    )
+    seconds = time.perf_counter() - start
+    size = fit["posterior"]["plausibility"].nbytes
+    found = {"seconds": seconds, "before": before, "peak": peak_memory(), "draws": size}
+    print(json.dumps(found))
+
+
+def peak_memory() -> int:
+    """Return the most bytes this process has had in memory.
+
+    Linux keeps a program's own peak in /proc; what `resource` tells there begins with that of the
+    program that started it.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = status.read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+if __name__ == "__main__":
+    main()
