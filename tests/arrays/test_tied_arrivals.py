@@ -7,53 +7,65 @@ import pytest
 from scipy import stats
 
 from dissensus.arrays.stream import started
-from dissensus.arrays.tied_arrivals import draw_block, draw_ceiling
+from dissensus.arrays.tangents import tangents
+from dissensus.arrays.tied_arrivals import draw_block, log_ceiling
 
 CASES = [
-    ([1.0, 1.0], 1.0),
-    ([0.2, 0.5, 0.1], 0.2),
-    ([1e-5, 1e-5], 1.0),  # the block is far weaker than the rest: m is almost Gamma(3, Z)
-    ([1e5, 2e5, 1.0], 1.0),
-    ([0.5, 0.5], 1e-8),  # the rest is far weaker than the block
-    ([0.03] * 30, 0.1),
-    ([1e-250, 0.5], 0.5),
+    [0.0, 0.0],
+    np.log([1.0, 2.5, 0.5]),
+    [-11.5, -11.5],  # the block is far weaker than the rest: m is almost Gamma(3, Z)
+    np.log([1e5, 2e5, 1.0]),
+    [17.7, 17.7],  # the rest is far weaker than the block
+    np.log([0.3] * 30),
+    [3.0] * 300,
+    [-576.0, 0.0],
+    [-2000.0, 5.0, 900.0],  # past the range of floating-point numbers
 ]
 
 
-def cdf_of_ceiling(rates, rest, at):
+def cdf_of_ceiling(log_ratio, at):
     """Integrate the density on a fine grid of log m, independently of the sampler."""
-    s = np.linspace(-60, 60, 400_001)
-    m = np.exp(s)
-    with np.errstate(divide="ignore"):
-        log = s - rest * m + sum(np.log(-np.expm1(-rate * m)) for rate in rates)
+    s = np.linspace(-60, 30, 200_001)
+    log = s - np.exp(s)
+    for one in log_ratio:
+        y = np.exp(np.minimum(s + one, 700))
+        log += np.where(s + one < -30, s + one, np.log(-np.expm1(-np.maximum(y, 1e-300))))
     mass = np.cumsum(np.exp(log - log.max()))
-    return np.interp(np.log(at), s, mass / mass[-1])
+    return np.interp(at, s, mass / mass[-1])
 
 
-@pytest.mark.parametrize(("rates", "rest"), CASES)
-def test_ceiling_has_its_density(rates, rest):
-    state = started(3)
-    draws = np.array([draw_ceiling(state, np.array(rates), rest) for _ in range(4000)])
-    assert stats.kstest(cdf_of_ceiling(rates, rest, draws), "uniform").pvalue > 1e-3
+@pytest.mark.parametrize("log_ratio", CASES)
+def test_ceiling_has_its_density(log_ratio):
+    state, lines = started(3), tangents()
+    draws = np.array([log_ceiling(state, np.array(log_ratio), lines) for _ in range(4000)])
+    assert stats.kstest(cdf_of_ceiling(log_ratio, draws), "uniform").pvalue > 1e-3
 
 
-@pytest.mark.parametrize(("rates", "rest"), [CASES[0], CASES[1], ([2.0], 1.0)])
+@pytest.mark.parametrize(
+    ("rates", "rest"), [([1.0, 1.0], 1.0), ([3.0, 0.4], 0.5), ([0.2, 0.5, 0.1], 0.2), ([2.0], 1.0)]
+)
 def test_times_are_those_of_a_block_that_came_first(rates, rest):
     rng = np.random.default_rng(1)
     free = rng.exponential(1 / np.array(rates), (400_000, len(rates)))
     first = rng.exponential(1 / rest, len(free))
     want = free[free.max(axis=1) < first]
-    state, found = started(5), np.empty((4000, len(rates)))
+    state, lines, found = started(5), tangents(), np.empty((4000, len(rates)))
     for row in found:
-        assert draw_block(state, np.array(rates), rest, row) == row.max()
+        assert draw_block(state, np.log(rates) - np.log(rest), row, lines) == row.max()
+    found = np.exp(found) / rest
     for k in range(len(rates)):
         assert stats.ks_2samp(found[:, k], want[:, k]).pvalue > 1e-3
     assert stats.ks_2samp(found.max(axis=1), want.max(axis=1)).pvalue > 1e-3
 
 
-def test_a_block_with_nothing_left_says_nothing():
-    state, found = started(7), np.empty((4000, 2))
+@pytest.mark.parametrize("log_ratio", [[-2000.0, 900.0], [-2000.0, 900.0, 0.0], [-3000.0] * 3])
+def test_times_are_finite_however_far_apart_strengths_are(log_ratio):
+    """The strong come at about their own rate, and the weak evenly before the rest."""
+    state, lines, found = started(7), tangents(), np.empty((4000, len(log_ratio)))
     for row in found:
-        draw_block(state, np.array([1.0, 3.0]), 0.0, row)
-    assert stats.kstest(found[:, 0], stats.expon().cdf).pvalue > 1e-3
-    assert stats.kstest(found[:, 1], stats.expon(scale=1 / 3).cdf).pvalue > 1e-3
+        draw_block(state, np.array(log_ratio), row, lines)
+    assert np.isfinite(found).all()
+    for k in np.flatnonzero(np.array(log_ratio) > 500):
+        assert stats.kstest(np.exp(found[:, k] + log_ratio[k]), stats.expon().cdf).pvalue > 1e-3
+    if len(log_ratio) == 2:  # of Gamma(2, 1), as long as the ceiling is, an even part
+        assert stats.kstest(np.exp(found[:, 0]), stats.expon().cdf).pvalue > 1e-3

@@ -16,7 +16,7 @@ from numba import njit
 
 from dissensus.arrays.log_strengths import LOG_EXPOSURE, SHARPNESS
 from dissensus.arrays.log_sums import log_plus
-from dissensus.arrays.ranked_item import BEGIN, LAST, STOP, RankedItem
+from dissensus.arrays.ranked_item import BEGIN, LAST, RANK, STOP, UNIT, RankedItem
 from dissensus.arrays.stream import State, log_gamma_variate
 from dissensus.arrays.tied_arrivals import draw_block, log_exponential
 
@@ -36,7 +36,7 @@ _TINY = 1e-250
 @njit(cache=True)
 def room_for_times(item: RankedItem) -> Floats:
     """Make room for one item's times."""
-    return np.full((SHARED + 1 + len(item.spans), len(item.shape) + 1), -np.inf)
+    return np.full((SHARED + 1 + len(item.spans), item.shapes.shape[1] + 1), -np.inf)
 
 
 @njit(cache=True)
@@ -60,22 +60,22 @@ def draw_times(
     lines : array
         Room for `dissensus.arrays.tangents`.
     """
-    units, rank, spans, n_units = item.units, item.rank, item.spans, len(item.shape)
+    numbers, listed, spans, n_units = item.numbers, item.listed, item.spans, item.shapes.shape[1]
     top = 0.0
-    if item.common > 0.0 and (item.shared > 0.0 or len(spans) > 0):
-        top = rates(log_strength, n_units, used, item.common, work)
-    if item.shared > 0.0:
+    if numbers.common > 0.0 and (numbers.shared > 0.0 or len(spans) > 0):
+        top = rates(log_strength, n_units, used, numbers.common, work)
+    if numbers.shared > 0.0:
         summed = 0.0
         for unit in range(n_units):
             summed += work[RATE, unit]
-        now = log_gamma_variate(state, item.shared) - top - math.log(summed)
+        now = log_gamma_variate(state, numbers.shared) - top - math.log(summed)
         for unit in range(n_units):
             work[SHARED, unit] = now
-    repeats = int(item.power)  # of ties; whole, if there are any
+    repeats = int(numbers.power)  # of ties; whole, if there are any
     for ranking in range(len(spans)):
-        if item.common == 0.0:
+        if numbers.common == 0.0:
             top = rates(log_strength, n_units, used, item.sharpness[ranking], work)
-        _one_ranking(state, units, rank, spans, ranking, item.power, repeats, top, work, lines)
+        _one_ranking(state, listed, spans, ranking, numbers.power, repeats, top, work, lines)
 
 
 @njit(cache=True)
@@ -98,7 +98,7 @@ def rates(log_strength: Floats, n_units: int, used: int, g: float, work: Floats)
 
 @njit(cache=True)
 def _one_ranking(
-    state: State, units: Codes, rank: Codes, spans: Codes, ranking: int, power: float,
+    state: State, listed: Codes, spans: Codes, ranking: int, power: float,
     repeats: int, top: float, work: Floats, lines: Floats,
 ) -> None:  # fmt: skip
     """Draw one annotator's times, block after block."""
@@ -106,55 +106,55 @@ def _one_ranking(
     total, mine = 0.0, SHARED + 1 + ranking
     for place in range(last - 1, begin - 1, -1):
         # Summed from the end: what is left after strong labels is no difference of large sums.
-        total += work[RATE, units[place]]
+        total += work[RATE, listed[UNIT, place]]
         work[REST, place - begin] = total
     now, low = -np.inf, begin
     while low < stop:
         high = low + 1
-        while high < stop and rank[high] == rank[low]:
+        while high < stop and listed[RANK, high] == listed[RANK, low]:
             high += 1
         alone = high == low + 1
         after = low if alone else high  # one label is among those it is chosen from
         log_rest = top + math.log(work[REST, after - begin])
         if work[REST, after - begin] < _TINY:
-            log_rest = _log_rest(units, after, last, work)
+            log_rest = _log_rest(listed, after, last, work)
         if alone:
             waited = log_exponential(state) if power == 1.0 else log_gamma_variate(state, power)
             now = log_plus(now, waited - log_rest)
-            work[mine, units[low]] = now
+            work[mine, listed[UNIT, low]] = now
         else:
-            now = _tied_block(state, units, low, high, repeats, now, log_rest, mine, work, lines)
+            now = _tied_block(state, listed, low, high, repeats, now, log_rest, mine, work, lines)
         low = high
     for place in range(stop, last):
-        work[mine, units[place]] = now
+        work[mine, listed[UNIT, place]] = now
 
 
 @njit(cache=True)
-def _log_rest(units: Codes, place: int, last: int, work: Floats) -> float:
+def _log_rest(listed: Codes, place: int, last: int, work: Floats) -> float:
     """Return the logarithm of all rates from a place on, where they are too far down."""
     total = -np.inf
     for later in range(place, last):
-        total = log_plus(total, work[LOG_RATE, units[later]])
+        total = log_plus(total, work[LOG_RATE, listed[UNIT, later]])
     return total
 
 
 @njit(cache=True)
 def _tied_block(
-    state: State, units: Codes, low: int, high: int, repeats: int, now: float, log_rest: float,
+    state: State, listed: Codes, low: int, high: int, repeats: int, now: float, log_rest: float,
     mine: int, work: Floats, lines: Floats,
 ) -> float:  # fmt: skip
     """Draw the times of a tied block, repeat after repeat, and return its end."""
     n, waited = high - low, -np.inf
     ratio, once = work[RATIO, :n], work[ONCE, :n]
     for k in range(n):
-        ratio[k] = work[LOG_RATE, units[low + k]] - log_rest
+        ratio[k] = work[LOG_RATE, listed[UNIT, low + k]] - log_rest
         work[SUMMED, k] = -np.inf
     for _ in range(repeats):
         waited = log_plus(waited, draw_block(state, ratio, once, lines))
         for k in range(n):
             work[SUMMED, k] = log_plus(work[SUMMED, k], once[k])
     for k in range(n):
-        work[mine, units[low + k]] = log_plus(now, work[SUMMED, k] - log_rest)
+        work[mine, listed[UNIT, low + k]] = log_plus(now, work[SUMMED, k] - log_rest)
     return log_plus(now, waited - log_rest)
 
 

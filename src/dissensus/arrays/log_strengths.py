@@ -39,9 +39,7 @@ _SMALL = 0.5
 
 
 @njit(cache=True)
-def draw_log_strength(
-    state: State, a: float, terms: Floats, n_terms: int, lines: Floats
-) -> float:
+def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines: Floats) -> float:
     """Draw one.
 
     Parameters
@@ -124,9 +122,7 @@ def _count_high(state: State, n: int, lines: Floats) -> int:
 
 
 @njit(cache=True)
-def _one(
-    state: State, a: float, terms: Floats, n_terms: int, lines: Floats, peak: float
-) -> float:
+def _one(state: State, a: float, terms: Floats, n_terms: int, lines: Floats, peak: float) -> float:
     while True:
         u, above = draw(state, lines)
         value = log_density(u, a, terms, n_terms)

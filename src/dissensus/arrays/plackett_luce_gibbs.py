@@ -5,11 +5,10 @@ A sweep of an item has two parts, each of which leaves the posterior as it is:
 
 - One strength after another is moved by the exact likelihood (`dissensus.arrays.exact_moves`). It
   mixes well at any power, and costs the square of the number of labels.
-- All annotators' arrival times are drawn given the strengths (`dissensus.arrays.arrival_times`), and
-  all strengths given the times (`dissensus.arrays.log_strengths`). It costs as much as reading the
-  rankings does, and mixes the worse the more is known; ties need a whole power. It is left out where
-  the other part can do without: in small items, but for the many labels that nobody listed where
-  these cannot be lumped.
+- All annotators' arrival times are drawn given the strengths, and all strengths given the times
+  (`dissensus.arrays.timed_sweep`). It costs as much as reading the rankings does, and mixes the
+  worse the more is known; ties need a whole power. It is left out where the other part can do
+  without: in small items, but for many labels that nobody listed where these cannot be lumped.
 
 The likelihood does not see the sum of the strengths, which is Gamma(total shape, 1) whatever the
 rankings say: it is drawn anew after each sweep. All strengths are held in logarithms, since a
@@ -26,14 +25,15 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dissensus.arrays.arrival_times import draw_times, exposures, room_for_times
-from dissensus.arrays.exact_moves import MoveRoom, move_units, room_for_moves
-from dissensus.arrays.log_strengths import draw_log_strength, draw_tail
+from dissensus.arrays.arrival_times import room_for_times
+from dissensus.arrays.exact_moves import move_units
 from dissensus.arrays.log_sums import log_total
-from dissensus.arrays.ranked_item import RankedItem, ranked_item
+from dissensus.arrays.ranked_item import POSTERIOR, RankedItem, ranked_item
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.stream import State, log_gamma_variate, started, uniform
 from dissensus.arrays.tangents import tangents
+from dissensus.arrays.timed_sweep import timed_sweep
+from dissensus.arrays.unit_view import MoveRoom, room_for_moves
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -72,10 +72,10 @@ class _Plan(NamedTuple):
 @njit(cache=True)
 def _prepared(item: RankedItem) -> tuple[_Room, _Plan]:
     """Make room for one item's sweeps, and decide what they consist of."""
-    n_units, n_places = len(item.shape), max(len(item.units), 1)
-    n_moves = n_units if item.exact else min(n_units, max(1, _EFFORT // n_places))
-    timed = item.n_tail > 1 or n_moves < n_units
-    least = 1.0 if item.common == 0.0 else min(1.0, item.common)
+    numbers, n_units, n_places = item.numbers, item.shapes.shape[1], max(item.listed.shape[1], 1)
+    n_moves = n_units if numbers.exact else min(n_units, max(1, _EFFORT // n_places))
+    timed = numbers.n_tail > 1 or n_moves < n_units
+    least = 1.0 if numbers.common == 0.0 else min(1.0, numbers.common)
     for g in item.sharpness:
         least = min(least, g)
     terms = np.empty((2, len(item.spans) + 1))
@@ -84,68 +84,73 @@ def _prepared(item: RankedItem) -> tuple[_Room, _Plan]:
 
 
 @njit(cache=True)
-def _sweep_item(
+def _sweeps(
     state: State, item: RankedItem, log_strength: Floats, used: int, first: int, plan: _Plan,
-    room: _Room,
-) -> int:  # fmt: skip
-    """Move one item's strengths, and return how many cells are written.
+    room: _Room, named: int, tune: int, out: Floats,
+) -> None:  # fmt: skip
+    """Go through `tune` sweeps of one item, and as many more as there is room for in `out`.
 
-    They are the units, and, in place of a tail not lumped, those of its cells that `draw_tail`
-    finds large enough.
+    `used` is how many cells are: the units, and, in place of a tail not lumped, those of its cells
+    that `draw_tail` finds large enough.
     """
-    if plan.timed:
-        used = _timed(state, item, log_strength, used, plan.depth, room)
-    move_units(state, item, log_strength, used, first, plan.n_moves, room.moves)
-    shift = log_gamma_variate(state, item.total_shape) - log_total(log_strength[:used])
-    for cell in range(used):
-        log_strength[cell] += shift
-    return used
+    numbers, listed, spans, sharpness, shapes = item
+    log_rate, rate, choices, ties, table = room.moves
+    n_units = shapes.shape[1]
+    for sweep in range(tune + len(out)):
+        if plan.timed:
+            used = timed_sweep(
+                state, item, log_strength, used, plan.depth, room.work, room.terms, room.lines
+            )
+        move_units(
+            state, numbers, listed, spans, sharpness, shapes, log_strength, used, first,
+            plan.n_moves, log_rate, rate, choices, ties, table,
+        )  # fmt: skip
+        first = (first + plan.n_moves) % n_units
+        _normalise(log_strength, used)
+        if sweep >= tune:
+            _write(log_strength, used, named, sweep - tune, out)
 
 
 @njit(cache=True)
-def _timed(
-    state: State, item: RankedItem, log_strength: Floats, used: int, depth: float, room: _Room
-) -> int:
-    """Draw arrival times given strengths, and then strengths given arrival times."""
-    work, terms, lines = room.work, room.terms, room.lines
-    common, sharpness, shape = item.common, item.sharpness, item.posterior_shape
-    draw_times(state, item, log_strength, used, work, lines)
-    used = len(shape) - 1 if item.n_tail > 1 else len(shape)
-    for unit in range(used):
-        n = exposures(common, sharpness, unit, work, terms)
-        log_strength[unit] = draw_log_strength(state, shape[unit], terms, n, lines)
-    if item.n_tail > 1:
-        n = exposures(common, sharpness, used, work, terms)
-        tail = log_strength[used : used + item.n_tail]
-        used += draw_tail(state, shape[used], terms, n, lines, depth, tail)
-    return used
+def _normalise(log_strength: Floats, used: int) -> None:
+    """Turn log strengths into log shares."""
+    top, summed = log_strength[0], 0.0
+    for cell in range(1, used):
+        top = max(top, log_strength[cell])
+    for cell in range(used):
+        summed += math.exp(log_strength[cell] - top)
+    shift = top + math.log(summed)
+    for cell in range(used):
+        log_strength[cell] -= shift
+
+
+@njit(cache=True)
+def _write(log_share: Floats, used: int, named: int, draw: int, out: Floats) -> None:
+    """Write the shares of named cells, and last, if there is more, of all others."""
+    rest = 0.0
+    for cell in range(named):
+        out[draw, cell] = math.exp(log_share[cell])
+    for cell in range(named, used):
+        rest += math.exp(log_share[cell])
+    if used > named:
+        out[draw, -1] = rest
 
 
 @njit(cache=True)
 def _sample_item(state: State, item: RankedItem, named: int, tune: int, out: Floats) -> None:
     """Sample one item; write (draw, candidate), with all that has no column of its own last.
 
-    Half of the units that could be moved in one sweep are, in turn: draws that are less alike
-    cost less than more of them.
+    Half of the units that could be moved in one sweep are, in turn.
     """
     room, plan = _prepared(item)
     plan = _Plan(plan.timed, (plan.n_moves + 1) // 2, plan.depth)
-    n_units, first = len(item.shape), 0
-    log_strength = np.empty(n_units - 1 + max(item.n_tail, 1))
-    log_strength[:n_units] = np.log(item.posterior_shape)
-    log_strength[n_units:] = np.log(item.shape[-1])
+    n_units = item.shapes.shape[1]
+    log_strength = np.empty(n_units - 1 + max(item.numbers.n_tail, 1))
+    log_strength[:n_units] = np.log(item.shapes[POSTERIOR])
+    log_strength[n_units:] = log_strength[n_units - 1]
     used = len(log_strength)
-    for sweep in range(tune + len(out)):
-        used = _sweep_item(state, item, log_strength, used, first, plan, room)
-        first = (first + plan.n_moves) % n_units
-        if sweep >= tune:
-            total, rest = log_total(log_strength[:used]), 0.0
-            for cell in range(named):
-                out[sweep - tune, cell] = math.exp(log_strength[cell] - total)
-            for cell in range(named, used):
-                rest += math.exp(log_strength[cell] - total)
-            if used > named:
-                out[sweep - tune, -1] = rest
+    _normalise(log_strength, used)
+    _sweeps(state, item, log_strength, used, 0, plan, room, named, tune, out)
 
 
 @njit(cache=True, nogil=True)
@@ -155,6 +160,8 @@ def _sample(
 ) -> None:  # fmt: skip
     for i in range(len(keys)):
         low, high = rankings.cell_start[i], rankings.cell_start[i + 1]
+        if low == high:
+            continue
         item = ranked_item(rankings, i, shape[low:high], sharpness, power, named[i])
         _sample_item(started(keys[i]), item, named[i], tune, out[:, i])
 
@@ -167,6 +174,8 @@ def _sweep(
     state = started(key)
     for i in range(len(rankings.cell_start) - 1):
         low, high = rankings.cell_start[i], rankings.cell_start[i + 1]
+        if low == high:
+            continue
         item = ranked_item(rankings, i, shape[low:high], sharpness, power, 0)
         _sweep_cells(state, item, shape[low:high], log_strength[low:high])
 
@@ -174,23 +183,25 @@ def _sweep(
 @njit(cache=True)
 def _sweep_cells(state: State, item: RankedItem, shape: Floats, log_strength: Floats) -> None:
     """Move all cells of one item; those of a lumped tail share out what it has."""
-    last, n_cells = len(item.shape) - 1, len(shape)
-    used = last + max(item.n_tail, 1)
+    n_units, n_tail, n_cells = item.shapes.shape[1], item.numbers.n_tail, len(shape)
+    last, used = n_units - 1, n_units - 1 + max(n_tail, 1)
     if used < n_cells:
         log_strength[last] = log_total(log_strength[last:])
     room, plan = _prepared(item)
     plan = _Plan(plan.timed, plan.n_moves, np.inf)
-    first = int(uniform(state) * len(item.shape))
-    _sweep_item(state, item, log_strength, used, first, plan, room)
+    first, none = int(uniform(state) * n_units), np.empty((0, 0))
+    _normalise(log_strength, used)
+    _sweeps(state, item, log_strength, used, first, plan, room, 0, 1, none)
     if used < n_cells:
         tail, whole = log_strength[last:], log_strength[last]
         for cell in range(len(tail)):
             tail[cell] = log_gamma_variate(state, shape[-1])
         tail += whole - log_total(tail)
-    elif item.n_tail > 1:  # drawn in descending order
+    elif n_tail > 1:  # drawn in descending order
         for cell in range(n_cells - 1, last, -1):
             other = last + int(uniform(state) * (cell + 1 - last))
             log_strength[cell], log_strength[other] = log_strength[other], log_strength[cell]
+    log_strength += log_gamma_variate(state, item.numbers.total_shape)
 
 
 def sample(

@@ -18,47 +18,53 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 
-BEGIN, STOP, END, LAST = range(4)
+UNIT, RANK = range(2)
+"""The rows of `RankedItem.listed`."""
+
+BEGIN, STOP, LAST = range(3)
 """The columns of `RankedItem.spans`."""
+
+PRIOR, POSTERIOR, SINGLE, SHARED_OWN = range(4)
+"""The rows of `RankedItem.shapes`."""
+
+
+class ItemNumbers(NamedTuple):
+    """What stays the same throughout a chain and is one number."""
+
+    common: float
+    """The sharpness of all rankings, 0 if they differ."""
+    total_shape: float
+    """Of all strengths together."""
+    n_tail: int
+    """How many cells the last unit stands for, each with the unit's shape; 1 also where cells
+    are lumped, with the sum of their shapes; 0 if there is no tail."""
+    shared: float
+    """Power x the number of open rankings that start with a single label: all choose from all
+    that is there, and what one chooses from is looked at once for all."""
+    power: float
+    exact: bool
+    """Whether there are ties, and the power is not whole: arrival times do not repeat in part."""
 
 
 class RankedItem(NamedTuple):
     """What stays the same throughout a chain.
 
-    Rankings that say nothing, and those of which `shared` says all, are left out.
+    Rankings that say nothing, and those of which `ItemNumbers.shared` says all, are left out.
     """
 
-    units: Codes
-    """(place): of one ranking after another, the units in the order listed, and then, if it is
-    not closed, those that it does not list."""
-    rank: Codes
-    """(place): the number of the block; 0 of those not listed."""
+    numbers: ItemNumbers
+    listed: Codes
+    """(`UNIT` ..., place): of one ranking after another, the units in the order listed, and then,
+    if it is not closed, those not listed; and the numbers of their blocks, 0 of the latter."""
     spans: Codes
-    """(ranking, 4): the first place whose block is still to be looked at; the first place of a
-    last block with nothing after it; the end of those listed; the end."""
+    """(ranking, `BEGIN` ...): the first place whose block is still to be looked at; the first place
+    of a last block with nothing after it, or of what is not listed; the end."""
     sharpness: Floats
     """(ranking)"""
-    common: float
-    """The sharpness of all rankings, 0 if they differ."""
-    shape: Floats
-    """(unit): of the prior; of the tail, that of all of it or of one cell, see `n_tail`."""
-    posterior_shape: Floats
-    """(unit): the shape plus power x sharpness for each ranking that lists the unit."""
-    single_shape: Floats
-    """(unit): the same, but only for blocks of one label."""
-    total_shape: float
-    """Of all strengths together."""
-    n_tail: int
-    """How many cells the last unit stands for, each with the unit's shape; 1 also where cells
-    are lumped, with the sum of their shapes."""
-    shared: float
-    """Power x the number of open rankings that start with a single label: all choose from all
-    that is there, and one waiting time is enough for all."""
-    shared_own: Floats
-    """(unit): power x sharpness for each of these that the unit is first in."""
-    power: float
-    exact: bool
-    """Whether there are ties, and the power is not whole: arrival times do not repeat in part."""
+    shapes: Floats
+    """(`PRIOR` ..., unit): of the prior; the same plus power x sharpness for each ranking that
+    lists the unit; for each that does so in a block of one; and, without the shape, for each of
+    those shared that the unit is first in."""
 
 
 @njit(cache=True)
@@ -96,20 +102,20 @@ def ranked_item(
     if n_tail > 1 and exact:  # each needs its own look at the ties
         units, n_tail = shape.copy(), 1
     rows, kept, shared = _rows(rankings, low, high, len(shape), common > 0.0)
-    posterior, single, shared_own = units.copy(), units.copy(), np.zeros(len(units))
+    shapes = np.zeros((4, len(units)))
+    shapes[:SHARED_OWN] = units
     for ranking in range(low, high):
-        stop = _stop(rankings, ranking, len(shape))
-        for row in range(rankings.ranking_start[ranking], stop):
-            tied, unit = _tied(rankings, ranking, row), rankings.place[row]
-            posterior[unit] += power * sharpness[ranking]
-            single[unit] += 0.0 if tied else power * sharpness[ranking]
-            if row == rankings.ranking_start[ranking] and not (tied or rankings.closed[ranking]):
-                shared_own[unit] += power * sharpness[ranking] if common > 0.0 else 0.0
-    places, rank, spans = _spread(rankings, rows, kept, len(units))
-    return RankedItem(
-        places, rank, spans, sharpness[kept], common, units, posterior, single, shape.sum(),
-        n_tail, power * shared, shared_own, power, exact,
-    )  # fmt: skip
+        begin, step = rankings.ranking_start[ranking], power * sharpness[ranking]
+        for row in range(begin, _stop(rankings, ranking, len(shape))):
+            unit = rankings.place[row]
+            shapes[POSTERIOR, unit] += step
+            if not _tied(rankings, ranking, row):
+                shapes[SINGLE, unit] += step
+                if row == begin and common > 0.0 and not rankings.closed[ranking]:
+                    shapes[SHARED_OWN, unit] += step
+    listed, spans = _spread(rankings, rows, kept, len(units))
+    numbers = ItemNumbers(common, shape.sum(), n_tail, power * shared, power, exact)
+    return RankedItem(numbers, listed, spans, sharpness[kept], shapes)
 
 
 @njit(cache=True)
@@ -182,13 +188,10 @@ def _rows(
 
 
 @njit(cache=True)
-def _spread(
-    rankings: Rankings, rows: Codes, kept: Codes, n_units: int
-) -> tuple[Codes, Codes, Codes]:
+def _spread(rankings: Rankings, rows: Codes, kept: Codes, n_units: int) -> tuple[Codes, Codes]:
     """Write the units of the rankings one after another, and where each has its own."""
-    spans = np.empty((len(kept), 4), dtype=np.int64)
-    units = np.empty(len(kept) * n_units, dtype=np.int64)
-    rank = np.zeros(len(kept) * n_units, dtype=np.int64)
+    spans = np.empty((len(kept), 3), dtype=np.int64)
+    listed = np.zeros((2, len(kept) * n_units), dtype=np.int64)
     there = np.empty(n_units, dtype=np.bool_)
     n = 0
     for i, ranking in enumerate(kept):
@@ -196,13 +199,13 @@ def _spread(
         there[:] = not rankings.closed[ranking]
         for row in range(rankings.ranking_start[ranking], end):
             there[rankings.place[row]] = False
-        spans[i, BEGIN], spans[i, STOP], spans[i, END] = n, n + stop - begin, n + end - begin
+        spans[i, BEGIN], spans[i, STOP] = n, n + stop - begin
         for row in range(begin, end):
-            units[n], rank[n] = rankings.place[row], rankings.rank[row]
+            listed[UNIT, n], listed[RANK, n] = rankings.place[row], rankings.rank[row]
             n += 1
         for unit in range(n_units):
             if there[unit]:
-                units[n] = unit
+                listed[UNIT, n] = unit
                 n += 1
         spans[i, LAST] = n
-    return units[:n].copy(), rank[:n].copy(), spans
+    return listed[:, :n].copy(), spans

@@ -1,0 +1,58 @@
+"""Sweeps by arrival times alone, against importance sampling."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arrays.ranking_reference import CASES, by_importance, columns, compare, laid_out
+from numba import njit
+
+from dissensus.arrays.arrival_times import room_for_times
+from dissensus.arrays.ranked_item import ranked_item
+from dissensus.arrays.stream import started
+from dissensus.arrays.tangents import tangents
+from dissensus.arrays.timed_sweep import timed_sweep
+
+
+@njit
+def go(rankings, shape, named, power, sharpness, out):
+    """Go through sweeps, and write shares of units, the tail's summed up."""
+    item, state = ranked_item(rankings, 0, shape, sharpness, power, named), started(1)
+    n_units, n_tail = item.shapes.shape[1], max(item.numbers.n_tail, 1)
+    log_share, used = np.zeros(n_units - 1 + n_tail), n_units - 1 + n_tail
+    work, terms, lines = room_for_times(item), np.empty((2, len(sharpness) + 1)), tangents()
+    for i in range(len(out)):
+        used = timed_sweep(state, item, log_share, used, 90.0, work, terms, lines)
+        log_share[:used] -= np.log(np.exp(log_share[:used]).sum())
+        out[i, : n_units - 1] = np.exp(log_share[: n_units - 1])
+        out[i, n_units - 1] = np.exp(log_share[n_units - 1 : used]).sum()
+    return n_units
+
+
+def draw(rankings, shape, named, power, sharpness, n=20_000):
+    out = np.zeros((n, len(shape)))
+    where = laid_out((rankings, len(shape)))
+    n_units = go(where, np.asarray(shape, float), named, power, sharpness, out)
+    return columns(out[200:, :n_units], named)
+
+
+@pytest.mark.parametrize(
+    ("power", "g"), [(1.0, 1.0), (2.0, 1.0), (1.0, 0.5), (1.0, 2.0), (2.0, 1.5)]
+)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_agrees_with_importance_sampling(case, power, g):
+    sharpness = np.full(len(case[0]), g)
+    compare(draw(*case, float(power), sharpness), *by_importance(*case, power, sharpness))
+
+
+@pytest.mark.parametrize("power", [0.5, 1.5])
+@pytest.mark.parametrize("g", [1.0, 2.0])
+def test_without_ties_the_power_need_not_be_whole(power, g):
+    case = ([[[0], [1], [2]], [[2], [0]]], [0.6] * 6, 3)
+    sharpness = np.full(2, g)
+    compare(draw(*case, power, sharpness), *by_importance(*case, power, sharpness))
+
+
+def test_each_annotator_may_have_a_sharpness():
+    case, sharpness = CASES["many that nobody lists"], np.array([0.5, 2.0, 1.0])
+    compare(draw(*case, 1.0, sharpness), *by_importance(*case, 1.0, sharpness))
