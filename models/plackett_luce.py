@@ -19,11 +19,11 @@ The *reliability* :math:`\gamma` says how far annotators are to be trusted; one 
 cannot tell, so results should be looked at over a range of it. There are two ways to use it.
 ``tempering="likelihood"`` takes :math:`p(b \mid \lambda)^\gamma`: at 2, as if each annotator had
 spoken twice. ``tempering="strength"`` takes :math:`p(b \mid \lambda^\gamma)`: at 2, annotators tell
-labels apart twice as sharply. Both are exact for any :math:`\gamma > 0`; 0 would be the prior, and
-as :math:`\gamma` grows, likelihood tempering goes to `maximum_likelihood`. Where annotators are
-known across items, sharpness can be *learned*, one for all (``reliability="common"``) or one each
-under a hierarchical prior (``"annotator"``); strength tempering only, since a power of the
-likelihood has no likelihood of its own. The prior's ``concentration`` sets the scale of what is
+labels apart twice as sharply. Both are exact, for any :math:`\gamma` from 1e-6 to 1e6; 0 would be
+the prior, and as :math:`\gamma` grows, likelihood tempering goes to `maximum_likelihood`. Where
+annotators are known across items, sharpness can be *learned*, one for all
+(``reliability="common"``) or one each under a hierarchical prior (``"annotator"``); strength
+tempering only, since a power of the likelihood has no likelihood of its own. The prior's ``concentration`` sets the scale of what is
 learned: read the differences between annotators rather than the values.
 
 Priors and why. The labels nobody named are the difficulty: with 419 conditions and a = 1 they
@@ -43,14 +43,15 @@ the labels that someone named for the item ("ignore"); or for each annotator jus
 as drivers who started in a race ("absent").
 
 When to use it. Rankings, with or without ties, of few or of hundreds of labels. When not: single
-labels from each annotator, of which it makes the same as `dirichlet` more slowly; annotators with
+labels from each annotator, of which it makes what `dirichlet` makes with the same prior, but more
+slowly; annotators with
 errors of their own about one truth (`dawid_skene`); to reproduce studies that used inverse rank
 normalisation (`inverse_rank`), whose results can differ: look at both.
 
-Drawn by a Gibbs sampler whose cost is linear in the named labels (`docs/derivations`); NUTS on the
-same model is there as a witness. Under ``tempering="strength"`` with more than one unnamed label the
-split of the remainder's mass over its labels, which metrics need where it matters, is taken from
-the prior; all masses are exact.
+Drawn by an exact Gibbs sampler whose cost lies in the named labels (`docs/derivations`); NUTS on
+the same model is there as a witness. Under ``tempering="strength"`` with more than one unnamed label,
+the split of the remainder's mass over its labels, which metrics need where it matters, is taken
+from the prior; all masses are exact.
 
 Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth", Appendix B.4,
 with the slip in B.4.2 mended.
@@ -87,7 +88,11 @@ def build(
 
     `pymc.sample` takes the Gibbs step for it by itself, and ``step=pm.NUTS()`` goes without.
     Metrics take the draws of `pymc.sample` through `dissensus.plausibility.with_candidates`. In
-    prior predictive draws the labels nobody named count as one label, which takes one place.
+    predictive draws the labels nobody named count as one label, which takes one place.
+
+    PyMC's own predictive functions need the trace that `pymc.sample` makes of this model. What
+    `fit` returns holds no ``log_strength``; from it they would draw strengths from the prior
+    without a word. Ask `fit` for ``posterior_predictive=True`` and ``log_likelihood=True`` instead.
 
     Parameters
     ----------
@@ -202,10 +207,13 @@ def fit(
         Show progress.
     log_likelihood : bool
         Add the log-likelihood of every ranking. With likelihood tempering it carries the factor
-        ``reliability``: compare models by it at 1, or with strength tempering.
+        ``reliability``: compare models by it at 1, or with strength tempering, and only models
+        with the same ``unranked``. To leave out one of an item's few rankings moves its strengths
+        much: look at the Pareto k that `arviz.loo` reports.
     posterior_predictive : bool
         Add ``label_code``: for every annotation the label that a new annotator of the same item
-        puts in that place, lists being as long and as tied as they are in the data; and
+        puts in that place (its attribute ``labels`` has the names; -1 is a label nobody named,
+        where ``unranked="one"``), lists being as long and as tied as they are in the data; and
         ``first_choice_agreement``, how often two annotators of an item then begin with the same
         labels, to hold against the same among the observed data.
     reliability, tempering, concentration, unranked
@@ -245,10 +253,12 @@ def fit(
         "unranked": unranked, "sampler": sampler,
     }  # fmt: skip
     what = process(annotations, KINDS, **hyper)
+    hyper["reliability"] = what.reliability
     rng = generator(random_seed, "fit")
     found = drawn(
-        what, lambda: build(annotations, **hyper), draws=draws, tune=tune, chains=chains, rng=rng,
-        progressbar=progressbar, nuts=sampler == "nuts", every_cell=log_likelihood,
+        what, lambda: build(annotations, **hyper), draws=draws, chains=chains, rng=rng,
+        tune=fitting.whole("tune", tune, least=0), progressbar=progressbar,
+        nuts=sampler == "nuts", log_likelihood=log_likelihood,
     )  # fmt: skip
     tree = fitting.fitted(
         "plackett_luce",

@@ -60,7 +60,7 @@ def test_a_few_draws_tell_nothing():
 
 
 def test_one_number_is_judged_too():
-    with pytest.warns(dx.DissensusWarning, match=r"of 1 of 1 annotators \('?x"):
+    with pytest.warns(dx.DissensusWarning, match=r"enough for the x: as few as"):
         found = diagnosed(chains()[:, :, 1, 1], "annotator", "x_")
     assert found["x_n_items_poor"] == 1
 

@@ -13,7 +13,7 @@ from dissensus import fitting
 from dissensus._rankings import laid_out
 from dissensus.arrays.plackett_luce_mm import maximum
 from dissensus.dims import ITEM, LABEL
-from dissensus.errors import ArgumentError, DissensusWarning, shown
+from dissensus.errors import DissensusWarning, shown
 from dissensus.plausibility import candidate_form, layout
 from dissensus.schema import statements_per
 
@@ -105,7 +105,7 @@ def maximum_likelihood(
     found = maximum(
         laid.rankings,
         tolerance=fitting.positive("tolerance", tolerance),
-        max_passes=_whole("max_iterations", max_iterations),
+        max_passes=fitting.whole("max_iterations", max_iterations),
     )
     item = np.repeat(np.arange(len(where.sizes)), laid.rankings.n_cells)
     values = np.zeros(where.codes.shape)
@@ -128,13 +128,6 @@ def maximum_likelihood(
         "n_not_reached": int((~notes["reached"]).sum()),
     }
     return out
-
-
-def _whole(name: str, value: Any) -> int:
-    number = fitting.positive(name, value)
-    if isinstance(value, bool) or not number.is_integer():
-        raise ArgumentError(name, expected="a whole number, 1 or more", found=repr(value))
-    return int(number)
 
 
 def _warn(notes: dict[str, npt.NDArray[np.bool_]], items: npt.NDArray[Any]) -> None:

@@ -12,11 +12,10 @@ from dissensus import fitting
 from dissensus._ranking_process import RANKING, Process
 from dissensus._ranking_sampler import Draws
 from dissensus.arrays.first_choices import first_choice_agreement
-from dissensus.arrays.plackett_luce_draws import pointwise
 from dissensus.arrays.plackett_luce_predict import predicted
 from dissensus.arrays.remainder import row_keys
 from dissensus.arrays.seeds import name_hashes
-from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL
 
 Ints = npt.NDArray[np.int64]
 
@@ -71,20 +70,19 @@ def _shaped(found: Draws, values: Any, dim: str, coords: Any) -> xr.DataArray:
 
 
 def _log_likelihood(what: Process, found: Draws) -> xr.Dataset:
-    assert found.log_strength is not None  # asked for when the draws were made
-    values = pointwise(
-        what.laid.rankings, found.log_strength, power=what.power, sharpness=found.sharpness
-    )
     ann = what.annotations
-    coords = {
+    coords: dict[str, Any] = {
         f"{RANKING}_{dim}": (RANKING, ann[dim].to_numpy()[what.of_ranking(dim)])
         for dim in (ITEM, ANNOTATOR)
     }
+    values = found.log_likelihood  # there, since it was asked for when the draws were made
+    coords[RANKING] = np.arange(what.n_rankings)
     return xr.Dataset({"rankings": _shaped(found, values, RANKING, coords)})
 
 
 def _predictive(what: Process, found: Draws, codes: Ints, data: xr.Dataset) -> xr.Dataset:
     labels = _shaped(found, codes, ANNOTATION, data["label_code"].coords)
+    labels.attrs = {"labels": what.annotations[LABEL].to_numpy().tolist(), "another": ANOTHER}
     agreement = _agreement(what, codes).reshape(labels.shape[:2])
     return xr.Dataset({"label_code": labels, "first_choice_agreement": ((CHAIN, DRAW), agreement)})
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._rankings import LaidOut, laid_out
+from dissensus._rankings import TREATMENTS, LaidOut, laid_out
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning, shown
 from dissensus.plausibility import Layout, candidate_form, layout
 from dissensus.schema import statements_per
 
@@ -132,6 +132,7 @@ def process(
         If a setting makes no sense.
     """
     fitting.require_kind(annotations, kinds, "plackett_luce")
+    _one_of("unranked", unranked, TREATMENTS)
     _one_of("tempering", tempering, TEMPERINGS)
     _one_of("sampler", sampler, SAMPLERS)
     reliability = _checked_reliability(reliability, tempering, annotations)
@@ -142,6 +143,8 @@ def process(
         )  # fmt: skip
     where = layout(annotations)
     laid = laid_out(annotations, where, unranked, lumped=tempering == "likelihood")
+    if unranked == "absent":
+        _warn_of_silence(annotations, laid)
     each = _each_label(laid, concentration)
     # Where a stand-in is not a set of labels, how its mass is split is nobody's business: evenly.
     split = each[0] if unranked == "exact" and len(each) else np.inf
@@ -155,7 +158,7 @@ def _each_label(laid: LaidOut, concentration: float | None) -> Floats:
     """Return the Gamma shape of one label (cell): by default one label's worth in all."""
     n_cells = laid.rankings.n_cells
     if concentration is not None:
-        return np.full(n_cells.sum(), fitting.positive("concentration", concentration))
+        return np.full(n_cells.sum(), _within("concentration", concentration, 1e-9, 1e9))
     first = np.minimum(laid.rankings.cell_start[:-1], max(len(laid.n_labels) - 1, 0))
     total = np.add.reduceat(laid.n_labels, first)
     return np.repeat(1.0 / total, n_cells)
@@ -165,7 +168,7 @@ def _checked_reliability(
     reliability: float | str, tempering: str, annotations: xr.Dataset
 ) -> float | str:
     if not isinstance(reliability, str):
-        return fitting.positive("reliability", reliability)
+        return _within("reliability", reliability, 1e-6, 1e6)
     if reliability not in LEARNED:
         raise ArgumentError(
             "reliability", expected="a finite number > 0, 'common' or 'annotator'",
@@ -196,6 +199,33 @@ def _require_known(annotations: xr.Dataset) -> None:
         )
 
 
+def _warn_of_silence(annotations: xr.Dataset, laid: LaidOut) -> None:
+    """Name items whose rankings compare nothing: of one block each, where others were not there."""
+    starts, rank = laid.rankings.ranking_start, laid.rankings.rank
+    compares = rank[starts[1:] - 1] > 1
+    item = np.repeat(np.arange(annotations.sizes[ITEM]), np.diff(laid.rankings.item_start))
+    silent = np.bincount(item, compares, minlength=annotations.sizes[ITEM]) == 0
+    if silent.any():
+        names = shown(list(annotations[ITEM].to_numpy()[silent]))
+        warnings.warn(
+            f"With unranked='absent' the rankings of {silent.sum()} items ({names}) say nothing: "
+            "each has one block, and what is not listed was not there. Their plausibilities are "
+            "the prior's.",
+            DissensusWarning,
+            stacklevel=4,
+        )
+
+
+def _within(name: str, value: float, low: float, high: float) -> float:
+    """Return a positive number in the range in which sampling can be relied on."""
+    if isinstance(value, bool | np.bool_):
+        raise ArgumentError(name, expected="a finite number > 0", found=repr(value))
+    number = fitting.positive(name, value)
+    if not low <= number <= high:
+        raise ArgumentError(name, expected=f"a number from {low:g} to {high:g}", found=repr(value))
+    return number
+
+
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ArgumentError(name, expected=" or ".join(map(repr, choices)), found=repr(value))

@@ -14,13 +14,14 @@ import xarray as xr
 
 from dissensus import convergence
 from dissensus._ranking_process import LEARNED, Process
-from dissensus.arrays.plackett_luce_draws import log_strengths
+from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
 from dissensus.arrays.plackett_luce_gibbs import sample
 from dissensus.arrays.remainder import row_keys
 from dissensus.arrays.seeds import name_hashes
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _LOTS = 50
 """Items go in so many lots: enough for a smooth progress bar and for even work."""
@@ -30,8 +31,8 @@ class Draws(NamedTuple):
     """What a sampler brings back."""
 
     posterior: dict[str, xr.DataArray]
-    log_strength: Floats | None
-    """(draw, cell), all chains in one row: on any scale, and only if asked for."""
+    log_likelihood: Floats | None
+    """(draw, ranking), all chains in one row; only if asked for."""
     sharpness: Floats | None
     """(draw, ranking) or (ranking); None for 1."""
     sample_stats: dict[str, xr.DataArray]
@@ -48,26 +49,16 @@ def drawn(
     rng: np.random.Generator,
     progressbar: bool,
     nuts: bool,
-    every_cell: bool,
+    log_likelihood: bool,
 ) -> Draws:
-    """Draw by the Gibbs kernel where it does all, else through PyMC.
-
-    `every_cell` asks for the log strength of each cell, not only for plausibilities.
-    """
+    """Draw by the Gibbs kernel where it does all, else through PyMC."""
     seeds = rng.integers(2**31, size=2).tolist()
     run = {"draws": draws, "tune": tune, "chains": chains, "seed": seeds[0]}
     if nuts or what.reliability in LEARNED:
-        return _by_pymc(what, build(), seeds[1], nuts, every_cell, progressbar, **run)
-    cells = every_cell and not what.lumped
-    values = gibbs(what, every_cell=cells, progressbar=progressbar, **run)
-    logs = None
-    if every_cell:
-        flat = values.reshape(-1, *values.shape[2:])
-        place = np.arange(len(what.shape)) - what.laid.rankings.cell_start[what.owner()]
-        logs = log_strengths(what.laid.rankings, flat, place if cells else what.laid.candidate)
-    if cells:
-        values = _candidates(what, values)
-    return Draws({"plausibility": what.named(values, seeds[1])}, logs, what.sharpness, {}, _GIBBS)
+        return _by_pymc(what, build(), seeds[1], nuts, log_likelihood, progressbar, **run)
+    values, logp = gibbs(what, log_likelihood=log_likelihood, progressbar=progressbar, **run)
+    plausibility = what.named(values, seeds[1])
+    return Draws({"plausibility": plausibility}, logp, what.sharpness, {}, _GIBBS)
 
 
 def diagnosed(found: Draws) -> dict[str, Any]:
@@ -92,7 +83,7 @@ def diagnosed(found: Draws) -> dict[str, Any]:
     return out
 
 
-_GIBBS = "exact Gibbs sampling, rankings augmented by arrival times"
+_GIBBS = "exact Gibbs sampling of the strengths behind the rankings"
 _NUTS = "NUTS on the PyMC model"
 
 
@@ -104,9 +95,9 @@ def gibbs(
     chains: int,
     seed: int,
     progressbar: bool,
-    every_cell: bool = False,
-) -> Floats:
-    """Draw all chains of all items, item by item, in as many threads as there are processors.
+    log_likelihood: bool = False,
+) -> tuple[Floats, Floats | None]:
+    """Draw all chains of all items, lot by lot, in as many threads as there are processors.
 
     Parameters
     ----------
@@ -115,39 +106,60 @@ def gibbs(
     seed : int
         Each item in each chain has a stream of its own, found by their names and this seed.
     progressbar : bool
-    every_cell : bool
-        Give each cell its own column, also those that nobody named.
+    log_likelihood : bool
+        Compute that too, while the strengths of a lot are at hand.
 
     Returns
     -------
-    array (chain, draw, item, candidate)
+    plausibility : array (chain, draw, item, candidate)
+    log_likelihood : array (draw, ranking), all chains in one row, or None
     """
-    rankings = what.laid.rankings
-    n_items = len(rankings.n_cells)
-    named = rankings.n_cells if every_cell else what.n_named()
-    columns = int(rankings.n_cells.max()) + 1 if every_cell else what.where.codes.shape[1]
+    n_items = what.annotations.sizes[ITEM]
     names = name_hashes(what.annotations[ITEM].to_numpy())
     keys = row_keys(np.arange(chains, dtype=np.uint64)[:, None], names, seed=seed)
-    out = np.empty((chains, draws, n_items, columns))
+    theta = np.empty((chains, draws, *what.where.codes.shape))
+    logp = np.empty((chains, draws, what.n_rankings if log_likelihood else 0))
     edges = np.unique(np.linspace(0, n_items, _LOTS + 1).astype(int)).tolist()
 
-    def one_lot(job: tuple[int, tuple[int, int]]) -> None:
+    def draw_lot(job: tuple[int, tuple[int, int]]) -> None:
         chain, (low, high) = job
-        first, last = rankings.item_start[[low, high]]
-        out[chain, :, low:high] = sample(
-            rankings.part(low, high),
-            what.shape[rankings.cell_start[low] : rankings.cell_start[high]],
-            keys[chain, low:high],
-            named=named[low:high], n_columns=columns, power=what.power,
-            sharpness=None if what.sharpness is None else what.sharpness[first:last],
-            tune=tune, draws=draws,
-        )  # fmt: skip
+        first, last = what.laid.rankings.item_start[[low, high]]
+        theta[chain, :, low:high], found = _lot(
+            what, low, high, keys[chain, low:high], tune, draws, log_likelihood
+        )
+        if found is not None:
+            logp[chain, :, first:last] = found
 
     jobs = list(product(range(chains), pairwise(edges)))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in _progress(pool.map(one_lot, jobs), len(jobs), progressbar):
+        for _ in _progress(pool.map(draw_lot, jobs), len(jobs), progressbar):
             pass
-    return out
+    return theta, logp.reshape(-1, logp.shape[-1]) if log_likelihood else None
+
+
+def _lot(
+    what: Process, low: int, high: int, keys: Any, tune: int, draws: int, log_likelihood: bool
+) -> tuple[Floats, Floats | None]:
+    """Draw one chain of the items from low to high, and, if asked for, their log-likelihood.
+
+    That needs every strength by itself, also of those labels that are stored as one.
+    """
+    whole, columns = what.laid.rankings, what.where.codes.shape[1]
+    part, named = whole.part(low, high), what.n_named()[low:high]
+    cells, of = slice(*whole.cell_start[[low, high]]), slice(*whole.item_start[[low, high]])
+    sharpness = None if what.sharpness is None else what.sharpness[of]
+    split = log_likelihood and not what.lumped
+    theta = sample(
+        part, what.shape[cells], keys, named=part.n_cells if split else named,
+        n_columns=int(part.n_cells.max()) + 1 if split else columns, power=what.power,
+        sharpness=sharpness, tune=tune, draws=draws,
+    )  # fmt: skip
+    if not log_likelihood:
+        return theta, None
+    place = np.concatenate([np.arange(n) for n in part.n_cells])
+    logs = log_strengths(part, theta, place if split else what.laid.candidate[cells])
+    logp = pointwise(part, logs, power=what.power, sharpness=sharpness)
+    return _candidates(theta, named, part.n_cells, columns) if split else theta, logp
 
 
 def _progress(done: Any, total: int, show: bool) -> Any:
@@ -156,13 +168,12 @@ def _progress(done: Any, total: int, show: bool) -> Any:
     return track(done, "Sampling rankings", total=total) if show else done
 
 
-def _candidates(what: Process, cells: Floats) -> Floats:
-    """Sum cells (..., item, place) into candidates (..., item, candidate)."""
-    columns = what.where.codes.shape[1]
+def _candidates(cells: Floats, named: Ints, n_cells: Ints, columns: int) -> Floats:
+    """Sum cells (draw, item, place) into candidates (draw, item, candidate)."""
     out = np.zeros((*cells.shape[:-1], columns))
     for place in range(cells.shape[-1]):  # as many as an item has labels: no loop over draws
-        column = np.where(place < what.n_named(), place, columns - 1)
-        inside = np.flatnonzero(place < what.laid.rankings.n_cells)
+        column = np.where(place < named, place, columns - 1)
+        inside = np.flatnonzero(place < n_cells)
         out[..., inside, column[inside]] += cells[..., inside, place]
     return out
 
@@ -172,7 +183,7 @@ def _by_pymc(
     model: Any,
     remainder_seed: int,
     nuts: bool,
-    every_cell: bool,
+    log_likelihood: bool,
     progressbar: bool,
     *,
     seed: int,
@@ -182,7 +193,7 @@ def _by_pymc(
     import pymc as pm
 
     learned = [name for name in _LEARNED if name in model.named_vars]
-    keep = ["plausibility", *learned, *(["log_strength"] if every_cell else [])]
+    keep = ["plausibility", *learned, *(["log_strength"] if log_likelihood else [])]
     with model:
         tree = pm.sample(
             **run, random_seed=seed, progressbar=progressbar, var_names=keep,
@@ -195,10 +206,17 @@ def _by_pymc(
         **{name: found[name] for name in learned},
     }
     stats = tree["sample_stats"].to_dataset()
+    sharpness = what.sharpness
+    if what.reliability in LEARNED:
+        sharpness = _learned_sharpness(what, found)
+    logp = None
+    if log_likelihood:
+        logs = found["log_strength"].to_numpy().reshape(-1, len(what.shape))
+        logp = pointwise(what.laid.rankings, logs, power=what.power, sharpness=sharpness)
     return Draws(
         posterior,
-        found["log_strength"].stack(sample=(CHAIN, DRAW)).T.to_numpy() if every_cell else None,
-        _learned_sharpness(what, found) if what.reliability in LEARNED else what.sharpness,
+        logp,
+        sharpness,
         {name: stats[name] for name in ("lp", "diverging", "step_size") if name in stats},
         _NUTS if nuts else f"{_GIBBS}, beside NUTS for what is learned",
     )

@@ -61,7 +61,8 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
     >>> found["n_items_poor"], found["ess_bulk_min"] > 1000
     (0, True)
     """
-    if dim not in draws.dims:
+    alone = dim not in draws.dims
+    if alone:
         draws = draws.expand_dims({dim: [draws.name]})
     if draws.sizes[DRAW] < FEWEST or draws.sizes[dim] == 0:
         return {}
@@ -82,7 +83,8 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
         poor |= r_hat > R_HAT
     found["n_items_poor"] = int(poor.sum())
     if found["n_items_poor"]:
-        _warn(found, list(names[poor]), draws, dim)
+        words = f"{len(names[poor])} of {len(names)} {dim}s ({shown(list(names[poor]))})"
+        _warn(found, f"{draws.name}" if alone else f"{draws.name} of {words}", draws.sizes[DRAW])
     return {f"{prefix}{name}": value for name, value in found.items()}
 
 
@@ -101,15 +103,14 @@ def _worst(draws: xr.DataArray, dim: str) -> tuple[Floats, Floats]:
     )
 
 
-def _warn(found: dict[str, Any], poor: list[Any], draws: xr.DataArray, dim: str) -> None:
+def _warn(found: dict[str, Any], what: str, draws: int) -> None:
     r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
     warnings.warn(
-        f"The chains have not run long enough for the {draws.name} of {len(poor)} of "
-        f"{draws.sizes[dim]} {dim}s ({shown(poor)}): as few as {found['ess_bulk_min']:.0f} "
-        f"effective draws{r_hat}. Do not trust their intervals; ask for more draws "
-        f"(draws={4 * draws.sizes[DRAW]}).",
+        f"The chains have not run long enough for the {what}: as few as "
+        f"{found['ess_bulk_min']:.0f} effective draws{r_hat}. Do not trust such intervals; ask for "
+        f"more draws (draws={4 * draws}).",
         DissensusWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 

@@ -68,11 +68,16 @@ def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
 
 def sample_shape(draws: int, chains: int) -> tuple[int, int]:
     """Return (chains, draws), both checked."""
-    for name, value in (("draws", draws), ("chains", chains)):
-        number = _number(value)
-        if isinstance(value, bool) or not number.is_integer() or number < 1:
-            raise ArgumentError(name, expected="a whole number, 1 or more", found=repr(value))
-    return int(chains), int(draws)
+    whole("draws", draws)
+    return whole("chains", chains), whole("draws", draws)
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number, or raise naming the argument."""
+    number = _number(value)
+    if isinstance(value, bool) or not number.is_integer() or number < least:
+        raise ArgumentError(name, expected=f"a whole number, {least} or more", found=repr(value))
+    return int(number)
 
 
 def fitted(

@@ -160,7 +160,7 @@ def test_it_starts_with_the_strongest_first():
      ([-1, 1, 0], ("[-1, 1, 0]",)), ([[0.5, 1.0]], ("float64",))],
 )  # fmt: skip
 def test_what_is_no_ranking_is_refused(ranks, found):
-    with pytest.raises(dx.ArgumentError, match=r"observed.*blocks 1, 2") as caught:
+    with pytest.raises(dx.ArgumentError, match=r"observed.*numbers of blocks 1, 2") as caught:
         places_of(ranks)
     assert all(words in str(caught.value) for words in found)
 
@@ -171,3 +171,30 @@ def test_strengths_are_given_once_and_places_too():
             PartialRanking.dist(**given, places=[1])
     with pytest.raises(dx.ArgumentError, match="places"):
         PartialRanking.dist([1.0])
+
+
+@pytest.mark.parametrize("bad", [-2.0, np.nan, np.inf])
+def test_strengths_that_are_none_are_refused(bad):
+    with pytest.raises(ParameterValueError, match="strengths finite"):
+        pm.logp(PartialRanking.dist([1.0, bad, 3.0], places=[1, 0, 0]), [1, 0, 0]).eval()
+
+
+def test_negative_ranks_are_impossible():
+    assert logp([1, -1, 2, 0], strength=STRENGTH) == -np.inf
+
+
+def test_masked_ranks_are_refused():
+    ranks = np.ma.masked_array([1, 2, 3], mask=[False, False, True])
+    with pm.Model(), pytest.raises(dx.ArgumentError, match=r"observed: .*masked"):
+        PartialRanking("r", [1.0, 1.0, 1.0], observed=ranks)
+
+
+def test_draws_follow_data_that_are_changed():
+    with pm.Model() as model:
+        seen = pm.Data("seen", np.array([[1, 2, 0]]))
+        PartialRanking("r", np.ones(3), observed=seen)
+        pm.set_data({"seen": np.array([[2, 1, 2], [1, 0, 0]])})
+        drawn = pm.sample_prior_predictive(5, random_seed=1)["prior_predictive"]["r"].to_numpy()
+    assert drawn.shape == (1, 5, 2, 3)
+    np.testing.assert_array_equal(np.sort(drawn, axis=-1)[0, 0], [[1, 2, 2], [0, 0, 1]])
+    assert np.isfinite(model.compile_logp()({}))

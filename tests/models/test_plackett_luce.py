@@ -7,6 +7,7 @@ annotations to a fit.
 from __future__ import annotations
 
 import itertools
+import warnings
 from functools import cache
 
 import arviz as az
@@ -243,6 +244,10 @@ def test_a_bar_shows_progress(ann, capsys):
         ({"reliability": "common"}, r"tempering: expected 'strength'.*found 'likelihood'"),
         ({"tempering": "both"}, r"tempering: expected 'likelihood' or 'strength'; found 'both'"),
         ({"concentration": -1}, r"concentration: .* > 0; found -1"),
+        ({"concentration": 1e-20}, r"concentration: .*from 1e-09 to 1e\+09; found 1e-20"),
+        ({"reliability": 1e10, "tempering": "strength"}, r"reliability: .*found 1e\+?10|1000"),
+        ({"reliability": True}, r"reliability: .* > 0; found True"),
+        ({"unranked": ["exact"]}, r"unranked: .*found \['exact'\]"),
         ({"unranked": "last"}, r"unranked: .*'exact'.*found 'last'"),
         ({"sampler": "hmc"}, r"sampler: .*'gibbs' or 'nuts'; found 'hmc'"),
     ],
@@ -251,6 +256,19 @@ def test_senseless_settings_are_named(ann, hyper, words):
     for function in (plackett_luce.build, plackett_luce.fit):
         with pytest.raises(dx.ArgumentError, match=words):
             function(ann, **hyper)
+
+
+@pytest.mark.parametrize("tune", [-5, 1.5, None, "3"])
+def test_a_senseless_warm_up_is_named(ann, tune):
+    with pytest.raises(dx.ArgumentError, match=r"tune: expected a whole number, 0 or more"):
+        fit(ann, tune=tune)
+
+
+def test_rankings_that_compare_nothing_are_pointed_out():
+    """Where what is not listed was not there, one label alone says nothing."""
+    ann = dx.from_rankings({"x": [[["a"]], [["b"]]], "y": [[["a"], ["b"]]]})
+    with pytest.warns(dx.errors.DissensusWarning, match=r"1 items \('?x'?\) say nothing"):
+        fit(ann, unranked="absent", draws=5)
 
 
 def test_readers_without_a_name_have_no_reliability_of_their_own(ann):
@@ -303,6 +321,7 @@ def test_strength_tempering_needs_every_label_for_its_log_likelihood(ann):
 def test_new_rankings_have_the_shape_of_the_data_and_the_labels_of_the_space(ann):
     tree = fit(ann, posterior_predictive=True, draws=500)
     new = tree["posterior_predictive"]["label_code"]
+    assert new.attrs["labels"] == list("abcdef")
     assert new.dims == ("chain", "draw", "annotation")
     assert set(np.unique(new)) == set(range(6))  # labels nobody named, too
     pairs = new.to_numpy().reshape(-1, ann.sizes["annotation"])
@@ -321,7 +340,7 @@ def test_new_rankings_have_the_shape_of_the_data_and_the_labels_of_the_space(ann
 def test_agreement_on_first_choices_is_checked_against_the_data():
     said = {i: [[["a"], ["b"]], [["a"]], [["c"] if i % 2 else ["a"]]] for i in range(30)}
     ann = dx.from_rankings(said, labels="abcd")
-    tree = fit(ann, posterior_predictive=True, draws=200, concentration=1.0)
+    tree = fit(ann, posterior_predictive=True, draws=500, concentration=1.0)
     assert float(tree["observed_data"]["first_choice_agreement"]) == pytest.approx(2 / 3)
     found = tree["posterior_predictive"]["first_choice_agreement"]
     assert found.dims == ("chain", "draw")
@@ -369,7 +388,10 @@ def panel():
 def learned(panel):
     options = {"tempering": "strength", "concentration": 0.6, "log_likelihood": True,
                "draws": 400, "tune": 300, "chains": 2}  # fmt: skip
-    return {how: fit(panel, reliability=how, **options) for how in ("annotator", "common")}
+    with warnings.catch_warnings():
+        # Reliability and strengths pull on each other; for these questions a hundred draws do.
+        warnings.filterwarnings("ignore", "The chains have not run", dx.errors.DissensusWarning)
+        return {how: fit(panel, reliability=how, **options) for how in ("annotator", "common")}
 
 
 def test_each_annotators_reliability_is_recovered(learned):

@@ -134,6 +134,11 @@ def strange(change):
         (lambda u: (PartialRanking("r", log_strength=u, observed=[1, 0, 0]),
                     PartialRanking("s", log_strength=u[:2], observed=[1, 0])), "over some"),
         (lambda u: PartialRanking("r", log_strength=u, places=[1, 0, 0]), "found r"),
+        (lambda u: PartialRanking("r", log_strength=u[[0, 1, 1]], observed=[1, 0, 0]), "twice"),
+        (lambda u: PartialRanking("r", log_strength=u, observed=[1, 0, 0], sharpness=pt.exp(u[0])),
+         "do not hang on u"),
+        (lambda u: PartialRanking("r", log_strength=u, observed=[1, 0, 0],
+                                  power=pm.HalfNormal("g")), "a power that is given"),
     ],
 )  # fmt: skip
 def test_where_it_would_not_be_exact_it_says_so(change, words):
@@ -159,3 +164,22 @@ def test_closed_rankings_compare_only_what_they_list():
         PartialRanking("two", log_strength=padded[[[3, 1, 2]]], observed=[[0, 1, 2]])
     gibbs, nuts = run(model), run(model, step=pm.NUTS(model=model))
     same(gibbs, nuts, "u")
+
+
+def test_two_variables_of_strengths_have_a_step_each():
+    with pm.Model() as model:
+        for name in "uv":
+            each = LogGamma(name, alpha=np.ones(2))
+            PartialRanking(f"rank_{name}", log_strength=each, observed=[1, 0])
+    draws = run(model, 500)["posterior"]
+    for name in "uv":
+        share = np.exp(draws[name][..., 0] - np.log(np.exp(draws[name]).sum(f"{name}_dim_0")))
+        assert float(share.mean()) == pytest.approx(2 / 3, abs=0.06)
+
+
+def test_other_uses_of_log_gamma_are_left_to_nuts():
+    with pm.Model() as model:
+        u = LogGamma("u", alpha=[2.0, 2.0])
+        pm.Poisson("n", pm.math.exp(u), observed=[3, 4])
+    draws = run(model, 300)["posterior"]["u"]
+    assert float(np.exp(draws).mean()) == pytest.approx((5 + 6) / 2 / 2, abs=0.5)

@@ -155,7 +155,7 @@ def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
     Returns
     -------
     log_likelihood : float
-        Minus infinity if a label is listed that is not there.
+        Minus infinity if a label is listed that is not there, or a rank is negative.
     gradient : array (label)
 
     Examples
@@ -169,7 +169,7 @@ def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
     if np.any(rank > 0) and np.all(rank[there] == 0):
         return -np.inf, gradient
     for label in range(len(rank)):
-        if rank[label] > 0 and log_strength[label] == -np.inf:
+        if rank[label] < 0 or (rank[label] > 0 and log_strength[label] == -np.inf):
             return -np.inf, gradient
     order = np.argsort(rank[there])
     n_unlisted = int((rank[there] == 0).sum())

@@ -59,7 +59,8 @@ class PartialRanking(Discrete):
     :math:`Z_l` the sum of :math:`\lambda_k^\delta` over all blocks after the l-th: the sum over
     all orders within blocks. At :math:`\gamma = 1` it is the probability of the ranking, given
     the sizes of its blocks. Else the density is not normalised over b, and is meant for inference
-    about the strengths; draws are made as if :math:`\gamma` were 1.
+    about the strengths; draws are made as if :math:`\gamma` were 1. So do not give the power a
+    prior: the smaller it is, the more probable are the data. A prior of the sharpness is fine.
 
     A value is a vector over labels: the number of each label's block, from 1, or 0 for a label that
     is not listed.
@@ -104,8 +105,12 @@ class PartialRanking(Discrete):
 
     def __new__(cls, name: str, *args: Any, observed: Any = None, **kwargs: Any) -> Any:
         """Make a named variable in a model."""
-        if observed is not None and kwargs.get("places") is None:
-            kwargs["places"] = places_of(getattr(observed, "get_value", lambda: observed)())
+        if observed is not None:
+            _refuse_gaps(observed)
+            shared = hasattr(observed, "get_value")
+            places = places_of(observed.get_value() if shared else observed)
+            if kwargs.get("places") is None:  # those of shared data change with the data
+                kwargs["places"] = _sorted_places(observed) if shared else places
         return super().__new__(cls, name, *args, observed=observed, **kwargs)
 
     @classmethod
@@ -137,7 +142,10 @@ class PartialRanking(Discrete):
     def logp(value: Any, log_strength: Any, places: Any, power: Any, sharpness: Any) -> Any:  # noqa: ARG002, N805
         """Return the exact log-likelihood, tempered."""
         found = power * ranking_logp(tempered(log_strength, sharpness), value)[0]
-        return check_parameters(found, power > 0, sharpness > 0, msg="power > 0, sharpness > 0")
+        return check_parameters(
+            found, pt.all(log_strength < np.inf), power > 0, sharpness > 0,
+            msg="strengths finite and >= 0, power > 0, sharpness > 0",
+        )  # fmt: skip
 
 
 def tempered(log_strength: Any, sharpness: Any) -> Any:
@@ -154,6 +162,22 @@ def _in_places(key: Any, places: Any) -> Any:
     """Give each label the block of the place that it takes in ascending order of the key."""
     position = pt.argsort(pt.argsort(key, axis=-1), axis=-1)
     return pt.take_along_axis(places, position, axis=-1)
+
+
+def _refuse_gaps(observed: Any) -> None:
+    """Raise on masked ranks: PyMC would draw them one by one, which makes no ranking."""
+    if np.ma.is_masked(observed):
+        raise ArgumentError(
+            "observed", expected="ranks without a mask", found="a masked array",
+            hint="0 is a label that is not listed; a strength of 0 one that is not there",
+        )  # fmt: skip
+
+
+def _sorted_places(ranks: Any) -> Any:
+    """Return `places_of` as a graph."""
+    ordered = pt.sort(ranks, axis=-1)
+    n, unlisted = ordered.shape[-1], pt.eq(ordered, 0).sum(axis=-1, keepdims=True)
+    return pt.take_along_axis(ordered, (pt.arange(n) + unlisted) % n, axis=-1)
 
 
 def places_of(ranks: Any) -> Ints:
@@ -176,7 +200,7 @@ def places_of(ranks: Any) -> Ints:
            [1, 0, 0, 0]])
     """
     found = np.asarray(ranks)
-    wanted = "blocks 1, 2, ... of the labels in each row, 0 for labels that are not listed"
+    wanted = "whole numbers of blocks 1, 2, ... of the labels in each row, 0 for unlisted ones"
     if found.dtype.kind not in "iu" or found.ndim < 1:
         raise ArgumentError("observed", expected=wanted, found=f"an array of {found.dtype}")
     places = np.sort(found.astype(np.int64), axis=-1)

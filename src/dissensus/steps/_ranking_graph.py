@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from dissensus.arrays.rankings import Rankings
 from dissensus.distributions.log_gamma import LogGammaRV
-from dissensus.distributions.partial_ranking import PartialRankingRV
+from dissensus.distributions.partial_ranking import PartialRankingRV, places_of
 from dissensus.errors import ArgumentError
 
 Floats = npt.NDArray[np.float64]
@@ -74,6 +74,8 @@ def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
     start = model.initial_point()
     chosen = _chosen(evaluate, start, value.name)
     observed = [model.rvs_to_values[one].eval() for one in rankings]
+    for ranks in observed:
+        places_of(ranks)
     pairs = [np.broadcast_arrays(*pair) for pair in zip(chosen, observed, strict=True)]
     chosen, ranks = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     laid_out, cells, order = _laid_out(chosen, ranks, np.size(start[value.name]))
@@ -91,6 +93,14 @@ def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
     return Reading(laid_out, cells, parameters)
 
 
+def fits(model: Any, strength: Any) -> bool:
+    """Return whether nothing but observed rankings depends on the strengths, and these do."""
+    try:
+        return bool(_dependants(model, strength))
+    except ArgumentError:
+        return False
+
+
 def _dependants(model: Any, strength: Any) -> list[Any]:
     """Return the observed rankings that depend on the strengths, if nothing else does."""
     found = []
@@ -101,6 +111,11 @@ def _dependants(model: Any, strength: Any) -> list[Any]:
             raise _unfit(
                 f"only observed PartialRanking variables to depend on {strength.name}", one.name
             )
+        _, places, power, sharpness = one.owner.op.dist_params(one.owner)
+        if strength in set(ancestors([places, power, sharpness])):
+            raise _unfit(f"power and sharpness that do not hang on {strength.name}", one.name)
+        if set(ancestors([power])) & set(model.free_RVs):
+            raise _unfit("a power that is given: the likelihood is not normalised", one.name)
         found.append(one)
     if not found:
         raise _unfit(f"a PartialRanking that depends on {strength.name}", "none")
@@ -134,6 +149,8 @@ def _laid_out(chosen: list[Ints], ranks: list[Ints], n_cells: int) -> tuple[Rank
     """
     ranking, cell, rank = _entries(chosen, ranks)
     n_rankings = sum(int(np.prod(one.shape[:-1], dtype=int)) for one in chosen)
+    if len(np.unique(ranking * n_cells + cell)) < len(cell):
+        raise _unfit("each strength once in a ranking", "one that is there twice")
     edges = (np.ones(len(cell)), (ranking, n_rankings + cell))
     n_nodes = n_rankings + n_cells
     _, owner = connected_components(csr_array(edges, shape=(n_nodes, n_nodes)), directed=False)

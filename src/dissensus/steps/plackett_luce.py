@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pymc.model import modelcontext
+from pymc.model import Model, modelcontext
 from pymc.step_methods.compound import BlockedStep, Competence, StepMethodState
 from pymc.step_methods.state import dataclass_state
 from pymc.util import get_random_generator
 
 from dissensus.arrays.plackett_luce_gibbs import sweep
 from dissensus.distributions.log_gamma import LogGammaRV
-from dissensus.steps._ranking_graph import read
+from dissensus.steps._ranking_graph import fits, read
 
 
 @dataclass_state
@@ -66,6 +66,7 @@ class PlackettLuceGibbs(BlockedStep):
     """
 
     name = "plackett_luce_gibbs"
+    default_blocked = False  # each variable of strengths has a step of its own
     stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
     _state_class = PlackettLuceGibbsState
 
@@ -94,6 +95,12 @@ class PlackettLuceGibbs(BlockedStep):
 
     @staticmethod
     def competence(var: Any, has_grad: bool = False) -> Any:  # noqa: ARG004
-        """Say that this is the step for logarithms of Gamma strengths."""
-        fits = isinstance(var.owner.op, LogGammaRV)
-        return Competence.IDEAL if fits else Competence.INCOMPATIBLE
+        """Say that this is the step for logarithms of Gamma strengths that are ranked.
+
+        Of other uses of a LogGamma it keeps away, where it can see the model.
+        """
+        if not isinstance(var.owner.op, LogGammaRV):
+            return Competence.INCOMPATIBLE
+        model = Model.get_context(error_if_none=False)
+        good = model is None or var not in model.free_RVs or fits(model, var)
+        return Competence.IDEAL if good else Competence.INCOMPATIBLE
