@@ -23,8 +23,9 @@ labels apart twice as sharply. Both are exact, for any :math:`\gamma` from 1e-6 
 the prior, and as :math:`\gamma` grows, likelihood tempering goes to `maximum_likelihood`. Where
 annotators are known across items, sharpness can be *learned*, one for all
 (``reliability="common"``) or one each under a hierarchical prior (``"annotator"``); strength
-tempering only, since a power of the likelihood has no likelihood of its own. The prior's ``concentration`` sets the scale of what is
-learned: read the differences between annotators rather than the values.
+tempering only, since a power of the likelihood has no likelihood of its own. The prior's
+``concentration`` sets the scale of what is learned: read the differences between annotators
+rather than the values.
 
 Priors and why. The labels nobody named are the difficulty: with 419 conditions and a = 1 they
 keep .94 of the mass even after six annotators. Of the leading condition in Figure 5 of the source
@@ -49,9 +50,9 @@ errors of their own about one truth (`dawid_skene`); to reproduce studies that u
 normalisation (`inverse_rank`), whose results can differ: look at both.
 
 Drawn by an exact Gibbs sampler whose cost lies in the named labels (`docs/derivations`); NUTS on
-the same model is there as a witness. Under ``tempering="strength"`` with more than one unnamed label,
-the split of the remainder's mass over its labels, which metrics need where it matters, is taken
-from the prior; all masses are exact.
+the same model is there as a witness. Under ``tempering="strength"`` with more than one unnamed
+label, the split of the remainder's mass over its labels, which metrics need where it matters, is
+taken from the prior; all masses are exact.
 
 Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth", Appendix B.4,
 with the slip in B.4.2 mended.
