@@ -113,7 +113,7 @@ def plackett_luce(rng: np.random.Generator) -> Case:
     Strength tempering is a likelihood at any reliability, likelihood tempering at 1 only.
     """
     concentration = float(rng.choice([0.4, 1.0]))
-    tempering, trust = [("likelihood", 1.0), ("strength", 0.6), ("strength", 2.0)][rng.integers(3)]
+    tempering, trust = [("likelihood", 1.0), ("strength", 0.4), ("strength", 3.0)][rng.integers(3)]
     theta = rng.dirichlet(np.full(8, concentration), ITEMS)
     said = [[_ranked(rng, row**trust) for _ in range(rng.integers(0, 4))] for row in theta]
     ann = dx.from_rankings(dict(enumerate(said)), labels=range(8))

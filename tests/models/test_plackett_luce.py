@@ -400,7 +400,7 @@ def test_each_annotators_reliability_is_recovered(learned):
     low, high = found.quantile([0.025, 0.975], ("chain", "draw")).to_numpy()
     inside = (low < SHARP) & (high > SHARP)
     assert inside.sum() >= 5
-    assert np.corrcoef(np.log(found.mean(("chain", "draw"))), np.log(SHARP))[0, 1] > 0.95
+    assert np.corrcoef(np.log(found).mean(("chain", "draw")), np.log(SHARP))[0, 1] > 0.9
 
 
 def test_a_common_reliability_lies_between(learned):

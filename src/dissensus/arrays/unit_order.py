@@ -1,0 +1,77 @@
+"""In which order the units of an item come: from the strongest to the weakest, about.
+
+`dissensus.arrays.group_view` cuts it in two. It depends on nothing but the rankings and the prior,
+so that it stays the same throughout a chain.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dissensus.arrays.ranked_item import (
+    BEGIN,
+    LAST,
+    POSTERIOR,
+    PRIOR,
+    RANK,
+    STOP,
+    UNIT,
+    RankedItem,
+)
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+_ROUNDS = 10
+"""Of an iteration that is only to tell strong from weak."""
+
+
+@njit(cache=True)
+def positions(item: RankedItem) -> Codes:
+    """Return each unit's position, 0 for the strongest.
+
+    What a unit got (how often it was listed, and its prior shape) over what it was to get, were all
+    equally strong; again with the quotients as strengths, and so on. This is the MM algorithm of
+    Hunter (2004) for Plackett-Luce, a tied block taken for as many choices from the same set. A
+    sharpness changes how far strengths are apart, but not their order.
+    """
+    numbers, listed, spans, _, shapes = item
+    n = shapes.shape[1]
+    got = shapes[POSTERIOR].copy()
+    got[-1] += (max(numbers.n_tail, 1) - 1) * shapes[PRIOR, -1]
+    strength = got / got.sum()
+    for _ in range(_ROUNDS):
+        due = np.full(n, (numbers.total_shape + numbers.shared) / strength.sum())
+        for ranking in range(len(spans)):
+            _add_due(listed, spans[ranking], numbers.power, strength, due)
+        strength = got / due
+    order, out = np.argsort(-strength), np.empty(n, dtype=np.int64)
+    for k in range(n):
+        out[order[k]] = k
+    return out
+
+
+@njit(cache=True)
+def _add_due(listed: Codes, span: Codes, power: float, strength: Floats, due: Floats) -> None:
+    """Add one ranking's choices: to each unit that was there, 1 over the strength of all that were.
+
+    The sum over the choices that a unit was there for is added up from the first choice on.
+    """
+    begin, stop, last = span[BEGIN], span[STOP], span[LAST]
+    left, so_far, low = 0.0, 0.0, begin
+    for place in range(begin, last):
+        left += strength[listed[UNIT, place]]
+    while low < stop:
+        high = low + 1
+        while high < stop and listed[RANK, high] == listed[RANK, low]:
+            high += 1
+        so_far += power * (high - low) / left
+        for place in range(low, high):
+            due[listed[UNIT, place]] += so_far
+            left -= strength[listed[UNIT, place]]
+        left = max(left, 1e-300)
+        low = high
+    for place in range(stop, last):
+        due[listed[UNIT, place]] += so_far
