@@ -187,6 +187,8 @@ def test_agrees_with_nuts(unranked, tempering, reliability):
     witnessed(unranked, tempering, reliability)
 
 
+# NUTS stumbles once or twice over the long tail of a small reliability; the means still agree.
+@pytest.mark.filterwarnings("ignore:[1-8] of 4000 transitions diverged")
 @pytest.mark.slow
 @pytest.mark.parametrize(("unranked", "tempering", "reliability"), GRID)
 def test_agrees_with_nuts_throughout(unranked, tempering, reliability):
