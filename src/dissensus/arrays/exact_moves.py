@@ -26,23 +26,16 @@ from numba import njit
 
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import PRIOR, SHARED_OWN, SINGLE, ItemNumbers
+from dissensus.arrays.slicing import slicer, width
 from dissensus.arrays.small_block import RATIO, log_block
-from dissensus.arrays.stream import State, uniform
+from dissensus.arrays.stream import State
 from dissensus.arrays.unit_view import (
-    BASE,
-    LOG_OTHERS,
     LOG_REST,
     MEMBERS,
     MINE,
     ONE,
-    OTHERS,
-    OWN,
     REST,
-    SHARPNESS,
-    TINY,
     TWO,
-    WEIGHT,
-    G,
     N,
     collect,
     everything,
@@ -53,18 +46,51 @@ from dissensus.arrays.unit_view import (
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
-_HUGE = 60.0
-"""Rates whose logarithm is above this are taken in logarithms, as are those below
-`dissensus.arrays.unit_view.TINY`: no product of a few over- or underflows."""
-
 _FAR = 50.0
 """After a move of so much all rates are taken anew, relative to the largest as it is then."""
 
-_END = 1e12
-"""No log strength goes farther, even if the slope is too small for double precision."""
 
-_FLAT = 1e-6
-"""A slope that is as good as none, where the width of a curve is guessed."""
+@njit(cache=True, inline="always")
+def _against_two(ties: Floats, tie: int, rate: float) -> float:
+    """Return 1 / P of a block of two: both orders, with as few operations as can be."""
+    one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST]
+    if ties[tie, MINE] < 0.0:
+        rest += rate
+    else:
+        one = rate
+    both = one + two + rest
+    return both * (one + rest) * (two + rest) / (one * two * (both + rest))
+
+
+@njit(cache=True)
+def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) -> float:  # noqa: ARG001
+    """Return log P of any block."""
+    n, mine, log_rest = int(ties[tie, N]), int(ties[tie, MINE]), ties[tie, LOG_REST]
+    if mine < 0:
+        log_rest = log_plus(log_rest, now)
+    for k in range(n):
+        table[RATIO, k] = ties[tie, MEMBERS + k] - log_rest
+    if mine >= 0:
+        table[RATIO, mine] = now - log_rest
+    return log_block(table, n)
+
+
+_sliced = slicer(_against_two, _log_tie)
+
+
+@njit(cache=True)
+def _move(
+    state: State, listed: Codes, spans: Codes, sharpness: Floats, common: float, power: float,
+    unit: int, log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, table: Floats,
+    n: int, slope: float, right: float,
+) -> float:  # fmt: skip
+    """Draw how far to move one unit."""
+    n, n_ties, left, right = collect(
+        listed, spans, sharpness, common, power, unit, log_rate, rate, choices, ties, n, slope,
+        right,
+    )  # fmt: skip
+    step = width(left, right)
+    return _sliced(state, step, slope, power, choices, n, ties, n_ties, table)
 
 
 @njit(cache=True)
@@ -116,119 +142,3 @@ def move_units(
             for row in range(len(rate)):
                 log_rate[row, unit] += sharpness_of(row, common, sharpness) * delta
                 rate[row, unit] = math.exp(log_rate[row, unit])
-
-
-@njit(cache=True)
-def _move(
-    state: State, listed: Codes, spans: Codes, sharpness: Floats, common: float, power: float,
-    unit: int, log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, table: Floats,
-    n: int, slope: float, right: float,
-) -> float:  # fmt: skip
-    """Draw how far to move one unit."""
-    n, n_ties, left, right = collect(
-        listed,
-        spans,
-        sharpness,
-        common,
-        power,
-        unit,
-        log_rate,
-        rate,
-        choices,
-        ties,
-        n,
-        slope,
-        right,
-    )
-    right = max(right, _FLAT)
-    # About the width of a beta variate's log odds. f is concave, so that the part of the line above
-    # a level is one piece, and any start that covers it is as good: it may depend on the state.
-    step = 3.0 * math.sqrt(1.0 / left + 1.0 / right) + 1.0 / left + 1.0 / right
-    return _sliced(state, step, slope, power, choices, n, ties, n_ties, table)
-
-
-@njit(cache=True)
-def _sliced(
-    state: State, step: float, slope: float, power: float, choices: Floats, n: int, ties: Floats,
-    n_ties: int, table: Floats,
-) -> float:  # fmt: skip
-    """Draw how far to move: step out from a level under the density, and shrink."""
-    level = math.log(uniform(state)) + _value(0.0, slope, power, choices, n, ties, n_ties, table)
-    low = -step * uniform(state)
-    high = low + step
-    while low > -_END and _value(low, slope, power, choices, n, ties, n_ties, table) > level:
-        low -= step
-        step *= 2.0
-    while high < _END and _value(high, slope, power, choices, n, ties, n_ties, table) > level:
-        high += step
-        step *= 2.0
-    while True:
-        delta = low + uniform(state) * (high - low)
-        value = _value(delta, slope, power, choices, n, ties, n_ties, table)
-        if value >= level or delta == 0.0:
-            return delta
-        if delta < 0.0:
-            low = delta
-        else:
-            high = delta
-
-
-@njit(cache=True)
-def _value(
-    delta: float, slope: float, power: float, choices: Floats, n: int, ties: Floats, n_ties: int,
-    table: Floats,
-) -> float:  # fmt: skip
-    """Return f. Factors of the same power are multiplied before the logarithm is taken."""
-    total, product, log_rate, rate = slope * delta, 1.0, np.nan, 0.0
-    for k in range(n):
-        now = choices[BASE, k] + choices[G, k] * delta
-        if now != log_rate:
-            log_rate, rate = now, math.exp(min(now, _HUGE))
-        others, weight = choices[OTHERS, k], choices[WEIGHT, k]
-        if others < TINY or now > _HUGE:
-            log_others = choices[LOG_OTHERS, k] if others < TINY else math.log(others)
-            total -= weight * log_plus(log_others, now)
-        elif weight != power:
-            total -= weight * math.log(others + rate)
-        else:
-            product *= others + rate
-            if not 1e-100 < product < 1e100:
-                total -= power * math.log(product)
-                product = 1.0
-    for tie in range(n_ties):
-        now = ties[tie, OWN] + ties[tie, SHARPNESS] * delta
-        if now != log_rate:
-            log_rate, rate = now, math.exp(min(now, _HUGE))
-        if ties[tie, TWO] > 0.0 and abs(now) < _HUGE:
-            product *= _against_two(ties, tie, rate)
-            if product > 1e100:
-                total -= power * math.log(product)
-                product = 1.0
-        else:
-            total += power * _log_tie(ties, tie, now, table)
-    return total if product == 1.0 else total - power * math.log(product)
-
-
-@njit(cache=True, inline="always")
-def _against_two(ties: Floats, tie: int, rate: float) -> float:
-    """Return 1 / P of a block of two: both orders, with as few operations as can be."""
-    one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST]
-    if ties[tie, MINE] < 0.0:
-        rest += rate
-    else:
-        one = rate
-    both = one + two + rest
-    return both * (one + rest) * (two + rest) / (one * two * (both + rest))
-
-
-@njit(cache=True)
-def _log_tie(ties: Floats, tie: int, now: float, table: Floats) -> float:
-    """Return log P of any block."""
-    n, mine, log_rest = int(ties[tie, N]), int(ties[tie, MINE]), ties[tie, LOG_REST]
-    if mine < 0:
-        log_rest = log_plus(log_rest, now)
-    for k in range(n):
-        table[RATIO, k] = ties[tie, MEMBERS + k] - log_rest
-    if mine >= 0:
-        table[RATIO, mine] = now - log_rest
-    return log_block(table, n)

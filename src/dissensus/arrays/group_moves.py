@@ -11,14 +11,9 @@ well. The order depends on no strength, hence delta has the log density, up to a
 where A is the sum of the units' own (see `dissensus.arrays.exact_moves`), and W and R are what the
 group comes to in a set, and what the others do. Of a set that is all of the group there remains
 :math:`-w_S g_S \delta`. f is concave, and delta is drawn in the same way.
-
-Slicing and the density are written out here again, not shared: compiled for two callers, the moves
-of single units, where the time goes, took a quarter longer.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -27,34 +22,46 @@ from numba import njit
 from dissensus.arrays.group_view import MOVED, collect_group, group_everything
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import ItemNumbers
+from dissensus.arrays.slicing import slicer, width
 from dissensus.arrays.small_block import RATIO, log_block
-from dissensus.arrays.stream import State, uniform
+from dissensus.arrays.stream import State
 from dissensus.arrays.unit_view import (
-    BASE,
-    LOG_OTHERS,
     LOG_REST,
     MEMBERS,
     ONE,
-    OTHERS,
-    OWN,
     REST,
     SHARPNESS,
-    TINY,
     TWO,
-    WEIGHT,
-    G,
     N,
 )
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
-_HUGE = 60.0
-"""As in `dissensus.arrays.exact_moves`, like the next two."""
 
-_END = 1e12
+@njit(cache=True, inline="always")
+def _against_two(ties: Floats, tie: int, rate: float) -> float:
+    """Return 1 / P of a block of two, in plain numbers."""
+    one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST] + rate
+    if ties[tie, MOVED] > 0.0:
+        one *= rate
+        two *= rate if ties[tie, MOVED] > 1.0 else 1.0
+    both = one + two + rest
+    return both * (one + rest) * (two + rest) / (one * two * (both + rest))
 
-_FLAT = 1e-6
+
+@njit(cache=True)
+def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) -> float:
+    """Return log P of any block."""
+    n, log_rest = int(ties[tie, N]), log_plus(ties[tie, LOG_REST], now)
+    for k in range(n):
+        table[RATIO, k] = ties[tie, MEMBERS + k] - log_rest
+    for k in range(int(ties[tie, MOVED])):
+        table[RATIO, k] += ties[tie, SHARPNESS] * delta
+    return log_block(table, n)
+
+
+_sliced = slicer(_against_two, _log_tie)
 
 
 @njit(cache=True)
@@ -88,104 +95,9 @@ def move_group(
         listed, spans, sharpness, numbers.common, power, position, cut, log_rate, rate, choices,
         ties, n, slope, 0.0, right,
     )  # fmt: skip
-    step = _width(slope + left, right - slope)
+    step = width(slope + left, right - slope)
     delta = _sliced(state, step, slope, power, choices, n, ties, n_ties, table)
     for unit in range(n_units):
         log_strength[unit] += delta if position[unit] >= cut else 0.0
     if position[-1] >= cut:
         log_strength[n_units:used] += delta
-
-
-@njit(cache=True, inline="always")
-def _width(left: float, right: float) -> float:
-    """Guess the width of a curve from how steep it is on both sides.
-
-    It is about that of a beta variate's log odds. f is concave, so that the part of the line above
-    a level is one piece, and any start that covers it is as good: it may depend on the state.
-    """
-    left, right = 1.0 / max(left, _FLAT), 1.0 / max(right, _FLAT)
-    return 3.0 * math.sqrt(left + right) + left + right
-
-
-@njit(cache=True)
-def _sliced(
-    state: State, step: float, slope: float, power: float, choices: Floats, n: int, ties: Floats,
-    n_ties: int, table: Floats,
-) -> float:  # fmt: skip
-    """Draw how far to move, as `dissensus.arrays.exact_moves` does."""
-    level = math.log(uniform(state)) + _value(0.0, slope, power, choices, n, ties, n_ties, table)
-    low = -step * uniform(state)
-    high = low + step
-    while low > -_END and _value(low, slope, power, choices, n, ties, n_ties, table) > level:
-        low -= step
-        step *= 2.0
-    while high < _END and _value(high, slope, power, choices, n, ties, n_ties, table) > level:
-        high += step
-        step *= 2.0
-    while True:
-        delta = low + uniform(state) * (high - low)
-        value = _value(delta, slope, power, choices, n, ties, n_ties, table)
-        if value >= level or delta == 0.0:
-            return delta
-        if delta < 0.0:
-            low = delta
-        else:
-            high = delta
-
-
-@njit(cache=True)
-def _value(
-    delta: float, slope: float, power: float, choices: Floats, n: int, ties: Floats, n_ties: int,
-    table: Floats,
-) -> float:  # fmt: skip
-    """Return f. Factors of the same power are multiplied before the logarithm is taken."""
-    total, product, log_rate, rate = slope * delta, 1.0, np.nan, 0.0
-    for k in range(n):
-        now = choices[BASE, k] + choices[G, k] * delta
-        if now != log_rate:
-            log_rate, rate = now, math.exp(min(now, _HUGE))
-        others, weight = choices[OTHERS, k], choices[WEIGHT, k]
-        if others < TINY or now > _HUGE:
-            log_others = choices[LOG_OTHERS, k] if others < TINY else math.log(others)
-            total -= weight * log_plus(log_others, now)
-        elif weight != power:
-            total -= weight * math.log(others + rate)
-        else:
-            product *= others + rate
-            if not 1e-100 < product < 1e100:
-                total -= power * math.log(product)
-                product = 1.0
-    for tie in range(n_ties):
-        now = ties[tie, OWN] + ties[tie, SHARPNESS] * delta
-        if now != log_rate:
-            log_rate, rate = now, math.exp(min(now, _HUGE))
-        if ties[tie, TWO] > 0.0 and abs(now) < _HUGE:
-            product *= _against_two(ties, tie, rate)
-            if product > 1e100:
-                total -= power * math.log(product)
-                product = 1.0
-        else:
-            total += power * _log_tie(ties, tie, now, delta, table)
-    return total if product == 1.0 else total - power * math.log(product)
-
-
-@njit(cache=True, inline="always")
-def _against_two(ties: Floats, tie: int, rate: float) -> float:
-    """Return 1 / P of a block of two, in plain numbers."""
-    one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST] + rate
-    if ties[tie, MOVED] > 0.0:
-        one *= rate
-        two *= rate if ties[tie, MOVED] > 1.0 else 1.0
-    both = one + two + rest
-    return both * (one + rest) * (two + rest) / (one * two * (both + rest))
-
-
-@njit(cache=True)
-def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) -> float:
-    """Return log P of any block."""
-    n, log_rest = int(ties[tie, N]), log_plus(ties[tie, LOG_REST], now)
-    for k in range(n):
-        table[RATIO, k] = ties[tie, MEMBERS + k] - log_rest
-    for k in range(int(ties[tie, MOVED])):
-        table[RATIO, k] += ties[tie, SHARPNESS] * delta
-    return log_block(table, n)
