@@ -13,9 +13,9 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import metrics, tables
+from dissensus._common_items import common_items
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, shown
-from dissensus.metrics._align import common_items
 from dissensus.metrics._items import over_items, weights_for
 
 _PROBABILITY = "probability"

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import xarray as xr
 
 from dissensus import tables
+from dissensus._common_items import common_items
 from dissensus.arrays.overlap import block_bounds
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import ArgumentError, DissensusWarning, PredictionError, shown
+from dissensus.errors import DissensusWarning, PredictionError, shown
 from dissensus.plausibility import Space, space
 
 OUTSIDE = -4
@@ -73,43 +73,6 @@ def _check_lists(predictions: Any) -> None:
             expected=f"labels over {dims}, as a Dataset made by dissensus.predictions",
             found=found,
         )
-
-
-def common_items(
-    left: xr.DataArray, predictions: xr.Dataset, on_missing: str
-) -> tuple[xr.DataArray, xr.Dataset]:
-    """Select the predictions of the left side's items, in its order."""
-    if on_missing not in {"raise", "drop"}:
-        raise ArgumentError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
-    items, predicted = left[ITEM].to_numpy(), predictions[ITEM].to_numpy()
-    again = pd.Index(predicted).duplicated()
-    if again.any():
-        raise PredictionError(
-            "predictions", expected="each item once", found=f"{shown(list(predicted[again]))} again"
-        )
-    place = tables.match(items, predicted)
-    extra = np.setdiff1d(np.arange(len(predicted)), place)
-    lacking = place < 0
-    if lacking.all():
-        raise PredictionError(
-            "predictions",
-            expected=f"items such as {shown(list(items), 3)}",
-            found=f"no item in common, but {shown(list(predicted), 3)}",
-        )
-    if on_missing == "raise" and (lacking.any() or len(extra)):
-        sides = [
-            (f"{int(lacking.sum())} annotated items without predictions: ", items[lacking]),
-            (f"{len(extra)} predicted items without annotations: ", predicted[extra]),
-        ]
-        raise PredictionError(
-            "predictions",
-            expected="the same items in annotations and predictions",
-            found="; ".join(text + shown(list(names)) for text, names in sides if len(names)),
-            hint='on_missing="drop" leaves them out',
-        )
-    if lacking.any():  # else spare the draws a copy
-        left = left.isel({ITEM: ~lacking})
-    return left, predictions.isel({ITEM: place[~lacking]})
 
 
 def _widened(where: Space, predicted: npt.NDArray[Any]) -> Space:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
 import xarray as xr
 
-from dissensus import tables
+from dissensus._item_weights import by_name, check_values
+from dissensus._item_weights import item_weights as from_given
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ITEM, SAMPLE
-from dissensus.errors import ArgumentError, shown
+from dissensus.errors import ArgumentError
 
 BOOTSTRAP = "bayesian-bootstrap"
+ARGUMENT = "item_weights"
 
 
 def weights_for(
@@ -51,27 +49,8 @@ def weights_for(
         return bootstrap_weights(scores, random_seed)
     if isinstance(item_weights, xr.DataArray) and item_weights.dims != (ITEM,):
         return _with_other_dims(scores, item_weights)
-    names, values = _given(item_weights)
-    if names is not None:
-        values = values[_by_name(names, scores[ITEM].to_numpy())]
-    if values.shape != (scores.sizes[ITEM],):
-        raise ArgumentError(
-            "item_weights",
-            expected=f"one weight for each of {scores.sizes[ITEM]} items",
-            found=f"an array of shape {values.shape}",
-        )
-    _check_values(values)
+    values = from_given(item_weights, scores[ITEM].to_numpy(), ARGUMENT, f", or {BOOTSTRAP!r}")
     return xr.DataArray(values, dims=ITEM)
-
-
-def _check_values(values: npt.NDArray[np.float64]) -> None:
-    """Check weights whose last axis is the items."""
-    if not np.isfinite(values).all() or (values < 0).any() or (values.sum(axis=-1) <= 0).any():
-        raise ArgumentError(
-            "item_weights",
-            expected="finite, non-negative weights, one of them positive",
-            found=f"values from {values.min()} to {values.max()}",
-        )
 
 
 def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArray:
@@ -82,7 +61,7 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
             expected=f"a DataArray with {ITEM!r} among its dims, and names there",
             found=f"dims {weights.dims}",
         )
-    place = _by_name(weights[ITEM].to_numpy(), scores[ITEM].to_numpy())
+    place = by_name(weights[ITEM].to_numpy(), scores[ITEM].to_numpy(), ARGUMENT)
     weights = weights.isel({ITEM: place}).drop_vars(ITEM).transpose(..., ITEM)
     for dim in set(weights.dims) & set(scores.dims):
         if weights.sizes[dim] != scores.sizes[dim]:
@@ -91,48 +70,8 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
                 expected=f"{scores.sizes[dim]} along {dim!r}",
                 found=f"{weights.sizes[dim]}",
             )
-    _check_values(weights.to_numpy())
+    check_values(weights.to_numpy(), ARGUMENT)
     return weights
-
-
-def _given(item_weights: Any) -> tuple[npt.NDArray[Any] | None, npt.NDArray[np.float64]]:
-    """Return the names that weights come with, if any, and the weights."""
-    names: Any = None
-    if isinstance(item_weights, xr.DataArray):
-        names = item_weights[ITEM].to_numpy() if ITEM in item_weights.coords else None
-    elif isinstance(item_weights, Mapping):
-        names, item_weights = list(item_weights), list(item_weights.values())
-    elif isinstance(item_weights, pd.Series) and not isinstance(item_weights.index, pd.RangeIndex):
-        names = item_weights.index
-    try:
-        values = np.asarray(item_weights, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise ArgumentError(
-            "item_weights",
-            expected=f"None, numbers, or {BOOTSTRAP!r}",
-            found=f"{type(item_weights).__name__} ({problem})",
-        ) from problem
-    return None if names is None else np.asarray(names), values
-
-
-def _by_name(names: npt.NDArray[Any], items: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Find the items among named weights; names of other items are left out."""
-    doubled = pd.Index(names).duplicated()
-    if doubled.any():
-        raise ArgumentError(
-            "item_weights",
-            expected="one weight for each item",
-            found=f"{shown(list(names[doubled]))} more than once",
-        )
-    place = tables.match(items, names)
-    if (place < 0).any():
-        lacking = items[place < 0]
-        raise ArgumentError(
-            "item_weights",
-            expected="a weight for every item",
-            found=f"none for {len(lacking)} of them: {shown(list(lacking))}",
-        )
-    return place
 
 
 def bootstrap_weights(scores: xr.DataArray, random_seed: Any = None) -> xr.DataArray:
