@@ -45,5 +45,8 @@ from .metrics.ranked_overlap import rank_biased_overlap as rank_biased_overlap
 from .metrics.rankings import mean_average_overlap as mean_average_overlap
 from .metrics.rankings import partial_ranking_logp as partial_ranking_logp
 from .schema import validate as validate
+from .statistics.bayesian_bootstrap import bayesian_bootstrap as bayesian_bootstrap
+from .statistics.krippendorff_alpha import krippendorff_alpha as krippendorff_alpha
+from .statistics.percent_agreement import percent_agreement as percent_agreement
 
 __version__: str

@@ -43,6 +43,17 @@ def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> No
     columns : mapping from role to column name
         What the caller calls the columns; the complaint is made in those words.
     """
+    check_form(annotations, columns)
+    _check_said_once(annotations, columns)
+    if annotations.attrs["kind"] == "ranking":
+        _check_no_gap(annotations, columns)
+
+
+def check_form(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
+    """Raise unless the variables are there, and their codes and numbers within bounds.
+
+    What can be seen row by row, without sorting them; whether somebody said a thing twice cannot.
+    """
     kind = annotations.attrs.get("kind")
     if kind not in KINDS:
         raise AnnotationError("attrs['kind']", expected=f"one of {KINDS}", found=repr(kind))
@@ -53,9 +64,6 @@ def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> No
     for name in NUMBERS:
         if name in annotations:
             _check_numbers(annotations, name, columns)
-    _check_said_once(annotations, columns)
-    if kind == "ranking":
-        _check_no_gap(annotations, columns)
 
 
 def _called(role: str, columns: Mapping[str, str]) -> str:

@@ -47,6 +47,7 @@ import xarray as xr
 from dissensus._annotation_schema import CODES as CODES
 from dissensus._annotation_schema import KINDS as KINDS
 from dissensus._annotation_schema import check_annotations as check_annotations
+from dissensus._annotation_schema import check_form as check_form
 from dissensus._annotation_schema import given_numbers as given_numbers
 from dissensus._annotation_schema import label_counts as label_counts
 from dissensus._annotation_schema import ranking_code as ranking_code
@@ -106,6 +107,11 @@ def checked_annotations(data: Any) -> xr.Dataset:
     ...
     dissensus.errors.AnnotationError: annotations: expected what annotators said...
     """
+    return validate(no_predictions(data))
+
+
+def no_predictions(data: Any) -> Any:
+    """Return data as it is, taken out of its node, or raise if they are predictions."""
     data = _dataset(data)
     if isinstance(data, xr.Dataset) and SYSTEM in data.dims:
         raise AnnotationError(
@@ -114,7 +120,7 @@ def checked_annotations(data: Any) -> xr.Dataset:
             found="predictions: a Dataset with the dim 'system'",
             hint="Annotations come first, then predictions",
         )
-    return validate(data)
+    return data
 
 
 def checked_predictions(data: Any) -> xr.Dataset:

@@ -1,4 +1,109 @@
 """Statistics: functions of the observed annotations, each taking weights over items.
 
-The room is ready, the furniture comes with the agreement statistics: nothing here yet.
+Because each takes weights, `bayesian_bootstrap` gives any of them a posterior. A statistic is one
+module with two functions: the public one, and ``sums``, which prepares it as sums over items
+(`dissensus.statistics._sums`) so that all draws are one matrix product.
+
+The registry below is the only list of statistics. The documentation and the tests that hold for
+all statistics are made from it.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+from dissensus.registry import find
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """What the library knows of a statistic without loading it."""
+
+    name: str
+    """Its public name, and that of its module."""
+    takes: str = "annotations"
+    """"annotations", "two annotators", "pools", "predictions" (beside annotations), or "scores"."""
+    low: float = -float("inf")
+    high: float = 1.0
+    better: str = "higher"
+    """"higher", "lower", or "none" if the number says nothing good or bad."""
+    kinds: tuple[str, ...] = ("nominal", "ordinal", "continuous")
+    """The kinds of annotations it can be taken of."""
+    variants: tuple[tuple[tuple[str, Any], ...], ...] = ((),)
+    """Arguments that make it another coefficient: the tests go through all of them."""
+    pairwise: bool = True
+    """Whether the annotators may be renamed item by item without changing it."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The statistic itself."""
+        return self._found(self.name)
+
+    @property
+    def sums(self) -> Callable[..., Any]:
+        """What prepares it as sums over items."""
+        return self._found("sums")
+
+    def _found(self, name: str) -> Callable[..., Any]:
+        found = getattr(import_module(f"dissensus.statistics.{self.name}"), name)
+        assert callable(found)
+        return found
+
+
+STATISTICS: Final = (
+    Statistic("percent_agreement", low=0.0),
+    Statistic(
+        "krippendorff_alpha",
+        variants=(
+            (("level", "nominal"),),
+            (("level", "ordinal"),),
+            (("level", "interval"),),
+            (("level", "ratio"),),
+        ),
+    ),
+)
+
+
+def names() -> list[str]:
+    """Return the names of all statistics.
+
+    Examples
+    --------
+    >>> "krippendorff_alpha" in names()
+    True
+    """
+    return [statistic.name for statistic in STATISTICS]
+
+
+def get(name: str) -> Statistic:
+    """Return what is known of one statistic.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> get("percent_agreement").low
+    0.0
+    """
+    return find(STATISTICS, name, "statistic")
+
+
+def registered(function: Callable[..., Any]) -> Statistic | None:
+    """Return the entry of a public function, or None if it is not one of these.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> registered(dx.krippendorff_alpha).name
+    'krippendorff_alpha'
+    """
+    for entry in STATISTICS:
+        if getattr(function, "__module__", "") == f"{__name__}.{entry.name}":
+            return entry if function is entry.function else None
+    return None

@@ -1,0 +1,100 @@
+"""Pairs of different labels that different annotators gave the same item."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.label_shares import LabelShares
+
+
+class LabelPairs(NamedTuple):
+    r"""Pairs a < b of labels by item, with :math:`\sum_{r \neq s} q_{ra} q_{sb} + q_{rb} q_{sa}`.
+
+    Any disagreement of the annotators of an item is the sum over its pairs of the amount times
+    the distance of the two labels. A pair may stand several times; its amounts add up.
+    """
+
+    start: Ints
+    """(item + 1): entries ``start[i]`` to ``start[i + 1]`` belong to item i."""
+    low: Ints
+    high: Ints
+    """(entry): the two label codes."""
+    amount: Floats
+    """(entry): ordered pairs of annotators, each counted once in either order."""
+
+
+@njit(cache=True)
+def _count(starts: Ints, start: Ints, own: Ints) -> Ints:
+    """Count the entries of each item: pairs of labels, and of one annotator's own rows."""
+    n = np.zeros(len(start), dtype=np.int64)
+    for i in range(len(start) - 1):
+        distinct = starts[i + 1] - starts[i]
+        entries = distinct * (distinct - 1) // 2
+        place = start[i]
+        while place < start[i + 1]:
+            run = own[place] - place
+            entries += run * (run - 1) // 2
+            place = own[place]
+        n[i + 1] = n[i] + entries
+    return n
+
+
+@njit(cache=True)
+def _label_pairs(
+    starts: Ints, label: Ints, amount: Floats, start: Ints, order: Ints, own: Ints, share: Floats,
+    codes: Ints,
+) -> tuple[Ints, Ints, Ints, Floats]:  # fmt: skip
+    begin = _count(starts, start, own)
+    low = np.empty(begin[-1], dtype=np.int64)
+    high = np.empty(begin[-1], dtype=np.int64)
+    weight = np.empty(begin[-1])
+    for i in range(len(start) - 1):
+        n = begin[i]
+        for a in range(starts[i], starts[i + 1]):
+            for b in range(a + 1, starts[i + 1]):
+                low[n], high[n] = min(label[a], label[b]), max(label[a], label[b])
+                weight[n] = 2.0 * amount[a] * amount[b]
+                n += 1
+        for one in range(start[i], start[i + 1]):
+            for two in range(one + 1, own[one]):  # not a pair: the same annotator
+                a, b = codes[order[one]], codes[order[two]]
+                low[n], high[n] = min(a, b), max(a, b)
+                weight[n] = -2.0 * share[one] * share[two] if a != b else 0.0
+                n += 1
+    return begin, low, high, weight
+
+
+def label_pairs(rows: Grouped, shares: LabelShares, codes: npt.NDArray[np.integer]) -> LabelPairs:
+    """List the pairs of labels of each item.
+
+    Time and memory grow with the square of an item's *distinct* labels, not of its rows.
+
+    Parameters
+    ----------
+    rows : Grouped
+        From `dissensus.arrays.grouped`.
+    shares : LabelShares
+        Of the same rows.
+    codes : array of int (row)
+        Label codes, as the rows stand in the data.
+
+    Examples
+    --------
+    >>> from dissensus.arrays.grouped import grouped
+    >>> from dissensus.arrays.label_shares import label_shares
+    >>> rows, codes = grouped(np.zeros(3, int), np.arange(3), 1), np.array([2, 0, 2])
+    >>> found = label_pairs(rows, label_shares(rows, codes, 3), codes)
+    >>> found.low.tolist(), found.high.tolist(), found.amount.tolist()
+    ([0], [2], [4.0])
+    """
+    codes = codes.astype(np.int64, copy=False)
+    found = _label_pairs(
+        shares.start, shares.label, shares.amount, rows.start, rows.order, rows.own, rows.share,
+        codes,
+    )  # fmt: skip
+    return LabelPairs(*found)

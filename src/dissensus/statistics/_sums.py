@@ -1,0 +1,92 @@
+"""A statistic as a function of sums over items, which is what makes its posterior cheap.
+
+Every registered statistic is prepared once as a matrix (item, sum) and a function of the sums'
+totals. Weights over items then enter as one matrix product, whether there is one set of them or
+four thousand (`dissensus.statistics.bayesian_bootstrap`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from scipy import sparse
+
+from dissensus._item_weights import item_weights
+from dissensus.dims import SAMPLE
+from dissensus.statistics._doubts import Doubts
+
+Floats = npt.NDArray[np.float64]
+Matrix = Floats | sparse.csr_array
+Finish = Callable[[Floats, Doubts], Floats | Mapping[str, Floats]]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a statistic needs of the data, item by item."""
+
+    name: str
+    parts: tuple[Matrix, ...]
+    """(item, sum), side by side; a vector is one sum."""
+    finish: Finish
+    """From totals (set of weights, sum) to values (set of weights, \\*dims), or several by name."""
+    items: npt.NDArray[Any]
+    """The items' names."""
+    dims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The dims of each variable that has any."""
+    coords: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+
+    def weighted(self, weights: Any) -> Sums:
+        """Return the sums with each item's multiplied by its weight, from ``weights=``."""
+        if weights is None:
+            return self
+        factor = item_weights(weights, self.items, "weights")
+        return replace(self, parts=tuple(times(part, factor) for part in self.parts))
+
+    def totals(self) -> Floats:
+        """Sum over items: (1, sum)."""
+        sums = [np.atleast_1d(part.sum(axis=0)) for part in self.parts]
+        return np.concatenate(sums)[None, :]
+
+    def value(self, weights: Any = None) -> Any:
+        """Return the statistic of the data as they are: a DataArray, or a Dataset."""
+        doubts = Doubts()
+        found = self.finish(self.weighted(weights).totals(), doubts)
+        doubts.say(self.name, draws=False, stacklevel=4)
+        return self.labelled(found, ())
+
+    def labelled(self, found: Floats | Mapping[str, Floats], sample: tuple[str, ...]) -> Any:
+        """Name dims and coordinates; ``sample`` is () or ("chain", "draw")."""
+        if isinstance(found, Mapping):
+            parts = {name: self._array(name, values, sample) for name, values in found.items()}
+            return xr.Dataset(parts, attrs=dict(self.attrs))
+        return self._array(self.name, found, sample).assign_attrs(self.attrs)
+
+    def _array(self, name: str, values: Floats, sample: tuple[str, ...]) -> xr.DataArray:
+        dims = self.dims.get(name, ())
+        coords: dict[str, Any] = {dim: self.coords[dim] for dim in dims if dim in self.coords}
+        if sample:
+            values = values[None]
+            coords |= dict(zip(SAMPLE, (np.arange(1), np.arange(values.shape[1])), strict=True))
+        else:
+            values = values[0]
+        return xr.DataArray(values, dims=(*sample, *dims), coords=coords, name=name)
+
+
+def times(matrix: Matrix, factor: Floats) -> Matrix:
+    """Multiply each item's sums by a number."""
+    if isinstance(matrix, np.ndarray):
+        return matrix * (factor if matrix.ndim == 1 else factor[:, None])
+    data = matrix.data * np.repeat(factor, np.diff(matrix.indptr))
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def compact(matrix: sparse.csr_array) -> Matrix:
+    """Return a sparse matrix as an array, unless that took much more room."""
+    items, sums = matrix.shape
+    return matrix.toarray() if items * sums <= 4 * matrix.nnz + 10_000 else matrix
