@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+import agreement
 import fits
 import imports
 import metrics
@@ -20,7 +21,7 @@ from timing import Row
 
 SECTIONS = {
     "fits": fits.rows, "rankings": rankings.rows, "metrics": metrics.rows,
-    "imports": imports.rows, "reading": reading.rows,
+    "agreement": agreement.rows, "imports": imports.rows, "reading": reading.rows,
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import dissensus as dx
-from dissensus import metrics, models
+from dissensus import metrics, models, statistics
 
 project = "dissensus"
 copyright = "the dissensus developers"
@@ -43,13 +43,26 @@ def _metrics() -> str:
     )
 
 
+def _statistics() -> dict[str, str]:
+    """Return a page for each statistic, and one that lists them."""
+    pages, lines = {}, ["   bayesian_bootstrap"]
+    for entry in ("bayesian_bootstrap", *statistics.names()):
+        home = f"dissensus.statistics.{entry}.{entry}"
+        pages[f"statistics/{entry}"] = _page(entry, [f".. autofunction:: {home}\n"])
+    lines += [f"   {name}" for name in statistics.names()]
+    tree = ".. toctree::\n   :maxdepth: 1\n\n" + "\n".join(lines) + "\n"
+    pages["statistics/index"] = _page("Statistics of the annotations", [tree])
+    return pages
+
+
 _MODULES = (
     "datasets", "distributions", "formats", "plots", "plausibility", "schema", "simulate", "steps",
 )  # fmt: skip
 
 
 def _other() -> str:
-    listed = {metric.name for metric in metrics.METRICS}
+    listed = {metric.name for metric in metrics.METRICS} | set(statistics.names())
+    listed.add("bayesian_bootstrap")
     names = [name for name in dx.__all__ if name not in listed]
     entries = []
     for name in sorted(names):
@@ -63,6 +76,8 @@ def _other() -> str:
     return _page("Everything else", entries)
 
 
-for _name, _text in {"models": _models(), "metrics": _metrics(), "other": _other()}.items():
-    (_HERE / "api").mkdir(exist_ok=True)
-    (_HERE / "api" / f"{_name}.rst").write_text(_text, encoding="utf-8")
+_PAGES = {"models": _models(), "metrics": _metrics(), "other": _other()} | _statistics()
+for _name, _text in _PAGES.items():
+    _path = _HERE / "api" / f"{_name}.rst"
+    _path.parent.mkdir(parents=True, exist_ok=True)
+    _path.write_text(_text, encoding="utf-8")

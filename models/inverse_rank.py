@@ -41,6 +41,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._ranking_predictions import observed
 from dissensus.arrays.dirichlet import draw_dirichlet
 from dissensus.arrays.inverse_rank import inverse_rank_weights
 from dissensus.arrays.seeds import generator
@@ -155,7 +156,8 @@ def fit(
     log_likelihood : bool
         Refused where true: there is none, see the model's card.
     posterior_predictive : bool
-        Add ``first_choice``: what as many new annotators as an item has would put first.
+        Add ``first_choice``: what as many new annotators as an item has would put first; and to
+        the observed data the rankings themselves, to hold it against.
     reliability, reliability_per, split_ties, prior_count
         As in `build`.
 
@@ -208,6 +210,9 @@ def fit(
         found = fitting.predicted(tree, model, rng, progressbar, freeze_vars=["plausibility"])
         coords = {name: score.coords[name] for name in ("candidate_label", "candidate_size")}
         fitting.attach(tree, "posterior_predictive", found.assign_coords(coords))
+        # Their observed counterpart: scores do not tell who agreed with whom.
+        said = tree["observed_data"].to_dataset().assign(observed(annotations))
+        fitting.attach(tree, "observed_data", said)
     return tree
 
 

@@ -265,7 +265,7 @@ def fit(
         "plackett_luce",
         posterior=found.posterior,
         sample_stats=found.sample_stats,
-        observed_data=observed(what),
+        observed_data=observed(annotations),
         constant_data={"prior_shape": what.named(what.prior(), 0).rename("prior_shape")},
         hyper=hyper,
         inference=found.inference,

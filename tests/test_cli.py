@@ -48,9 +48,12 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     assert sorted(path.name for path in out.iterdir()) == [
         "evaluation.nc",
         "report.html",
+        "statistics.csv",
         "summary.csv",
     ]
     assert "top-1 accuracy" in done.output
+    assert "The annotators among themselves" in done.output
+    assert "Discrepancy ratio" in done.output
     with xr.open_datatree(out / "evaluation.nc", engine="h5netcdf") as tree:
         assert tree.attrs["random_seed"] == "1"
         assert tree["metrics"]["top_1_accuracy"].dims[:2] == ("chain", "draw")

@@ -13,8 +13,10 @@ from . import plots as plots
 from . import schema as schema
 from . import simulate as simulate
 from . import statistics as statistics
+from ._agreement_check import agreement_check as agreement_check
 from ._annotations import annotations as annotations
 from ._evaluate import evaluate as evaluate
+from ._model_discrepancy_ratio import model_discrepancy_ratio as model_discrepancy_ratio
 from ._nested import from_matrix as from_matrix
 from ._nested import from_rankings as from_rankings
 from ._plan import plan as plan
@@ -45,8 +47,28 @@ from .metrics.ranked_overlap import rank_biased_overlap as rank_biased_overlap
 from .metrics.rankings import mean_average_overlap as mean_average_overlap
 from .metrics.rankings import partial_ranking_logp as partial_ranking_logp
 from .schema import validate as validate
+from .statistics.advantage_probability import advantage_probability as advantage_probability
+from .statistics.alt_test import alt_test as alt_test
+from .statistics.annotator_discrepancy_ratio import (
+    annotator_discrepancy_ratio as annotator_discrepancy_ratio,
+)
 from .statistics.bayesian_bootstrap import bayesian_bootstrap as bayesian_bootstrap
+from .statistics.bennett_s import bennett_s as bennett_s
+from .statistics.cohen_kappa import cohen_kappa as cohen_kappa
+from .statistics.cross_kappa import cross_kappa as cross_kappa
+from .statistics.discrepancy_curve import best_threshold as best_threshold
+from .statistics.discrepancy_curve import discrepancy_curve as discrepancy_curve
+from .statistics.discrepancy_ratio import discrepancy_ratio as discrepancy_ratio
+from .statistics.fleiss_kappa import fleiss_kappa as fleiss_kappa
+from .statistics.gwet_ac import gwet_ac as gwet_ac
+from .statistics.iota import iota as iota
 from .statistics.krippendorff_alpha import krippendorff_alpha as krippendorff_alpha
+from .statistics.leave_one_out_agreement import leave_one_out_agreement as leave_one_out_agreement
+from .statistics.majority_vote_accuracy import majority_vote_accuracy as majority_vote_accuracy
+from .statistics.naive_accuracy import naive_accuracy as naive_accuracy
+from .statistics.non_inferiority import non_inferiority as non_inferiority
 from .statistics.percent_agreement import percent_agreement as percent_agreement
+from .statistics.relative_f1 import relative_f1 as relative_f1
+from .statistics.winning_rate import winning_rate as winning_rate
 
 __version__: str

@@ -208,6 +208,16 @@ def statements_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
     return np.bincount(owner, minlength=annotations.sizes[dim])
 
 
+def voices_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
+    """Count the annotators of each item, or the items of each annotator, repeats once."""
+    item, annotator = (
+        annotations[f"{name}_code"].to_numpy().astype(np.int64) for name in (ITEM, ANNOTATOR)
+    )
+    pair = np.unique(item * annotations.sizes[ANNOTATOR] + annotator)
+    place = dict(zip((ITEM, ANNOTATOR), np.divmod(pair, annotations.sizes[ANNOTATOR]), strict=True))
+    return np.bincount(place[dim], minlength=annotations.sizes[dim])
+
+
 def _restored(annotations: xr.Dataset, dim: str) -> npt.NDArray[Any]:
     """Spell out the codes of one vocabulary, row by row."""
     return np.asarray(annotations[dim].to_numpy()[annotations[f"{dim}_code"].to_numpy()])

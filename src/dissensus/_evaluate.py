@@ -12,6 +12,7 @@ import xarray as xr
 
 from dissensus._categories import categories
 from dissensus._notes import Notes
+from dissensus._observed import Settings, observed
 from dissensus._recipes import DEFAULT, Recipe, ThresholdRecipe, companion_for, recipe_for
 from dissensus._runs import Run, Task, results
 from dissensus.errors import ArgumentError
@@ -32,6 +33,8 @@ def evaluate(
     risk: Any = None,
     groups: Mapping[Any, Any] | None = None,
     companion: str | None = DEFAULT,
+    distance: Any = None,
+    margin: float = 0.1,
     on_missing: str = "raise",
     **hyper: Any,
 ) -> xr.DataTree:
@@ -70,6 +73,11 @@ def evaluate(
     groups : mapping from label to category, optional
         Adds what holds at the level of categories, such as low, medium and high risk. They are
         names, in the order of the mapping, or numbers, ordered by size.
+    distance : str or callable, optional
+        How far two statements are apart, for discrepancy ratios: as `discrepancy_ratio` takes it.
+    margin : float
+        How much farther from the annotators than they are from each other a system may be and
+        still count as not inferior, as a share.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     **hyper
@@ -81,7 +89,10 @@ def evaluate(
         ``posterior`` (at the reference reliability), ``metrics`` (chain, draw, reliability,
         scope, system), ``comparison`` of the systems metric by metric, ``certainty`` and
         ``expected_risk`` per item, ``statistics`` of the observed annotations (among them the
-        naive metrics against the point estimate), ``diagnostics`` of the metrics' draws and,
+        naive metrics against the point estimate), ``agreement`` and ``discrepancy``, draws of
+        such statistics by the Bayesian bootstrap (coefficients of agreement; discrepancy ratios
+        of systems and of annotators, advantage and non-inferiority; absent where no item has two
+        annotators), ``diagnostics`` of the metrics' draws and,
         where Markov chains made them, ``convergence`` of the posterior at each reliability; the
         ``annotations`` and ``predictions`` themselves. ``categories`` holds, where asked for,
         the plausibility of each category (in place of a label), the certainty of the leading one,
@@ -109,6 +120,7 @@ def evaluate(
     main = recipe_for(annotations, model=model, threshold=threshold)
     beside = companion_for(main, companion, by_default=model is None)
     main.check_options(reliability, hyper)
+    given = predictions
     if predictions is not None:
         predictions = main.predictions(checked_predictions(predictions))
     task = _task(
@@ -117,7 +129,12 @@ def evaluate(
     )  # fmt: skip
     run = _run(main, reliability, hyper)
     notes = Notes()
+    asked = Settings(draws * chains, random_seed, distance, margin, on_missing)
+    beyond = observed(annotations, given, asked)
     found = results(run, task, notes) | {"annotations": annotations}
+    if beyond:
+        found["statistics"] = found["statistics"].merge(beyond.pop("statistics"))
+    found |= beyond
     if predictions is not None:
         found["predictions"] = predictions
     tree = xr.DataTree.from_dict(found)

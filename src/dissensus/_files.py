@@ -33,13 +33,21 @@ def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> l
         NetCDF or Zarr (which must be installed).
     """
     out.mkdir(parents=True, exist_ok=True)
-    paths = [out / f"evaluation.{store}", out / "summary.csv", out / "report.html"]
+    store_path, table, more, page = (
+        out / name
+        for name in (f"evaluation.{store}", "summary.csv", "statistics.csv", "report.html")
+    )
     tree = _single_precision(evaluation)
     write = tree.to_zarr if store == "zarr" else partial(tree.to_netcdf, engine="h5netcdf")
-    replace(paths[0], write)
-    replace(paths[1], lambda path: summary(evaluation).to_csv(path, index=False))
-    report(evaluation, paths[2], overwrite=True)
-    return paths
+    replace(store_path, write)
+    replace(table, lambda path: summary(evaluation).to_csv(path, index=False))
+    if "agreement" in evaluation.children:
+        replace(more, lambda path: summary(evaluation, "statistics").to_csv(path, index=False))
+    else:
+        more.unlink(missing_ok=True)  # of an earlier run: it would be taken for this one's
+    report(evaluation, page, overwrite=True)
+    paths = [store_path, table, more, page]
+    return [path for path in paths if path.exists()]
 
 
 def replace(path: Path, write: Callable[[Path], Any]) -> None:

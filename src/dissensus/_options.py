@@ -131,7 +131,7 @@ def result_folder(out: Path, store: str, force: bool) -> None:
     there = [one for one in (out, *out.parents) if one.exists()]
     if there and not there[0].is_dir():
         raise ArgumentError("--out", expected="a folder", found=f"the file {there[0]}")
-    names = (f"evaluation.{store}", "summary.csv", "report.html")
+    names = (f"evaluation.{store}", "summary.csv", "statistics.csv", "report.html")
     earlier = [name for name in names if (out / name).exists()]
     if earlier and not force:
         raise ArgumentError(

@@ -46,15 +46,16 @@ def with_rankings(
     return tree
 
 
-def observed(what: Process) -> dict[str, xr.DataArray]:
+def observed(annotations: xr.Dataset) -> dict[str, xr.DataArray]:
     """Return what was said, row by row: labels and the blocks they are in."""
-    ann = what.annotations
-    code = ann["label_code"].to_numpy()
-    rank = ann["rank"].to_numpy() if "rank" in ann else np.ones_like(code)
-    coords = {
-        f"{ANNOTATION}_{dim}": (ANNOTATION, ann[dim].to_numpy()[ann[f"{dim}_code"].to_numpy()])
-        for dim in (ITEM, ANNOTATOR)
-    }
+    code = annotations["label_code"].to_numpy()
+    rank = annotations["rank"].to_numpy() if "rank" in annotations else np.ones_like(code)
+    coords: dict[str, Any] = {}
+    for dim in (ITEM, ANNOTATOR):
+        names = annotations[dim].to_numpy()[annotations[f"{dim}_code"].to_numpy()]
+        coords[f"{ANNOTATION}_{dim}"] = (ANNOTATION, names)
+    if "trial" in annotations:  # else two rankings by one annotator could not be told apart
+        coords[f"{ANNOTATION}_trial"] = (ANNOTATION, annotations["trial"].to_numpy())
     return {
         name: xr.DataArray(values, dims=ANNOTATION, coords=coords)
         for name, values in (("label_code", code), ("rank", rank))

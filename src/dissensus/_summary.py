@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pandas as pd
 import xarray as xr
 
-from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 
+_OF = ("metrics", "statistics")
 
-def summary(evaluation: xr.DataTree) -> pd.DataFrame:
-    """Summarise the metrics of an evaluation.
+
+def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
+    """Summarise the metrics of an evaluation, or its statistics.
 
     Parameters
     ----------
     evaluation : xarray.DataTree
-        From `dissensus.evaluate`, with predictions.
+        From `dissensus.evaluate`.
+    of : {"metrics", "statistics"}
+        Of what: metrics need predictions, statistics need items with two annotators.
 
     Returns
     -------
     pandas.DataFrame
-        Columns model, metric, reliability, scope, system, mean, sd, lower, upper (an interval of
-        the kind and probability that ArviZ's rcParams say, named in ``attrs``),
+        Of metrics: columns model, metric, reliability, scope, system, mean, sd, lower, upper (an
+        interval of the kind and probability that ArviZ's rcParams say, named in ``attrs``),
         probability_best (NaN for one system), naive (the value against the point estimate),
         ess_bulk and r_hat. The rows of a companion model come after those of the main one.
         Empty if there were no predictions.
 
+        Of statistics: columns statistic, system, annotator (empty where it has none), observed,
+        mean, sd, lower, upper, undefined (the share of draws that are, and are left out);
+        coefficients of agreement first, then discrepancy ratios.
+
     Raises
     ------
     ArgumentError
-        If this is no evaluation.
+        If this is no evaluation, or ``of`` is something else.
 
     Examples
     --------
@@ -46,7 +56,10 @@ def summary(evaluation: xr.DataTree) -> pd.DataFrame:
             expected="a DataTree from dissensus.evaluate",
             found=f"{type(evaluation).__name__} without a group 'statistics'",
         )
-
+    if of not in _OF:
+        raise ArgumentError("of", expected=f"one of {_OF}", found=repr(of))
+    if of == "statistics":
+        return _of_statistics(evaluation)
     out = of_model(evaluation)
     if "companion" in evaluation.children:
         beside = of_model(evaluation.children["companion"])
@@ -56,20 +69,11 @@ def summary(evaluation: xr.DataTree) -> pd.DataFrame:
 
 def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
     """Summarise the metrics under the one model that an evaluation, or a companion, is of."""
-    from arviz_base import rcParams
-    from arviz_stats import eti, hdi
-
-    kind, prob = rcParams["stats.ci_kind"], rcParams["stats.ci_prob"]
     key = [RELIABILITY, SCOPE, SYSTEM]
     rows = []
     draws = evaluation["metrics"].to_dataset() if "metrics" in evaluation.children else xr.Dataset()
     for name, values in ((str(name), values) for name, values in draws.data_vars.items()):
-        interval = (hdi if kind == "hdi" else eti)(values, prob=prob)
-        parts = {
-            "mean": values.mean(SAMPLE),
-            "sd": values.std(SAMPLE, ddof=1),
-            "lower": interval.sel(ci_bound="lower", drop=True),
-            "upper": interval.sel(ci_bound="upper", drop=True),
+        parts = _spread(values) | {
             "probability_best": _best(evaluation, name, values),
             "naive": evaluation["statistics"][f"naive_{name}"],
             "ess_bulk": evaluation["diagnostics"][name].sel(diagnostic="ess_bulk", drop=True),
@@ -79,9 +83,52 @@ def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
         frame = table.to_dataframe(dim_order=key).reset_index()
         frame = frame.assign(metric=name, model=str(evaluation.attrs.get("model", "")))
         rows.append(frame[["model", "metric", *key, *parts]])
-    out = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
-    out.attrs.update(interval=kind, probability=prob)
-    return out
+    return _noted(pd.concat(rows, ignore_index=True) if rows else pd.DataFrame())
+
+
+def _spread(values: xr.DataArray, *, skipna: bool = False) -> dict[str, xr.DataArray]:
+    """Return mean, sd and ArviZ's interval; with ``skipna`` of the draws that are defined."""
+    from arviz_base import rcParams
+    from arviz_stats import eti, hdi
+
+    with warnings.catch_warnings():
+        if skipna:  # what is undefined in all draws has no mean and no interval: NaN is right
+            warnings.simplefilter("ignore", RuntimeWarning)
+        interval = (hdi if rcParams["stats.ci_kind"] == "hdi" else eti)(
+            values, prob=rcParams["stats.ci_prob"], dim=list(SAMPLE), skipna=skipna
+        )
+        return {
+            "mean": values.mean(SAMPLE, skipna=skipna),
+            "sd": values.std(SAMPLE, ddof=1, skipna=skipna),
+            "lower": interval.sel(ci_bound="lower", drop=True),
+            "upper": interval.sel(ci_bound="upper", drop=True),
+        }
+
+
+def _noted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Write down what the intervals are."""
+    from arviz_base import rcParams
+
+    frame.attrs.update(interval=rcParams["stats.ci_kind"], probability=rcParams["stats.ci_prob"])
+    return frame
+
+
+def _of_statistics(evaluation: xr.DataTree) -> pd.DataFrame:
+    """Summarise the draws of statistics, one row for each value."""
+    names = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper",
+             "undefined"]  # fmt: skip
+    rows = [pd.DataFrame(columns=names)]
+    for group in ("agreement", "discrepancy"):
+        data = evaluation[group].to_dataset() if group in evaluation.children else xr.Dataset()
+        for name, values in data.data_vars.items():
+            if set(SAMPLE) <= set(values.dims):
+                parts = _spread(values, skipna=True)
+                parts["undefined"] = values.isnull().mean(SAMPLE)
+                parts["observed"] = evaluation["statistics"].to_dataset()[name]
+                flat = {part: value.drop_attrs() for part, value in parts.items()}
+                frame = xr.Dataset(flat).expand_dims("row").to_dataframe().reset_index()
+                rows.append(frame.assign(statistic=str(name)).reindex(columns=names))
+    return _noted(pd.concat([row for row in rows if len(row)] or rows, ignore_index=True))
 
 
 def _best(evaluation: xr.DataTree, name: str, values: xr.DataArray) -> xr.DataArray:

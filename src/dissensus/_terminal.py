@@ -7,8 +7,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from dissensus._wording import metric_title, probability, share, short
-from dissensus.dims import SCOPES
+from dissensus._wording import coefficient_title, metric_title, probability, share, short
+from dissensus.dims import ANNOTATOR, SCOPES, SYSTEM
 
 
 def summary_table(summary: Any, reference: float) -> Table:
@@ -53,6 +53,10 @@ def _interval(row: Any) -> str:
     return f"{share(row['mean'], 3)} [{share(row['lower'], 3)}, {share(row['upper'], 3)}]"
 
 
+def _bounds(row: Any) -> str:
+    return escape(f"[{share(row['lower'], 3)}, {share(row['upper'], 3)}]")
+
+
 def certainty_table(certainty: Any) -> Table:
     """Lay out how certain the annotations leave us of the items, along reliability."""
     values = certainty["annotation_certainty"]
@@ -63,4 +67,38 @@ def certainty_table(certainty: Any) -> Table:
         one = values.sel(reliability=gamma)
         below = [share((one < cut).mean().item(), 3) for cut in (0.9, 0.5)]
         table.add_row(f"{gamma:g}", share(one.mean().item(), 3), *below)
+    return table
+
+
+def agreement_table(statistics: Any) -> Table:
+    """Lay out the coefficients of agreement."""
+    level = f"{statistics.attrs['probability']:.0%} {statistics.attrs['interval']}"
+    table = Table(title=f"The annotators among themselves: observed, {level}", title_justify="left")
+    table.add_column("")
+    table.add_column("observed", justify="right")
+    table.add_column("new items", justify="right", no_wrap=True)
+    for _, row in statistics[statistics[SYSTEM].isna() & statistics[ANNOTATOR].isna()].iterrows():
+        if row["statistic"] != "annotator_discrepancy":  # a distance, not a coefficient
+            table.add_row(
+                coefficient_title(row["statistic"]), share(row["observed"], 3), _bounds(row)
+            )
+    return table
+
+
+def discrepancy_table(evaluation: Any, statistics: Any) -> Table:
+    """Lay out how far systems are from the annotators, who are at 1 from each other."""
+    data = evaluation["discrepancy"].to_dataset()
+    title = "Discrepancy ratio: below 1, closer to annotators than they are to each other"
+    table = Table(title=title, title_justify="left")
+    for name in ("", "ratio", "new items", "P(< 1)", f"P(< {1 + data.attrs['margin']:g})"):
+        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
+    rows = statistics[statistics["statistic"] == "discrepancy_ratio"]
+    for _, row in rows.sort_values("observed", kind="stable").iterrows():
+        one = {SYSTEM: row[SYSTEM]}
+        below = float((data["discrepancy_ratio"].sel(one) < 1).mean())
+        table.add_row(
+            escape(short(row[SYSTEM], 24)), share(row["observed"], 3),
+            _bounds(row),
+            probability(below), probability(float(data["non_inferiority"].sel(one))),
+        )  # fmt: skip
     return table

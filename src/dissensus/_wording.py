@@ -125,6 +125,30 @@ def metric_title(name: str) -> str:
     return f"{title} at depth {depth}" if found else title
 
 
+_COEFFICIENTS: Final = {
+    "percent_agreement": "Agreement of two annotators",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2": "Gwet's AC2, quadratic",
+    "leave_one_out_agreement": "Agreement with the other annotators",
+}
+
+
+def coefficient_title(name: str) -> str:
+    """Write the name of a coefficient of agreement in words.
+
+    Examples
+    --------
+    >>> coefficient_title("krippendorff_alpha_ordinal"), coefficient_title("gwet_ac1")
+    ("Krippendorff's alpha, ordinal", "Gwet's AC1")
+    """
+    for stem, title in _COEFFICIENTS.items():
+        if name.startswith(stem):
+            level = name.removeprefix(stem).removeprefix("_")
+            return f"{title}, {level}" if level else title
+    return capital(name.replace("_", " "))
+
+
 def capital(text: str) -> str:
     """Begin a text with a capital letter, and leave the rest as it is.
 

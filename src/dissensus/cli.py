@@ -20,7 +20,13 @@ from dissensus._options import (
     result_folder,
     whole_numbers,
 )
-from dissensus._terminal import certainty_table, models_table, summary_table
+from dissensus._terminal import (
+    agreement_table,
+    certainty_table,
+    discrepancy_table,
+    models_table,
+    summary_table,
+)
 from dissensus.errors import DissensusError, DissensusWarning
 
 if TYPE_CHECKING:
@@ -89,6 +95,10 @@ def evaluate(
     threshold: Annotated[float | None, typer.Option(help="The cut, for scores.")] = None,
     risk: Annotated[Path | None, typer.Option(help="JSON file: label to risk.")] = None,
     groups: Annotated[Path | None, typer.Option(help="JSON file: label to category.")] = None,
+    distance: Annotated[
+        str | None, typer.Option(help="For discrepancy ratios: nominal, squared, absolute, ...")
+    ] = None,
+    margin: Annotated[float, typer.Option(help="Of non-inferiority, as a share.")] = 0.1,
     on_missing: Annotated[str, typer.Option(help="raise, or drop items of one side.")] = "raise",
     prior_count: PriorCount = None,
     prior: Prior = None,
@@ -123,7 +133,8 @@ def evaluate(
         ann, pred, draws=draws, random_seed=seed, model=model, threshold=threshold,
         reliability=None if reliability is None else numbers(reliability, "--reliability"),
         risk=mapping(risk, "--risk", "number"), groups=mapping(groups, "--groups", "category"),
-        on_missing=on_missing, progressbar=progress, **companion(beside),
+        on_missing=on_missing, distance=distance, margin=margin, progressbar=progress,
+        **companion(beside),
         **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior"),
                 concentration=concentration),
     )  # fmt: skip
@@ -247,6 +258,11 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
         console.print(certainty_table(result["certainty"].to_dataset()))
     if "companion" in result.children:
         console.print(parting_words(result), markup=False, highlight=False)
+    if "agreement" in result.children:
+        statistics = dx.summary(result, "statistics")
+        console.print(agreement_table(statistics))
+        if "discrepancy_ratio" in result["discrepancy"]:
+            console.print(discrepancy_table(result, statistics))
     if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
         console.print(
             f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "

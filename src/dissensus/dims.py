@@ -34,6 +34,8 @@ SAMPLE: Final = (CHAIN, DRAW)
 """The dimensions that carry posterior uncertainty; metrics keep them in front."""
 RELIABILITY: Final = "reliability"
 """The values of the trust parameter along which an evaluation is repeated."""
+THRESHOLD: Final = "threshold"
+"""The scores from which on a system says yes."""
 SCOPE: Final = "scope"
 """Whether an interval speaks of the items at hand or of new items like them."""
 SCOPES: Final = ("these items", "new items")

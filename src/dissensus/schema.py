@@ -52,6 +52,7 @@ from dissensus._annotation_schema import given_numbers as given_numbers
 from dissensus._annotation_schema import label_counts as label_counts
 from dissensus._annotation_schema import ranking_code as ranking_code
 from dissensus._annotation_schema import statements_per as statements_per
+from dissensus._annotation_schema import voices_per as voices_per
 from dissensus._prediction_schema import check_predictions as check_predictions
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM
 from dissensus.errors import AnnotationError, PredictionError, shown
@@ -176,19 +177,14 @@ def require_two_annotators(annotations: xr.Dataset, *, every_item: bool = True) 
     ...
     dissensus.errors.AnnotationError: annotations, item 2: expected two annotators or more ...
     """
-    pair = np.unique(
-        annotations["item_code"].to_numpy().astype(np.int64) * annotations.sizes[ANNOTATOR]
-        + annotations["annotator_code"].to_numpy()
-    )
-    item, annotator = np.divmod(pair, annotations.sizes[ANNOTATOR])
-    people = np.unique(annotator)
+    people = np.flatnonzero(voices_per(annotations, ANNOTATOR))
     if len(people) < 2:
         raise AnnotationError(
             "annotations",
             expected="two annotators or more, to see how far they agree",
             found=f"only {shown(list(annotations[ANNOTATOR].to_numpy()[people])) or 'none'}",
         )
-    few = np.bincount(item, minlength=annotations.sizes[ITEM]) < 2
+    few = voices_per(annotations, ITEM) < 2
     if few.all() or (every_item and few.any()):
         names = annotations[ITEM].to_numpy()[few]
         raise AnnotationError(

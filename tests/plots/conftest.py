@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
+import xarray as xr
 
 import dissensus as dx
 
@@ -47,7 +49,26 @@ def _evaluated(study, **options):
         **options,
     )
     result["truth"] = study.truth
+    result["agreement_check"] = _checked(study.annotations)
+    result["discrepancy_curve"] = _along_thresholds(study.predictions["system"].to_numpy())
     return result
+
+
+def _along_thresholds(systems):
+    """Draws of a curve, which an evaluation without scores has not, but may have beside it."""
+    draws = np.random.default_rng(1).uniform(0.8, 1.4, size=(1, 30, len(systems), 4))
+    coords = {"system": systems, "threshold": [0.2, 0.4, 0.6, 0.8]}
+    dims = ("chain", "draw", "system", "threshold")
+    return xr.DataArray(draws, coords, dims, name="discrepancy_curve").to_dataset()
+
+
+def _checked(annotations):
+    """What `agreement_check` returns; it is no part of an evaluation, but may be put beside."""
+    model = "plackett_luce" if annotations.attrs["kind"] == "ranking" else "dirichlet"
+    fit = dx.models.get(model).module.fit(
+        annotations, draws=30, chains=2, random_seed=1, progressbar=False, posterior_predictive=True
+    )
+    return dx.agreement_check(fit)
 
 
 @pytest.fixture(params=["dense", "candidates"])

@@ -122,6 +122,7 @@ def dictated(evaluate):
         result["comparison"] = _runs.comparison(draws)
         result["diagnostics"] = _runs.diagnostics(draws)
         result["statistics"] = statistics.assign({f"naive_{metric}": naive})
+        result["discrepancy"] = result["discrepancy"].to_dataset().drop_dims("system")
         return result
 
     return build

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from dissensus import models
 from dissensus._describe import describe_annotations
 from dissensus._report import (
+    agreement,
     categories,
     checks,
     items,
@@ -73,6 +74,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             metrics=None if values is None else tables.metric_table(evaluation, values),
             better=None if values is None else tables.better_table(evaluation, values),
             certainty_tables=tables.certainty_tables(evaluation),
+            agreement=agreement.section(evaluation),
             categories=categories.section(evaluation),
             cards=items.cards(evaluation, items.least_certain(evaluation)),
             names=[str(side.attrs["model"]) for side in pieces.sides(evaluation)],

@@ -61,7 +61,9 @@ def pictures(evaluation: xr.DataTree, values: xr.Dataset | None) -> Iterator[Sho
     yield _item(evaluation)
 
 
-def _drawn(name: str, title: str, caption: Sentence, words: str, draw: Callable[..., Any]) -> Shown:
+def picture(
+    name: str, title: str, caption: Sentence, words: str, draw: Callable[..., Any]
+) -> Shown:
     """Draw one picture in both widths."""
     wide, narrow = (
         drawn(partial(draw, figsize=(width, None)), f"{name}-{kind}", words)
@@ -117,7 +119,7 @@ def _forest(evaluation: xr.DataTree, values: xr.Dataset, names: list[str]) -> Sh
     )  # fmt: skip
     means = _means(values, names[0], reliability)
     words = text(("Intervals. Means of ", metric_title(names[0]), ": ", *means, "."))
-    return _drawn(
+    return picture(
         "forest", "How the systems do", caption, words,
         lambda figsize: plots.forest(
             evaluation, metrics if figsize[0] > _NARROW else names[:1],
@@ -141,7 +143,7 @@ def _reliability(evaluation: xr.DataTree, values: xr.Dataset, metric: str) -> Sh
         a=number(trust[0]), b=number(trust[-1]), low=_means(values, metric, trust[0]),
         high=_means(values, metric, trust[-1]),
     )  # fmt: skip
-    return _drawn(
+    return picture(
         f"reliability-{metric}", f"{capital(title)}, by how far one trusts the annotators",
         caption, text(words),
         lambda **size: plots.reliability(evaluation, metric, **size),
@@ -180,7 +182,7 @@ def models(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> Shown:
         "Curves of {title} against reliability under two models. Under {first}: {a}. Under "
         "{second}: {b}.", title=title, first=first, second=second, a=parts[0], b=parts[1],
     )  # fmt: skip
-    return _drawn(
+    return picture(
         "two-models", f"{capital(title)} under {first} and under {second}", caption, text(words),
         lambda **size: plots.models(evaluation, metric, **size),
     )  # fmt: skip
@@ -194,7 +196,7 @@ def _distribution(evaluation: xr.DataTree, values: xr.Dataset, metric: str) -> S
     )  # fmt: skip
     reliability = float(evaluation.attrs["reference_reliability"])
     words = text(("Distributions of ", title, ". Means: ", *_means(values, metric, reliability)))
-    return _drawn(
+    return picture(
         "distribution", f"{capital(title)} over the draws", caption, words,
         lambda **size: plots.distribution(
             evaluation, metric, backend="matplotlib", stats={"dist": {"grid_len": 128}}, **size
@@ -216,7 +218,7 @@ def _better(evaluation: xr.DataTree, values: xr.Dataset, metric: str) -> Shown:
         title=metric_title(metric), at=_at(evaluation),
     )  # fmt: skip
     most = 2.8 + 0.6 * min(12, values.sizes[SYSTEM])  # wider cells would not tell more
-    return _drawn(
+    return picture(
         "better", "Which is better, and how surely", caption, text(words),
         lambda figsize: plots.better(evaluation, metric, figsize=(min(figsize[0], most), None)),
     )  # fmt: skip
@@ -236,7 +238,7 @@ def _certainty(evaluation: xr.DataTree) -> Shown:
         "1 says that the annotations leave no doubt which label is the most plausible, not that "
         "the annotators were unanimous."
     )
-    return _drawn(
+    return picture(
         "certainty", "How sure the annotations make us of each item", caption,
         f"Curves of annotation certainty over sorted items: {words}.",
         lambda **size: plots.certainty(evaluation, **size),
@@ -250,7 +252,7 @@ def _simplex(evaluation: xr.DataTree) -> Shown:
         "part the regions in which each label leads. First the means of all {items}, then, for "
         "some of them, draws (dots) and their mean (ring).", items=counted(count, "item"),
     )  # fmt: skip
-    return _drawn(
+    return picture(
         "simplex", "Plausibilities in the triangle of three labels", caption,
         "Triangles: means of all items, and draws of a few items from clear to unclear.",
         lambda **size: plots.simplex(evaluation, **size),
@@ -263,7 +265,7 @@ def _risk(evaluation: xr.DataTree) -> Shown:
         "Items by expected risk: bars are means over the draws, lines intervals. The mean over "
         "all items is {mean}.", mean=number(round(mean, 2)),
     )  # fmt: skip
-    return _drawn(
+    return picture(
         "risk", "Expected risk", caption,
         f"Histogram of the items' expected risk; the mean is {number(round(mean, 2))}.",
         lambda **size: plots.expected_risk(evaluation, **size),
@@ -288,7 +290,7 @@ def _item(evaluation: xr.DataTree) -> Shown:
         "Annotations, plausibilities and predictions of item {name}, as in the first card under "
         "Least certain items.", name=Name(str(item)),
     )  # fmt: skip
-    return _drawn(
+    return picture(
         "item", "The least certain item in full", caption, text(words),
         lambda **size: plots.item(evaluation, item, **size),
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,10 @@ from numba import njit
 
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 from dissensus.arrays.label_shares import LabelShares
+from dissensus.errors import AnnotationError
+
+MOST: Final = 100_000_000
+"""Pairs that are listed: 2.4 gigabytes of them."""
 
 
 class LabelPairs(NamedTuple):
@@ -46,10 +50,9 @@ def _count(starts: Ints, start: Ints, own: Ints) -> Ints:
 
 @njit(cache=True)
 def _label_pairs(
-    starts: Ints, label: Ints, amount: Floats, start: Ints, order: Ints, own: Ints, share: Floats,
-    codes: Ints,
-) -> tuple[Ints, Ints, Ints, Floats]:  # fmt: skip
-    begin = _count(starts, start, own)
+    begin: Ints, starts: Ints, label: Ints, amount: Floats, start: Ints, order: Ints, own: Ints,
+    share: Floats, codes: Ints, scale: Floats,
+) -> tuple[Ints, Ints, Floats]:  # fmt: skip
     low = np.empty(begin[-1], dtype=np.int64)
     high = np.empty(begin[-1], dtype=np.int64)
     weight = np.empty(begin[-1])
@@ -58,18 +61,20 @@ def _label_pairs(
         for a in range(starts[i], starts[i + 1]):
             for b in range(a + 1, starts[i + 1]):
                 low[n], high[n] = min(label[a], label[b]), max(label[a], label[b])
-                weight[n] = 2.0 * amount[a] * amount[b]
+                weight[n] = 2.0 * scale[i] * amount[a] * amount[b]
                 n += 1
         for one in range(start[i], start[i + 1]):
             for two in range(one + 1, own[one]):  # not a pair: the same annotator
                 a, b = codes[order[one]], codes[order[two]]
                 low[n], high[n] = min(a, b), max(a, b)
-                weight[n] = -2.0 * share[one] * share[two] if a != b else 0.0
+                weight[n] = -2.0 * scale[i] * share[one] * share[two] if a != b else 0.0
                 n += 1
-    return begin, low, high, weight
+    return low, high, weight
 
 
-def label_pairs(rows: Grouped, shares: LabelShares, codes: npt.NDArray[np.integer]) -> LabelPairs:
+def label_pairs(
+    rows: Grouped, shares: LabelShares, codes: npt.NDArray[np.integer], scale: Floats
+) -> LabelPairs:
     """List the pairs of labels of each item.
 
     Time and memory grow with the square of an item's *distinct* labels, not of its rows.
@@ -83,18 +88,31 @@ def label_pairs(rows: Grouped, shares: LabelShares, codes: npt.NDArray[np.intege
     codes : array of int (row)
         Label codes, as the rows stand in the data.
 
+    Raises
+    ------
+    AnnotationError
+        If they are more than memory holds.
+
     Examples
     --------
     >>> from dissensus.arrays.grouped import grouped
     >>> from dissensus.arrays.label_shares import label_shares
     >>> rows, codes = grouped(np.zeros(3, int), np.arange(3), 1), np.array([2, 0, 2])
-    >>> found = label_pairs(rows, label_shares(rows, codes, 3), codes)
+    >>> found = label_pairs(rows, label_shares(rows, codes, 3), codes, np.ones(1))
     >>> found.low.tolist(), found.high.tolist(), found.amount.tolist()
     ([0], [2], [4.0])
     """
-    codes = codes.astype(np.int64, copy=False)
+    begin = _count(shares.start, rows.start, rows.own)
+    if begin[-1] > MOST:
+        raise AnnotationError(
+            "annotations",
+            expected=f"up to {MOST:,} pairs of different labels within items",
+            found=f"{begin[-1]:,}",
+            hint="Round the numbers, or take a distance that needs no list of pairs: nominal, "
+            "interval (squared) or absolute",
+        )
     found = _label_pairs(
-        shares.start, shares.label, shares.amount, rows.start, rows.order, rows.own, rows.share,
-        codes,
+        begin, shares.start, shares.label, shares.amount, rows.start, rows.order, rows.own,
+        rows.share, codes.astype(np.int64, copy=False), scale,
     )  # fmt: skip
-    return LabelPairs(*found)
+    return LabelPairs(begin, *found)

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from dissensus.registry import find
 
 if TYPE_CHECKING:
+    from ._agreement_check import agreement_check as agreement_check
     from ._better import better as better
     from ._certainty import certainty as certainty
+    from ._discrepancy import discrepancy as discrepancy
+    from ._discrepancy_curve import discrepancy_curve as discrepancy_curve
     from ._distribution import distribution as distribution
     from ._expected_risk import expected_risk as expected_risk
     from ._forest import forest as forest
@@ -49,9 +52,12 @@ PLOTS: Final = (
     Plot("models", "companion", "a metric against reliability under two models, side by side"),
     Plot("distribution", "metrics", "distribution of a metric over draws, for each system"),
     Plot("better", "comparison", "probability that one system is better than another"),
+    Plot("discrepancy", "discrepancy", "systems among annotators: how far from the others"),
+    Plot("discrepancy_curve", "discrepancy_curve", "discrepancy ratio against the threshold"),
     Plot("certainty", "certainty", "annotation certainty of every item, sorted"),
     Plot("item", "posterior", "one item: annotations, plausibilities, predictions"),
     Plot("simplex", "posterior", "plausibilities over three labels in a triangle"),
+    Plot("agreement_check", "agreement_check", "agreement of annotators beside that of a model's"),
     Plot("expected_risk", "expected_risk", "how many items have which expected risk"),
 )
 

@@ -56,6 +56,44 @@ class Statistic:
 STATISTICS: Final = (
     Statistic("percent_agreement", low=0.0),
     Statistic(
+        "bennett_s",
+        low=-5.0,  # quadratic weights, more and more labels; without weights -1
+        kinds=("nominal", "ordinal"),
+        variants=((), (("weighting", "linear"),), (("weighting", "quadratic"),)),
+    ),
+    Statistic(
+        "cohen_kappa",
+        takes="two annotators",
+        low=-1.0,
+        variants=((), (("weighting", "linear"),), (("weighting", "quadratic"),)),
+        pairwise=False,
+    ),
+    Statistic("fleiss_kappa"),
+    Statistic(
+        "gwet_ac",
+        low=-5.0,
+        kinds=("nominal", "ordinal"),
+        variants=((), (("weighting", "linear"),), (("weighting", "quadratic"),)),
+    ),
+    Statistic(
+        "iota",
+        variants=((), (("distance", "squared"),), (("distance", "absolute"),)),
+        pairwise=False,
+    ),
+    Statistic(
+        "cross_kappa",
+        takes="pools",
+        high=float("inf"),  # normalised, it may exceed 1
+        variants=(
+            (),
+            (("missing", "pairs"),),
+            (("missing", "items"), ("distance", "interval")),
+            (("distance", "absolute"),),
+            (("normalized", True),),
+            (("normalized", True), ("distance", "interval")),
+        ),
+    ),
+    Statistic(
         "krippendorff_alpha",
         variants=(
             (("level", "nominal"),),
@@ -63,6 +101,76 @@ STATISTICS: Final = (
             (("level", "interval"),),
             (("level", "ratio"),),
         ),
+    ),
+    Statistic(
+        "leave_one_out_agreement",
+        low=0.0,
+        kinds=("nominal", "ordinal", "ranking"),
+        variants=((), (("ties", "any"),)),
+    ),
+    Statistic(
+        "discrepancy_ratio",
+        takes="predictions",
+        low=0.0,
+        high=float("inf"),
+        better="lower",
+        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        variants=(
+            (),
+            (("distance", "absolute"),),
+            (("distance", "hinge"), ("tolerance", 0.5)),
+            (("distance", "jaccard"),),
+        ),
+    ),
+    Statistic(
+        "annotator_discrepancy_ratio",
+        low=0.0,
+        high=float("inf"),
+        better="lower",
+        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        variants=((), (("alpha_items", "all"),), (("distance", "absolute"),)),
+        pairwise=False,
+    ),
+    Statistic(
+        "discrepancy_curve",
+        takes="scores",
+        low=0.0,
+        high=float("inf"),
+        better="lower",
+        kinds=("nominal", "ordinal"),
+    ),
+    Statistic("naive_accuracy", takes="predictions", low=0.0, kinds=("nominal", "ordinal")),
+    Statistic("majority_vote_accuracy", takes="predictions", low=0.0, kinds=("nominal", "ordinal")),
+    Statistic(
+        "advantage_probability",
+        takes="predictions",
+        low=0.0,
+        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        variants=((("distance", "nominal"),), (("distance", "squared"),)),
+        pairwise=False,
+    ),
+    Statistic(
+        "winning_rate",
+        takes="predictions",
+        low=0.0,
+        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        variants=(
+            (("min_items", 1), ("distance", "nominal")),
+            (("min_items", 1), ("distance", "squared"), ("per_annotator", True)),
+        ),
+        pairwise=False,
+    ),
+    Statistic(
+        "relative_f1",
+        takes="predictions",
+        low=-1.0,
+        kinds=("nominal", "ordinal"),
+        variants=(
+            (("random_seed", 1),),
+            (("random_seed", 1), ("average", "macro")),
+            (("random_seed", 1), ("average", "micro")),
+        ),
+        pairwise=False,
     ),
 )
 

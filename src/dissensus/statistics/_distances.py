@@ -25,6 +25,12 @@ Distance = str | Callable[[Any, Any], float]
 
 SYNONYMS: Final = {"interval": "squared"}
 
+ROUNDING: Final = 1e-13
+"""Squared distances smaller than this share of the squares they come from are 0, rounded.
+
+Without it, equal numbers far from the centre would have some spread left, to divide by.
+"""
+
 TABLE: Final = 3000
 """Up to so many distinct labels, a distance without a shortcut is kept as a table."""
 
@@ -101,16 +107,25 @@ def _nominal(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
 
 def _squared(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
     values = numbers_of(annotations)
-    found = moments(rows, values, centre_of(values))
-    within = squared_pairs(found, rows.voices)
-    own = 2.0 * (found.squares - found.squared_means)
+    found = moments(rows, values, _centre(rows, values))
+    # Below 0 is rounding.
+    within = np.maximum(squared_pairs(found, rows.voices), 0.0)
+    own = np.maximum(2.0 * (found.squares - found.squared_means), 0.0)
     margin = np.stack([rows.voices.astype(np.float64), found.total, found.squares], axis=1)
 
     def cross(left: Floats, right: Floats) -> Floats:
         (n, total, squares), (m, other, others) = (np.moveaxis(x, -1, 0) for x in (left, right))
-        return n * others + m * squares - 2.0 * total * other
+        whole = n * others + m * squares
+        apart = whole - 2.0 * total * other
+        return np.where(apart > ROUNDING * whole, apart, 0.0)
 
     return Disagreement(within, own, margin, cross)
+
+
+def _centre(rows: Grouped, values: Floats) -> float:
+    """Return the centre of the numbers on items with pairs: another's may be far from them."""
+    paired = np.repeat(rows.voices >= 2, np.diff(rows.start))
+    return centre_of(values[rows.order[paired]] if 0 < paired.sum() < len(paired) else values)
 
 
 def _absolute(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
@@ -139,7 +154,7 @@ def _tabled(
 def from_table(rows: Grouped, codes: npt.NDArray[np.int64], apart: Floats) -> Disagreement:
     """Prepare any distance between labels from the table (label, label) of all pairs."""
     shares = label_shares(rows, codes, len(apart))
-    pairs = label_pairs(rows, shares, codes)
+    pairs = label_pairs(rows, shares, codes, np.ones(len(rows.voices)))
     amount = pairs.amount * apart[pairs.low, pairs.high]
     n_items = len(rows.voices)
     item = np.repeat(np.arange(n_items), np.diff(pairs.start))

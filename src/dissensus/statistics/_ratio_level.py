@@ -8,7 +8,7 @@ import xarray as xr
 from dissensus.arrays.grouped import Floats, Grouped
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, shown
-from dissensus.statistics._distances import Disagreement, from_table
+from dissensus.statistics._distances import TABLE, Disagreement, from_table
 from dissensus.statistics._statements import numbers_of
 
 
@@ -18,7 +18,7 @@ def ratio_disagreement(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
     Raises
     ------
     AnnotationError
-        If a number is below 0.
+        If a number is below 0, or more than 3,000 of them are distinct.
     """
     given = numbers_of(annotations)
     below = np.flatnonzero(given < 0)
@@ -33,6 +33,13 @@ def ratio_disagreement(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
             hint='For numbers around 0, level="interval"',
         )
     values, codes = np.unique(given, return_inverse=True)
+    if len(values) > TABLE:
+        raise AnnotationError(
+            "annotations",
+            expected=f'up to {TABLE:,} distinct numbers, with level="ratio"',
+            found=f"{len(values):,}: their distances are a table of all pairs",
+            hint='Round the numbers, or take level="interval", which needs no table',
+        )
     return from_table(rows, codes, apart(values))
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import batched
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,9 @@ Ints = npt.NDArray[np.int64]
 
 _CELLS = 400_000
 """Weights and totals held at a time."""
+
+_AHEAD = 16
+"""Blocks drawn before the first of them is used: all at once might not fit into memory."""
 
 _FEW = 64
 """With fewer units than this it is not worth looking for equal ones."""
@@ -52,14 +57,19 @@ def patterns(parts: tuple[Matrix, ...]) -> tuple[Ints, Ints]:
     rng = np.random.default_rng(20_05)
     key = np.zeros((parts[0].shape[0], 2))
     for part in parts:
-        if part.ndim == 1:
-            key += np.asarray(part)[:, None] * rng.normal(size=2)
-        else:
-            key += part @ rng.normal(size=(part.shape[1], 2))
+        columns = part.reshape(len(part), -1) if isinstance(part, np.ndarray) else part
+        key += columns @ (rng.normal(size=(columns.shape[1], 2)) / _size(columns)[:, None])
     seen = np.ascontiguousarray(key).view(np.complex128).ravel()
     _, first, size = np.unique(seen, return_index=True, return_counts=True)
     order = np.argsort(first)
     return first[order].astype(np.int64), size[order].astype(np.int64)
+
+
+def _size(part: Matrix) -> Floats:
+    """Return the scale of each sum: beside a large one, a small one would be rounded off."""
+    squares: Any = np.square(part) if isinstance(part, np.ndarray) else part.power(2)
+    size = np.sqrt(squares.sum(axis=0))
+    return np.where(size > 0, size, 1.0)
 
 
 def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
@@ -75,8 +85,10 @@ def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Flo
     jobs = rng.spawn(-(-draws // _block(widest, draws)))
     share = np.diff(np.linspace(0, draws, len(jobs) + 1).astype(np.int64))
     # A stream for each block: the draws do not depend on how many threads there are.
+    work = partial(_totals, parts=parts, size=size)
     with ThreadPoolExecutor() as threads:
-        yield from threads.map(partial(_totals, parts=parts, size=size), jobs, share.tolist())
+        for some in batched(zip(jobs, share.tolist(), strict=True), _AHEAD):
+            yield from threads.map(work, *zip(*some, strict=True))
 
 
 def _block(widest: int, draws: int) -> int:

@@ -40,6 +40,8 @@ class Sums:
     """The dims of each variable that has any."""
     coords: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     attrs: Mapping[str, Any] = field(default_factory=dict)
+    better: str = "higher"
+    """"higher" or "lower", as `dissensus.compare` and the plots want to know."""
 
     def weighted(self, weights: Any) -> Sums:
         """Return the sums with each item's multiplied by its weight, from ``weights=``."""
@@ -75,7 +77,8 @@ class Sums:
             coords |= dict(zip(SAMPLE, (np.arange(1), np.arange(values.shape[1])), strict=True))
         else:
             values = values[0]
-        return xr.DataArray(values, dims=(*sample, *dims), coords=coords, name=name)
+        attrs = {"better": self.better}
+        return xr.DataArray(values, dims=(*sample, *dims), coords=coords, name=name, attrs=attrs)
 
 
 def times(matrix: Matrix, factor: Floats) -> Matrix:

@@ -97,7 +97,7 @@ def bayesian_bootstrap(
     Examples
     --------
     >>> import dissensus as dx
-    >>> study = dx.simulate.study(items=200, annotators=3, random_seed=1)
+    >>> study = dx.simulate.study(200, 3, kind="nominal", random_seed=1)
     >>> alpha = dx.bayesian_bootstrap(dx.krippendorff_alpha, study.annotations, random_seed=1)
     >>> alpha.dims, alpha.name
     (('chain', 'draw'), 'krippendorff_alpha')
@@ -257,10 +257,13 @@ def _labelled(value: Any, name: str) -> Any:
     if isinstance(value, xr.DataArray):
         return value if value.name is not None else value.rename(name)
     try:
-        return xr.DataArray(np.asarray(value, dtype=np.float64)[()], name=name)
-    except (TypeError, ValueError) as problem:
+        number = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        number = None
+    if value is None or number is None or number.ndim:  # NumPy takes None for NaN
         raise ArgumentError(
             "statistic",
             expected="a callable that returns a number, a DataArray or a Dataset",
-            found=f"{type(value).__name__} ({problem})",
-        ) from problem
+            found=type(value).__name__,
+        )
+    return xr.DataArray(number, name=name)

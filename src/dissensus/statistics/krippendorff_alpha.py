@@ -14,7 +14,7 @@ from dissensus.arrays.label_pairs import LabelPairs, label_pairs
 from dissensus.arrays.label_shares import label_shares
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError
-from dissensus.statistics._chance import NO_PAIRS, NO_SPREAD
+from dissensus.statistics._alpha import alpha_from, alpha_of, alpha_parts
 from dissensus.statistics._distances import disagreement, shares_matrix
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._ratio_level import ratio_disagreement
@@ -46,7 +46,7 @@ def krippendorff_alpha(
         differences; squared differences over squared sums. None is "interval" for continuous
         annotations and "nominal" for all else: whole numbers may be codes of classes.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items.
+        Weights over items: 2 counts an item twice. The scale matters, by the :math:`n - 1`.
 
     Returns
     -------
@@ -57,14 +57,15 @@ def krippendorff_alpha(
     ------
     AnnotationError
         If the labels do not have the level: an order, distances, or (for "ratio") no number
-        below 0.
+        below 0 and no more than 3,000 distinct ones.
     ArgumentError
         On an unknown level, or weights that are none.
 
     Warns
     -----
     DissensusWarning
-        Where alpha is undefined, and NaN: no item with two annotators, or one label used by all.
+        Where alpha is undefined, and NaN: no item with two annotators, one label used by all, or
+        weights that come to no more than one label.
 
     Notes
     -----
@@ -80,9 +81,9 @@ def krippendorff_alpha(
     >>> import dissensus as dx
     >>> ann = dx.from_matrix([[1, 1, None], [2, 2, 3], [3, 3, 3], [1, 1, 2]])
     >>> round(float(dx.krippendorff_alpha(ann)), 3)
-    0.529
+    0.5
     >>> round(float(dx.krippendorff_alpha(ann, level="ordinal")), 3)
-    0.747
+    0.773
     """
     return sums(annotations, level).value(weights)
 
@@ -101,39 +102,26 @@ def sums(annotations: xr.Dataset, level: str | None = None) -> Sums:
         parts = ratio_disagreement(annotations, rows)
     else:
         parts = disagreement(annotations, rows, level)
-    pairable = (rows.voices >= 2).astype(np.float64)
-    matrices = (
-        pairable * rows.voices,
-        parts.within / np.maximum(rows.voices - 1, 1),
-        pairable * parts.own,
-        times(parts.margin, pairable),
-    )
 
     def finish(totals: Floats, doubts: Doubts) -> Floats:
-        n, observed, own, margin = totals[:, 0], totals[:, 1], totals[:, 2], totals[:, 3:]
-        return _alpha(n, observed, parts.cross(margin, margin) - own, doubts)
+        return alpha_of(parts, totals, doubts)
 
+    matrices = alpha_parts(parts, rows.voices)
     return Sums("krippendorff_alpha", matrices, finish, annotations[ITEM].to_numpy())
-
-
-def _alpha(n: Floats, observed: Floats, cross: Floats, doubts: Doubts) -> Floats:
-    """Return alpha from n D_o and n (n - 1) D_e."""
-    ratio = doubts.divided((n - 1.0) * observed, np.where(n > 0, cross, 1.0), NO_SPREAD)
-    return 1.0 - doubts.where(n == 0, ratio, NO_PAIRS)
 
 
 def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
     """Prepare the level whose distances depend on the totals: ranks among all labels given."""
     codes, labels = ordered_labels_of(annotations)
     shares = label_shares(rows, codes, len(labels))
-    found = label_pairs(rows, shares, codes)
+    found = label_pairs(rows, shares, codes, 1.0 / np.maximum(rows.voices - 1.0, 1.0))
     pairable = (rows.voices >= 2).astype(np.float64)
     amounts = times(shares_matrix(shares, len(labels)), pairable)
     low, high, cells = _cells(found, len(labels))
-    others = np.repeat(np.maximum(rows.voices - 1.0, 1.0), np.diff(found.start))
-    parts = [amounts, cells(found.amount / others)]
-    if (found.amount < 0).any():  # somebody repeated themselves
-        parts.append(cells(np.where(others > 1, np.maximum(-found.amount, 0.0), 0.0)))
+    parts = [amounts, cells(found.amount)]
+    if int(rows.voices.sum()) < len(codes):  # somebody repeated themselves
+        own = cells(np.maximum(-found.amount, 0.0))
+        parts.append(times(own, pairable * (rows.voices - 1.0)))
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
 
     def finish(totals: Floats, doubts: Doubts) -> Floats:
@@ -145,7 +133,7 @@ def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
         spread = 2.0 * n * np.einsum("mk,mk->m", amount, (rank - middle[:, None]) ** 2)
         spread[(amount > 0).sum(axis=1) < 2] = 0.0  # the middle is exact up to rounding only
         cross = spread - sum((one * apart).sum(axis=1) for one in own)
-        return _alpha(n, (observed * apart).sum(axis=1), cross, doubts)
+        return alpha_from(n, (observed * apart).sum(axis=1), cross, doubts)
 
     return Sums("krippendorff_alpha", tuple(parts), finish, annotations[ITEM].to_numpy())
 

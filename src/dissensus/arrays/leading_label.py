@@ -1,0 +1,137 @@
+"""Whether an annotator names the label that leads among the others of the same item."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dissensus.arrays.grouped import Floats, Grouped, Ints
+
+TOLERANCE: Final = 1e-9
+"""Scores that differ by less than this share are tied: 1/2 + 1/3 - 1/3 is not 1/2 to the bit."""
+
+
+@njit(cache=True)
+def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
+    """Find groups of tied totals from the highest on: their numbers, sizes and scores."""
+    n = -1
+    for entry in np.argsort(-total):
+        if n < 0 or total[entry] < score[n] * (1.0 - TOLERANCE):
+            n += 1
+            size[n], score[n] = 0, total[entry]
+        group[entry] = n
+        size[n] += 1
+
+
+@njit(cache=True)
+def _named(
+    entry: Ints, own: Floats, total: Floats, group: Ints, size: Ints, score: Floats, mine: Ints
+) -> tuple[int, int]:
+    """Count the labels that lead among the others, and those of them that the annotator names.
+
+    The annotator's labels lose what he gave them; of all others, the highest group that is not
+    his alone leads. So no more groups are looked at than he has labels, and one.
+    """
+    best = 0.0
+    for one in entry:
+        mine[group[one]] += 1
+        best = max(best, total[one] - own[one])
+    top = 0
+    while top < len(size) and size[top] > 0 and mine[top] == size[top]:
+        top += 1
+    rest = score[top] if top < len(size) and size[top] > 0 else 0.0
+    bound = max(best, rest) * (1.0 - TOLERANCE)
+    leading = size[top] - mine[top] if rest > 0.0 and rest >= bound else 0
+    named = 0
+    for one in entry:
+        mine[group[one]] = 0
+        named += total[one] - own[one] >= bound
+    return leading + named, named
+
+
+@njit(cache=True)
+def _leading_label_named(
+    start: Ints, end_of: Ints, weight: Floats, said: Ints, n_labels: int, any_tied: bool
+) -> Floats:
+    n_items = len(start) - 1
+    where = np.full(n_labels, -1, dtype=np.int64)  # of a label's entry, if this item has one
+    stamp = np.full(n_labels, -1, dtype=np.int64)  # the last annotator's first row to name it
+    out = np.full(n_items, np.nan)
+    for i in range(n_items):
+        first, last = start[i], start[i + 1]
+        if first == last or end_of[first] == last:
+            continue
+        total, n = np.zeros(last - first), 0
+        for row in range(first, last):
+            if where[said[row]] < 0:
+                where[said[row]] = n
+                n += 1
+            total[where[said[row]]] += weight[row]
+        group, size = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        score, mine = np.empty(n), np.zeros(n, dtype=np.int64)
+        _ordered(total[:n], group, size, score)
+        entry, own, begin = np.empty(n, dtype=np.int64), np.zeros(n), first
+        credit, voices = 0.0, 0
+        while begin < last:
+            distinct = 0
+            for row in range(begin, end_of[begin]):
+                one = where[said[row]]
+                if stamp[said[row]] != begin:
+                    stamp[said[row]], entry[distinct], own[one] = begin, one, 0.0
+                    distinct += 1
+                own[one] += weight[row]
+            chosen = entry[:distinct]
+            leading, named = _named(chosen, own, total, group, size, score, mine)
+            credit += min(named, 1) if any_tied else named / leading
+            voices += 1
+            begin = end_of[begin]
+        out[i] = credit / voices
+        for row in range(first, last):
+            where[said[row]] = -1
+    return out
+
+
+def leading_label_named(
+    rows: Grouped,
+    weight: Floats,
+    codes: npt.NDArray[np.integer],
+    n_labels: int,
+    *,
+    any_tied: bool = False,
+) -> Floats:
+    """Return the share of an item's annotators who name the label that leads among the others.
+
+    Time grows with the rows (sorting an item's distinct labels apart), not with pairs of
+    annotators.
+
+    Parameters
+    ----------
+    rows : Grouped
+        From `dissensus.arrays.grouped`.
+    weight : array (row)
+        What a row adds to its label's score, > 0, as the rows stand in the data.
+    codes : array of int (row)
+        Label codes, as the rows stand in the data.
+    n_labels : int
+        How many labels there are.
+    any_tied : bool
+        Whether naming one of several leaders counts in full; else it counts the share named.
+
+    Returns
+    -------
+    array (item)
+        NaN where fewer than two annotators spoke.
+
+    Examples
+    --------
+    >>> from dissensus.arrays.grouped import grouped
+    >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
+    >>> leading_label_named(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)
+    array([0.33333333,        nan])
+    """
+    said = codes.astype(np.int64, copy=False)[rows.order]
+    given = weight[rows.order]
+    return np.asarray(_leading_label_named(rows.start, rows.own, given, said, n_labels, any_tied))

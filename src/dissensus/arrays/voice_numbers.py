@@ -1,0 +1,200 @@
+"""How far the numbers of one voice are from those of the others, and from a system's."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dissensus.arrays.grouped import Floats, Ints
+from dissensus.arrays.voices import Voices
+
+
+@njit(cache=True)
+def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, Floats]:
+    """Return mean and mean square of each voice of an item, around one of its numbers.
+
+    The median, so that one wild number does not take the digits of all others; and a number that
+    was given, so that numbers that are all equal are exactly 0 around it.
+    """
+    firsts = np.empty(high - low)
+    for v in range(low, high):
+        firsts[v - low] = given[start[v]]
+    centre = np.sort(firsts)[(high - low - 1) // 2]
+    mean, square = np.zeros(high - low), np.zeros(high - low)
+    for v in range(low, high):
+        for row in range(start[v], start[v + 1]):
+            value = given[row] - centre
+            mean[v - low] += value
+            square[v - low] += value * value
+        mean[v - low] /= start[v + 1] - start[v]
+        square[v - low] /= start[v + 1] - start[v]
+    return mean, square
+
+
+@njit(cache=True)
+def _squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floats]:
+    apart, left = np.full(len(start) - 1, np.nan), np.full(len(start) - 1, np.nan)
+    for i in range(len(first) - 1):
+        low, high = first[i], first[i + 1]
+        others = high - low - 1
+        if others < 1:
+            continue
+        mean, square = _centred(start, given, low, high)
+        # What is after a voice, in each of three sums; what is before it is summed as we go.
+        # Taking a voice off the whole sum would leave nothing but rounding beside a wild number.
+        after = np.zeros((high - low + 1, 3))
+        for v in range(high - low - 1, -1, -1):
+            after[v, 0] = after[v + 1, 0] + mean[v]
+            after[v, 1] = after[v + 1, 1] + square[v]
+            after[v, 2] = after[v + 1, 2] + mean[v] ** 2
+        total, squares, squared = 0.0, 0.0, 0.0
+        for v in range(high - low):
+            t, s, q = total + after[v + 1, 0], squares + after[v + 1, 1], squared + after[v + 1, 2]
+            apart[low + v] = max(0.0, square[v] + (s - 2.0 * mean[v] * t) / others)
+            if others > 1:
+                pairs = 2.0 * ((others - 1.0) * s - (t * t - q))
+                left[low + v] = max(0.0, pairs / (others * (others - 1.0)))
+            total, squares, squared = total + mean[v], squares + square[v], squared + mean[v] ** 2
+    return apart, left
+
+
+def squares_apart(voices: Voices, given: Floats) -> tuple[Floats, Floats]:
+    """Return mean squared differences, for each voice.
+
+    Parameters
+    ----------
+    voices : Voices
+        From `dissensus.arrays.voices`.
+    given : array (row)
+        Numbers, in the order of the voices' rows.
+
+    Returns
+    -------
+    apart : array (voice)
+        Of the voice to the others of its item; NaN if it is alone.
+    left : array (voice)
+        Of the others among each other; NaN if there are fewer than two.
+
+    Examples
+    --------
+    >>> voices = Voices(np.array([0, 3]), np.arange(4), np.zeros(3, int))
+    >>> apart, left = squares_apart(voices, np.array([1.0, 2.0, 4.0]))
+    >>> apart, left
+    (array([5. , 2.5, 6.5]), array([4., 9., 1.]))
+    """
+    return _squares_apart(voices.first, voices.start, given)
+
+
+@njit(cache=True)
+def square_towards(start: Ints, given: Floats, target: Floats) -> Floats:
+    """Return the mean squared difference of each voice from a number (voice).
+
+    Examples
+    --------
+    >>> square_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([2.0]))
+    array([1.])
+    """
+    out = np.empty(len(target))
+    for v in range(len(target)):
+        total = 0.0
+        for row in range(start[v], start[v + 1]):
+            total += (given[row] - target[v]) ** 2
+        out[v] = total / (start[v + 1] - start[v])
+    return out
+
+
+@njit(cache=True)
+def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float) -> Floats:
+    """Return by how much each voice's difference from a number exceeds what is tolerated (voice).
+
+    Examples
+    --------
+    >>> excess_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([0.0]), 1.5)
+    array([0.75])
+    """
+    out = np.full(len(target), np.nan)
+    for v in range(len(target)):
+        if np.isnan(target[v]):
+            continue
+        total = 0.0
+        for row in range(start[v], start[v + 1]):
+            total += max(0.0, abs(given[row] - target[v]) - tolerance)
+        out[v] = total / (start[v + 1] - start[v])
+    return out
+
+
+@njit(cache=True)
+def _reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
+    """Return, for each of some sorted numbers, what it exceeds the smaller ones by, weighted."""
+    out = np.zeros(len(values))
+    weight, moment, low = 0.0, 0.0, 0
+    for high in range(len(values)):
+        while values[high] - values[low] > tolerance:
+            weight += weights[low]
+            moment += weights[low] * (values[low] - values[0])
+            low += 1
+        out[high] = (values[high] - values[0] - tolerance) * weight - moment
+    return out
+
+
+@njit(cache=True)
+def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
+    """Return the same against smaller and larger ones, for numbers in any order."""
+    sorting = np.argsort(values)
+    ordered, shares = values[sorting], weights[sorting]
+    out = np.empty(len(values))
+    out[sorting] = (
+        _reach(ordered, shares, tolerance) + _reach(-ordered[::-1], shares[::-1], tolerance)[::-1]
+    )
+    return out
+
+
+@njit(cache=True)
+def _excess_apart(
+    first: Ints, start: Ints, share: Floats, given: Floats, tolerance: float
+) -> Floats:
+    out = np.full(len(start) - 1, np.nan)
+    for i in range(len(first) - 1):
+        others = first[i + 1] - first[i] - 1
+        if others < 1:
+            continue
+        begin, end = start[first[i]], start[first[i + 1]]
+        reach = _both_sides(given[begin:end], share[begin:end], tolerance)
+        for v in range(first[i], first[i + 1]):
+            low, high = start[v], start[v + 1]
+            total = (share[low:high] * reach[low - begin : high - begin]).sum()
+            if high > low + 1:  # an annotator is not compared with their own labels
+                own = _both_sides(given[low:high], share[low:high], tolerance)
+                total -= (share[low:high] * own).sum()
+            out[v] = max(0.0, total / others)
+    return out
+
+
+def excess_apart(voices: Voices, share: Floats, given: Floats, tolerance: float) -> Floats:
+    r"""Return the mean of :math:`\max(0, |y - y'| - \lambda)` of each voice to the others.
+
+    Sorting makes it n log n in the numbers of an item, where there are n squared pairs.
+
+    Parameters
+    ----------
+    voices : Voices
+        From `dissensus.arrays.voices`.
+    share : array (row)
+        One over the rows of the voice.
+    given : array (row)
+        Numbers, in the order of the voices' rows.
+    tolerance : float
+        0 for plain absolute differences.
+
+    Returns
+    -------
+    array (voice)
+        NaN if it is alone.
+
+    Examples
+    --------
+    >>> voices = Voices(np.array([0, 3]), np.arange(4), np.zeros(3, int))
+    >>> excess_apart(voices, np.ones(3), np.array([1.0, 2.0, 5.0]), tolerance=1.0)
+    array([1.5, 1. , 2.5])
+    """
+    return _excess_apart(voices.first, voices.start, share, given, tolerance)

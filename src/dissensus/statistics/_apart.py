@@ -1,0 +1,264 @@
+r"""How far each annotator is from the others of an item, and from systems, for any distance.
+
+A *voice* is what one annotator said of one item, once or several times. The distance of two
+voices is the mean over pairs of their labels, :math:`\psi(Y, Y')` (Lovchinsky et al. 2020, Eq. 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.voice_numbers import (
+    excess_apart,
+    excess_towards,
+    square_towards,
+    squares_apart,
+)
+from dissensus.arrays.voices import Voices, name_towards, names_apart, voices_of
+from dissensus.dims import LABEL
+from dissensus.errors import ArgumentError
+from dissensus.statistics._apart_pairs import by_callable, by_ranking, by_set, default_depth
+from dissensus.statistics._distances import SYNONYMS
+from dissensus.statistics._statements import labels_of, numbers_of, read
+from dissensus.statistics._systems import Systems, numbers_by_systems, said_by_systems
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Distance = str | Callable[[Any, Any], float]
+
+NAMED: Final = ("squared", "absolute", "nominal", "hinge", "jaccard", "ranking")
+
+
+@dataclass(frozen=True)
+class Apart:
+    r"""Distances by voice: the distinct pairs (item, annotator), in the order of `Grouped`.
+
+    All else follows: the annotators' disagreement about an item is the mean of `to_others` over
+    its voices (`by_item`), a system's the mean of `to_system`.
+    """
+
+    voices: Ints
+    """(item): how many voices it has."""
+    voice_item: Ints
+    """(voice): code of the item."""
+    voice_annotator: Ints
+    """(voice): code of the annotator."""
+    to_others: Floats
+    r"""(voice): mean of :math:`\psi` to the other voices of the item; NaN if it is alone."""
+    without: Floats
+    r"""(voice): mean of :math:`\psi` over ordered pairs of the others; NaN if fewer than two."""
+    to_system: Callable[[int], Floats]
+    """From the place of a system to its distances (voice); NaN for items without predictions."""
+    n_systems: int
+    distance: str
+    """What the distance is called."""
+
+    @property
+    def to_systems(self) -> Floats:
+        """(voice, system): all of them at once."""
+        found = [self.to_system(place) for place in range(self.n_systems)]
+        return np.stack(found, axis=1) if found else np.empty((len(self.voice_item), 0))
+
+    @property
+    def within(self) -> Floats:
+        r"""(item): :math:`\sum_{r \neq s} \psi(Y_r, Y_s)` over ordered pairs; 0 without pairs."""
+        return _by_item(self.voice_item, self.voices, self.to_others) * (self.voices - 1.0)
+
+    def by_item(self, values: Floats) -> Floats:
+        """Average over the voices of each item: (item). Voices that are alone count nothing.
+
+        NaN of other voices is NaN of the item.
+        """
+        total = _by_item(self.voice_item, self.voices, values)
+        return np.asarray(total / np.maximum(self.voices, 1))
+
+
+def _by_item(item: Ints, voices: Ints, values: Floats) -> Floats:
+    values = np.where(voices[item] < 2, 0.0, values)
+    return np.bincount(item, values, len(voices))
+
+
+def apart(
+    annotations: xr.Dataset,
+    rows: Grouped,
+    distance: Distance | None = None,
+    systems: Systems | None = None,
+    *,
+    tolerance: float | None = None,
+    depth: int | None = None,
+) -> Apart:
+    """Measure how far voices are from each other, and from systems.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        Annotations.
+    rows : Grouped
+        Their rows.
+    distance : {"squared" or "interval", "absolute", "nominal", "hinge", "jaccard", "ranking"} or \
+callable, optional
+        None is "ranking" for rankings, "squared" for numbers, "nominal" for names.
+    systems : Systems, optional
+        Predictions on the same items.
+    tolerance : float
+        For "hinge": differences up to it count nothing.
+    depth : int, optional
+        For "ranking".
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such distance, or it lacks, or has no use for, ``tolerance`` or ``depth``.
+    AnnotationError, PredictionError
+        If annotations or predictions do not have that distance.
+    """
+    name = named(annotations, distance)
+    _check_options(name, tolerance, depth)
+    read(annotations, rankings=callable(distance) or name in {"jaccard", "ranking"})
+    voices = voices_of(rows)
+    if callable(distance):
+        found = by_callable(annotations, rows, systems, distance)
+    elif name == "ranking":
+        found = by_ranking(annotations, rows, systems, depth)
+    elif name == "jaccard":
+        found = by_set(annotations, rows, voices, systems)
+    elif name == "nominal":
+        found = _by_name(annotations, rows, voices, systems)
+    else:
+        found = _by_number(annotations, rows, voices, systems, name, tolerance)
+    to_others, without, to_system = found
+    speaker = annotations["annotator_code"].to_numpy()[rows.order[voices.start[:-1]]]
+    return Apart(
+        voices=rows.voices,
+        voice_item=voices.item,
+        voice_annotator=speaker.astype(np.int64),
+        to_others=to_others,
+        without=_left(rows.voices, voices.item, to_others) if without is None else without,
+        to_system=to_system,
+        n_systems=0 if systems is None else len(systems.names),
+        distance=name,
+    )
+
+
+def _left(voices: Ints, item: Ints, to_others: Floats) -> Floats:
+    """Take each voice off the sum over all pairs of its item."""
+    others = voices[item] - 1.0
+    within = (_by_item(item, voices, to_others) * (voices - 1.0))[item]
+    rest = within - 2.0 * others * to_others
+    rest = np.where(rest > 1e-13 * within, rest, 0.0)  # less than that is rounding
+    pairs = others * (others - 1.0)
+    return np.where(others < 2, np.nan, rest / np.where(others < 2, 1.0, pairs))
+
+
+def named(annotations: xr.Dataset, distance: Distance | None) -> str:
+    """Return what a distance is called, or raise if there is none of that name."""
+    if callable(distance):
+        return "callable"  # not its own name, which might be that of a distance here
+    if distance is None:
+        kind = annotations.attrs["kind"]
+        if kind == "ranking":
+            return "ranking"
+        words = kind != "continuous" and annotations[LABEL].dtype.kind not in "if"
+        return "nominal" if kind == "nominal" or words else "squared"
+    name = SYNONYMS.get(distance, distance) if isinstance(distance, str) else ""
+    if name not in NAMED:
+        listed = ", ".join(repr(one) for one in (*NAMED, *SYNONYMS))
+        raise ArgumentError(
+            "distance", expected=f"one of {listed}, or a callable", found=repr(distance)
+        )
+    return name
+
+
+def described(
+    annotations: xr.Dataset,
+    distance: Distance | None,
+    *,
+    tolerance: float | None = None,
+    depth: int | None = None,
+) -> dict[str, Any]:
+    """Return the distance that is taken and its settings, in full, for attributes.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> described(dx.from_rankings({1: {"ann": [["x"], ["y"]], "bob": [["x"]]}}), None)
+    {'distance': 'ranking', 'depth': 2}
+    """
+    name = named(annotations, distance)
+    _check_options(name, tolerance, depth)
+    out: dict[str, Any] = {"distance": name}
+    if tolerance is not None:
+        out["tolerance"] = float(tolerance)
+    if name == "ranking":
+        out["depth"] = default_depth(annotations) if depth is None else int(depth)
+    return out
+
+
+def _check_options(name: str, tolerance: Any, depth: Any) -> None:
+    number = isinstance(tolerance, int | float | np.number) and not isinstance(tolerance, bool)
+    fits = tolerance is None if name != "hinge" else number and 0 <= float(tolerance) < np.inf
+    if not fits:
+        raise ArgumentError(
+            "tolerance",
+            expected="a number, 0 or more: differences up to it count nothing"
+            if name == "hinge"
+            else 'None, unless distance="hinge"',
+            found=repr(tolerance),
+        )
+    whole = isinstance(depth, int | np.integer) and not isinstance(depth, bool) and depth > 0
+    if depth is not None and not (whole and name == "ranking"):
+        raise ArgumentError(
+            "depth",
+            expected="None, or a positive whole number"
+            if name == "ranking"
+            else 'None, unless distance="ranking"',
+            found=repr(depth),
+        )
+
+
+Found = tuple[Floats, Floats | None, Callable[[int], Floats]]
+
+
+def _by_name(
+    annotations: xr.Dataset, rows: Grouped, voices: Voices, systems: Systems | None
+) -> Found:
+    codes, labels = labels_of(annotations)
+    said = codes.astype(np.int64, copy=False)[rows.order]
+    target = None if systems is None else said_by_systems(systems, labels)
+
+    def to_system(place: int) -> Floats:
+        assert target is not None
+        return name_towards(voices.start, said, target[voices.item, place])
+
+    return names_apart(voices, said, len(labels)), None, to_system
+
+
+def _by_number(
+    annotations: xr.Dataset,
+    rows: Grouped,
+    voices: Voices,
+    systems: Systems | None,
+    name: str,
+    tolerance: float | None,
+) -> Found:
+    given = numbers_of(annotations).astype(np.float64, copy=False)[rows.order]
+    target = None if systems is None else numbers_by_systems(systems)
+    slack = 0.0 if tolerance is None else float(tolerance)
+
+    def to_system(place: int) -> Floats:
+        assert target is not None
+        number = target[voices.item, place]
+        if name == "squared":
+            return square_towards(voices.start, given, number)
+        return excess_towards(voices.start, given, number, slack)
+
+    if name == "squared":
+        return *squares_apart(voices, given), to_system
+    return excess_apart(voices, rows.share, given, slack), None, to_system

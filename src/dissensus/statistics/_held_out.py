@@ -1,0 +1,265 @@
+"""Annotators held out, and how they and systems fare against the vote of the others."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from scipy import sparse
+
+from dissensus import tables
+from dissensus.arrays.grouped import Floats, Grouped, Ints, grouped
+from dissensus.arrays.label_lookup import leaders
+from dissensus.arrays.label_shares import label_shares
+from dissensus.arrays.seeds import generator
+from dissensus.dims import ANNOTATOR, ITEM, LABEL
+from dissensus.errors import ArgumentError, DissensusWarning, shown
+from dissensus.statistics._statements import rows_of
+from dissensus.statistics._sums import Matrix, compact
+from dissensus.statistics._systems import said_by_systems, systems_of
+
+AVERAGES: Final = ("binary", "macro", "micro")
+NO_GOLD: Final = "no annotator held out shares items with a vote on a positive label"
+
+
+class Confusions(NamedTuple):
+    """Sums by item from which each F1 follows."""
+
+    parts: tuple[Matrix, ...]
+    """(item, who and label): given rightly, and given; by the vote, for systems all the same."""
+    n_labels: int
+    items: npt.NDArray[Any]
+    systems: npt.NDArray[Any]
+    held_out: list[str]
+
+    def split(self, totals: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return what was given rightly, given at all, and voted for: (draw, who, label)."""
+        n, systems = self.n_labels, len(self.systems)
+        ends = np.cumsum([part.shape[1] for part in self.parts])[:-1]
+        right, given, vote, votes = (
+            part.reshape(len(totals), -1, n) for part in np.split(totals, ends, axis=1)
+        )
+        vote = np.broadcast_to(vote, (len(totals), systems, n))
+        return right, given, np.concatenate([vote, votes], axis=1)
+
+    def scored(self, average: str) -> Ints:
+        """Return the annotators held out who have an F1, and warn of the others."""
+        totals = np.concatenate([np.atleast_1d(part.sum(axis=0)) for part in self.parts])[None]
+        _, given, voted = self.split(totals)
+        there = (given + voted)[0, len(self.systems) :].sum(axis=1) > 0
+        if not there.all():
+            left = [name for name, fine in zip(self.held_out, there, strict=True) if not fine]
+            what = "positive label" if average == "binary" else "label"
+            warnings.warn(
+                f"relative_f1 leaves out {len(left)} of the annotators held out ({shown(left)}): "
+                f"on their items neither they nor the vote gave a {what}.",
+                DissensusWarning,
+                stacklevel=5,
+            )
+        return np.flatnonzero(there)
+
+
+def confusions(
+    annotations: xr.Dataset, predictions: Any, held: Ints, labels: Ints, on_missing: str
+) -> Confusions:
+    """Count right and given labels of systems, and of the annotators held out.
+
+    Parameters
+    ----------
+    annotations, predictions : Dataset
+        Labels.
+    held : array of int
+        Codes of the annotators held out.
+    labels : array of int
+        Codes of the labels to count.
+    on_missing : {"raise", "drop"}
+        As for `systems_of`.
+    """
+    rows_of(annotations)  # nobody may say two things of an item
+    every = annotations[LABEL].to_numpy()
+    systems = systems_of(annotations, predictions, on_missing)
+    said = said_by_systems(systems, every)
+    item, who, label = (
+        annotations[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ITEM, ANNOTATOR, LABEL)
+    )
+    n = (len(said), len(every))
+    seat = np.full(annotations.sizes[ANNOTATOR], -1)
+    seat[held] = np.arange(len(held))
+    voting = seat[who] < 0
+    vote = _vote(item[voting], who[voting], label[voting], systems.present, n)
+    decided = np.diff(vote.indptr) > 0
+    own = ~voting & decided[item]
+    rows = grouped(item[own], who[own], n[0])
+    cells = (item[own][rows.order], seat[who[own][rows.order]], label[own][rows.order])
+    right, given = _systems_right(said, vote, decided, labels)
+    people_right, people_given, votes = _people_right(cells, rows, vote, labels, len(held))
+    parts = (_beside(right, people_right), _beside(given, people_given), vote[:, labels], votes)
+    names = [str(name) for name in annotations[ANNOTATOR].to_numpy()[held]]
+    return Confusions(
+        tuple(compact(sparse.csr_array(part)) for part in parts),
+        len(labels),
+        annotations[ITEM].to_numpy(),
+        systems.names,
+        names,
+    )
+
+
+def _beside(left: sparse.csr_array, right: sparse.csr_array) -> sparse.csr_array:
+    return sparse.csr_array(sparse.hstack([left, right]))
+
+
+def _vote(
+    item: Ints, who: Ints, label: Ints, present: npt.NDArray[np.bool_], shape: tuple[int, int]
+) -> sparse.csr_array:
+    """Return the label with most votes, or tied ones with equal shares: (item, label)."""
+    shares = label_shares(grouped(item, who, shape[0]), label, shape[1])
+    share = leaders(shares) * np.repeat(present, np.diff(shares.start))
+    vote = sparse.csr_array((share, shares.label, shares.start), shape=shape)
+    vote.eliminate_zeros()
+    vote.sort_indices()
+    return vote
+
+
+def _at(vote: sparse.csr_array, item: Ints, label: Ints) -> Floats:
+    """Look up shares of the vote: (row)."""
+    n_labels = vote.shape[1]
+    key = np.repeat(np.arange(vote.shape[0]), np.diff(vote.indptr)) * n_labels + vote.indices
+    asked = item * n_labels + label
+    place = np.searchsorted(key, asked)
+    key, share = np.append(key, -1), np.append(vote.data, 0.0)
+    return np.where(key[place] == asked, share[place], 0.0)
+
+
+def _systems_right(
+    said: Ints, vote: sparse.csr_array, decided: npt.NDArray[np.bool_], labels: Ints
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Return what systems gave rightly, and gave, where there is a vote."""
+    column = _columns(vote.shape[1], labels)
+    counted = decided[:, None] & (said >= 0) & (said < vote.shape[1])
+    row, system = np.nonzero(counted)
+    code = said[row, system]
+    worth = _at(vote, row, code)
+    values = (worth, np.ones(len(row)))
+    right, given = _laid_out(row, system, column[code], values, said, labels)
+    return right, given
+
+
+def _people_right(
+    cells: tuple[Ints, Ints, Ints], rows: Grouped, vote: sparse.csr_array, labels: Ints, n: int
+) -> tuple[sparse.csr_array, sparse.csr_array, sparse.csr_array]:
+    """Return the same of annotators held out, and the votes on the items of each."""
+    item, seat, code = cells
+    column = _columns(vote.shape[1], labels)
+    worth = rows.share * _at(vote, item, code)
+    shape = np.empty((vote.shape[0], n))
+    right, given = _laid_out(item, seat, column[code], (worth, rows.share), shape, labels)
+    first = np.ones(len(item), dtype=bool)  # of an annotator's rows of an item
+    first[1:] = (np.diff(item) != 0) | (np.diff(seat) != 0)
+    item, seat = item[first], seat[first]
+    on = vote[item].tocoo()
+    votes = _laid_out(item[on.row], seat[on.row], column[on.col], (on.data,), shape, labels)
+    return right, given, votes[0]
+
+
+def _columns(n_labels: int, labels: Ints) -> Ints:
+    column = np.full(n_labels, -1)
+    column[labels] = np.arange(len(labels))
+    return column
+
+
+def _laid_out(
+    item: Ints,
+    who: Ints,
+    column: Ints,
+    values: tuple[Floats, ...],
+    like: npt.NDArray[Any],
+    labels: Ints,
+) -> tuple[sparse.csr_array, ...]:
+    """Add values up as (item, who and label); labels that are not counted drop out."""
+    shape = (like.shape[0], like.shape[1] * len(labels))
+    kept = column >= 0
+    place = (item[kept], who[kept] * len(labels) + column[kept])
+    return tuple(sparse.csr_array((data[kept], place), shape=shape) for data in values)
+
+
+def places_of(annotations: xr.Dataset, held_out: Any, random_seed: Any) -> Ints:
+    """Return the codes of the annotators held out, by name or drawn.
+
+    Raises
+    ------
+    ArgumentError
+        If a name is unknown, or nobody is held out, or nobody left.
+    """
+    names = annotations[ANNOTATOR].to_numpy()
+    if len(names) < 2:
+        raise ArgumentError(
+            "annotations",
+            expected="two annotators at least: one to hold out, one to vote",
+            found=str(len(names)),
+        )
+    if isinstance(held_out, float | np.floating):
+        return _drawn(names, float(held_out), random_seed)
+    if isinstance(held_out, str) or not np.iterable(held_out) or not len(list(held_out)):
+        raise ArgumentError(
+            "held_out",
+            expected="a list of annotators, or a share between 0 and 1",
+            found=repr(held_out),
+        )
+    asked = np.asarray(held_out, dtype=None if _alike(held_out) else object)
+    place = tables.match(asked, names)
+    if (place < 0).any():
+        raise ArgumentError(
+            "held_out",
+            expected=f"annotators such as {shown(list(names), 3)}",
+            found=shown(list(asked[place < 0])),
+        )
+    if len(np.unique(place)) < len(place) or len(place) == len(names):
+        found = "all of them" if len(place) == len(names) else f"{shown(list(asked))}, one twice"
+        raise ArgumentError("held_out", expected="some of the annotators, each once", found=found)
+    return place
+
+
+def _alike(values: Any) -> bool:
+    return len({isinstance(value, str) for value in values}) == 1
+
+
+def _drawn(names: npt.NDArray[Any], share: float, random_seed: Any) -> Ints:
+    if not 0 < share < 1:
+        raise ArgumentError("held_out", expected="a share between 0 and 1", found=repr(share))
+    n = min(max(round(share * len(names)), 1), len(names) - 1)
+    # By name, so that the order of rows does not matter.
+    order = np.argsort(names.astype(str), kind="stable")
+    rng = generator(random_seed, "annotators held out")
+    return order[np.sort(rng.permutation(len(names))[:n])]
+
+
+def classes(annotations: xr.Dataset, positive: Any, average: str | None) -> tuple[Ints, str]:
+    """Return the codes of the labels that count, and the average.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such average or label, or no label is the positive one.
+    """
+    labels = annotations[LABEL].to_numpy()
+    if average is None:
+        average = "binary" if positive is not None or len(labels) == 2 else "macro"
+    if average not in AVERAGES:
+        raise ArgumentError("average", expected=f"one of {AVERAGES}", found=repr(average))
+    if average != "binary":
+        if positive is not None:
+            raise ArgumentError(
+                "positive", expected=f'None, with average="{average}"', found=repr(positive)
+            )
+        return np.arange(len(labels)), average
+    if positive is None and len(labels) == 2:
+        return np.array([1]), average
+    place = -1 if positive is None else int(tables.match(np.array([positive]), labels)[0])
+    if place < 0:
+        raise ArgumentError(
+            "positive", expected=f"a label, such as {shown(list(labels), 3)}", found=repr(positive)
+        )
+    return np.array([place]), average

@@ -1,0 +1,188 @@
+"""Agreement beyond chance between two pools of annotators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dissensus.arrays.grouped import Floats, Ints
+from dissensus.dims import ITEM
+from dissensus.errors import ArgumentError
+from dissensus.statistics._alpha import alpha_of, alpha_parts
+from dissensus.statistics._distances import Disagreement, Distance
+from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._pools import TwoPools, two_pools
+from dissensus.statistics._statements import read
+from dissensus.statistics._sums import Matrix, Sums, times
+
+MISSING: Final = ("weighted", "pairs", "items")
+NO_OVERLAP: Final = "no overlap between the pools: no item (of positive weight) has labels of both"
+NO_SPREAD: Final = (
+    "all labels of both pools are the same, so that none could have disagreed by chance"
+)
+
+
+def cross_kappa(
+    annotations: xr.Dataset,
+    pools: Sequence[Any] | None = None,
+    distance: Distance = "nominal",
+    missing: str = "weighted",
+    normalized: bool = False,
+    *,
+    weights: Any = None,
+) -> xr.DataArray:
+    r"""Agreement beyond chance between two pools of annotators: cross-replication reliability.
+
+    .. math:: \kappa_x = 1 - \frac{d_o}{d_e}, \qquad
+        d_o = \frac{\sum_i v_i \bar D_i}{\sum_i v_i}, \quad
+        \bar D_i = \frac{1}{R_i S_i} \sum_{r, s} D(x_{ir}, y_{is}), \quad
+        d_e = \frac{1}{N_x N_y} \sum_{i, j} \sum_{r, s} D(x_{ir}, y_{js})
+
+    over the items that both pools labelled, by :math:`R_i` and :math:`S_i` annotators,
+    :math:`N_x` and :math:`N_y` in all.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        Annotations with pools (``pool=`` of `dissensus.annotations`). An annotator with several
+        labels for an item in one pool (``trial=``) counts once, with their shares. Who is in both
+        pools counts in both.
+    pools : pair of names, optional
+        Which two pools. May be left out where there are two.
+    distance : {"nominal", "interval", "absolute"} or callable
+        How far labels are apart: by 0 or 1, squared or absolute differences; or a callable that
+        takes two labels, called once for each distinct pair. "squared" is "interval".
+    missing : {"weighted", "pairs", "items"}
+        What weighs the same where items have different numbers of labels; with complete data all
+        give the same. "weighted": items weigh :math:`v_i = R_i + S_i`, as in the source; "pairs":
+        pairs of annotators, :math:`v_i = R_i S_i`; "items": items, :math:`v_i = 1`, and
+        :math:`d_e` is between two items' mean labels too.
+    normalized : bool
+        Divide by :math:`\sqrt{\alpha_x \alpha_y}`, Krippendorff's alpha of each pool with the same
+        distance on the same items: agreement of the pools if each were without noise. May exceed
+        1, and is not clipped: it is a ratio of estimates.
+    weights : array-like (item), mapping from item to weight, or DataArray, optional
+        Weights over items.
+
+    Returns
+    -------
+    xarray.DataArray
+        A number, 1 for perfect agreement, 0 for what chance would give. Named ``cross_kappa``, or
+        ``normalized_cross_kappa``.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations have no pools, are rankings, or their labels have no such distance.
+    ArgumentError
+        If these are not two different pools of the annotations, or another argument is unknown.
+
+    Warns
+    -----
+    DissensusWarning
+        Where it is undefined, and NaN: no item in common, all labels the same, or (normalised) a
+        pool whose alpha is not positive.
+
+    Notes
+    -----
+    Low values come from pools that mean different things, and from noise within either: the
+    normalised value tells them apart, unless a pool is so noisy that there is nothing to divide
+    by. `krippendorff_alpha` of all annotators together mixes the three. Where one label is much
+    more frequent than the others it is low for the same reason as any kappa.
+
+    Source: Wong, Paritosh and Aroyo (2021), "Cross-replication reliability", Eq. 4 to 13; with
+    missing labels Eq. 9 and 10.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({
+    ...     "item": [1, 1, 1, 2, 2, 2, 3, 3],
+    ...     "annotator": ["ann", "bob", "eve", "ann", "bob", "eve", "bob", "eve"],
+    ...     "group": ["crowd", "crowd", "expert", "crowd", "crowd", "expert", "crowd", "expert"],
+    ...     "label": ["x", "x", "x", "x", "y", "y", "y", "y"],
+    ... }, pool="group")
+    >>> round(float(dx.cross_kappa(ann)), 3)
+    0.648
+    """
+    return sums(annotations, pools, distance, missing, normalized).value(weights)
+
+
+class _Pool(NamedTuple):
+    """One pool on the items that both labelled."""
+
+    name: Any
+    voices: Ints
+    found: Disagreement
+
+
+def sums(
+    annotations: xr.Dataset,
+    pools: Sequence[Any] | None = None,
+    distance: Distance = "nominal",
+    missing: str = "weighted",
+    normalized: bool = False,
+) -> Sums:
+    """Prepare it as a function of sums over items."""
+    annotations = read(annotations)
+    if missing not in MISSING:
+        raise ArgumentError("missing", expected=f"one of {MISSING}", found=repr(missing))
+    if not isinstance(normalized, bool | np.bool_):
+        raise ArgumentError("normalized", expected="True or False", found=repr(normalized))
+    both = two_pools(annotations, pools, distance)
+    sides = [_Pool(*side) for side in zip(both.names, both.voices, both.within, strict=True)]
+    parts = _parts(both, missing)
+    ends = [_width(parts)]
+    if normalized:
+        for side in sides:
+            parts += alpha_parts(side.found, side.voices)
+            ends.append(_width(parts))
+
+    def finish(totals: Floats, doubts: Doubts) -> Floats:
+        first, *rest = np.split(totals, ends[:-1], axis=1)
+        value = _kappa(both, first, doubts)
+        for side, part in zip(sides, rest, strict=False):
+            value = _relative(value, side, part, doubts)
+        return value
+
+    name = "normalized_cross_kappa" if normalized else "cross_kappa"
+    return Sums(name, parts, finish, annotations[ITEM].to_numpy())
+
+
+def _width(parts: tuple[Matrix, ...]) -> int:
+    return sum(1 if part.ndim == 1 else part.shape[1] for part in parts)
+
+
+def _parts(both: TwoPools, missing: str) -> tuple[Matrix, ...]:
+    """Return the weights and distances of items, and the annotators and margins of each pool."""
+    r, s = (voices.astype(np.float64) for voices in both.voices)
+    shared = (r > 0).astype(np.float64)
+    r_or_1, s_or_1 = np.maximum(r, 1.0), np.maximum(s, 1.0)
+    mean = both.between / (r_or_1 * s_or_1)
+    of_x, of_y = (found.margin for found in both.within)
+    if missing == "items":
+        return (shared, mean, shared, shared, times(of_x, 1.0 / r_or_1), times(of_y, 1.0 / s_or_1))
+    if missing == "pairs":
+        return (r * s, both.between, r, s, of_x, of_y)
+    return (r + s, (r + s) * mean, r, s, of_x, of_y)
+
+
+def _kappa(both: TwoPools, totals: Floats, doubts: Doubts) -> Floats:
+    weight, observed, n_x, n_y, *_ = totals.T
+    of_x, of_y = np.split(totals[:, 4:], 2, axis=1)
+    shared = weight > 0
+    expected = np.where(shared, both.within[0].cross(of_x, of_y) * weight, 1.0)
+    ratio = doubts.divided(observed * n_x * n_y, expected, NO_SPREAD)
+    return 1.0 - doubts.where(~shared, ratio, NO_OVERLAP)
+
+
+def _relative(value: Floats, side: _Pool, totals: Floats, doubts: Doubts) -> Floats:
+    """Divide by the root of one pool's alpha; two negative ones must not make a positive."""
+    alpha = alpha_of(side.found, totals, Doubts())  # its doubts are told in other words below
+    whose = f"Krippendorff's alpha of pool {side.name!r} on the items that both labelled is"
+    value = doubts.where(np.isnan(alpha), value, f"{whose} undefined")
+    value = doubts.where(alpha <= 0, value, f"{whose} not positive")
+    return value / np.sqrt(np.where(alpha > 0, alpha, 1.0))

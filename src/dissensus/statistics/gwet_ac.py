@@ -1,0 +1,112 @@
+"""Gwet's AC1 and AC2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.arrays.grouped import Floats
+from dissensus.arrays.label_shares import label_shares
+from dissensus.dims import ITEM
+from dissensus.statistics._chance import NO_PAIRS, ONE_LABEL, beyond_chance
+from dissensus.statistics._distances import shares_matrix
+from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._statements import labels_of, read, rows_of
+from dissensus.statistics._sums import Sums, times
+from dissensus.statistics._weighting import apart_by_item, blind_distance, label_space
+
+
+def gwet_ac(
+    annotations: xr.Dataset, weighting: str | None = None, *, weights: Any = None
+) -> xr.DataArray:
+    r"""Agreement beyond chance that stays high where one label is much more frequent: AC1, AC2.
+
+    .. math:: \mathrm{AC} = \frac{p_a - p_e}{1 - p_e}, \qquad
+        p_a = \operatorname*{mean}_{i:\, A_i \geq 2}
+        \operatorname*{mean}_{r \neq s} w(y_{ir}, y_{is}), \quad
+        p_e = \frac{\sum_{k, l} w_{kl}}{K (K - 1)} \sum_k \pi_k (1 - \pi_k), \quad
+        \pi_k = \operatorname*{mean}_i \frac{n_{ik}}{A_i}
+
+    with :math:`n_{ik}` of the :math:`A_i` annotators of item i giving it label k, and
+    :math:`w_{kl} = [k = l]` for AC1; for AC2 :math:`1 - |k - l| / (K - 1)` or
+    :math:`1 - (k - l)^2 / (K - 1)^2`.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        Annotations. An annotator with several labels for an item (``trial=``) counts once, with
+        their shares.
+    weighting : None, "linear" or "quadratic"
+        How much two labels agree, by their places in the order of labels. None: AC1.
+    weights : array-like (item), mapping from item to weight, or DataArray, optional
+        Weights over items.
+
+    Returns
+    -------
+    xarray.DataArray
+        A number, 1 for perfect agreement, 0 for what chance would give, negative below that.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are rankings or numbers on a continuous scale, or labels have no order
+        and ``weighting`` needs one.
+    ArgumentError
+        On an unknown weighting, or weights that are none.
+
+    Warns
+    -----
+    DissensusWarning
+        Where it is undefined, and NaN: no item with two annotators, or only one label to give.
+
+    Notes
+    -----
+    :math:`K` counts all labels the annotations declare, also those that nobody used: say
+    ``labels=[...]`` when reading them. If one of several labels is used by all, AC is 1, where
+    kappas are undefined.
+
+    It misleads the other way than kappas do. Chance agreement is taken to be *small* where one
+    label prevails, at most :math:`1/K` for AC1, so that annotators who never tell the rare label
+    from the frequent one score close to 1; and it falls as labels are declared that nobody uses.
+    It does not show that the labels inform about the items: report `krippendorff_alpha` beside it.
+
+    Source: Gwet (2008), "Computing inter-rater reliability and its variance in the presence of
+    high agreement", *British Journal of Mathematical and Statistical Psychology* 61; Gwet (2014),
+    *Handbook of Inter-Rater Reliability*, 4th ed., for AC2 and missing labels.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["a", "a", "a"], ["a", "a", None]])
+    >>> round(float(dx.gwet_ac(ann)), 3), round(float(dx.fleiss_kappa(ann)), 3)
+    (0.723, -0.125)
+    """
+    return sums(annotations, weighting).value(weights)
+
+
+def sums(annotations: xr.Dataset, weighting: str | None = None) -> Sums:
+    """Prepare AC as a function of sums over items."""
+    annotations = read(annotations)
+    n_labels = label_space(annotations, "gwet_ac")
+    rows = rows_of(annotations)
+    shares = label_shares(rows, labels_of(annotations)[0], n_labels)
+    matrices = (
+        (rows.voices >= 2).astype(np.float64),
+        apart_by_item(annotations, rows, weighting),
+        times(shares_matrix(shares, n_labels), 1.0 / np.maximum(rows.voices, 1.0)),
+    )
+    # The mean weight of two labels times K/(K - 1), which is what the formula's front factor is.
+    factor = (1.0 - blind_distance(n_labels, weighting)) * n_labels / max(n_labels - 1, 1)
+
+    def finish(totals: Floats, doubts: Doubts) -> Floats:
+        observed = doubts.divided(totals[:, 1], totals[:, 0], NO_PAIRS)
+        items = totals[:, 2:].sum(axis=1, keepdims=True)
+        share = totals[:, 2:] / np.where(items > 0, items, 1.0)
+        expected = 1.0 - factor * (share * (1.0 - share)).sum(axis=1)
+        if n_labels < 2:
+            expected = np.zeros_like(expected)
+        return beyond_chance(observed, expected, doubts, ONE_LABEL)
+
+    return Sums("gwet_ac", matrices, finish, annotations[ITEM].to_numpy())

@@ -1,0 +1,117 @@
+"""Whether systems are as close to the annotators as these are to each other, within a margin."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.dims import SAMPLE, SYSTEM
+from dissensus.errors import ArgumentError, DissensusWarning, shown
+
+_RATIO = "discrepancy_ratio"
+
+
+def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr.DataArray:
+    r"""Probability that a discrepancy ratio is below 1 plus a margin.
+
+    .. math:: P(\Delta < 1 + \epsilon \mid \text{data})
+
+    With a margin of 0.1, a system may be further from the annotators than they are from each
+    other, but by less than a tenth. Choose the margin before looking at the draws.
+
+    Parameters
+    ----------
+    ratio_draws : DataArray or Dataset
+        Draws (chain, draw, ...) of ratios, from `bayesian_bootstrap` of `discrepancy_ratio` (a
+        Dataset's variable of this name is taken), of `annotator_discrepancy_ratio`, or from a
+        model.
+    margin : float
+        How much more is still acceptable, 0 or more.
+
+    Returns
+    -------
+    xarray.DataArray
+        A probability for each system (or whatever other dims the draws have).
+
+    Raises
+    ------
+    ArgumentError
+        If there are no draws, or the margin is negative or no number.
+
+    Warns
+    -----
+    DissensusWarning
+        Where some draws are undefined (NaN): so is the probability then.
+
+    Notes
+    -----
+    The share of draws below the limit, with a resolution of one over their number.
+
+    Source: Lovchinsky et al. (2020), section 3.2, as a posterior probability in place of a test.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> draws = xr.DataArray([[0.8, 1.05, 1.2, 0.9]], dims=("chain", "draw"))
+    >>> dx.non_inferiority(draws, margin=0.1).item()
+    0.75
+    """
+    margin = _margin(margin)
+    draws = _draws(ratio_draws)
+    undefined = draws.isnull().sum(SAMPLE)
+    if bool((undefined > 0).any()):
+        _say(undefined, draws)
+    found = (draws < 1.0 + margin).mean(SAMPLE).where(undefined == 0)
+    return found.rename("non_inferiority").assign_attrs(margin=margin)
+
+
+def _margin(margin: Any) -> float:
+    number = isinstance(margin, int | float | np.number) and not isinstance(margin, bool | np.bool_)
+    if not number or not 0 <= float(margin) < math.inf:
+        raise ArgumentError(
+            "margin",
+            expected="a number, 0 or more: 0.1 for a tenth more than between annotators",
+            found=repr(margin),
+        )
+    return float(margin)
+
+
+def _draws(given: Any) -> xr.DataArray:
+    if isinstance(given, xr.DataTree):
+        given = given.to_dataset()
+    if isinstance(given, xr.Dataset) and _RATIO in given:
+        given = given[_RATIO]
+    if not isinstance(given, xr.DataArray):
+        found = f"a Dataset of {list(given.data_vars)}" if isinstance(given, xr.Dataset) else ""
+        raise ArgumentError(
+            "ratio_draws",
+            expected=f"draws of ratios, a DataArray, or a Dataset with {_RATIO!r}",
+            found=found or type(given).__name__,
+        )
+    missing = [dim for dim in SAMPLE if dim not in given.dims]
+    if missing or given.size == 0 or given.dtype.kind not in "iuf":
+        raise ArgumentError(
+            "ratio_draws",
+            expected=f"draws that are numbers, with dims {SAMPLE}",
+            found=f"{given.size} values of {given.dtype} with dims {given.dims}",
+            hint="dissensus.bayesian_bootstrap(dissensus.discrepancy_ratio, ...) makes them",
+        )
+    return given
+
+
+def _say(undefined: xr.DataArray, draws: xr.DataArray) -> None:
+    total = int(np.prod([draws.sizes[dim] for dim in SAMPLE]))
+    where = ""
+    if undefined.dims == (SYSTEM,) and SYSTEM in undefined.coords:
+        names = undefined[SYSTEM].to_numpy()[(undefined > 0).to_numpy()]
+        where = f" of {shown(list(names))}"
+    warnings.warn(
+        f"Up to {int(undefined.max()):,} of {total:,} draws{where} are undefined (NaN), and so is "
+        "the probability.",
+        DissensusWarning,
+        stacklevel=3,
+    )

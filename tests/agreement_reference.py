@@ -1,0 +1,160 @@
+"""Coefficients of agreement by their definitions: plain loops over pairs of labels.
+
+A study is a list of items; an item maps an annotator to the list of labels they gave it, numbers
+0, 1, ... A distance takes two labels. Item weights multiply whatever the item adds to a sum.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import dissensus as dx
+
+NAN = math.nan
+
+
+def study(rng, *, labels, annotators=4, items=6, missing=0.3, trials=False):
+    """Draw a small study; every item has somebody."""
+    found = []
+    for _ in range(int(rng.integers(1, items + 1))):
+        there = np.flatnonzero(rng.random(annotators) >= missing)
+        there = there if len(there) else rng.integers(annotators, size=1)
+        often = {int(r): 1 + int(rng.integers(3)) * trials for r in there}
+        found.append({r: rng.integers(labels, size=n).tolist() for r, n in often.items()})
+    return found
+
+
+def as_annotations(items, labels, kind="ordinal"):
+    """Write a study down as annotations that declare 0, 1, ... for labels."""
+    rows = [
+        (i, r, trial, label)
+        for i, said in enumerate(items)
+        for r, given in said.items()
+        for trial, label in enumerate(given)
+    ]
+    table = dict(zip(("item", "annotator", "trial", "label"), zip(*rows, strict=True), strict=True))
+    return dx.annotations(table, trial="trial", kind=kind, labels=range(labels))
+
+
+def psi(one, two, distance):
+    """Mean distance between what two annotators said."""
+    return sum(distance(a, b) for a in one for b in two) / (len(one) * len(two))
+
+
+def nominal(a, b):
+    return float(a != b)
+
+
+def absolute(a, b):
+    return float(abs(a - b))
+
+
+def squared(a, b):
+    return float((a - b) ** 2)
+
+
+def share_of(distance, labels):
+    """A distance as a share of the largest one: 1 minus the weight of a weighted coefficient."""
+    return lambda a, b: distance(a, b) / max(distance(0, labels - 1), 1.0)
+
+
+def within(items, weights, distance):
+    """Mean over items with two annotators of the mean distance of their pairs."""
+    above = below = 0.0
+    for said, weight in zip(items, weights, strict=True):
+        pairs = list(itertools.permutations(said.values(), 2))
+        if pairs:
+            above += weight * sum(psi(*pair, distance) for pair in pairs) / len(pairs)
+            below += weight
+    return above / below if below else NAN
+
+
+def shares(items, weights, labels):
+    """Mean over items of the share of each label, every annotator counting once."""
+    total = np.zeros(labels)
+    for said, weight in zip(items, weights, strict=True):
+        for given in said.values():
+            for label in given:
+                total[label] += weight / len(given) / len(said)
+    return total / sum(weights)
+
+
+def corrected(observed, expected):
+    return 1.0 - observed / expected if expected > 1e-13 else NAN
+
+
+def fleiss(items, weights, labels):
+    share = shares(items, weights, labels)
+    return corrected(within(items, weights, nominal), 1.0 - sum(share**2))
+
+
+def gwet(items, weights, labels, distance):
+    if labels < 2:
+        return NAN
+    apart = share_of(distance, labels)
+    total = sum(1.0 - apart(a, b) for a in range(labels) for b in range(labels))
+    share = shares(items, weights, labels)
+    chance = total / (labels * (labels - 1)) * sum(share * (1.0 - share))
+    return corrected(within(items, weights, apart), 1.0 - chance)
+
+
+def bennett(items, weights, labels, distance):
+    apart = share_of(distance, labels)
+    chance = sum(apart(a, b) for a in range(labels) for b in range(labels)) / labels**2
+    return corrected(within(items, weights, apart), chance)
+
+
+def cohen(items, weights, labels, distance, one, two):
+    """From the table of what the first said against what the second said."""
+    table = np.zeros((labels, labels))
+    for said, weight in zip(items, weights, strict=True):
+        if one in said and two in said:
+            for a in said[one]:
+                for b in said[two]:
+                    table[a, b] += weight / len(said[one]) / len(said[two])
+    if table.sum() == 0:
+        return NAN
+    table /= table.sum()
+    apart = np.array([[distance(a, b) for b in range(labels)] for a in range(labels)])
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    return corrected((apart * table).sum(), (apart * expected).sum())
+
+
+def iota(items, weights, distance):
+    kept = [(said, w) for said, w in zip(items, weights, strict=True) if len(said) > 1]
+    observed = expected = near = far = 0.0
+    for said, weight in kept:
+        for one, two in itertools.permutations(said.values(), 2):
+            observed += weight * psi(one, two, distance)
+            near += weight
+    for (said, weight), (others, weighing) in itertools.product(kept, kept):
+        for (r, one), (s, two) in itertools.product(said.items(), others.items()):
+            if r != s:
+                expected += weight * weighing * psi(one, two, distance)
+                far += weight * weighing
+    if near == 0:
+        return NAN
+    return corrected(observed / near, expected / far)
+
+
+def weights_for(rng, items):
+    """Equal weights, whole numbers (some of them 0), or any."""
+    n = len(items)
+    ways = [np.ones(n), rng.integers(0, 4, size=n).astype(float), rng.random(n) + 0.01]
+    found = ways[int(rng.integers(3))]
+    return found if found.sum() > 0 else np.ones(n)
+
+
+def agrees(statistic, expected):
+    """Compare a statistic, called without arguments, with its definition; tell if it is defined."""
+    if math.isnan(expected):
+        with pytest.warns(dx.DissensusWarning, match="is undefined"):
+            found = statistic()
+        assert np.isnan(found)
+        return False
+    np.testing.assert_allclose(statistic(), expected, rtol=1e-11, atol=1e-11)
+    return True

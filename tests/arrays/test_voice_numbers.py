@@ -1,0 +1,60 @@
+"""Distances of numbers by voice, where digits are easily lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dissensus.arrays.grouped import grouped
+from dissensus.arrays.voice_numbers import excess_apart, squares_apart
+from dissensus.arrays.voices import voices_of
+
+
+def item_of(values):
+    rows = grouped(np.zeros(len(values), int), np.arange(len(values)), 1)
+    return rows, voices_of(rows), np.array(values, dtype=float)
+
+
+@given(
+    st.lists(st.integers(-1000, 1000), min_size=2, max_size=9),
+    st.integers(0, 300),
+    st.floats(-1e6, 1e6),
+)
+@settings(max_examples=60)
+def test_equal_the_loop_over_pairs_wherever_numbers_lie(whole, tolerance, shift):
+    values = np.array(whole, dtype=float)
+    rows, voices, given_values = item_of(values + np.round(shift))
+    gap = np.abs(values[:, None] - values[None, :])
+    n = len(values)
+    apart, left = squares_apart(voices, given_values)
+    np.testing.assert_allclose(apart, (gap**2).sum(axis=1) / (n - 1), rtol=1e-12, atol=1e-9)
+    if n > 2:
+        total = (gap**2).sum()
+        rest = [total - 2 * (gap[v] ** 2).sum() for v in range(n)]
+        np.testing.assert_allclose(left, np.array(rest) / ((n - 1) * (n - 2)), atol=1e-6)
+    excess = np.maximum(gap - tolerance, 0)
+    found = excess_apart(voices, rows.share, given_values, float(tolerance))
+    np.testing.assert_allclose(found, excess.sum(axis=1) / (n - 1), rtol=1e-12, atol=1e-9)
+
+
+def test_what_is_left_without_a_wild_number_is_exact():
+    _, voices, values = item_of([1.0, 1.5, 2.5, 1e12])
+    _, left = squares_apart(voices, values)
+    assert left[3] == pytest.approx(2 * (0.25 + 1.0 + 2.25) / 6, rel=1e-14)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e15 / 3, -7.3])
+def test_equal_numbers_are_exactly_0_apart(value):
+    rows, voices, values = item_of([value] * 7)
+    apart, left = squares_apart(voices, values)
+    assert (apart == 0).all()
+    assert (left == 0).all()
+    assert (excess_apart(voices, rows.share, values, 0.0) == 0).all()
+
+
+def test_a_voice_alone_has_no_distance():
+    rows, voices, values = item_of([3.0])
+    apart, left = squares_apart(voices, values)
+    assert np.isnan([apart[0], left[0], excess_apart(voices, rows.share, values, 0.0)[0]]).all()

@@ -1,0 +1,83 @@
+"""Discrepancies by their definition: plain loops over pairs, of small random tables."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+
+import dissensus as dx
+
+
+def psi(labels, others, delta):
+    """Lovchinsky et al. (2020), Eq. 1."""
+    return sum(delta(y, z) for y in labels for z in others) / (len(labels) * len(others))
+
+
+def by_item(said):
+    """From {(item, annotator): labels} to {item: {annotator: labels}}."""
+    out = defaultdict(dict)
+    for (item, annotator), labels in said.items():
+        out[item][annotator] = labels
+    return out
+
+
+def alpha_of(voices, delta):
+    """The inner part of Eq. 2, for one item's {annotator: labels}."""
+    pairs = [(r, s) for r in voices for s in voices if r != s]
+    return sum(psi(voices[r], voices[s], delta) for r, s in pairs) / len(pairs)
+
+
+def mu_of(answer, voices, delta):
+    """The inner part of Eq. 3."""
+    return sum(psi([answer], labels, delta) for labels in voices.values()) / len(voices)
+
+
+def discrepancies(said, answers, delta, weights=None):
+    """Eq. 2 and 3, over items with two annotators and a prediction."""
+    above = below = total = 0.0
+    for item, voices in by_item(said).items():
+        if len(voices) >= 2 and item in answers:
+            weight = 1.0 if weights is None else weights[item]
+            above += weight * mu_of(answers[item], voices, delta)
+            below += weight * alpha_of(voices, delta)
+            total += weight
+    return (above / total, below / total) if total else (math.nan, math.nan)
+
+
+def random_said(rng, draw, n_items=6, n_annotators=5, chance=0.6, repeats=1):
+    """Draw a table with missing annotators; up to ``repeats`` labels from each."""
+    said = {}
+    for item in range(n_items):
+        for annotator in range(n_annotators):
+            if rng.random() < chance or (item == 0 and annotator < 2):
+                n = rng.integers(1, repeats + 1)
+                said[item, annotator] = [draw(rng) for _ in range(n)]
+    return said
+
+
+def annotations(said, rng=None, **how):
+    """Make annotations of such a table, rows in any order."""
+    rows = [
+        (item, annotator, trial, label)
+        for (item, annotator), labels in said.items()
+        for trial, label in enumerate(labels)
+    ]
+    if rng is not None:
+        rows = [rows[k] for k in rng.permutation(len(rows))]
+    table = dict(zip(("item", "annotator", "trial", "label"), zip(*rows, strict=True), strict=True))
+    trial = "trial" if any(len(labels) > 1 for labels in said.values()) else None
+    return dx.annotations(table, trial=trial, **how)
+
+
+def predictions(answers, **how):
+    """Make predictions of {system: {item: answer}}."""
+    rows = [(i, s, y) for s, found in answers.items() for i, y in found.items()]
+    table = dict(zip(("item", "system", "label"), zip(*rows, strict=True), strict=True))
+    return dx.predictions(table, **how)
+
+
+def only(values):
+    """Return numbers as an array, for comparisons with NaN."""
+    return np.array(values, dtype=float)

@@ -1,0 +1,219 @@
+"""Advantage probabilities and winning rates: by the definition, by hand, and with draws."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from advantage_reference import advantages, compared
+from small_studies import nominal, squared, study
+
+import dissensus as dx
+
+DISTANCES = {"nominal": nominal, "squared": squared}
+CASES = pytest.mark.parametrize(
+    ("kind", "distance"),
+    [("nominal", "nominal"), ("ordinal", "nominal"), ("ordinal", "squared"),
+     ("continuous", "squared")],
+)  # fmt: skip
+
+
+def made_for(seed, kind, trials):
+    return study(seed, kind, n_annotators=2 + seed % 5, n_labels=2 + seed % 4, trials=trials)
+
+
+@pytest.fixture
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dx.DissensusWarning)
+        yield
+
+
+@CASES
+@pytest.mark.parametrize("trials", [False, True])
+def test_advantage_is_its_definition(kind, distance, trials, quiet):
+    for seed in range(50):
+        made = made_for(seed, kind, trials)
+        said, rng = made.said(), np.random.default_rng(seed)
+        weights = {item: float(rng.random()) for item in said}
+        few = 1 + seed % 3
+        found = dx.advantage_probability(
+            made.annotations(), made.predictions(), distance, min_items=few, weights=weights
+        )
+        for system in "st":
+            pairs = compared(said, made.predicted, system, DISTANCES[distance])
+            expected = advantages(pairs, weights)
+            for r in found["annotator"].values.tolist():
+                enough = len(pairs.get(r, ())) >= few
+                value = expected[r][0] if enough else np.nan
+                got = float(found.sel(system=system, annotator=r))
+                np.testing.assert_allclose(got, value, rtol=0, atol=1e-12)
+
+
+@CASES
+@pytest.mark.parametrize("trials", [False, True])
+def test_winning_rate_is_its_definition(kind, distance, trials, quiet):
+    for seed in range(50):
+        made = made_for(seed, kind, trials)
+        said, rng = made.said(), np.random.default_rng(seed)
+        weights = {item: float(rng.random()) for item in said}
+        few, margin = 1 + seed % 3, (0.0, 0.1, 0.25)[seed // 3 % 3]
+        ann, pred = made.annotations(), made.predictions()
+        more = {"min_items": few, "weights": weights}
+        rate = dx.winning_rate(ann, pred, margin, distance, **more)
+        each = dx.winning_rate(ann, pred, margin, distance, per_annotator=True, **more)
+        for system in "st":
+            pairs = compared(said, made.predicted, system, DISTANCES[distance])
+            both = advantages(pairs, weights)
+            wins = {r: both[r][0] - both[r][1] > -margin + 1e-12
+                    for r, by in pairs.items() if len(by) >= few}  # fmt: skip
+            expected = np.mean(list(wins.values())) if wins else np.nan
+            np.testing.assert_allclose(rate.sel(system=system), expected, rtol=0, atol=1e-12)
+            for r in each["annotator"].values.tolist():
+                np.testing.assert_equal(
+                    float(each.sel(system=system, annotator=r)), float(wins.get(r, np.nan))
+                )
+
+
+def test_by_hand():
+    """On item 0 (a, a, b) the system says a, on item 1 (b, b, b) it says a, on item 2 it says c.
+
+    Item 2 is a, b and nobody. Of item 0, annotators 0 and 1 tie with the system (one of two others
+    each), and the system is closer than 2. On item 1 all are closer. On item 2 0 and 1 tie with the
+    system: nobody agrees with anybody.
+    """
+    ann = dx.from_matrix([["a", "a", "b"], ["b", "b", "b"], ["a", "b", None]], labels=list("abc"))
+    pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": list("aac")})
+    found = dx.advantage_probability(ann, pred)
+    np.testing.assert_allclose(found, [[2 / 3, 2 / 3, 1 / 2]])
+    assert found.dims == ("system", "annotator")
+    assert found.attrs == {"distance": "nominal", "better": "higher"}
+    # Strictly closer less strictly farther: -1/3, -1/3, 0.
+    won = dx.winning_rate(ann, pred, 0.3, min_items=1, per_annotator=True)
+    np.testing.assert_array_equal(won, [[0, 0, 1]])
+    assert float(dx.winning_rate(ann, pred, 0.3, min_items=1)[0]) == pytest.approx(1 / 3)
+    assert float(dx.winning_rate(ann, pred, 0.4, min_items=1)[0]) == 1.0
+    # Exactly as far behind as is allowed is not within it, here and in the source.
+    assert float(dx.winning_rate(ann, pred, 1 / 3, min_items=1)[0]) == pytest.approx(1 / 3)
+
+
+def test_an_annotator_in_the_place_of_the_system_ties_with_himself():
+    rng = np.random.default_rng(2)
+    given = rng.integers(3, size=(60, 4))
+    ann = dx.from_matrix(given.tolist(), kind="nominal")
+    pred = dx.predictions({"item": range(60), "system": ["m"] * 60, "label": given[:, 2]})
+    found = dx.advantage_probability(ann, pred)
+    assert float(found[0, 2]) == 1.0
+    assert float(dx.winning_rate(ann, pred, 0.05, per_annotator=True)[0, 2]) == 1.0
+    assert float(dx.winning_rate(ann, pred, 0.0, per_annotator=True)[0, 2]) == 0.0
+
+
+def test_the_vote_has_every_advantage():
+    """Calderon, Reichart & Dror (2025): a system that emulates the majority has rho = 1."""
+    rng = np.random.default_rng(3)
+    given = rng.integers(2, size=(100, 5))
+    ann = dx.from_matrix(given.tolist(), kind="nominal")
+    vote = (given.sum(axis=1) > 2).astype(int)
+    pred = dx.predictions({"item": range(100), "system": ["m"] * 100, "label": vote})
+    np.testing.assert_array_equal(dx.advantage_probability(ann, pred), np.ones((1, 5)))
+
+
+def test_distances_between_rankings(rankings):
+    found = dx.advantage_probability(*rankings)
+    assert found.attrs == {"distance": "ranking", "better": "higher"}
+    assert found.dims == ("system", "annotator")
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+def test_small_differences_of_large_numbers_are_seen():
+    given = [[1e6, 1e6 + 1e-3, 1e6 + 3e-3], [1e6, 1e6, 1e6]] * 2
+    ann = dx.from_matrix(given, kind="continuous")
+    said = [1e6 + 1e-3, 1e6] * 2
+    pred = dx.predictions({"item": range(4), "system": ["m"] * 4, "label": said},
+                          kind="continuous")  # fmt: skip
+    np.testing.assert_array_equal(dx.advantage_probability(ann, pred), [[1, 1, 1]])
+    each = dx.winning_rate(ann, pred, 0.0, min_items=1, per_annotator=True)
+    np.testing.assert_array_equal(each, [[1, 0, 1]])
+
+
+def test_draws_are_the_posterior_of_a_proportion():
+    """Two annotators; comparisons are independent of each other: Beta, up to the weights' 1s."""
+    rng = np.random.default_rng(4)
+    n, closer = 200, 140
+    better = np.arange(n) < closer
+    ann = dx.from_matrix([["a", "b" if one else "a"] for one in better])
+    pred = dx.predictions({"item": range(n), "system": ["m"] * n,
+                           "label": np.where(better, "a", "b")})  # fmt: skip
+    # Of annotator 1: the system agrees with 0 where 1 does not, and the other way round.
+    draws = dx.bayesian_bootstrap(dx.advantage_probability, ann, pred, draws=4000, random_seed=rng)
+    of = draws.sel(annotator=1).values.ravel()
+    beta = closer / n, np.sqrt(closer * (n - closer) / n**2 / (n + 1))  # Beta(140, 60)
+    assert of.mean() == pytest.approx(beta[0], abs=4 * beta[1] / np.sqrt(4000))
+    assert of.std() == pytest.approx(beta[1], rel=0.05)
+
+
+def test_draws_of_the_winning_rate_say_how_sure_each_win_is():
+    rng = np.random.default_rng(5)
+    truth = rng.integers(3, size=150)
+    noise = np.array([0.1, 0.4, 0.4, 0.4])
+    given = np.where(rng.random((150, 4)) < noise, rng.integers(3, size=(150, 4)), truth[:, None])
+    said = np.where(rng.random(150) < 0.25, rng.integers(3, size=150), truth)
+    ann = dx.from_matrix(given.tolist(), kind="nominal")
+    pred = dx.predictions({"item": range(150), "system": ["m"] * 150, "label": said})
+    more = {"draws": 1000, "random_seed": 1}
+    rate = dx.bayesian_bootstrap(dx.winning_rate, ann, pred, 0.05, **more)
+    win = dx.bayesian_bootstrap(dx.winning_rate, ann, pred, 0.05, per_annotator=True, **more)
+    assert rate.dims == ("chain", "draw", "system")
+    assert win.dims == ("chain", "draw", "system", "annotator")
+    np.testing.assert_allclose(rate, win.mean("annotator"), atol=1e-12)
+    sure = win.mean(("chain", "draw"))[0]
+    assert (sure[1:] > 0.9).all()
+    assert sure[0] < 0.9
+
+
+def test_says_why_it_is_undefined():
+    ann = dx.from_matrix([["a", "a", None], ["b", None, None], ["a", "b", "b"]])
+    pred = dx.predictions({"item": range(3), "system": ["m"] * 3, "label": list("aba")})
+    with pytest.warns(dx.DissensusWarning, match=r"in 1 of 3 values: fewer than 2 items"):
+        found = dx.advantage_probability(ann, pred, min_items=2)
+    np.testing.assert_array_equal(np.isnan(found), [[False, False, True]])
+    with pytest.warns(dx.DissensusWarning, match="no item with another"):
+        assert np.isnan(dx.advantage_probability(ann, pred, weights=[1, 1, 0])[0, 2])
+    with pytest.warns(dx.DissensusWarning, match="fewer than 30 items"):
+        assert np.isnan(dx.winning_rate(ann, pred)).all()
+    with pytest.warns(dx.DissensusWarning, match="fewer than 30 items"):
+        assert np.isnan(dx.winning_rate(ann, pred, per_annotator=True)).all()
+    lonely = dx.from_matrix([["a"], ["b"], ["a"]])
+    with pytest.warns(dx.DissensusWarning, match="have another annotator"):
+        assert np.isnan(dx.advantage_probability(lonely, pred)).all()
+
+
+def test_items_that_only_one_side_has_can_be_dropped():
+    ann = dx.from_matrix([["a", "a"], ["b", "a"], ["a", "b"]])
+    pred = dx.predictions({"item": [0, 1, 7], "system": ["m"] * 3, "label": list("bba")})
+    with pytest.raises(dx.PredictionError, match="on_missing"):
+        dx.advantage_probability(ann, pred)
+    both = dx.advantage_probability(ann, pred, on_missing="drop")
+    np.testing.assert_array_equal(both, [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize("name", ["advantage_probability", "winning_rate"])
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"distance": "cosine"}, "distance"),
+        ({"min_items": 0}, "min_items"),
+        ({"min_items": 2.0}, "min_items"),
+        ({"distance": "nominal", "tolerance": 1.0}, "tolerance"),
+    ],
+)
+def test_refuses_what_makes_no_sense(votes, name, more, said):
+    with pytest.raises(dx.ArgumentError, match=said):
+        getattr(dx, name)(*votes, **more)
+
+
+@pytest.mark.parametrize("margin", [-0.1, 1.0, "a", True, None])
+def test_refuses_a_margin_that_is_none(votes, margin):
+    with pytest.raises(dx.ArgumentError, match="epsilon"):
+        dx.winning_rate(*votes, margin)

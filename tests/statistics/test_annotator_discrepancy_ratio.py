@@ -1,0 +1,170 @@
+"""Each annotator's ratio: by taking the annotator out of the data, and by the definition."""
+
+from __future__ import annotations
+
+import discrepancy_reference as reference
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning
+
+pytestmark = pytest.mark.filterwarnings("ignore:annotator_discrepancy_ratio is undefined")
+
+
+def by_definition(said, annotator, delta, alpha_items):
+    """Take an annotator out; compare their labels, a set if several, with the others'."""
+    mine = {item: labels for (item, who), labels in said.items() if who == annotator}
+    rest = {key: labels for key, labels in said.items() if key[1] != annotator}
+    others = {item: v for item, v in reference.by_item(rest).items() if len(v) >= 2}
+    shared = [item for item in others if item in mine]
+    if not shared:
+        return np.nan
+    mu = np.mean(
+        [
+            np.mean([reference.psi(mine[item], z, delta) for z in others[item].values()])
+            for item in shared
+        ]
+    )
+    items = shared if alpha_items == "same" else list(others)
+    alpha = np.mean([reference.alpha_of(others[item], delta) for item in items])
+    return mu / alpha if alpha > 0 else np.nan
+
+
+DISTANCES = {
+    "squared": ({}, lambda y, z: (y - z) ** 2),
+    "absolute": ({}, lambda y, z: abs(y - z)),
+    "hinge": ({"tolerance": 1.0}, lambda y, z: max(0.0, abs(y - z) - 1.0)),
+    "nominal": ({}, lambda y, z: float(y != z)),
+}
+
+
+@pytest.mark.parametrize("alpha_items", ["same", "all"])
+@pytest.mark.parametrize("distance", [*DISTANCES, "callable"])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_equals_the_definition(distance, alpha_items, repeats):
+    rng = np.random.default_rng(1)
+    how, delta = DISTANCES.get(distance, ({}, lambda y, z: abs(y - z) ** 0.5))
+    for _ in range(20):
+        said = reference.random_said(rng, lambda rng: float(rng.integers(0, 5)), repeats=repeats)
+        ann = reference.annotations(said, rng, kind="continuous")
+        found = dx.annotator_discrepancy_ratio(
+            ann, delta if distance == "callable" else distance, alpha_items=alpha_items, **how
+        )
+        for who in ann["annotator"].to_numpy():
+            expected = by_definition(said, who, delta, alpha_items)
+            np.testing.assert_allclose(found.sel(annotator=who), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("alpha_items", ["same", "all"])
+def test_sets_equal_the_definition(alpha_items):
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        said = reference.random_said(rng, lambda rng: str(rng.choice(list("abcd"))), repeats=4)
+        sets = {key: [frozenset(labels)] for key, labels in said.items()}
+        ann = reference.annotations(said, rng)
+        found = dx.annotator_discrepancy_ratio(ann, "jaccard", alpha_items=alpha_items)
+        for who in ann["annotator"].to_numpy():
+            expected = by_definition(
+                sets, who, lambda y, z: 1 - len(y & z) / len(y | z), alpha_items
+            )
+            np.testing.assert_allclose(found.sel(annotator=who), expected, rtol=1e-11)
+
+
+def test_an_annotator_is_the_system_of_the_data_without_them():
+    """The same by `discrepancy_ratio`, on rankings and on numbers."""
+    study = dx.simulate.study(n_items=15, n_annotators=5, n_labels=6, random_seed=3)
+    ann = study.annotations
+    found = dx.annotator_discrepancy_ratio(ann, depth=3)
+    for who, name in enumerate(ann["annotator"].to_numpy()):
+        mine = np.flatnonzero(ann["annotator_code"] == who)
+        rest = ann.isel(annotation=np.flatnonzero(ann["annotator_code"] != who))
+        rows = ann.isel(annotation=mine)
+        pred = dx.predictions(
+            {
+                "item": ann["item"].to_numpy()[rows["item_code"]],
+                "system": ["them"] * len(mine),
+                "label": ann["label"].to_numpy()[rows["label_code"]],
+                "rank": rows["rank"],
+            },
+            rank="rank",
+        )
+        alone = dx.discrepancy_ratio(rest, pred, depth=3, on_missing="drop")
+        np.testing.assert_allclose(
+            found.sel(annotator=name), alone["discrepancy_ratio"].item(), rtol=1e-11
+        )
+
+
+def test_the_others_keep_their_digits_beside_a_wild_number():
+    """A slip of the pen by one annotator: without them, alpha is what it would be anyway."""
+    ann = dx.from_matrix([[1.0, 2.0, 1.5, 1e9], [2.0, 2.0, 2.5, 3e9]])
+    found = dx.annotator_discrepancy_ratio(ann, "squared")
+    mu = np.mean([np.mean((np.array(row) - wild) ** 2)
+                  for row, wild in (((1, 2, 1.5), 1e9), ((2, 2, 2.5), 3e9))])  # fmt: skip
+    alpha = np.mean([2 * 3 * np.var(row) / 2 for row in ((1, 2, 1.5), (2, 2, 2.5))])
+    np.testing.assert_allclose(found.isel(annotator=3), mu / alpha, rtol=1e-12)
+
+
+def test_bootstrap_draws_are_the_statistic_at_drawn_weights():
+    study = dx.simulate.study(n_items=40, n_annotators=5, kind="nominal", random_seed=4)
+    for alpha_items in ("same", "all"):
+        fast = dx.bayesian_bootstrap(
+            "annotator_discrepancy_ratio", study.annotations, alpha_items=alpha_items,
+            random_seed=1,
+        )  # fmt: skip
+
+        def again(ann, weights, how=alpha_items):
+            return dx.annotator_discrepancy_ratio(ann, alpha_items=how, weights=weights)
+
+        slow = dx.bayesian_bootstrap(again, study.annotations, draws=120, random_seed=2)
+        assert fast.dims == slow.dims == ("chain", "draw", "annotator")
+        gap = np.abs(fast.mean("draw") - slow.mean("draw"))
+        assert (gap < 5 * slow.std("draw") / np.sqrt(120)).all()
+
+
+def test_whole_weights_are_repeated_items():
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 3, size=(8, 4))
+    times = np.array([1, 3, 0, 2, 1, 1, 2, 1])
+    weighted = dx.annotator_discrepancy_ratio(dx.from_matrix(labels), weights=times)
+    repeated = dx.annotator_discrepancy_ratio(dx.from_matrix(np.repeat(labels, times, axis=0)))
+    xr.testing.assert_allclose(weighted, repeated)
+
+
+@pytest.mark.filterwarnings("default:annotator_discrepancy_ratio is undefined")
+def test_who_shares_no_item_with_two_others_has_none():
+    three = [["a", "b", "b", None], ["a", "b", "b", None], ["b", "b", "a", None]]
+    with pytest.warns(DissensusWarning, match=r"in 1 of 4 values: no item of the annotator"):
+        found = dx.annotator_discrepancy_ratio(dx.from_matrix([*three, [None, None, "b", "a"]]))
+    assert np.isnan(found.isel(annotator=3))
+    assert np.isfinite(found.isel(annotator=slice(3))).all()
+
+
+def test_two_annotators_are_too_few():
+    with pytest.warns(DissensusWarning, match="in 2 of 2 values"):
+        found = dx.annotator_discrepancy_ratio(dx.from_matrix([["a", "b"], ["a", "a"]]))
+    assert np.isnan(found).all()
+
+
+@pytest.mark.parametrize(
+    ("distance", "values"), [("squared", (0.1, 0.7)), ("absolute", (0.1, 0.3)), ("nominal", (1, 2))]
+)
+def test_others_who_agree_exactly_are_seen_to(distance, values):
+    """No rounding may pass for disagreement, whatever the number of others."""
+    low, high = values
+    for others in range(2, 12):
+        ann = dx.from_matrix([[high] + [low] * others, [low] + [high] * others])
+        with pytest.warns(DissensusWarning, match="the other annotators agree"):
+            found = dx.annotator_discrepancy_ratio(ann, distance)
+        assert np.isnan(found.isel(annotator=0))
+        assert (found.isel(annotator=slice(1, None)) < 1).all()
+
+
+def test_bad_arguments_are_named(votes):
+    with pytest.raises(ArgumentError, match="alpha_items"):
+        dx.annotator_discrepancy_ratio(votes[0], alpha_items="both")
+    with pytest.raises(ArgumentError, match="tolerance"):
+        dx.annotator_discrepancy_ratio(votes[0], "hinge")
+    with pytest.raises(AnnotationError, match="predictions"):
+        dx.annotator_discrepancy_ratio(votes[1])

@@ -1,0 +1,133 @@
+"""Discrepancy ratios in strata and pools, under weights, and with items missing on one side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning, PredictionError
+
+LABELS = list("abcd")
+
+
+def squared(y, z):
+    return (y - z) ** 2
+
+
+def study(rng, n_items=40):
+    frame = pd.DataFrame(
+        {"item": np.repeat(np.arange(n_items), 5), "annotator": np.tile(np.arange(5), n_items)}
+    )
+    frame["label"] = rng.choice(LABELS, len(frame))
+    frame["pool"] = np.where(frame["annotator"] < 3, "left", "right")
+    frame["stratum"] = np.array(["x", "y", "z"])[frame["item"] % 3]
+    frame = frame[rng.random(len(frame)) < 0.8]
+    items = frame["item"].unique()
+    pred = dx.predictions(
+        {
+            "item": np.tile(items, 2),
+            "system": np.repeat(["s", "t"], len(items)),
+            "label": rng.choice(LABELS, 2 * len(items)),
+        }
+    )
+    return frame, pred
+
+
+def read(frame, **how):
+    return dx.annotations(frame, labels=LABELS, kind="nominal", **how)
+
+
+def test_strata_all_weigh_the_same():
+    frame, pred = study(np.random.default_rng(8))
+    found = dx.discrepancy_ratio(read(frame, stratum="stratum"), pred, stratified=True)
+    parts = [
+        dx.discrepancy_ratio(read(part), pred, on_missing="drop")
+        for _, part in frame.groupby("stratum")
+    ]
+    for name in found.data_vars:
+        expected = sum(part[name] for part in parts) / 3
+        np.testing.assert_allclose(found[name], expected, rtol=1e-12)
+
+
+def test_each_pool_by_itself():
+    frame, pred = study(np.random.default_rng(9))
+    found = dx.discrepancy_ratio(read(frame, pool="pool"), pred, by_pool=True)
+    assert found["annotator_discrepancy"].dims == ("pool",)
+    assert found["discrepancy_ratio"].dims == ("system", "pool")
+    for name, part in frame.groupby("pool"):
+        alone = dx.discrepancy_ratio(read(part), pred, on_missing="drop")
+        xr.testing.assert_allclose(found.sel(pool=name, drop=True), alone)
+    both = dx.discrepancy_ratio(
+        read(frame, pool="pool", stratum="stratum"), pred, by_pool=True, stratified=True
+    )
+    alone = dx.discrepancy_ratio(
+        read(frame[frame["pool"] == "left"], stratum="stratum"), pred, stratified=True,
+        on_missing="drop",
+    )  # fmt: skip
+    xr.testing.assert_allclose(both.sel(pool="left", drop=True), alone)
+
+
+def test_strata_and_pools_have_to_be_there(votes):
+    with pytest.raises(AnnotationError, match="stratum="):
+        dx.discrepancy_ratio(*votes, stratified=True)
+    with pytest.raises(AnnotationError, match="pool="):
+        dx.discrepancy_ratio(*votes, by_pool=True)
+    with pytest.raises(ArgumentError, match="by_pool"):
+        dx.discrepancy_ratio(*votes, by_pool="pool")
+
+
+def test_a_stratum_without_disagreement_is_named():
+    frame = pd.DataFrame(
+        {
+            "item": [1, 1, 2, 2],
+            "annotator": [1, 2, 1, 2],
+            "label": ["a", "b", "a", "a"],
+            "stratum": ["hard", "hard", "easy", "easy"],
+        }
+    )
+    pred = dx.predictions({"item": [1, 2], "system": ["s"] * 2, "label": ["a", "a"]})
+    with pytest.warns(DissensusWarning, match="no disagreement.* in stratum 'easy'"):
+        found = dx.discrepancy_ratio(read(frame, stratum="stratum"), pred, stratified=True)
+    assert np.isnan(found["discrepancy_ratio"]).all()
+    assert found["annotator_discrepancy"].item() == 0.5
+
+
+@pytest.mark.parametrize("how", [{}, {"stratified": True}, {"by_pool": True}])
+def test_bootstrap_draws_are_the_statistic_at_drawn_weights(how):
+    frame, pred = study(np.random.default_rng(10))
+    ann = read(frame, pool="pool", stratum="stratum")
+    fast = dx.bayesian_bootstrap(dx.discrepancy_ratio, ann, pred, draws=4000, random_seed=1, **how)
+
+    def again(ann, pred, weights, **how):
+        return dx.discrepancy_ratio(ann, pred, weights=weights, **how)
+
+    slow = dx.bayesian_bootstrap(again, ann, pred, draws=150, random_seed=2, **how)
+    assert fast.sizes["draw"] == 4000
+    for name in fast.data_vars:
+        assert fast[name].dims == slow[name].dims
+        gap = np.abs(fast[name].mean("draw") - slow[name].mean("draw"))
+        assert (gap < 5 * slow[name].std("draw") / 12).all()
+
+
+def test_items_with_one_annotator_or_without_predictions_count_for_neither():
+    ann = dx.from_matrix([["a", "b"], ["a", None], ["a", "a"]])
+    pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": ["a", "b"]})
+    with pytest.raises(PredictionError, match="1 annotated items without predictions"):
+        dx.discrepancy_ratio(ann, pred)
+    found = dx.discrepancy_ratio(ann, pred, on_missing="drop")
+    assert found["annotator_discrepancy"].item() == 1.0
+    assert found["system_discrepancy"].item() == 0.5
+
+
+@pytest.mark.parametrize("distance", ["nominal", "squared", "absolute", "jaccard", squared])
+def test_the_same_with_items_dropped_for_every_distance(distance):
+    rng = np.random.default_rng(11)
+    labels = rng.integers(0, 4, size=(12, 3))
+    answers = {"item": range(6), "system": ["s"] * 6, "label": rng.integers(0, 4, 6)}
+    pred = dx.predictions(answers)
+    whole = dx.discrepancy_ratio(dx.from_matrix(labels), pred, distance, on_missing="drop")
+    part = dx.discrepancy_ratio(dx.from_matrix(labels[:6]), pred, distance)
+    xr.testing.assert_allclose(whole, part)

@@ -1,0 +1,263 @@
+"""Discrepancy ratios against their definition, closed forms, and the claims of the source.
+
+The source is Lovchinsky et al. (2020), "Discrepancy ratio: evaluating model performance when even
+experts disagree on the truth". References are loops over pairs in ``discrepancy_reference``.
+"""
+
+from __future__ import annotations
+
+import discrepancy_reference as reference
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+
+TABLES = 30
+LABELS = list("abcd")
+
+NUMBERS = {
+    "squared": ({}, lambda y, z: (y - z) ** 2),
+    "interval": ({}, lambda y, z: (y - z) ** 2),
+    "absolute": ({}, lambda y, z: abs(y - z)),
+    "hinge": ({"tolerance": 1.5}, lambda y, z: max(0.0, abs(y - z) - 1.5)),
+}
+
+
+def table_of(rng, draw, repeats):
+    """Return annotations, systems, and both as they were drawn."""
+    said = reference.random_said(rng, draw, repeats=repeats)
+    items = sorted({item for item, _ in said})
+    answers = {s: {item: draw(rng) for item in items} for s in ("one", "two")}
+    return said, answers
+
+
+def check(found, said, answers, delta, weights=None):
+    for system, given in answers.items():
+        mu, alpha = reference.discrepancies(said, given, delta, weights)
+        np.testing.assert_allclose(found["annotator_discrepancy"], alpha, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            found["system_discrepancy"].sel(system=system), mu, rtol=1e-12, atol=1e-14
+        )
+        ratio = mu / alpha if alpha > 0 else np.nan
+        np.testing.assert_allclose(
+            found["discrepancy_ratio"].sel(system=system), ratio, rtol=1e-11, atol=1e-14
+        )
+
+
+@pytest.mark.parametrize("distance", NUMBERS)
+@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize("draw", ["whole", "real"])
+@pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
+def test_numbers_equal_the_definition(distance, repeats, draw):
+    rng = np.random.default_rng(1)
+    how, delta = NUMBERS[distance]
+    draws = {
+        "whole": lambda rng: float(rng.integers(0, 5)),
+        "real": lambda rng: float(rng.normal(50, 3)),
+    }
+    for _ in range(TABLES):
+        said, answers = table_of(rng, draws[draw], repeats)
+        ann = reference.annotations(said, rng, kind="continuous")
+        pred = reference.predictions(answers, kind="continuous")
+        weights = dict(zip(range(6), rng.exponential(size=6), strict=True))
+        check(dx.discrepancy_ratio(ann, pred, distance, **how), said, answers, delta)
+        found = dx.discrepancy_ratio(ann, pred, distance, **how, weights=weights)
+        check(found, said, answers, delta, weights)
+
+
+def squared(y, z):
+    return (y - z) ** 2
+
+
+def unequal(y, z):
+    return float(y != z)
+
+
+def uneven(y, z):
+    """A distance between letters that nothing else is."""
+    return abs(LABELS.index(y) - LABELS.index(z)) ** 0.5
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
+def test_names_equal_the_definition(repeats):
+    rng = np.random.default_rng(2)
+    for _ in range(TABLES):
+        said, answers = table_of(rng, lambda rng: str(rng.choice(LABELS)), repeats)
+        ann = reference.annotations(said, rng, labels=LABELS, kind="nominal")
+        pred = reference.predictions(answers)
+        check(dx.discrepancy_ratio(ann, pred), said, answers, unequal)
+        check(dx.discrepancy_ratio(ann, pred, "nominal"), said, answers, unequal)
+        check(dx.discrepancy_ratio(ann, pred, uneven), said, answers, uneven)
+        check(dx.discrepancy_ratio(ann, pred, unequal), said, answers, unequal)
+
+
+def jaccard(one, two):
+    return 1 - len(one & two) / len(one | two)
+
+
+@pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
+def test_sets_equal_the_definition():
+    """All that an annotator names over all trials is one set; so is a system's list."""
+    rng = np.random.default_rng(3)
+    for _ in range(TABLES):
+        said = reference.random_said(rng, lambda rng: str(rng.choice(LABELS)), repeats=4)
+        items = sorted({item for item, _ in said})
+        answers, rows = {"one": {}, "two": {}}, []
+        for system, given in answers.items():
+            for item in items:
+                chosen = rng.permutation(LABELS)[: rng.integers(1, 5)]
+                given[item] = frozenset(chosen.tolist())
+                rows += [(item, system, label, 1) for label in given[item]]
+        names = ("item", "system", "label", "rank")
+        pred = dx.predictions(dict(zip(names, zip(*rows, strict=True), strict=True)), rank="rank")
+        ann = reference.annotations(said, rng, labels=LABELS, kind="nominal")
+        sets = {key: [frozenset(labels)] for key, labels in said.items()}
+        check(dx.discrepancy_ratio(ann, pred, "jaccard"), sets, answers, jaccard)
+
+
+def random_ranking(rng):
+    """Return blocks of some of the labels, as a callable gets them."""
+    named = rng.permutation(len(LABELS) + 2)[: rng.integers(1, 6)]
+    cuts = np.flatnonzero(rng.random(len(named) - 1) < 0.6) + 1
+    return tuple(
+        tuple("abcdef"[k] for k in sorted(block.tolist())) for block in np.split(named, cuts)
+    )
+
+
+def ranking_rows(key, ranking):
+    return [(*key, label, rank + 1) for rank, block in enumerate(ranking) for label in block]
+
+
+def ranked(said, answers):
+    """Make annotations and predictions of rankings."""
+    rows = [
+        row
+        for (item, annotator), rankings in said.items()
+        for trial, ranking in enumerate(rankings)
+        for row in ranking_rows((item, annotator, trial), ranking)
+    ]
+    names = ("item", "annotator", "trial", "label", "rank")
+    table = dict(zip(names, zip(*rows, strict=True), strict=True))
+    ann = dx.annotations(table, rank="rank", trial="trial", labels=list("abcdef"))
+    rows = [
+        row
+        for system, given in answers.items()
+        for item, ranking in given.items()
+        for row in ranking_rows((item, system), ranking)
+    ]
+    names = ("item", "system", "label", "rank")
+    table = dict(zip(names, zip(*rows, strict=True), strict=True))
+    return ann, dx.predictions(table, rank="rank")
+
+
+def overlap_distance(depth):
+    def delta(one, two):
+        codes = [[["abcdef".index(label) for label in block] for block in b] for b in (one, two)]
+        return 1 - dx.mean_average_overlap(*codes, depth=depth, n_labels=6)
+
+    return delta
+
+
+@pytest.mark.parametrize("depth", [1, 3, 6])
+@pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
+def test_rankings_equal_the_definition(depth):
+    rng = np.random.default_rng(4)
+    for _ in range(12):
+        said, answers = table_of(rng, random_ranking, 2)
+        ann, pred = ranked(said, answers)
+        delta = overlap_distance(depth)
+        check(dx.discrepancy_ratio(ann, pred, "ranking", depth=depth), said, answers, delta)
+        check(dx.discrepancy_ratio(ann, pred, depth=depth), said, answers, delta)
+        check(dx.discrepancy_ratio(ann, pred, delta), said, answers, delta)
+
+
+def test_rankings_as_sets_of_what_they_list():
+    rng = np.random.default_rng(5)
+    said, answers = table_of(rng, random_ranking, 2)
+    ann, pred = ranked(said, answers)
+    sets = {
+        key: [frozenset(label for ranking in rankings for block in ranking for label in block)]
+        for key, rankings in said.items()
+    }
+    listed = {
+        system: {
+            item: frozenset(label for block in ranking for label in block)
+            for item, ranking in given.items()
+        }
+        for system, given in answers.items()
+    }
+    check(dx.discrepancy_ratio(ann, pred, "jaccard"), sets, listed, jaccard)
+
+
+def test_depth_is_that_of_the_longest_ranking_and_is_kept(rankings):
+    found = dx.discrepancy_ratio(*rankings)
+    assert found.attrs == {"distance": "ranking", "depth": 3}
+    xr.testing.assert_equal(found, dx.discrepancy_ratio(*rankings, depth=3))
+
+
+def test_binary_closed_forms():
+    """Eq. 5 to 8: means and (population) variances of labels are all it takes."""
+    rng = np.random.default_rng(6)
+    said = reference.random_said(rng, lambda rng: float(rng.integers(0, 2)), n_items=30, repeats=3)
+    said = {key: labels for key, labels in said.items() if key[1] < 4 or key[0] % 2}
+    voices = {i: v for i, v in reference.by_item(said).items() if len(v) >= 2}
+    answers = {i: float(rng.integers(0, 2)) for i, _ in said}
+    means = {i: np.array([np.mean(labels) for labels in v.values()]) for i, v in voices.items()}
+    y = np.array([m.mean() for m in means.values()])
+    spread = np.array([m.var() for m in means.values()])
+    n = np.array([len(m) for m in means.values()])
+    m = np.array([answers[i] for i in means])
+    alpha = np.mean(2 * y * (1 - y) + 2 * spread / (n - 1))
+    mu = (
+        m.mean() + y.mean() - 2 * m.mean() * y.mean() - 2 * np.mean((m - m.mean()) * (y - y.mean()))
+    )
+    ann = reference.annotations(said, kind="continuous")
+    pred = reference.predictions({"s": answers}, kind="continuous")
+    found = dx.discrepancy_ratio(ann, pred, "squared")
+    np.testing.assert_allclose(found["annotator_discrepancy"], alpha, rtol=1e-12)
+    np.testing.assert_allclose(found["system_discrepancy"], [mu], rtol=1e-12)
+
+
+def test_one_binary_label_each():
+    """Eq. 6: 2 A s^2 / (A - 1)."""
+    labels = np.random.default_rng(7).integers(0, 2, size=(25, 5))
+    ann = dx.from_matrix(labels, kind="ordinal")
+    pred = dx.predictions({"item": range(25), "system": ["s"] * 25, "label": labels[:, 0]})
+    alpha = np.mean(2 * 5 * labels.var(axis=1) / 4)
+    found = dx.discrepancy_ratio(ann, pred)
+    np.testing.assert_allclose(found["annotator_discrepancy"], alpha, rtol=1e-12)
+    nominal = dx.discrepancy_ratio(ann, pred, "nominal")
+    xr.testing.assert_allclose(found.drop_attrs(), nominal.drop_attrs())
+
+
+def test_a_strict_annotator_changes_nothing():
+    """Example C.1: Charlie labels the easy image only, and the ratio is what it was without him."""
+    between, towards = {"easy": 0.3, "hard": 2.0}, {"easy": 0.1, "hard": 1.7}
+
+    def delta(one, two):
+        if one == two:
+            return 0.0
+        image = one.split()[1]
+        return (towards if "model" in (one.split()[0], two.split()[0]) else between)[image]
+
+    rows = [["alice easy", "bob easy", "charlie easy"], ["alice hard", "bob hard", None]]
+    space = [label for row in rows for label in row if label] + ["model easy", "model hard"]
+    pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": space[-2:]})
+    for strict in (rows, [row[:2] for row in rows]):
+        ann = dx.from_matrix(strict, labels=space, kind="nominal")
+        found = dx.discrepancy_ratio(ann, pred, delta)["discrepancy_ratio"].item()
+        assert found == pytest.approx((0.1 + 1.7) / (0.3 + 2.0), rel=1e-14)
+
+
+def test_the_hinge_forgives_up_to_its_tolerance():
+    """A penalty past a minimum deviation; the source prints its sign the other way round."""
+    ann = dx.from_matrix([[50.0, 60.0], [40.0, 70.0]])
+    pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": [55.0, 20.0]},
+                          kind="continuous")  # fmt: skip
+    found = dx.discrepancy_ratio(ann, pred, "hinge", tolerance=15)
+    assert found["annotator_discrepancy"].item() == (0 + 15) / 2
+    assert found["system_discrepancy"].item() == (0 + (5 + 35) / 2) / 2
+    plain = dx.discrepancy_ratio(ann, pred, "hinge", tolerance=0).drop_attrs()
+    xr.testing.assert_identical(plain, dx.discrepancy_ratio(ann, pred, "absolute").drop_attrs())

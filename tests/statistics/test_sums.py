@@ -1,0 +1,102 @@
+"""Statistics as functions of sums: weights, dims, dense and sparse sums alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import sparse
+
+import dissensus as dx
+from dissensus.statistics._sums import Sums, compact, times
+
+ITEMS = np.array(["i", "j", "k"])
+DENSE = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
+
+
+def ratio(totals, doubts):
+    return doubts.divided(totals[:, 0], totals[:, 1] + totals[:, 2], "there is nothing")
+
+
+def both(totals, doubts):
+    return {"each": totals[:, 1:], "whole": totals.sum(axis=1)}
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_totals_stand_side_by_side(form):
+    sums = Sums("ratio", (np.array([1.0, 2.0, 3.0]), form(DENSE)), ratio, ITEMS)
+    np.testing.assert_array_equal(sums.totals(), [[6.0, 4.0, 2.0]])
+    weighted = sums.weighted([2, 0, 1]).totals()
+    np.testing.assert_array_equal(weighted, [[5.0, 5.0, 0.0]])
+    by_name = sums.weighted({"k": 1, "j": 0, "i": 2}).totals()
+    np.testing.assert_array_equal(by_name, weighted)
+    assert sums.weighted(None) is sums
+
+
+def test_a_number_is_a_named_array_without_dims():
+    sums = Sums("ratio", (np.ones(3), DENSE), ratio, ITEMS, attrs={"better": "higher"})
+    found = sums.value()
+    assert (found.name, found.dims, found.attrs) == ("ratio", (), {"better": "higher"})
+    assert float(found) == 0.5
+    with pytest.warns(dx.DissensusWarning, match="ratio is undefined .*there is nothing"):
+        assert np.isnan(Sums("ratio", (np.ones(3), 0 * DENSE), ratio, ITEMS).value())
+
+
+def test_several_values_are_a_dataset_with_their_dims():
+    sums = Sums(
+        "both", (np.ones(3), DENSE), both, ITEMS,
+        dims={"each": ("system",)}, coords={"system": np.array(["s", "t"])}, attrs={"n": 3},
+    )  # fmt: skip
+    found = sums.value()
+    assert isinstance(found, xr.Dataset)
+    assert found["each"].dims == ("system",)
+    assert found["each"].sel(system="t") == 2.0
+    assert (float(found["whole"]), found["whole"].dims, found.attrs) == (9.0, (), {"n": 3})
+    drawn = sums.labelled(both(np.ones((5, 3)), None), ("chain", "draw"))
+    assert drawn["each"].dims == ("chain", "draw", "system")
+    assert drawn["whole"].shape == (1, 5)
+    assert drawn["draw"].values.tolist() == list(range(5))
+
+
+@pytest.mark.parametrize("weights", [[1, 2], [1, -1, 1], [0, 0, 0], [1, np.nan, 1], {"i": 1}])
+def test_what_is_no_weight_is_refused(weights):
+    with pytest.raises(dx.ArgumentError, match=r"^weights"):
+        Sums("ratio", (np.ones(3), DENSE), ratio, ITEMS).value(weights)
+
+
+def test_items_are_multiplied_and_nothing_else():
+    factor = np.array([2.0, 0.5, 0.0])
+    expected = DENSE * factor[:, None]
+    np.testing.assert_array_equal(times(DENSE, factor), expected)
+    found = times(sparse.csr_array(DENSE), factor)
+    np.testing.assert_array_equal(found.toarray(), expected)
+    np.testing.assert_array_equal(times(factor, factor), factor**2)
+
+
+def test_sparse_sums_stay_sparse_where_that_saves_room():
+    small = compact(sparse.csr_array(DENSE))
+    np.testing.assert_array_equal(small, DENSE)
+    wide = sparse.csr_array(sparse.eye_array(300))
+    assert compact(wide) is wide
+
+
+@pytest.mark.parametrize("statistic", ["percent_agreement", "krippendorff_alpha", "cross_kappa"])
+@pytest.mark.parametrize("level", [None, "nominal", "ordinal"])
+def test_a_thousand_labels_are_as_good_as_five(statistic, level):
+    # The same data with few labels (dense sums) and declared among a thousand (sparse ones).
+    rng = np.random.default_rng(3)
+    frame = {"item": np.repeat(np.arange(40), 4), "annotator": np.tile(np.arange(4), 40),
+             "pool": np.tile([0, 0, 1, 1], 40)}  # fmt: skip
+    frame["label"] = 200 * ((frame["item"] + rng.integers(0, 2, 160)) % 5)
+    few, many = (
+        dx.annotations(frame, pool="pool", kind="ordinal", labels=labels)
+        for labels in (None, range(1000))
+    )
+    more = {"level": level} if statistic == "krippendorff_alpha" else {}
+    of = getattr(dx, statistic)
+    assert float(of(many, **more)) == pytest.approx(float(of(few, **more)), abs=1e-12)
+    drawn = [
+        dx.bayesian_bootstrap(statistic, ann, draws=20, random_seed=4, **more)
+        for ann in (few, many)
+    ]
+    np.testing.assert_allclose(drawn[1], drawn[0], atol=1e-12)

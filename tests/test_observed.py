@@ -1,0 +1,140 @@
+"""What an evaluation says of the annotations as they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus import statistics
+from dissensus._observed import COEFFICIENTS, Settings, first_labels, observed
+
+KINDS = ("nominal", "ordinal", "continuous", "ranking")
+
+
+def settings(**changes):
+    given = {"draws": 200, "random_seed": 1, "distance": None, "margin": 0.1, "on_missing": "raise"}
+    return Settings(**(given | changes))
+
+
+def study(kind, n_items=40, seed=1):
+    rng = np.random.default_rng(seed)
+    n_annotators = 4
+    truth = rng.integers(1, 5, n_items)
+    item, who = np.indices((n_items, n_annotators)).reshape(2, -1)
+    said = np.clip(truth[item] + rng.integers(-1, 2, len(item)), 1, 4)
+    answer = np.clip(truth + rng.integers(-1, 2, n_items), 1, 4)
+    if kind == "ranking":
+        rows = {"item": np.repeat(item, 2), "annotator": np.repeat(who, 2)}
+        rows |= {"label": np.stack([said, said % 4 + 1], 1).ravel(),
+                 "rank": np.tile([1, 2], len(item))}  # fmt: skip
+        ann = dx.annotations(rows, rank="rank", labels=range(1, 5))
+    else:
+        said = said + 0.25 if kind == "continuous" else said
+        table = {"item": item, "annotator": who, "label": said}
+        ann = dx.annotations(table, kind=kind)
+    pred = dx.predictions(
+        {"item": np.arange(n_items), "system": ["s"] * n_items,
+         "label": answer + 0.25 if kind == "continuous" else answer},
+        kind="continuous" if kind == "continuous" else "nominal",
+    )  # fmt: skip
+    return ann, pred
+
+
+def test_every_kind_of_annotations_has_coefficients_and_all_are_registered():
+    assert set(COEFFICIENTS) == set(KINDS)
+    for kind, rows in COEFFICIENTS.items():
+        for _, name, _ in rows:
+            assert kind in statistics.get(name).kinds
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_are_those_of_the_statistics(kind):
+    ann, pred = study(kind)
+    found = observed(ann, pred, settings())
+    assert set(found) == {"agreement", "discrepancy", "statistics"}
+    for name, statistic, options in COEFFICIENTS[kind]:
+        once = statistics.get(statistic).function(ann, **options)
+        drawn = dx.bayesian_bootstrap(statistic, ann, draws=200, random_seed=1, **options)
+        xr.testing.assert_identical(
+            found["statistics"][name].drop_attrs(), once.drop_attrs().rename(name)
+        )
+        np.testing.assert_array_equal(found["agreement"][name], drawn)
+    ratio = dx.discrepancy_ratio(ann, pred)
+    np.testing.assert_array_equal(
+        found["statistics"]["discrepancy_ratio"], ratio["discrepancy_ratio"]
+    )
+    draws = found["discrepancy"]
+    assert draws["discrepancy_ratio"].dims == ("chain", "draw", "system")
+    assert draws["annotator_discrepancy_ratio"].dims == ("chain", "draw", "annotator")
+    assert draws["advantage_probability"].dims == ("chain", "draw", "system", "annotator")
+    below = (draws["discrepancy_ratio"] < 1.1).mean(["chain", "draw"])
+    np.testing.assert_allclose(draws["non_inferiority"], below)
+    assert draws["n_items"].values.tolist() == [40] * 4
+
+
+def test_one_annotator_an_item_says_nothing_of_agreement():
+    ann = dx.annotations({"item": [1, 2], "annotator": ["a", "b"], "label": ["x", "y"]})
+    assert observed(ann, None, settings()) == {}
+
+
+def test_without_predictions_there_are_the_annotators_only():
+    found = observed(study("nominal")[0], None, settings())
+    assert set(found["discrepancy"].data_vars) == {"annotator_discrepancy_ratio", "n_items"}
+
+
+def test_what_is_undefined_is_noted_and_not_warned_of():
+    ann = dx.annotations(
+        {"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xxxx")}, labels=["x", "y"]
+    )
+    found = observed(ann, None, settings())
+    assert np.isnan(found["statistics"]["krippendorff_alpha"])
+    assert "krippendorff_alpha is undefined" in found["agreement"].attrs["notes"]
+    assert "are few" in found["agreement"].attrs["notes"]
+
+
+def test_lists_are_judged_by_their_first_label_beside_single_labels():
+    ann, _ = study("nominal")
+    items = np.repeat(np.arange(40), 2)
+    table = {"item": items, "system": ["s"] * 80, "label": [1, 2] * 40, "rank": [1, 2] * 40}
+    pred = dx.predictions(table, rank="rank")
+    assert first_labels(ann, pred).sizes["position"] == 1
+    once = dx.predictions({"item": np.arange(40), "system": ["s"] * 40, "label": [1] * 40},
+                          kind="nominal")  # fmt: skip
+    found, expected = (observed(ann, one, settings())["statistics"] for one in (pred, once))
+    np.testing.assert_array_equal(found["discrepancy_ratio"], expected["discrepancy_ratio"])
+
+
+def test_tied_first_labels_leave_systems_out_and_say_so():
+    ann, _ = study("nominal")
+    items = np.repeat(np.arange(40), 2)
+    table = {"item": items, "system": ["s"] * 80, "label": [1, 2] * 40, "rank": [1, 1] * 40}
+    pred = dx.predictions(table, rank="rank")
+    found = observed(ann, pred, settings())
+    assert "discrepancy_ratio" not in found["discrepancy"]
+    assert "Systems have no discrepancy ratio" in found["discrepancy"].attrs["notes"]
+
+
+def test_a_distance_that_was_asked_for_and_cannot_be_is_an_error():
+    ann, pred = study("nominal")
+    with pytest.raises(dx.AnnotationError, match="numbers"):
+        observed(ann, pred, settings(distance="squared"))
+    with pytest.raises(dx.ArgumentError, match="margin"):
+        observed(ann, pred, settings(margin=-1.0))
+
+
+def test_evaluation_keeps_them_through_a_file(tmp_path):
+    ann, pred = study("ordinal")
+    result = dx.evaluate(ann, pred, draws=50, random_seed=1, progressbar=False, distance="absolute")
+    assert result["discrepancy"].attrs["distance"] == "absolute"
+    result.to_netcdf(tmp_path / "e.nc", engine="h5netcdf")
+    with xr.open_datatree(tmp_path / "e.nc", engine="h5netcdf") as again:
+        frame = dx.summary(again, "statistics")
+        assert frame.equals(dx.summary(result, "statistics"))
+    assert frame.columns.tolist()[:4] == ["statistic", "system", "annotator", "observed"]
+    row = frame[frame["statistic"] == "krippendorff_alpha_ordinal"].iloc[0]
+    assert row["lower"] < row["observed"] < row["upper"]
+    assert row["undefined"] == 0
+    with pytest.raises(dx.ArgumentError, match="of"):
+        dx.summary(result, "agreement")

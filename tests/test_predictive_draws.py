@@ -1,0 +1,176 @@
+"""Predictive draws as annotations: who said what, and what a fit must hold for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus._predictive_draws import replicates
+
+QUICK = {"draws": 20, "chains": 2, "random_seed": 5, "progressbar": False}
+
+
+def fitted(model, annotations, **options):
+    fit = dx.models.get(model).module.fit
+    return fit(annotations, **{**QUICK, "posterior_predictive": True, **options})
+
+
+@pytest.fixture
+def words():
+    return dx.annotations(
+        {"item": [1, 2, 1, 2, 3, 1], "annotator": list("aabbac"), "label": list("xyxxyy")}
+    )
+
+
+@pytest.fixture
+def repeated():
+    """One annotator of two says everything three times."""
+    rows = [(i, "once", 0, i % 3) for i in range(6)]
+    rows += [(i, "thrice", t, (i + (t > 1) * i) % 3) for t in range(3) for i in range(6)]
+    item, who, trial, label = zip(*rows, strict=True)
+    columns = {"item": item, "annotator": who, "trial": trial, "label": label}
+    return dx.annotations(columns, trial="trial", kind="ordinal", labels=range(3))
+
+
+def test_repetitions_count_once_where_annotations_say_who_repeated(repeated):
+    fit = fitted("dirichlet", repeated)
+    check = dx.agreement_check(fit, repeated)
+    once = float(dx.percent_agreement(repeated))
+    assert float(check["observed"].sel(statistic="percent_agreement")) == pytest.approx(once)
+    each = dx.agreement_check(fit)  # else each label is an annotator's
+    said = repeated.drop_vars("trial").assign(annotator=np.arange(24)).assign(
+        annotator_code=("annotation", np.arange(24)))  # fmt: skip
+    other = float(dx.percent_agreement(dx.validate(said)))
+    assert float(each["observed"].sel(statistic="percent_agreement")) == pytest.approx(other)
+    assert once != pytest.approx(other)
+
+
+def test_labels_are_dealt_at_random_to_the_rows_of_an_item(repeated):
+    """The expected agreement is that of any two labels of the item, whoever said them."""
+    fit = fitted("dirichlet", repeated, draws=2000)
+    by_row, by_voice = (
+        dx.agreement_check(fit, given)["replicated"].sel(statistic="percent_agreement")
+        for given in (None, repeated)
+    )
+    difference = (by_row - by_voice).to_numpy()
+    error = difference.std() / np.sqrt(difference.size)
+    assert abs(difference.mean()) < 4 * error
+    assert (replicates(fit, repeated).drawn.values(slice(0, 9)).shape) == (9, 24)
+
+
+def test_numbers_keep_who_said_them():
+    columns = {"item": [1, 1, 1, 2, 2], "annotator": list("aabab"), "trial": [0, 1, 0, 0, 0],
+               "label": [0.5, 1.5, 3.0, 2.0, 1.0]}  # fmt: skip
+    ann = dx.annotations(columns, trial="trial")
+    fit = fitted("normal_scores", ann, prior=(0, 1, 2, 2))
+    for given in (ann, None):
+        alpha = dx.krippendorff_alpha(ann if given is not None else ann.assign(
+            annotator_code=("annotation", [0, 1, 2, 0, 1]),
+            annotator=["a", "b", "c"]))  # fmt: skip
+        check = dx.agreement_check(fit, given)
+        assert float(check["observed"][0]) == pytest.approx(float(alpha))
+
+
+def test_rankings_know_their_trials():
+    columns = {"item": ["i"] * 6, "annotator": list("ooooyy"), "trial": [1, 1, 2, 2, 1, 1],
+               "label": list("abacab"), "rank": [1, 2, 1, 2, 1, 2]}  # fmt: skip
+    ann = dx.annotations(columns, trial="trial", rank="rank", labels=list("abcd"))
+    for model in ("plackett_luce", "inverse_rank"):
+        fit = fitted(model, ann, draws=200)
+        assert fit["observed_data"]["annotation_trial"].to_numpy().tolist() == [1, 1, 2, 2, 1, 1]
+        with pytest.warns(dx.DissensusWarning, match="krippendorff_alpha"):
+            check = dx.agreement_check(fit)
+        assert float(check["observed"].sel(statistic="percent_agreement")) == 1
+
+
+def test_inverse_rank_keeps_what_was_said_beside_its_predictions(rankings):
+    ann = rankings[0]
+    fit = fitted("inverse_rank", ann)
+    said = fit["observed_data"]
+    assert said["label_code"].to_numpy().tolist() == ann["label_code"].to_numpy().tolist()
+    assert said["rank"].to_numpy().tolist() == ann["rank"].to_numpy().tolist()
+    assert "score" in said
+    assert "label_code" not in fitted("inverse_rank", ann, posterior_predictive=False)[
+        "observed_data"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", dx.models.names())
+def test_a_fit_without_predictive_draws_says_how_to_get_them(model, words):
+    number = words.drop_vars(["label_code", "label"]).assign(
+        value=("annotation", np.arange(6.0))).assign_attrs(kind="continuous")  # fmt: skip
+    ann = words if "nominal" in dx.models.get(model).kinds else number
+    fit = dx.models.get(model).module.fit(ann, **QUICK)
+    hint = rf"fit: expected .* group 'posterior_predictive'.*models\.{model}\.fit\(\.\.\., post"
+    with pytest.raises(dx.ArgumentError, match=hint):
+        dx.agreement_check(fit)
+    with pytest.raises(dx.ArgumentError, match=hint):
+        dx.model_discrepancy_ratio(fit, None)
+
+
+def test_what_is_no_fit(words):
+    with pytest.raises(dx.ArgumentError, match=r"fit: expected the DataTree .* found Dataset"):
+        dx.agreement_check(words)
+    fit = fitted("dirichlet", words)
+    del fit["observed_data"]
+    with pytest.raises(dx.ArgumentError, match="'observed_data'"):
+        dx.agreement_check(fit)
+
+
+def test_draws_that_are_no_annotations(words):
+    fit = fitted("dirichlet", words)
+    named = fit["posterior_predictive"].to_dataset().rename(counts="numbers")
+    fit["posterior_predictive"] = xr.DataTree(named)
+    with pytest.raises(dx.ArgumentError, match="counts or score or label_code or first_choice"):
+        dx.agreement_check(fit)
+
+
+def test_draws_of_other_sizes_than_the_data(words):
+    fit = fitted("dirichlet", words)
+    more = fit["posterior_predictive"].to_dataset() + 1
+    fit["posterior_predictive"] = xr.DataTree(more)
+    with pytest.raises(dx.ArgumentError, match="as many labels for each item"):
+        dx.agreement_check(fit)
+
+
+def test_scores_that_do_not_know_their_items():
+    ann = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": [1.0, 2, 4, 3]})
+    fit = fitted("normal_scores", ann, prior=(0, 1, 2, 2))
+    expected = dx.agreement_check(fit)
+    fit["constant_data"] = xr.DataTree(fit["constant_data"].to_dataset().drop_vars("item_code"))
+    with pytest.raises(dx.ArgumentError, match="annotations: expected what the model was fitted"):
+        dx.agreement_check(fit)
+    xr.testing.assert_identical(dx.agreement_check(fit, ann), expected)
+
+
+def test_rankings_without_what_was_said(rankings):
+    fit = fitted("inverse_rank", rankings[0])
+    bare = fit["observed_data"].to_dataset()[["score"]]
+    fit["observed_data"] = xr.DataTree(bare)
+    with pytest.raises(dx.ArgumentError, match="no label_code and no rank"):
+        dx.agreement_check(fit)
+
+
+def test_other_annotations_than_those_fitted(words, rankings):
+    numbers = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.5, 1.5]})
+    fits = {
+        "dirichlet": (fitted("dirichlet", words), words),
+        "plackett_luce": (fitted("plackett_luce", rankings[0]), rankings[0]),
+        "inverse_rank": (fitted("inverse_rank", rankings[0]), rankings[0]),
+        "normal_scores": (fitted("normal_scores", numbers, prior=(0, 1, 2, 2)), numbers),
+    }
+    message = "annotations: expected those that the model was fitted to; found others"
+    for fit, own in fits.values():
+        replicates(fit, own)
+        for other, ann in fits.values():
+            if other is not fit and ann is not own:
+                with pytest.raises(dx.AnnotationError, match=message):
+                    dx.agreement_check(fit, ann)
+        with pytest.raises(dx.AnnotationError, match="annotations"):
+            dx.agreement_check(fit, "annotations.csv")
+    changed = words.copy()
+    changed["label_code"] = 1 - words["label_code"]
+    with pytest.raises(dx.AnnotationError, match=message):
+        dx.agreement_check(fits["dirichlet"][0], changed)
