@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.log_sums import log_plus
+
 Floats = npt.NDArray[np.float64]
 
 LARGEST_RECURSION = 7
@@ -101,7 +103,7 @@ def by_recursion(log_ratio: Floats, share: Floats) -> float:
         for label in range(n):
             if left >> label & 1:
                 if fresh:
-                    total[left] = _log_sum(total[left ^ 1 << label], log_ratio[label])
+                    total[left] = log_plus(total[left ^ 1 << label], log_ratio[label])
                     fresh = False
                 terms[label] = log_ratio[label] + chance[left ^ 1 << label]
                 top = max(top, terms[label])
@@ -135,11 +137,6 @@ def _recursion_gradient(log_ratio: Floats, total: Floats, chance: Floats, share:
                 # One exponential: the second part may overflow where the first is 0.
                 log_next = log_part + chance[smaller] - chance[left]
                 visited[smaller] += visited[left] * math.exp(log_next)
-
-
-@njit(cache=True)
-def _log_sum(one: float, other: float) -> float:
-    return max(one, other) + math.log1p(math.exp(-abs(one - other)))
 
 
 @njit(cache=True)
