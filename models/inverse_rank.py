@@ -47,7 +47,7 @@ from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.plausibility import Layout, candidate_form, layout
-from dissensus.schema import ranking_code, statements_per
+from dissensus.schema import ranking_code, ranks, statements_per
 
 KINDS = ("nominal", "ordinal", "ranking")
 
@@ -250,8 +250,9 @@ def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, npt.NDAr
     )
     where = layout(annotations)
     item = annotations["item_code"].to_numpy()
-    rank = np.ones_like(item) if "rank" not in annotations else annotations["rank"].to_numpy()
-    weight = inverse_rank_weights(rank, ranking_code(annotations), split_ties=split_ties)
+    weight = inverse_rank_weights(
+        ranks(annotations), ranking_code(annotations), split_ties=split_ties
+    )
     cell = item * where.codes.shape[1] + where.place
     scores = np.bincount(cell, weight, minlength=where.codes.size).reshape(where.codes.shape)
     return where, scores / scores.sum(axis=1, keepdims=True)

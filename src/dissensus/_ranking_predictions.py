@@ -16,6 +16,7 @@ from dissensus.arrays.plackett_luce_predict import predicted
 from dissensus.arrays.remainder import row_keys
 from dissensus.arrays.seeds import name_hashes
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL
+from dissensus.schema import ranks
 
 Ints = npt.NDArray[np.int64]
 
@@ -50,14 +51,13 @@ def observed(what: Process) -> dict[str, xr.DataArray]:
     """Return what was said, row by row: labels and the blocks they are in."""
     ann = what.annotations
     code = ann["label_code"].to_numpy()
-    rank = ann["rank"].to_numpy() if "rank" in ann else np.ones_like(code)
     coords = {
         f"{ANNOTATION}_{dim}": (ANNOTATION, ann[dim].to_numpy()[ann[f"{dim}_code"].to_numpy()])
         for dim in (ITEM, ANNOTATOR)
     }
     return {
         name: xr.DataArray(values, dims=ANNOTATION, coords=coords)
-        for name, values in (("label_code", code), ("rank", rank))
+        for name, values in (("label_code", code), ("rank", ranks(ann)))
     }
 
 

@@ -24,7 +24,7 @@ from dissensus.arrays.rankings import Rankings
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError
 from dissensus.plausibility import Layout
-from dissensus.schema import ranking_code
+from dissensus.schema import ranking_code, ranks
 
 TREATMENTS: Final = ("exact", "one", "ignore", "absent")
 
@@ -67,8 +67,7 @@ def laid_out(
             "unranked", expected=" or ".join(map(repr, TREATMENTS)), found=repr(unranked)
         )
     item = annotations["item_code"].to_numpy()
-    rank = np.ones_like(item) if "rank" not in annotations else annotations["rank"].to_numpy()
-    ranking = ranking_code(annotations)
+    rank, ranking = ranks(annotations), ranking_code(annotations)
     row = np.lexsort((rank, ranking, item))
     starts = np.flatnonzero(np.diff(ranking[row], prepend=-1))
     n_items = annotations.sizes[ITEM]
@@ -83,7 +82,7 @@ def laid_out(
         item_start=np.searchsorted(item[row][starts], np.arange(n_items + 1)),
         ranking_start=np.append(starts, len(row)),
         place=where.place[row],
-        rank=rank[row].astype(np.int64),
+        rank=rank[row],
         cell_start=cell_start,
         closed=np.full(len(starts), unranked == "absent"),
     )

@@ -50,6 +50,7 @@ from dissensus._annotation_schema import check_annotations as check_annotations
 from dissensus._annotation_schema import given_numbers as given_numbers
 from dissensus._annotation_schema import label_counts as label_counts
 from dissensus._annotation_schema import ranking_code as ranking_code
+from dissensus._annotation_schema import ranks as ranks
 from dissensus._annotation_schema import statements_per as statements_per
 from dissensus._prediction_schema import check_predictions as check_predictions
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM
