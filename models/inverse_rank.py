@@ -47,6 +47,7 @@ from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.plausibility import Layout, candidate_form, layout
+from dissensus.registry import one_of
 from dissensus.schema import ranking_code, ranks, statements_per
 
 KINDS = ("nominal", "ordinal", "ranking")
@@ -269,10 +270,7 @@ def _parameters(
     """Return the Dirichlet parameters over (item, candidate); the remainder's are summed."""
     gamma = fitting.positive("reliability", reliability)
     alpha = fitting.positive("prior_count", prior_count, zero=True)
-    if reliability_per not in {ITEM, ANNOTATOR}:
-        raise ArgumentError(
-            "reliability_per", expected="'item' or 'annotator'", found=repr(reliability_per)
-        )
+    one_of("reliability_per", reliability_per, (ITEM, ANNOTATOR))
     times = statements_per(annotations, ITEM)[:, None] if reliability_per == ANNOTATOR else 1
     return np.asarray(gamma * times * scores + alpha * where.sizes)
 

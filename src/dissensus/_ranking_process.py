@@ -14,6 +14,7 @@ from dissensus._rankings import TREATMENTS, LaidOut, laid_out
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning, shown
 from dissensus.plausibility import Layout, candidate_form, layout
+from dissensus.registry import one_of
 from dissensus.schema import statements_per
 
 Floats = npt.NDArray[np.float64]
@@ -133,9 +134,9 @@ def process(
         If a setting makes no sense.
     """
     fitting.require_kind(annotations, kinds, "plackett_luce")
-    _one_of("unranked", unranked, TREATMENTS)
-    _one_of("tempering", tempering, TEMPERINGS)
-    _one_of("sampler", sampler, SAMPLERS)
+    one_of("unranked", unranked, TREATMENTS)
+    one_of("tempering", tempering, TEMPERINGS)
+    one_of("sampler", sampler, SAMPLERS)
     reliability = _checked_reliability(reliability, tempering, annotations)
     if unranked in {"ignore", "absent"}:
         fitting.require_annotated(
@@ -225,8 +226,3 @@ def _within(name: str, value: float, low: float, high: float) -> float:
     if not low <= number <= high:
         raise ArgumentError(name, expected=f"a number from {low:g} to {high:g}", found=repr(value))
     return number
-
-
-def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise ArgumentError(name, expected=" or ".join(map(repr, choices)), found=repr(value))

@@ -22,8 +22,8 @@ import xarray as xr
 
 from dissensus.arrays.rankings import Rankings
 from dissensus.dims import ITEM
-from dissensus.errors import ArgumentError
 from dissensus.plausibility import Layout
+from dissensus.registry import one_of
 from dissensus.schema import ranking_code, ranks
 
 TREATMENTS: Final = ("exact", "one", "ignore", "absent")
@@ -62,10 +62,7 @@ def laid_out(
     ArgumentError
         If there is no such treatment.
     """
-    if unranked not in TREATMENTS:
-        raise ArgumentError(
-            "unranked", expected=" or ".join(map(repr, TREATMENTS)), found=repr(unranked)
-        )
+    one_of("unranked", unranked, TREATMENTS)
     item = annotations["item_code"].to_numpy()
     rank, ranking = ranks(annotations), ranking_code(annotations)
     row = np.lexsort((rank, ranking, item))
