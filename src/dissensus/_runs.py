@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
-from dissensus import metrics
+from dissensus import fitting, metrics
 from dissensus._categories import Categories
 from dissensus._notes import Notes
 from dissensus._recipes import Recipe
@@ -72,7 +72,8 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     point = run.recipe.point(task.annotations)  # before the fits: what it refuses, it refuses early
     scored: list[Groups] = []
     groups: Groups = {}
-    for gamma in _progress(run.trust, f"{run.recipe.model}, reliability", task.progressbar):
+    text = f"Fitting {run.recipe.model}, reliability"
+    for gamma in fitting.tracked(run.trust, text, task.progressbar):
         with notes.of(f"{run.recipe.model} at reliability {gamma:g}"):
             found, kept = _step(run, task, gamma)
         gc.collect()  # a DataTree is a circle of references: it would stay, and the next come too
@@ -212,10 +213,3 @@ def diagnostics(draws: xr.Dataset) -> xr.Dataset:
         }
     index = xr.IndexVariable("diagnostic", list(kinds))
     return xr.concat(list(kinds.values()), dim=index, combine_attrs="drop")
-
-
-def _progress(values: Sequence[float], text: str, show: bool) -> Iterable[float]:
-    """Go through the values under a progress bar."""
-    from rich.progress import track
-
-    return track(values, description=f"Fitting {text}") if show else values
