@@ -374,7 +374,7 @@ def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
     rankings, monkeypatch
 ):
     monkeypatch.setattr("dissensus.convergence.ESS", 1e9)
-    with pytest.warns(dx.DissensusWarning, match="not run long enough") as caught:
+    with pytest.warns(dx.ConvergenceWarning, match="not run long enough") as caught:
         result = run(*rankings, draws=100, reliability=(1, 3))
     assert len(caught) == 1
     text = str(caught[0].message)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import fitting, metrics
+from dissensus import convergence, fitting, metrics
 from dissensus._categories import Categories
 from dissensus._notes import Notes
 from dissensus._recipes import Recipe
@@ -23,18 +23,11 @@ from dissensus._scoring import (
     score_point_categories,
 )
 from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
-from dissensus.errors import DissensusWarning
+from dissensus.errors import ConvergenceWarning
 
 Groups = dict[str, xr.Dataset]
 
 CATEGORIES: Final = "categories"
-_CONVERGENCE: Final = (
-    "ess_bulk_min", "ess_bulk_median", "ess_bulk_min_item", "r_hat_max", "r_hat_max_item",
-    "n_items_poor",
-)  # fmt: skip
-"""Attributes of a posterior that Markov chains made, see `dissensus.convergence`."""
-
-
 _METRIC: Final = (*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
 
 
@@ -107,7 +100,7 @@ def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
         f"({where}): as few as {float(poor['ess_bulk_min'].min()):.0f} effective draws{r_hat}. Do "
         f"not trust these items' intervals; ask for more draws (draws={4 * task.draws}), or for "
         "smaller reliabilities.",
-        DissensusWarning,
+        ConvergenceWarning,
         stacklevel=2,
     )
 
@@ -116,7 +109,7 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups]:
     """Fit and score at one reliability; the fit is gone before the next one is made."""
     with warnings.catch_warnings():
         # Said once for all reliabilities, when they are through.
-        warnings.filterwarnings("ignore", message="The chains have not run long enough")
+        warnings.simplefilter("ignore", ConvergenceWarning)
         fit = run.recipe.fit(
             task.annotations, gamma, draws=task.draws, chains=task.chains,
             random_seed=task.random_seed, **run.hyper,
@@ -124,7 +117,7 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups]:
     theta = run.recipe.plausibility(fit)
     out = {"certainty": certainties(theta, task.predictions)}
     attrs = fit["posterior"].attrs
-    known = {name: attrs[name] for name in _CONVERGENCE if name in attrs}
+    known = {name: attrs[name] for name in convergence.ATTRIBUTES if name in attrs}
     if known:
         out["convergence"] = xr.Dataset(known)
     if task.predictions is not None:

@@ -392,7 +392,7 @@ def learned(panel):
                "draws": 250, "tune": 200, "chains": 2}  # fmt: skip
     with warnings.catch_warnings():
         # Reliability and strengths pull on each other; for these questions a hundred draws do.
-        warnings.filterwarnings("ignore", "The chains have not run", dx.errors.DissensusWarning)
+        warnings.simplefilter("ignore", dx.ConvergenceWarning)
         return {how: fit(panel, reliability=how, **options) for how in ("annotator", "common")}
 
 
