@@ -55,7 +55,7 @@ class Process(NamedTuple):
     @property
     def lumped(self) -> bool:
         """Whether the labels nobody named share one cell, or are one or none."""
-        return bool((self.laid.rankings.n_cells - self.n_named() <= 1).all())
+        return bool((self.laid.rankings.n_cells - self.laid.named <= 1).all())
 
     @property
     def n_rankings(self) -> int:
@@ -70,13 +70,9 @@ class Process(NamedTuple):
         """Return the code of each ranking's item or annotator."""
         return np.asarray(self.annotations[f"{name}_code"].to_numpy()[self.first_rows()])
 
-    def n_named(self) -> Ints:
-        """Return how many labels somebody named, for each item."""
-        return np.asarray((self.where.sizes[:, :-1] == 1).sum(axis=1))
-
     def n_unnamed(self) -> Ints:
-        """Return how many labels there are beside those, for each item; 1 for a stand-in."""
-        return np.bincount(self.owner(), self.laid.n_labels).astype(np.int64) - self.n_named()
+        """Return how many labels nobody named, for each item; 1 for a stand-in."""
+        return np.bincount(self.owner(), self.laid.n_labels).astype(np.int64) - self.laid.named
 
     def owner(self) -> Ints:
         """Return the item of each cell."""
@@ -149,7 +145,7 @@ def process(
         _warn_of_silence(annotations, laid)
     each = _each_label(laid, concentration)
     # Where a stand-in is not a set of labels, how its mass is split is nobody's business: evenly.
-    split = each[0] if unranked == "exact" and len(each) else np.inf
+    split = each[0] if unranked == "exact" else np.inf
     return Process(
         annotations, where, laid, each * laid.n_labels, float(split), reliability, tempering,
         unranked,
@@ -161,8 +157,8 @@ def _each_label(laid: LaidOut, concentration: float | None) -> Floats:
     n_cells = laid.rankings.n_cells
     if concentration is not None:
         return np.full(n_cells.sum(), _within("concentration", concentration, 1e-9, 1e9))
-    first = np.minimum(laid.rankings.cell_start[:-1], max(len(laid.n_labels) - 1, 0))
-    total = np.add.reduceat(laid.n_labels, first)
+    # Every item has a cell: where nobody named a label, those not named, or it is refused.
+    total = np.add.reduceat(laid.n_labels, laid.rankings.cell_start[:-1])
     return np.repeat(1.0 / total, n_cells)
 
 

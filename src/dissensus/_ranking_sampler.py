@@ -146,7 +146,7 @@ def _lot(
     That needs every strength by itself, also of those labels that are stored as one.
     """
     whole, columns = what.laid.rankings, what.where.codes.shape[1]
-    part, named = whole.part(low, high), what.n_named()[low:high]
+    part, named = whole.part(low, high), what.laid.named[low:high]
     cells, of = slice(*whole.cell_start[[low, high]]), slice(*whole.item_start[[low, high]])
     sharpness = None if what.sharpness is None else what.sharpness[of]
     split = log_likelihood and not what.lumped

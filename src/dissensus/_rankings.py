@@ -33,6 +33,8 @@ class LaidOut(NamedTuple):
     """Rankings, and what each cell stands for."""
 
     rankings: Rankings
+    named: npt.NDArray[np.int64]
+    """(item): how many labels somebody named; their cells come first."""
     n_labels: npt.NDArray[np.int64]
     """(cell): how many labels a cell stands for; more than 1 for a lumped remainder only."""
     candidate: npt.NDArray[np.int64]
@@ -85,6 +87,7 @@ def laid_out(
     )
     return LaidOut(
         rankings,
+        named=named,
         n_labels=np.where(extra, each[owner], 1),
         candidate=np.where(extra, where.codes.shape[1] - 1, within),
         row=row,
