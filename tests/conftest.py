@@ -28,6 +28,11 @@ def pytest_collection_finish(session):
     gc.freeze()
 
 
+def pytest_sessionfinish(session):
+    """Let go of it again, or libraries complain at the exit that nothing of theirs was freed."""
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def no_figures_left():
     """Close what a test has drawn: the next one may count the open figures."""
