@@ -48,7 +48,8 @@ from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.plausibility import Layout, candidate_form, layout
-from dissensus.schema import ranking_code, statements_per
+from dissensus.registry import one_of
+from dissensus.schema import ranking_code, ranks, statements_per
 
 KINDS = ("nominal", "ordinal", "ranking")
 
@@ -255,8 +256,9 @@ def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, npt.NDAr
     )
     where = layout(annotations)
     item = annotations["item_code"].to_numpy()
-    rank = np.ones_like(item) if "rank" not in annotations else annotations["rank"].to_numpy()
-    weight = inverse_rank_weights(rank, ranking_code(annotations), split_ties=split_ties)
+    weight = inverse_rank_weights(
+        ranks(annotations), ranking_code(annotations), split_ties=split_ties
+    )
     cell = item * where.codes.shape[1] + where.place
     scores = np.bincount(cell, weight, minlength=where.codes.size).reshape(where.codes.shape)
     return where, scores / scores.sum(axis=1, keepdims=True)
@@ -273,10 +275,7 @@ def _parameters(
     """Return the Dirichlet parameters over (item, candidate); the remainder's are summed."""
     gamma = fitting.positive("reliability", reliability)
     alpha = fitting.positive("prior_count", prior_count, zero=True)
-    if reliability_per not in {ITEM, ANNOTATOR}:
-        raise ArgumentError(
-            "reliability_per", expected="'item' or 'annotator'", found=repr(reliability_per)
-        )
+    one_of("reliability_per", reliability_per, (ITEM, ANNOTATOR))
     times = statements_per(annotations, ITEM)[:, None] if reliability_per == ANNOTATOR else 1
     return np.asarray(gamma * times * scores + alpha * where.sizes)
 

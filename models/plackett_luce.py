@@ -237,7 +237,7 @@ def fit(
 
     Warns
     -----
-    DissensusWarning
+    ConvergenceWarning
         If the chains have not run long enough for some items.
 
     Examples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -15,6 +16,21 @@ hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=No
 hypothesis.settings.load_profile("repeatable")
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_collection_finish(session):
+    """Keep what is loaded by now out of the garbage collector's way.
+
+    `dx.evaluate` collects garbage after every fit. Going through all modules and tests each time
+    would take most of the suite's time.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish(session):
+    """Let go of it again, or libraries complain at the exit that nothing of theirs was freed."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +47,25 @@ def shared() -> Path:
     if not _SHARED.is_dir():
         pytest.skip("the shared real data sets are not beside this checkout")
     return _SHARED
+
+
+@pytest.fixture(scope="session")
+def evaluated():
+    """Return a function that evaluates as `dx.evaluate` does, but the same only once.
+
+    What it returns is a copy, for a test to change as it likes. It is found again by the name of
+    the study and the options, so that a name must always go with the same data.
+    """
+    known = {}
+
+    def run(name, annotations, predictions=None, **options):
+        options = {"random_seed": 1, "progressbar": False, **options}
+        key = (name, predictions is None, repr(sorted(options.items())))
+        if key not in known:
+            known[key] = dx.evaluate(annotations, predictions, **options)
+        return known[key].copy(deep=True)
+
+    return run
 
 
 @pytest.fixture

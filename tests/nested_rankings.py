@@ -9,25 +9,33 @@ import numpy as np
 from dissensus.arrays.rankings import Rankings
 
 
-def laid(items, n_cells, closed=False):
-    """Lay out items -> rankings -> blocks of cells, given how many cells each item has."""
-    rankings = [ranking for item in items for ranking in item]
+def nested(*items, closed=False):
+    """Lay out items given as (rankings, number of cells); a ranking is a list of blocks of cells.
+
+    What is closed is said for all rankings, for each, or by a ranking that starts with "closed".
+    """
+    said = [ranking for rankings, _ in items for ranking in rankings]
+    shut = np.array([ranking[:1] == ["closed"] for ranking in said], dtype=bool)
+    blocks = [ranking[int(one) :] for ranking, one in zip(said, shut, strict=True)]
     rows = [
         (cell, number)
-        for ranking in rankings
+        for ranking in blocks
         for number, block in enumerate(ranking, start=1)
         for cell in block
     ]
-    lengths = [sum(map(len, ranking)) for ranking in rankings]
     table = np.array(rows, dtype=np.int64).reshape(-1, 2)
     return Rankings(
-        item_start=np.cumsum([0, *map(len, items)]),
-        ranking_start=np.cumsum([0, *lengths]),
+        item_start=_starts(len(rankings) for rankings, _ in items),
+        ranking_start=_starts(sum(map(len, ranking)) for ranking in blocks),
         place=table[:, 0].copy(),
         rank=table[:, 1].copy(),
-        cell_start=np.cumsum([0, *n_cells]),
-        closed=np.full(len(rankings), closed),
+        cell_start=_starts(n_cells for _, n_cells in items),
+        closed=shut | np.asarray(closed, dtype=bool),
     )
+
+
+def _starts(lengths):
+    return np.cumsum([0, *lengths], dtype=np.int64)
 
 
 def ranked_above(rankings, n_cells, closed):

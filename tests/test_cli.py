@@ -126,7 +126,7 @@ def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
 
 
 def test_demo_shows_the_known_truth(tmp_path):
-    done = call("demo", "--out", tmp_path / "demo", "--draws", 50, "--no-progress")
+    done = call("demo", "--out", tmp_path / "demo", "--draws", 20, "--no-progress")
     assert done.exit_code == 0, done.output
     with xr.open_datatree(tmp_path / "demo" / "evaluation.nc", engine="h5netcdf") as tree:
         assert "top_1_accuracy" in tree["truth"]

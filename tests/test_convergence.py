@@ -10,7 +10,7 @@ import xarray as xr
 from arviz_stats import ess, rhat
 
 import dissensus as dx
-from dissensus.convergence import diagnosed, divergences
+from dissensus.convergence import ATTRIBUTES, diagnosed, divergences
 
 ITEMS = ["calm", "stuck", "still"]
 
@@ -27,6 +27,7 @@ def chains(n_chains=4, n_draws=400):
 def test_good_chains_say_nothing_and_have_arviz_numbers():
     good = chains().isel(item=[0])
     found = diagnosed(good)
+    assert tuple(found) == ATTRIBUTES
     assert found["n_items_poor"] == 0
     assert found["ess_bulk_min"] == pytest.approx(float(ess(good).min()))
     assert found["r_hat_max"] == pytest.approx(float(rhat(good).max()))
@@ -34,7 +35,7 @@ def test_good_chains_say_nothing_and_have_arviz_numbers():
 
 def test_poor_items_are_named_with_what_to_do():
     with pytest.warns(
-        dx.DissensusWarning, match=r"1 of 3 items \('?stuck.*r-hat up to.*draws=1600"
+        dx.ConvergenceWarning, match=r"1 of 3 items \('?stuck.*r-hat up to.*draws=1600"
     ):
         found = diagnosed(chains())
     assert found["r_hat_max_item"] == found["ess_bulk_min_item"] == "stuck"
@@ -60,7 +61,7 @@ def test_a_few_draws_tell_nothing():
 
 
 def test_one_number_is_judged_too():
-    with pytest.warns(dx.DissensusWarning, match=r"enough for the x: as few as"):
+    with pytest.warns(dx.ConvergenceWarning, match=r"enough for the x: as few as"):
         found = diagnosed(chains()[:, :, 1, 1], "annotator", "x_")
     assert found["x_n_items_poor"] == 1
 

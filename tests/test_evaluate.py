@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
+from dissensus import _runs
 from dissensus._recipes import Recipe
 
 
@@ -374,7 +375,7 @@ def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
     rankings, monkeypatch
 ):
     monkeypatch.setattr("dissensus.convergence.ESS", 1e9)
-    with pytest.warns(dx.DissensusWarning, match="not run long enough") as caught:
+    with pytest.warns(dx.ConvergenceWarning, match="not run long enough") as caught:
         result = run(*rankings, draws=100, reliability=(1, 3))
     assert len(caught) == 1
     text = str(caught[0].message)
@@ -395,6 +396,7 @@ def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, 
         return found
 
     monkeypatch.setattr(Recipe, "fit", fit)
+    monkeypatch.setattr(_runs, "_LARGE", 0)
     run(*rankings, draws=20)
     assert len(fits) == 10
     assert max(alive) == 0

@@ -45,6 +45,7 @@ def test_rows_are_in_order_of_item_annotator_and_rank(ann):
 )
 def test_what_is_there_to_be_ranked(ann, unranked, n_labels, candidate):
     found = of(ann, unranked)
+    assert found.named.tolist() == [3, 2]
     assert found.n_labels.tolist() == n_labels
     assert found.candidate.tolist() == candidate
     assert found.rankings.closed.all() == (unranked == "absent")

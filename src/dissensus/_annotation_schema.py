@@ -200,6 +200,13 @@ def ranking_code(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
     return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
 
 
+def ranks(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
+    """Return the block of each row's label: 1 for all where single labels were given."""
+    if "rank" in annotations:
+        return np.asarray(annotations["rank"].to_numpy(), dtype=np.int64)
+    return np.ones(annotations.sizes[ANNOTATION], dtype=np.int64)
+
+
 def statements_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
     """Count the statements (a ranking is one, however many rows) per item or annotator."""
     ranking = ranking_code(annotations)

@@ -16,6 +16,7 @@ from dissensus.arrays.plackett_luce_predict import predicted
 from dissensus.arrays.remainder import row_keys
 from dissensus.arrays.seeds import name_hashes
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL
+from dissensus.schema import ranks
 
 Ints = npt.NDArray[np.int64]
 
@@ -49,7 +50,6 @@ def with_rankings(
 def observed(annotations: xr.Dataset) -> dict[str, xr.DataArray]:
     """Return what was said, row by row: labels and the blocks they are in."""
     code = annotations["label_code"].to_numpy()
-    rank = annotations["rank"].to_numpy() if "rank" in annotations else np.ones_like(code)
     coords: dict[str, Any] = {}
     for dim in (ITEM, ANNOTATOR):
         names = annotations[dim].to_numpy()[annotations[f"{dim}_code"].to_numpy()]
@@ -58,7 +58,7 @@ def observed(annotations: xr.Dataset) -> dict[str, xr.DataArray]:
         coords[f"{ANNOTATION}_trial"] = (ANNOTATION, annotations["trial"].to_numpy())
     return {
         name: xr.DataArray(values, dims=ANNOTATION, coords=coords)
-        for name, values in (("label_code", code), ("rank", rank))
+        for name, values in (("label_code", code), ("rank", ranks(annotations)))
     }
 
 

@@ -14,6 +14,7 @@ from dissensus._rankings import TREATMENTS, LaidOut, laid_out
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning, shown
 from dissensus.plausibility import Layout, candidate_form, layout
+from dissensus.registry import one_of
 from dissensus.schema import statements_per
 
 Floats = npt.NDArray[np.float64]
@@ -54,7 +55,7 @@ class Process(NamedTuple):
     @property
     def lumped(self) -> bool:
         """Whether the labels nobody named share one cell, or are one or none."""
-        return bool((self.laid.rankings.n_cells - self.n_named() <= 1).all())
+        return bool((self.laid.rankings.n_cells - self.laid.named <= 1).all())
 
     @property
     def n_rankings(self) -> int:
@@ -69,13 +70,9 @@ class Process(NamedTuple):
         """Return the code of each ranking's item or annotator."""
         return np.asarray(self.annotations[f"{name}_code"].to_numpy()[self.first_rows()])
 
-    def n_named(self) -> Ints:
-        """Return how many labels somebody named, for each item."""
-        return np.asarray((self.where.sizes[:, :-1] == 1).sum(axis=1))
-
     def n_unnamed(self) -> Ints:
-        """Return how many labels there are beside those, for each item; 1 for a stand-in."""
-        return np.bincount(self.owner(), self.laid.n_labels).astype(np.int64) - self.n_named()
+        """Return how many labels nobody named, for each item; 1 for a stand-in."""
+        return np.bincount(self.owner(), self.laid.n_labels).astype(np.int64) - self.laid.named
 
     def owner(self) -> Ints:
         """Return the item of each cell."""
@@ -133,9 +130,9 @@ def process(
         If a setting makes no sense.
     """
     fitting.require_kind(annotations, kinds, "plackett_luce")
-    _one_of("unranked", unranked, TREATMENTS)
-    _one_of("tempering", tempering, TEMPERINGS)
-    _one_of("sampler", sampler, SAMPLERS)
+    one_of("unranked", unranked, TREATMENTS)
+    one_of("tempering", tempering, TEMPERINGS)
+    one_of("sampler", sampler, SAMPLERS)
     reliability = _checked_reliability(reliability, tempering, annotations)
     if unranked in {"ignore", "absent"}:
         fitting.require_annotated(
@@ -148,7 +145,7 @@ def process(
         _warn_of_silence(annotations, laid)
     each = _each_label(laid, concentration)
     # Where a stand-in is not a set of labels, how its mass is split is nobody's business: evenly.
-    split = each[0] if unranked == "exact" and len(each) else np.inf
+    split = each[0] if unranked == "exact" else np.inf
     return Process(
         annotations, where, laid, each * laid.n_labels, float(split), reliability, tempering,
         unranked,
@@ -160,8 +157,8 @@ def _each_label(laid: LaidOut, concentration: float | None) -> Floats:
     n_cells = laid.rankings.n_cells
     if concentration is not None:
         return np.full(n_cells.sum(), _within("concentration", concentration, 1e-9, 1e9))
-    first = np.minimum(laid.rankings.cell_start[:-1], max(len(laid.n_labels) - 1, 0))
-    total = np.add.reduceat(laid.n_labels, first)
+    # Every item has a cell: where nobody named a label, those not named, or it is refused.
+    total = np.add.reduceat(laid.n_labels, laid.rankings.cell_start[:-1])
     return np.repeat(1.0 / total, n_cells)
 
 
@@ -225,8 +222,3 @@ def _within(name: str, value: float, low: float, high: float) -> float:
     if not low <= number <= high:
         raise ArgumentError(name, expected=f"a number from {low:g} to {high:g}", found=repr(value))
     return number
-
-
-def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise ArgumentError(name, expected=" or ".join(map(repr, choices)), found=repr(value))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import convergence
+from dissensus import convergence, fitting
 from dissensus._ranking_process import LEARNED, Process
 from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
 from dissensus.arrays.plackett_luce_gibbs import sample
@@ -132,7 +132,8 @@ def gibbs(
 
     jobs = list(product(range(chains), pairwise(edges)))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in _progress(pool.map(draw_lot, jobs), len(jobs), progressbar):
+        done = pool.map(draw_lot, jobs)
+        for _ in fitting.tracked(done, "Sampling rankings", progressbar, total=len(jobs)):
             pass
     return theta, logp.reshape(-1, logp.shape[-1]) if log_likelihood else None
 
@@ -145,7 +146,7 @@ def _lot(
     That needs every strength by itself, also of those labels that are stored as one.
     """
     whole, columns = what.laid.rankings, what.where.codes.shape[1]
-    part, named = whole.part(low, high), what.n_named()[low:high]
+    part, named = whole.part(low, high), what.laid.named[low:high]
     cells, of = slice(*whole.cell_start[[low, high]]), slice(*whole.item_start[[low, high]])
     sharpness = None if what.sharpness is None else what.sharpness[of]
     split = log_likelihood and not what.lumped
@@ -160,12 +161,6 @@ def _lot(
     logs = log_strengths(part, theta, place if split else what.laid.candidate[cells])
     logp = pointwise(part, logs, power=what.power, sharpness=sharpness)
     return _candidates(theta, named, part.n_cells, columns) if split else theta, logp
-
-
-def _progress(done: Any, total: int, show: bool) -> Any:
-    from rich.progress import track
-
-    return track(done, "Sampling rankings", total=total) if show else done
 
 
 def _candidates(cells: Floats, named: Ints, n_cells: Ints, columns: int) -> Floats:

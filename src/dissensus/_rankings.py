@@ -22,9 +22,9 @@ import xarray as xr
 
 from dissensus.arrays.rankings import Rankings
 from dissensus.dims import ITEM
-from dissensus.errors import ArgumentError
 from dissensus.plausibility import Layout
-from dissensus.schema import ranking_code
+from dissensus.registry import one_of
+from dissensus.schema import ranking_code, ranks
 
 TREATMENTS: Final = ("exact", "one", "ignore", "absent")
 
@@ -33,6 +33,8 @@ class LaidOut(NamedTuple):
     """Rankings, and what each cell stands for."""
 
     rankings: Rankings
+    named: npt.NDArray[np.int64]
+    """(item): how many labels somebody named; their cells come first."""
     n_labels: npt.NDArray[np.int64]
     """(cell): how many labels a cell stands for; more than 1 for a lumped remainder only."""
     candidate: npt.NDArray[np.int64]
@@ -62,13 +64,9 @@ def laid_out(
     ArgumentError
         If there is no such treatment.
     """
-    if unranked not in TREATMENTS:
-        raise ArgumentError(
-            "unranked", expected=" or ".join(map(repr, TREATMENTS)), found=repr(unranked)
-        )
+    one_of("unranked", unranked, TREATMENTS)
     item = annotations["item_code"].to_numpy()
-    rank = np.ones_like(item) if "rank" not in annotations else annotations["rank"].to_numpy()
-    ranking = ranking_code(annotations)
+    rank, ranking = ranks(annotations), ranking_code(annotations)
     row = np.lexsort((rank, ranking, item))
     starts = np.flatnonzero(np.diff(ranking[row], prepend=-1))
     n_items = annotations.sizes[ITEM]
@@ -83,12 +81,13 @@ def laid_out(
         item_start=np.searchsorted(item[row][starts], np.arange(n_items + 1)),
         ranking_start=np.append(starts, len(row)),
         place=where.place[row],
-        rank=rank[row].astype(np.int64),
+        rank=rank[row],
         cell_start=cell_start,
         closed=np.full(len(starts), unranked == "absent"),
     )
     return LaidOut(
         rankings,
+        named=named,
         n_labels=np.where(extra, each[owner], 1),
         candidate=np.where(extra, where.codes.shape[1] - 1, within),
         row=row,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
-from dissensus import metrics
+from dissensus import convergence, fitting, metrics
 from dissensus._categories import Categories
 from dissensus._notes import Notes
 from dissensus._recipes import Recipe
@@ -23,19 +23,16 @@ from dissensus._scoring import (
     score_point_categories,
 )
 from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
-from dissensus.errors import DissensusWarning
+from dissensus.errors import ConvergenceWarning
 
 Groups = dict[str, xr.Dataset]
 
 CATEGORIES: Final = "categories"
-_CONVERGENCE: Final = (
-    "ess_bulk_min", "ess_bulk_median", "ess_bulk_min_item", "r_hat_max", "r_hat_max_item",
-    "n_items_poor",
-)  # fmt: skip
-"""Attributes of a posterior that Markov chains made, see `dissensus.convergence`."""
-
-
 _METRIC: Final = (*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
+
+
+_LARGE: Final = 100_000_000
+"""Bytes of draws that may wait to be collected: going through all objects takes its time."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +69,14 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     point = run.recipe.point(task.annotations)  # before the fits: what it refuses, it refuses early
     scored: list[Groups] = []
     groups: Groups = {}
-    for gamma in _progress(run.trust, f"{run.recipe.model}, reliability", task.progressbar):
+    text, waiting = f"Fitting {run.recipe.model}, reliability", 0
+    for gamma in fitting.tracked(run.trust, text, task.progressbar):
         with notes.of(f"{run.recipe.model} at reliability {gamma:g}"):
-            found, kept = _step(run, task, gamma)
-        gc.collect()  # a DataTree is a circle of references: it would stay, and the next come too
+            found, kept, size = _step(run, task, gamma)
+        waiting += size
+        if waiting > _LARGE:  # a DataTree is a circle of references: it would stay for long
+            gc.collect()
+            waiting = 0
         scored.append(found)
         groups |= kept
     along = _along(run.trust, scored)
@@ -106,16 +107,16 @@ def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
         f"({where}): as few as {float(poor['ess_bulk_min'].min()):.0f} effective draws{r_hat}. Do "
         f"not trust these items' intervals; ask for more draws (draws={4 * task.draws}), or for "
         "smaller reliabilities.",
-        DissensusWarning,
+        ConvergenceWarning,
         stacklevel=2,
     )
 
 
-def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups]:
-    """Fit and score at one reliability; the fit is gone before the next one is made."""
+def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
+    """Fit and score at one reliability; say how many bytes of draws can be let go of then."""
     with warnings.catch_warnings():
         # Said once for all reliabilities, when they are through.
-        warnings.filterwarnings("ignore", message="The chains have not run long enough")
+        warnings.simplefilter("ignore", ConvergenceWarning)
         fit = run.recipe.fit(
             task.annotations, gamma, draws=task.draws, chains=task.chains,
             random_seed=task.random_seed, **run.hyper,
@@ -123,7 +124,7 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups]:
     theta = run.recipe.plausibility(fit)
     out = {"certainty": certainties(theta, task.predictions)}
     attrs = fit["posterior"].attrs
-    known = {name: attrs[name] for name in _CONVERGENCE if name in attrs}
+    known = {name: attrs[name] for name in convergence.ATTRIBUTES if name in attrs}
     if known:
         out["convergence"] = xr.Dataset(known)
     if task.predictions is not None:
@@ -132,7 +133,8 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups]:
     if task.categories is not None:
         grouped = task.categories.plausibility(theta)
         out[CATEGORIES] = score_categories(grouped, task.firsts, task.random_seed, task.on_missing)
-    return out, _kept(run, task, fit, theta, grouped) if gamma == run.reference else {}
+    kept = _kept(run, task, fit, theta, grouped) if gamma == run.reference else {}
+    return out, kept, theta.nbytes
 
 
 def _kept(
@@ -212,10 +214,3 @@ def diagnostics(draws: xr.Dataset) -> xr.Dataset:
         }
     index = xr.IndexVariable("diagnostic", list(kinds))
     return xr.concat(list(kinds.values()), dim=index, combine_attrs="drop")
-
-
-def _progress(values: Sequence[float], text: str, show: bool) -> Iterable[float]:
-    """Go through the values under a progress bar."""
-    from rich.progress import track
-
-    return track(values, description=f"Fitting {text}") if show else values

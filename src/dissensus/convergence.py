@@ -11,7 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus.dims import CHAIN, DRAW, ITEM
-from dissensus.errors import DissensusWarning, shown
+from dissensus.errors import ConvergenceWarning, DissensusWarning, shown
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,6 +26,12 @@ _LOT: Final = 100
 
 FEWEST: Final = 100
 """Draws in a chain below which neither can be told."""
+
+ATTRIBUTES: Final = (
+    "ess_bulk_min", "ess_bulk_median", "ess_bulk_min_item", "r_hat_max", "r_hat_max_item",
+    "n_items_poor",
+)  # fmt: skip
+"""What `diagnosed` says, by name; nothing of r-hat where there is one chain."""
 
 
 def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[str, Any]:
@@ -49,7 +55,7 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
 
     Warns
     -----
-    DissensusWarning
+    ConvergenceWarning
         Naming the items that have fewer than 100 effective draws or an r-hat above 1.05.
 
     Examples
@@ -109,7 +115,7 @@ def _warn(found: dict[str, Any], what: str, draws: int) -> None:
         f"The chains have not run long enough for the {what}: as few as "
         f"{found['ess_bulk_min']:.0f} effective draws{r_hat}. Do not trust such intervals; ask for "
         f"more draws (draws={4 * draws}).",
-        DissensusWarning,
+        ConvergenceWarning,
         stacklevel=5,
     )
 

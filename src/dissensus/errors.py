@@ -103,6 +103,10 @@ class DissensusWarning(UserWarning):
     """Something went on, but not as the caller may think."""
 
 
+class ConvergenceWarning(DissensusWarning):
+    """Markov chains have not run long enough for some of what was asked."""
+
+
 def resembling(name: str, names: Iterable[str]) -> str:
     """Return the one name that differs only in capitals and blanks, or nothing.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -78,6 +78,15 @@ def whole(name: str, value: Any, least: int = 1) -> int:
     if isinstance(value, bool) or not number.is_integer() or number < least:
         raise ArgumentError(name, expected=f"a whole number, {least} or more", found=repr(value))
     return int(number)
+
+
+def tracked[Step](
+    steps: Iterable[Step], text: str, show: bool, total: int | None = None
+) -> Iterable[Step]:
+    """Go through the steps, under a progress bar if one is to be shown."""
+    from rich.progress import track
+
+    return track(steps, text, total=total) if show else steps
 
 
 def fitted(

@@ -1,9 +1,9 @@
-"""Looking a name up in one of the library's lists of models, metrics, plots or formats."""
+"""Looking a name up: in a list of models, metrics, plots or formats, or of settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from dissensus.errors import ArgumentError
 
@@ -31,3 +31,18 @@ def find[Entry: Named](entries: Iterable[Entry], name: str, what: str) -> Entry:
             return entry
     listed = ", ".join(entry.name for entry in known)
     raise ArgumentError(what, expected=f"one of {listed}", found=repr(name))
+
+
+def one_of(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Raise unless a setting is one of the names there are; ``name`` is that of the setting.
+
+    Examples
+    --------
+    >>> one_of("sampler", "hmc", ("gibbs", "nuts"))
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.ArgumentError: sampler: expected 'gibbs' or 'nuts'; found 'hmc'
+    """
+    known = tuple(choices)
+    if not isinstance(value, str) or value not in known:
+        raise ArgumentError(name, expected=" or ".join(map(repr, known)), found=repr(value))

@@ -51,6 +51,7 @@ from dissensus._annotation_schema import check_form as check_form
 from dissensus._annotation_schema import given_numbers as given_numbers
 from dissensus._annotation_schema import label_counts as label_counts
 from dissensus._annotation_schema import ranking_code as ranking_code
+from dissensus._annotation_schema import ranks as ranks
 from dissensus._annotation_schema import statements_per as statements_per
 from dissensus._annotation_schema import voices_per as voices_per
 from dissensus._prediction_schema import check_predictions as check_predictions

@@ -14,8 +14,6 @@ import pytest
 import xarray as xr
 from arviz_stats import ess
 
-from dissensus.arrays.rankings import Rankings
-
 CASES = {
     "ties": ([[[0], [1, 2]], [[2], [0]]], [1.0] * 4, 3),
     "three tied, the rest in one": ([[[0, 1, 2]], [[1], [0, 2]]], [0.7, 0.7, 0.7, 2.1], 3),
@@ -30,22 +28,6 @@ CASES = {
     "one says nothing": ([[], [[0], [1], [2]], [[1]]], [1.0] * 4, 3),
 }
 """Rankings, the cells' shapes, and how many cells have a column of their own."""
-
-
-def laid_out(*items):
-    """Lay out items given as (rankings, number of cells)."""
-    item_start, ranking_start, cell_start, place, rank, closed = [0], [0], [0], [], [], []
-    for rankings, n_cells in items:
-        for blocks in rankings:
-            closed.append(blocks[:1] == ["closed"])
-            for number, block in enumerate(blocks[closed[-1] :], start=1):
-                place += block
-                rank += [number] * len(block)
-            ranking_start.append(len(place))
-        item_start.append(len(ranking_start) - 1)
-        cell_start.append(cell_start[-1] + n_cells)
-    codes = [item_start, ranking_start, place, rank, cell_start]
-    return Rankings(*(np.array(code, dtype=np.int64) for code in codes), np.array(closed, bool))
 
 
 def agree(draws, want, error=0.0, least=400):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arrays.ranking_reference import CASES, agree, compare, laid_out, probability
+from arrays.ranking_reference import CASES, agree, compare, probability
+from nested_rankings import nested
 
 from dissensus.arrays.group_moves import move_group
 from dissensus.arrays.plackett_luce_gibbs import sample
@@ -22,7 +23,7 @@ LARGER = {
 
 def moved(rankings, shape, sharpness, power, logs):
     """Move a group in each of many states (draw, cell), one cut after another."""
-    item = ranked_item(laid_out((rankings, len(shape))), 0, shape, sharpness, power, len(shape))
+    item = ranked_item(nested((rankings, len(shape))), 0, shape, sharpness, power, len(shape))
     room, where, state, out = room_for_moves(item), positions(item), started(5), logs.copy()
     numbers, listed, spans, each, shapes = item
     n = len(shape)
@@ -56,7 +57,7 @@ def test_a_group_move_leaves_the_posterior_as_it_is(case, power, low, high):
 def test_units_are_ordered_by_what_the_rankings_say():
     """By who beats whom, not by how often they are listed."""
     rankings = [["closed", [3], [1]]] * 2 + [["closed", [1], [0], [2]]] * 5
-    item = ranked_item(laid_out((rankings, 4)), 0, np.full(4, 0.1), np.ones(7), 1.0, 4)
+    item = ranked_item(nested((rankings, 4)), 0, np.full(4, 0.1), np.ones(7), 1.0, 4)
     np.testing.assert_array_equal(positions(item), [2, 1, 3, 0])
 
 
@@ -67,7 +68,7 @@ def test_weak_labels_move_together_relative_to_strong_ones():
     """
     rankings = [[[0], [1], [2], [3]]] * 10 + [[[1], [0], [3], [2]]] * 10
     for theta in sample(
-        laid_out((rankings, 5)), np.ones(5), np.array([7], dtype=np.uint64), named=np.array([4]),
+        nested((rankings, 5)), np.ones(5), np.array([7], dtype=np.uint64), named=np.array([4]),
         power=10.0, draws=4000,
     ).transpose(1, 0, 2):  # fmt: skip
         agree(theta, theta.mean(axis=0), least=700)

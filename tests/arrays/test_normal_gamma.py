@@ -49,7 +49,7 @@ def test_marginal_likelihood_by_quadrature():
         logp += stats.norm.logpdf(mu, m, np.sqrt(variance / k))
         return np.exp(logp + stats.norm.logpdf(values, mu, np.sqrt(variance)).sum())
 
-    area, _ = dblquad(joint, -4, 8, -60, 60, epsabs=1e-14)
+    area, _ = dblquad(joint, -4, 8, -60, 60, epsabs=1e-8)
     assert log_marginal(PRIOR, of_one_item(values))[0] == pytest.approx(np.log(area), abs=1e-5)
 
 

@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nested_rankings import nested
 
 import dissensus as dx
 from dissensus._rankings import laid_out
 from dissensus.arrays.plackett_luce import log_likelihood
 from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
-from dissensus.arrays.rankings import Rankings
 from dissensus.plausibility import layout
-
-
-def arranged(*items, closed=None):
-    """Lay out items given as (rankings of blocks of cells, number of cells)."""
-    item_start, ranking_start, place, rank, cell_start = [0], [0], [], [], [0]
-    for rankings, n_cells in items:
-        for blocks in rankings:
-            for number, block in enumerate(blocks, start=1):
-                place += block
-                rank += [number] * len(block)
-            ranking_start.append(len(place))
-        item_start.append(len(ranking_start) - 1)
-        cell_start.append(cell_start[-1] + n_cells)
-    columns = (item_start, ranking_start, place, rank, cell_start)
-    shut = np.zeros(item_start[-1], dtype=bool) if closed is None else np.asarray(closed)
-    return Rankings(*(np.array(column, dtype=np.int64) for column in columns), shut)
 
 
 def random_items(rng, n=12, largest=9):
@@ -75,7 +59,7 @@ def test_each_entry_is_the_likelihood_of_one_ranking_under_one_draw(zeros, sprea
     items = random_items(rng, n=40)
     n_rankings = sum(len(rankings) for rankings, _ in items)
     closed = rng.random(n_rankings) < 0.3
-    rankings = arranged(*items, closed=closed)
+    rankings = nested(*items, closed=closed)
     log_strength = rng.normal(0, spread, (5, rankings.cell_start[-1]))
     log_strength[rng.random(log_strength.shape) < zeros] = -np.inf
     power = rng.uniform(0.3, 4, n_rankings)
@@ -96,7 +80,7 @@ def test_each_entry_is_the_likelihood_of_one_ranking_under_one_draw(zeros, sprea
 
 
 def test_a_ranking_that_says_nothing_or_ties_all_has_likelihood_one():
-    rankings = arranged(([[], [[0, 1, 2]], [[0, 1, 2]]], 3), closed=[False, False, True])
+    rankings = nested(([[], [[0, 1, 2]], [[0, 1, 2]]], 3), closed=[False, False, True])
     found = pointwise(rankings, np.array([[0.0, 3.0, -2.0], [-np.inf, 0.0, 0.0]]), power=3.0)
     np.testing.assert_array_equal(found, 0)
 
@@ -104,12 +88,12 @@ def test_a_ranking_that_says_nothing_or_ties_all_has_likelihood_one():
 def test_labels_of_mass_zero():
     """Not listed it adds nothing; listed it is impossible, but for the last place of all."""
     orders = [[[0]], [[0], [1]], [[0], [1], [2]], [[0], [2], [1]], [[0], [1, 2]]]
-    found = np.exp(pointwise(arranged((orders, 3)), np.array([[0.0, 0.0, -np.inf]])))
+    found = np.exp(pointwise(nested((orders, 3)), np.array([[0.0, 0.0, -np.inf]])))
     np.testing.assert_allclose(found, [[0.5, 0.5, 0.5, 0.0, 0.5]])
 
 
 def test_closed_rankings_do_not_see_what_they_do_not_list():
-    rankings = arranged(([[[0], [1]], [[0], [1]]], 3), closed=[False, True])
+    rankings = nested(([[[0], [1]], [[0], [1]]], 3), closed=[False, True])
     found = np.exp(pointwise(rankings, np.log([[1.0, 3.0, 4.0]])))
     np.testing.assert_allclose(found, [[1 / 8 * 3 / 7, 1 / 4]])
 
@@ -119,7 +103,7 @@ def test_large_ties_go_through(tie):
     rng = np.random.default_rng([52, tie])
     log_strength = rng.normal(0, 5, (3, tie + 4))
     block = list(range(tie))
-    found = pointwise(arranged(([[block, [tie]], [[tie], block]], tie + 4)), log_strength)
+    found = pointwise(nested(([[block, [tie]], [[tie], block]], tie + 4)), log_strength)
     for draw in range(3):
         for ranking, blocks in enumerate(([block, [tie]], [[tie], block])):
             want = reference(log_strength[draw], blocks, False)
@@ -197,7 +181,7 @@ def test_a_sum_of_masses_is_not_taken_apart(study):
 
 
 def test_bad_input_is_named():
-    one = arranged(([[[0]]], 2))
+    one = nested(([[[0]]], 2))
     cells = np.zeros((3, 2))
     with pytest.raises(dx.ArgumentError, match=r"log_strength: expected shape \(draw, 2\)"):
         pointwise(one, np.zeros((3, 4)))
@@ -215,5 +199,5 @@ def test_bad_input_is_named():
 
 
 def test_no_draws_and_no_items_are_fine():
-    assert pointwise(arranged(([[[0]]], 2)), np.empty((0, 2))).shape == (0, 1)
-    assert pointwise(arranged(), np.empty((4, 0))).shape == (4, 0)
+    assert pointwise(nested(([[[0]]], 2)), np.empty((0, 2))).shape == (0, 1)
+    assert pointwise(nested(), np.empty((4, 0))).shape == (4, 0)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arrays.ranking_reference import CASES, agree, by_importance, columns, compare, laid_out
+from arrays.ranking_reference import CASES, agree, by_importance, columns, compare
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nested_rankings import nested
 from scipy import stats
 
 import dissensus as dx
@@ -19,7 +20,7 @@ TEMPERINGS += [(1.0, 0.5), (1.0, 1.5), (1.0, 2.0), (1.0, 3.0), (2.0, 0.5), (1.5,
 def draw(*items, key=11, **options):
     """Sample items given as (rankings, shapes of the cells, number of columns of their own)."""
     keys = np.arange(key, key + len(items), dtype=np.uint64)
-    rankings = laid_out(*((item[0], len(item[1])) for item in items))
+    rankings = nested(*((item[0], len(item[1])) for item in items))
     shape = np.concatenate([np.asarray(item[1], float) for item in items])
     named = np.array([item[2] for item in items])
     return sample(rankings, shape, keys, named=named, **options)
@@ -27,7 +28,7 @@ def draw(*items, key=11, **options):
 
 def iterate(rankings, shape, n, **options):
     """Go through n sweeps of one item; return log strengths (draw, cell)."""
-    where, out = laid_out((rankings, len(shape))), np.empty((n, len(shape)))
+    where, out = nested((rankings, len(shape))), np.empty((n, len(shape)))
     state = np.zeros(len(shape))
     for i in range(n):
         state = out[i] = sweep(where, np.asarray(shape, float), state, i, **options)
@@ -175,7 +176,7 @@ def test_an_item_has_its_own_stream():
 
 
 def test_a_sweep_leaves_its_input_alone_and_repeats_itself():
-    where, start = laid_out(([[[0], [1]]], 3), ([[[0, 1]]], 2)), np.zeros(5)
+    where, start = nested(([[[0], [1]]], 3), ([[[0, 1]]], 2)), np.zeros(5)
     once = sweep(where, np.ones(5), start, 3)
     assert (start == 0).all()
     np.testing.assert_array_equal(once, sweep(where, np.ones(5), start, 3))

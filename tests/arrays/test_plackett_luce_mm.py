@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested_rankings import laid, random_ranking, ranked_above
+from nested_rankings import nested, random_ranking, ranked_above
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
@@ -19,7 +19,7 @@ from dissensus.arrays.times_ranked import times_expected, times_ranked
 
 def solved(rankings, n_cells, closed=False, **options):
     settings_ = {"tolerance": 1e-10, "max_passes": 10_000} | options
-    return maximum(laid([rankings], [n_cells], closed), **settings_)
+    return maximum(nested((rankings, n_cells), closed=closed), **settings_)
 
 
 def enumerated(u, ranking, closed):
@@ -213,7 +213,7 @@ def test_no_point_is_better_and_points_far_out_come_as_near_as_can_be(study):
     for scale in (0.3, 1, 3, 10, 30):
         u = rng.normal(0, scale, n_cells)
         assert total(u, rankings, closed) <= found.log_likelihood[0] + 1e-12
-    of_cell, _ = groups(laid([rankings], [n_cells], closed))
+    of_cell, _ = groups(nested((rankings, n_cells), closed=closed))
     below = ranked_above(rankings, n_cells, closed).sum(axis=0)  # grows from group to group
     u = np.empty(n_cells)
     for group in range(of_cell.max() + 1):
@@ -234,7 +234,7 @@ def _share_of(rankings, n_cells, closed, mine):
 @settings(max_examples=60)
 def test_within_a_group_the_score_is_zero(study):
     rankings, n_cells, closed, _ = study
-    several = laid([rankings], [n_cells], closed)
+    several = nested((rankings, n_cells), closed=closed)
     found = maximum(several, tolerance=1e-10, max_passes=10_000)
     of_cell, top = groups(several)
     apart, order = within(several, of_cell)
@@ -250,7 +250,7 @@ def test_within_a_group_the_score_is_zero(study):
 @settings(max_examples=30)
 def test_items_do_not_see_each_other(studies):
     closed = studies[0][2]
-    several = laid([study[0] for study in studies], [study[1] for study in studies], closed)
+    several = nested(*(study[:2] for study in studies), closed=closed)
     found = maximum(several, tolerance=1e-10, max_passes=10_000)
     alone = [solved(rankings, n_cells, closed) for rankings, n_cells, _, _ in studies]
     np.testing.assert_array_equal(found.share, np.concatenate([one.share for one in alone]))
@@ -261,7 +261,7 @@ def test_items_do_not_see_each_other(studies):
 
 def test_giving_up_is_said():
     rankings = connected(np.random.default_rng(55), 6, 20)
-    found = maximum(laid([rankings, [[[0]]]], [6, 1]), tolerance=1e-10, max_passes=3)
+    found = maximum(nested((rankings, 6), ([[[0]]], 1)), tolerance=1e-10, max_passes=3)
     assert found.reached.tolist() == [False, True]
     assert found.n_passes[0] <= 4
 

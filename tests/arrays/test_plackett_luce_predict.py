@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from nested_rankings import nested
 from numba import njit
 from scipy import stats
 
@@ -13,27 +14,10 @@ import dissensus as dx
 from dissensus.arrays.plackett_luce import log_likelihood
 from dissensus.arrays.plackett_luce_predict import predicted
 from dissensus.arrays.plackett_luce_urn import next_log_share
-from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.remainder import expand, next_share, row_keys
 from dissensus.arrays.stream import started
 
 N = 20_000
-
-
-def arranged(*items, closed=None):
-    """Lay out items given as (rankings of blocks of named labels, how many are named)."""
-    item_start, ranking_start, place, rank, cell_start = [0], [0], [], [], [0]
-    for rankings, n_named in items:
-        for blocks in rankings:
-            for number, block in enumerate(blocks, start=1):
-                place += block
-                rank += [number] * len(block)
-            ranking_start.append(len(place))
-        item_start.append(len(ranking_start) - 1)
-        cell_start.append(cell_start[-1] + n_named)
-    columns = (item_start, ranking_start, place, rank, cell_start)
-    shut = np.zeros(item_start[-1], dtype=bool) if closed is None else np.asarray(closed)
-    return Rankings(*(np.array(column, dtype=np.int64) for column in columns), shut)
 
 
 def draw(rankings, theta, n_unnamed=0, a=np.inf, *, n=N, key=7, **options):
@@ -95,7 +79,7 @@ def enumerated(strengths, labels, sizes):
 @pytest.mark.parametrize("sharpness", [None, 0.4, 2.5])
 def test_named_labels_come_as_often_as_enumerated(sizes, sharpness):
     theta = np.array([0.4, 0.1, 0.3, 0.2, 0.0])
-    rankings = arranged(([blocks_of(sizes)], 4))
+    rankings = nested(([blocks_of(sizes)], 4))
     found = draw(rankings, theta, sharpness=sharpness)
     strengths = theta[:-1] ** (1.0 if sharpness is None else sharpness)
     matches(found, enumerated(strengths, range(4), sizes))
@@ -104,7 +88,7 @@ def test_named_labels_come_as_often_as_enumerated(sizes, sharpness):
 @pytest.mark.parametrize("sharpness", [1.0, 0.4, 2.5])
 def test_an_even_remainder_is_as_many_equal_labels(sharpness):
     """Columns 0 and 1 are named, 2 is padding, and 3 to 5 are labels of the remainder."""
-    rankings = arranged(([[[0], [1]]], 2))
+    rankings = nested(([[[0], [1]]], 2))
     found = draw(rankings, [0.3, 0.1, 0.0, 0.6], 3, sharpness=sharpness)
     strengths = np.array([0.3, 0.1, 0.2, 0.2, 0.2]) ** sharpness
     matches(found, enumerated(strengths, [0, 1, 3, 4, 5], (1, 1)))
@@ -115,7 +99,7 @@ def test_an_even_remainder_is_as_many_equal_labels(sharpness):
 def test_stick_breaking_is_an_explicit_dirichlet(a, sharpness):
     """First choices and pairs, whose probabilities given all shares are known, are averaged."""
     mass, n_unnamed = 0.7, 6
-    rankings = arranged(([[[0], [1]]], 2))
+    rankings = nested(([[[0], [1]]], 2))
     found = draw(rankings, [0.2, 0.1, mass], n_unnamed, a, sharpness=sharpness)
     shares = np.random.default_rng(61).dirichlet(np.full(n_unnamed, a), 4 * N)
     theta = np.hstack([np.tile([0.2, 0.1], (4 * N, 1)), mass * shares]) ** sharpness
@@ -141,7 +125,7 @@ def test_stick_breaking_is_an_explicit_dirichlet(a, sharpness):
 def test_annotators_of_an_item_see_the_same_split(a):
     """Two first choices are the same unnamed label with probability m^2 (a + 1) / (U a + 1)."""
     mass, n_unnamed = 0.8, 5
-    first, second = draw(arranged(([[[0]], [[0]]], 1)), [0.2, mass], n_unnamed, a).T
+    first, second = draw(nested(([[[0]], [[0]]], 1)), [0.2, mass], n_unnamed, a).T
     per_label = 1 / n_unnamed if np.isinf(a) else (a + 1) / (n_unnamed * a + 1)
     for found, p in (
         ((first == second) & (first > 0), mass**2 * per_label),
@@ -168,7 +152,7 @@ def test_with_the_metrics_keys_the_split_is_the_one_that_metrics_see(a):
     theta, codes, sizes = np.array([0.04, 0.01, 0.95]), np.array([3, 1, -2]), np.array([1, 1, 5])
     dense = _expanded(theta, codes, sizes, a, keys, 7)
     found = draw(
-        arranged(([[[0], [1]]], 2)), theta, 5, a, n=300, sharpness=1e6, split_keys=keys[:, None]
+        nested(([[[0], [1]]], 2)), theta, 5, a, n=300, sharpness=1e6, split_keys=keys[:, None]
     )
     label = np.array([3, 1, 0, 2, 4, 5, 6])[found]  # the remainder's in the order of codes
     np.testing.assert_array_equal(label, np.argsort(-dense, axis=1)[:, :2])
@@ -196,7 +180,7 @@ def test_shares_are_those_of_the_remainder_in_logarithms(a):
 
 def test_without_mass_the_last_places_are_filled_evenly():
     """Label 1 has all; 0 and 2 are named, 4 and 5 are not, and none of them has any mass."""
-    found = draw(arranged(([[[0], [1], [2]]], 3)), [0.0, 1.0, 0.0, 0.0], 2)
+    found = draw(nested(([[[0], [1], [2]]], 3)), [0.0, 1.0, 0.0, 0.0], 2)
     assert (found[:, 0] == 1).all()
     pairs = itertools.permutations([0, 2, 3, 4], 2)
     matches(found[:, 1:], dict.fromkeys(pairs, 1 / 12))
@@ -204,22 +188,22 @@ def test_without_mass_the_last_places_are_filled_evenly():
 
 def test_plausibilities_below_the_smallest_number_of_a_choice_still_count():
     """After the label that has nearly all, 1e-300 and 3e-300 are as 1 and 3."""
-    found = draw(arranged(([[[0], [1]]], 3)), [1e-300, 1.0, 3e-300, 0.0])
+    found = draw(nested(([[[0], [1]]], 3)), [1e-300, 1.0, 3e-300, 0.0])
     matches(found, {(1, 0): 0.25, (1, 2): 0.75})
 
 
 def test_closed_rankings_are_drawn_from_their_own_labels():
-    rankings = arranged(([[[2], [0]], [[0], [1], [2]]], 3), closed=[True, False])
+    rankings = nested(([[[2], [0]], [[0], [1], [2]]], 3), closed=[True, False])
     found = draw(rankings, [0.1, 0.6, 0.3, 0.0])
     matches(found[:, :2], {(0, 2): 0.25, (2, 0): 0.75})
     matches(found[:, 2:], enumerated([0.1, 0.6, 0.3], range(3), (1, 1, 1)))
 
 
 def test_one_label_for_all_that_are_not_named_is_chosen_once():
-    found = draw(arranged(([[[0], [1], [2]]], 3)), [0.1, 0.2, 0.3, 0.4], 1, 0.3)
+    found = draw(nested(([[[0], [1], [2]]], 3)), [0.1, 0.2, 0.3, 0.4], 1, 0.3)
     matches(found, enumerated([0.1, 0.2, 0.3, 0.4], range(4), (1, 1, 1)))
     # As no label, it is never chosen, whatever is stored for it.
-    found = draw(arranged(([[[0], [1], [2]]], 3)), [0.1, 0.2, 0.3, 0.4], 0)
+    found = draw(nested(([[[0], [1], [2]]], 3)), [0.1, 0.2, 0.3, 0.4], 0)
     matches(found, enumerated([0.1, 0.2, 0.3], range(3), (1, 1, 1)))
 
 
@@ -232,7 +216,7 @@ def several():
         ([[[3, 0, 2, 1], [4]], [[2], [4]], [[0, 4]]], 5),
         ([[[0]], [[1]]], 2),
     )
-    rankings = arranged(*items, closed=[False, False, False, True, False, False, False])
+    rankings = nested(*items, closed=[False, False, False, True, False, False, False])
     rng = np.random.default_rng(62)
     theta = rng.dirichlet(np.full(6, 0.3), (200, 4))
     candidate = np.concatenate([np.arange(n) for _, n in items])
@@ -268,7 +252,7 @@ def test_items_and_draws_may_be_split_in_any_way(several):
     order = [3, 2, 1, 0]
     closed = [rankings.closed[slice(*rankings.item_start[i : i + 2])] for i in order]
     turned = predicted(
-        arranged(*(items[i] for i in order), closed=np.concatenate(closed)),
+        nested(*(items[i] for i in order), closed=np.concatenate(closed)),
         theta[:, order],
         np.concatenate([np.arange(items[i][1]) for i in order]),
         n_unnamed[order],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nested_rankings import laid, random_ranking, ranked_above
+from nested_rankings import nested, random_ranking, ranked_above
 
 from dissensus.arrays.ranked_above import groups, within
 
@@ -31,7 +31,7 @@ def an_item(draw):
 @given(st.lists(an_item(), min_size=1, max_size=4), st.booleans())
 @settings(max_examples=200)
 def test_groups_are_those_of_the_transitive_closure(items, closed):
-    several = laid([rankings for rankings, _ in items], [n for _, n in items], closed)
+    several = nested(*items, closed=closed)
     found = groups(several)
     start = 0
     for number, (rankings, n_cells) in enumerate(items):
@@ -44,21 +44,21 @@ def test_groups_are_those_of_the_transitive_closure(items, closed):
 
 
 def test_an_empty_ranking_says_nothing():
-    assert groups(laid([[[], [[0], [1]]]], [3])).top.tolist() == [True, False, False]
-    found = groups(laid([[[]]], [2]))
+    assert groups(nested(([[], [[0], [1]]], 3))).top.tolist() == [True, False, False]
+    found = groups(nested(([[]], 2)))
     assert found.of_cell.tolist() == [0, 1]
     assert found.top.all()
 
 
 def test_many_like_rankings_do_not_overflow():
     """An edge for each of 256 equal rankings: summed in bytes they would be none."""
-    found = groups(laid([[[[0], [1]]] * 256], [2], closed=True))
+    found = groups(nested(([[[0], [1]]] * 256, 2), closed=True))
     assert found.top.tolist() == [True, False]
 
 
 def test_rankings_within_groups_keep_what_they_say():
     """One reader ranks 0 and 1 above 2, one the other way round for the first two."""
-    rankings = laid([[[[0], [1], [2]], [[1, 3], [0]]]], [4])
+    rankings = nested(([[[0], [1], [2]], [[1, 3], [0]]], 4))
     apart, order = within(rankings, np.array([0, 0, 1, 1]))
     assert order.tolist() == [0, 1, 2, 3]
     assert apart.item_start.tolist() == [0, 2, 4]

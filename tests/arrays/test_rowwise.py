@@ -24,22 +24,27 @@ def test_rows_of_any_shape_are_broadcast():
     assert _power_sum(x[0, 0, ::2], 1) == x[0, 0, ::2].sum()
 
 
+KERNEL = """
+from dissensus.arrays.rowwise import rowwise
+
+@rowwise("void(float64[:], float64[:])", "(n)->()")
+def {name}(row, out):
+    out[0] = row.{name}()
+"""
+
 USE = """
 import importlib, sys
 import numpy as np
-for module in sys.argv[1:]:
-    importlib.import_module(f"dissensus.arrays.{module}")
-from dissensus.arrays.overlap import block_bounds
-from dissensus.arrays.top import top_dense
-start, end = block_bounds(np.array([[1, 2, 2, 0]]))
-assert end.tolist() == [[1, 3, 3, 0]], end
-assert top_dense(np.array([[0.1, 0.9]]), np.zeros(1, dtype=np.int64)).tolist() == [[1]]
+names = sys.argv[1:]
+kernel = {name: getattr(importlib.import_module(f"kernel_{name}"), name) for name in names}
+assert [float(kernel[name](np.array([1.0, 2.0]))) for name in ("sum", "max")] == [3, 2]
 """
 
 
-def use(cache, *modules):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
-    return subprocess.Popen([sys.executable, "-c", USE, *modules], env=environment)
+def use(cache, source, *names):
+    path = os.pathsep.join([str(source), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": path}
+    return subprocess.Popen([sys.executable, "-c", USE, *names], env=environment)
 
 
 def test_files_of_two_processes_may_stand_side_by_side(tmp_path):
@@ -48,11 +53,16 @@ def test_files_of_two_processes_may_stand_side_by_side(tmp_path):
     A gufunc cached by Numba itself then ends in segmentation faults, for good: its wrapper
     looks for the kernel under a name that depends on the order in which a process compiled.
     """
-    one, two = use(tmp_path / "1", "top", "overlap"), use(tmp_path / "2", "overlap", "top")
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in ("sum", "max"):
+        (source / f"kernel_{name}.py").write_text(KERNEL.format(name=name))
+    one = use(tmp_path / "1", source, "sum", "max")
+    two = use(tmp_path / "2", source, "max", "sum")
     assert [one.wait(), two.wait()] == [0, 0]
     for kind in ("*.nbc", "*.nbi"):
         for file in (tmp_path / "2").rglob(kind):
             there = tmp_path / "1" / file.relative_to(tmp_path / "2")
             if not there.name.startswith("guf-"):
                 there.write_bytes(file.read_bytes())
-    assert use(tmp_path / "1", "top", "overlap").wait() == 0
+    assert use(tmp_path / "1", source, "sum", "max").wait() == 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arrays.ranking_reference import CASES, by_importance, columns, compare, laid_out
+from arrays.ranking_reference import CASES, by_importance, columns, compare
+from nested_rankings import nested
 from numba import njit
 
 from dissensus.arrays.arrival_times import room_for_times
@@ -31,7 +32,7 @@ def go(rankings, shape, named, power, sharpness, out):
 
 def draw(rankings, shape, named, power, sharpness, n=20_000):
     out = np.zeros((n, len(shape)))
-    where = laid_out((rankings, len(shape)))
+    where = nested((rankings, len(shape)))
     n_units = go(where, np.asarray(shape, float), named, power, sharpness, out)
     return columns(out[200:, :n_units], named)
 

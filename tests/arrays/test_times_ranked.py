@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nested_rankings import laid, random_ranking
+from nested_rankings import nested, random_ranking
 
 from dissensus.arrays.plackett_luce import log_likelihood_and_gradient
 from dissensus.arrays.times_ranked import in_logs, times_expected, times_ranked
@@ -33,7 +33,7 @@ def test_without_ties_a_step_is_hunters(seed, closed):
     rng = np.random.default_rng([51, seed])
     every = [[[cell] for cell in range(6)], [[cell] for cell in range(6)[::-1]]]  # no n is 0
     rankings = every + [random_ranking(rng, 6, tie=0.0) for _ in range(10)]
-    one = laid([rankings], [6], closed)
+    one = nested((rankings, 6), closed=closed)
     u = rng.normal(0, 2, 6)
     expected = np.empty(6)
     times_expected(one, 0, u, expected)
@@ -47,7 +47,7 @@ def test_observed_less_expected_is_the_gradient(way, closed):
     """Both ways of adding up, with ties on both sides of where the block's integral begins."""
     rng = np.random.default_rng(52)
     rankings = [random_ranking(rng, 30, tie) for tie in (0, 0.3, 0.6, 0.95) for _ in range(5)]
-    one = laid([rankings], [30], closed)
+    one = nested((rankings, 30), closed=closed)
     u = rng.normal(0, 3, 30)
     expected = np.zeros(30)
     value = way(one, 0, u, expected)
@@ -67,7 +67,7 @@ def test_observed_less_expected_is_the_gradient(way, closed):
 def test_strengths_too_far_apart_to_be_added_up():
     """Neighbours of a chain e^10 apart, over a range of e^990; each pair has a closed form."""
     pairs = [[[cell], [cell + 1]] for cell in range(99)]
-    one = laid([pairs], [100], closed=True)
+    one = nested((pairs, 100), closed=True)
     expected = np.empty(100)
     value = times_expected(one, 0, -10.0 * np.arange(100), expected)
     assert value == pytest.approx(-99 * np.log1p(np.exp(-10)), rel=1e-10)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import stats
 
-from dissensus.errors import DissensusWarning
+from dissensus.errors import ConvergenceWarning
 
 Floats = npt.NDArray[np.float64]
 Fit = Callable[..., xr.DataTree]
@@ -68,7 +68,7 @@ def run(fit: Fit, simulate: Callable[[np.random.Generator], Case], *, studies: i
         case = simulate(rng)
         with warnings.catch_warnings():
             # Of forty short chains one may well be poor; that is what the places are to show.
-            warnings.filterwarnings("ignore", "The chains have not run", DissensusWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
             tree = fit(case.annotations, draws=draws * case.thin, chains=1, progressbar=False,
                        random_seed=int(rng.integers(2**31)), **case.hyper)  # fmt: skip
         tree = tree.isel(draw=slice(None, None, case.thin)) if case.thin > 1 else tree

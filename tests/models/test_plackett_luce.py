@@ -389,10 +389,10 @@ def panel():
 @pytest.fixture(scope="module")
 def learned(panel):
     options = {"tempering": "strength", "concentration": 0.6, "log_likelihood": True,
-               "draws": 400, "tune": 300, "chains": 2}  # fmt: skip
+               "draws": 250, "tune": 200, "chains": 2}  # fmt: skip
     with warnings.catch_warnings():
         # Reliability and strengths pull on each other; for these questions a hundred draws do.
-        warnings.filterwarnings("ignore", "The chains have not run", dx.errors.DissensusWarning)
+        warnings.simplefilter("ignore", dx.ConvergenceWarning)
         return {how: fit(panel, reliability=how, **options) for how in ("annotator", "common")}
 
 

@@ -21,14 +21,14 @@ def no_window():
     plt.switch_backend(before)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def dense():
     """Three labels, so that the triangle can be drawn; four systems; two models."""
     study = dx.simulate.study(n_items=12, n_annotators=4, n_labels=3, kind="nominal", random_seed=1)
     return _evaluated(study, companion="inverse_rank")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def candidates():
     """Partial rankings, hence candidates with a remainder, and two models by default."""
     study = dx.simulate.study(n_items=12, n_annotators=4, n_labels=9, random_seed=1)

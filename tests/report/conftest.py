@@ -76,13 +76,12 @@ def no_window():
 
 
 @pytest.fixture
-def evaluate(votes):
+def evaluate(votes, evaluated):
     """Return a function that evaluates the small study, with options."""
 
     def run(predictions=True, **options):
         ann, pred = votes
-        options = {"draws": 150, "random_seed": 1, "progressbar": False, **options}
-        return dx.evaluate(ann, pred if predictions else None, **options)
+        return evaluated("votes", ann, pred if predictions else None, **{"draws": 150, **options})
 
     return run
 
@@ -94,7 +93,7 @@ def dictated(evaluate):
     def build(means, *, spread=0.01, naive=None, metric="top_1_accuracy", names=None):
         """``means``: system -> one mean for each of the reliabilities 1, 2, ..."""
         table = np.array(list(means.values()), dtype=float).T
-        trust = np.arange(1.0, len(table) + 1)
+        trust = [float(k) for k in range(1, len(table) + 1)]
         result = evaluate(reliability=trust)
         noise = np.random.default_rng(0).normal(0, 1, (4, 150, len(trust), 2, table.shape[1]))
         noise -= noise.mean(axis=(0, 1))

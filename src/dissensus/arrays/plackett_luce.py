@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.log_sums import log_plus, log_total
 from dissensus.arrays.tied_block import log_before_rest
 
 Floats = npt.NDArray[np.float64]
@@ -112,33 +113,17 @@ def _later(log_strength: Floats, codes: Ints, ends: Ints) -> tuple[Floats, Ints]
     unlisted[codes] = False
     last = np.flatnonzero(unlisted)
     later = np.empty(len(ends))
-    log_rest = _log_total(log_strength[last])
+    log_rest = log_total(log_strength[last])
     for block in range(len(ends) - 1, -1, -1):
         later[block] = log_rest
         members = codes[_start(ends, block) : ends[block]]
-        log_rest = _log_plus(log_rest, _log_total(log_strength[members]))
+        log_rest = log_plus(log_rest, log_total(log_strength[members]))
     return later, last
 
 
 @njit(cache=True)
 def _start(ends: Ints, block: int) -> int:
     return ends[block - 1] if block > 0 else 0
-
-
-@njit(cache=True)
-def _log_total(log_strength: Floats) -> float:
-    """Return the logarithm of the strengths' sum, -inf for none."""
-    if len(log_strength) == 0:
-        return -np.inf
-    top = log_strength.max()
-    return top + math.log(np.exp(log_strength - top).sum())
-
-
-@njit(cache=True)
-def _log_plus(one: float, other: float) -> float:
-    if one == -np.inf:
-        return other
-    return max(one, other) + math.log1p(math.exp(-abs(one - other)))
 
 
 @njit(cache=True)

@@ -24,16 +24,13 @@ from numba import njit
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.tangents import HEIGHT, SLOPE, TOUCH, draw, join
-from dissensus.arrays.tied_block import _log_integrand, _phi, _top
+from dissensus.arrays.tied_block import SATURATED, log_integrand, phi, top_of_integrand
 
 Floats = npt.NDArray[np.float64]
 
 _SDS = 1.3
 """How far from the mode the outer tangents touch, in standard deviations of a normal curve with
 the mode's curvature: little is rejected."""
-
-_SATURATED = 6.5
-"""Above this log y, e^-y is 0."""
 
 _LINEAR = -600.0
 """Below this log y, 1 - e^-y is y, and y itself may be too small a number."""
@@ -66,7 +63,7 @@ def draw_block(state: State, log_ratio: Floats, log_time: Floats, lines: Floats)
         if log_y < _LINEAR:
             log_time[k] = math.log(u) + ceiling
         else:
-            y = math.exp(min(log_y, _SATURATED))
+            y = math.exp(min(log_y, SATURATED))
             log_time[k] = math.log(-math.log1p(u * math.expm1(-y))) - log_ratio[k]
         last = max(last, log_time[k])
     return last
@@ -96,20 +93,20 @@ def _two(state: State, log_ratio: Floats, log_time: Floats) -> float:
 @njit(cache=True)
 def log_ceiling(state: State, log_ratio: Floats, lines: Floats) -> float:
     """Draw log m: the first arrival of the rest given that the whole block arrived before."""
-    mode, curvature = _top(log_ratio)
-    peak = _log_integrand(mode, log_ratio)
+    mode, curvature = top_of_integrand(log_ratio)
+    peak = log_integrand(mode, log_ratio)
     away = _SDS / math.sqrt(curvature)
     while _slope(mode + away, log_ratio) >= 0.0:  # the mode is known to one percent only
         away *= 2.0
     for i in range(3):
         touch = mode + (i - 1) * away
         lines[TOUCH, i] = touch
-        lines[HEIGHT, i] = _log_integrand(touch, log_ratio) - peak
+        lines[HEIGHT, i] = log_integrand(touch, log_ratio) - peak
         lines[SLOPE, i] = _slope(touch, log_ratio)
     join(lines)
     while True:
         s, above = draw(state, lines)
-        if math.log(uniform(state)) <= _log_integrand(s, log_ratio) - peak - above:
+        if math.log(uniform(state)) <= log_integrand(s, log_ratio) - peak - above:
             return s
 
 
@@ -117,6 +114,6 @@ def log_ceiling(state: State, log_ratio: Floats, lines: Floats) -> float:
 def _slope(s: float, log_ratio: Floats) -> float:
     total = 1.0 - math.exp(s)
     for one in log_ratio:
-        if s + one < _SATURATED:
-            total += _phi(math.exp(s + one))
+        if s + one < SATURATED:
+            total += phi(math.exp(s + one))
     return total

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.log_sums import log_plus
+
 Floats = npt.NDArray[np.float64]
 
 LARGEST_RECURSION = 7
@@ -42,7 +44,7 @@ _MOST_HALVINGS = 10
 _FACE_VALUE = -20.0
 """Below this log y, log(1 - e^-y) is log y - y/2 to double precision, and needs no logarithm."""
 
-_SATURATED = 6.5
+SATURATED = 6.5
 """Above this log y, e^-y is less than the smallest double, let alone beside 1."""
 
 
@@ -101,7 +103,7 @@ def by_recursion(log_ratio: Floats, share: Floats) -> float:
         for label in range(n):
             if left >> label & 1:
                 if fresh:
-                    total[left] = _log_sum(total[left ^ 1 << label], log_ratio[label])
+                    total[left] = log_plus(total[left ^ 1 << label], log_ratio[label])
                     fresh = False
                 terms[label] = log_ratio[label] + chance[left ^ 1 << label]
                 top = max(top, terms[label])
@@ -138,11 +140,6 @@ def _recursion_gradient(log_ratio: Floats, total: Floats, chance: Floats, share:
 
 
 @njit(cache=True)
-def _log_sum(one: float, other: float) -> float:
-    return max(one, other) + math.log1p(math.exp(-abs(one - other)))
-
-
-@njit(cache=True)
 def by_integral(log_ratio: Floats, share: Floats) -> float:
     """Return log P by the trapezoidal rule in s = log x; linear in the size of the block.
 
@@ -150,9 +147,9 @@ def by_integral(log_ratio: Floats, share: Floats) -> float:
     converges faster than any power of the step: halving the step about squares the error. So the
     nodes between those of the last step are added until they alone give nearly the same.
     """
-    mode, curvature = _top(log_ratio)
+    mode, curvature = top_of_integrand(log_ratio)
     step = min(_WIDEST, _SDS / math.sqrt(curvature))
-    highest = _log_integrand(mode, log_ratio)
+    highest = log_integrand(mode, log_ratio)
     share[:] = 0.0
     nodes = _sum(mode, step, highest, log_ratio, share)
     for _ in range(_MOST_HALVINGS):
@@ -167,7 +164,7 @@ def by_integral(log_ratio: Floats, share: Floats) -> float:
 
 
 @njit(cache=True)
-def _top(log_ratio: Floats) -> tuple[float, float]:
+def top_of_integrand(log_ratio: Floats) -> tuple[float, float]:
     r"""Return about where the integrand is largest over s, and minus its logarithm's curvature.
 
     There :math:`x = 1 + \sum_k \phi(r_k x)` with :math:`\phi(y) = y / (e^y - 1)`. The right hand
@@ -177,8 +174,8 @@ def _top(log_ratio: Floats) -> tuple[float, float]:
     for _ in range(50):
         summed, bend = 1.0, 0.0
         for one in log_ratio:
-            y = math.exp(min(one + math.log(x), _SATURATED))
-            fall = _phi(y)
+            y = math.exp(min(one + math.log(x), SATURATED))
+            fall = phi(y)
             summed += fall
             bend += fall * (fall + y - 1)
         if summed - x < 0.01 * x:
@@ -188,19 +185,26 @@ def _top(log_ratio: Floats) -> tuple[float, float]:
 
 
 @njit(cache=True)
-def _phi(y: float) -> float:
+def phi(y: float) -> float:
+    r"""Return :math:`y / (e^y - 1)`: how fast the logarithm of 1 - e^-y grows with log y.
+
+    Examples
+    --------
+    >>> phi(0.0), round(phi(1.0), 6)
+    (1.0, 0.581977)
+    """
     return y / math.expm1(y) if y > 1e-300 else 1.0
 
 
 @njit(cache=True)
-def _log_integrand(s: float, log_ratio: Floats) -> float:
+def log_integrand(s: float, log_ratio: Floats) -> float:
     """Return the logarithm of the integrand over s, finite however small it is."""
     logs, product = s - math.exp(s), 1.0
     for one in log_ratio:
         log_y = s + one
         if log_y < _FACE_VALUE:
             logs += log_y - 0.5 * math.exp(log_y)
-        elif log_y < _SATURATED:
+        elif log_y < SATURATED:
             product *= -math.expm1(-math.exp(log_y))
             if product < 1e-250:
                 logs += math.log(product)
@@ -214,14 +218,14 @@ def _sum(start: float, step: float, highest: float, log_ratio: Floats, share: Fl
     summed = 0.0
     for first, move in ((start, step), (start - step, -step)):
         s = first
-        log_height = _log_integrand(s, log_ratio) - highest
+        log_height = log_integrand(s, log_ratio) - highest
         while log_height > -_DROP:
             height = math.exp(log_height)
             summed += height
             for label in range(len(share)):
                 log_y = s + log_ratio[label]
-                if log_y < _SATURATED:
-                    share[label] += height * _phi(math.exp(log_y))
+                if log_y < SATURATED:
+                    share[label] += height * phi(math.exp(log_y))
             s += move
-            log_height = _log_integrand(s, log_ratio) - highest
+            log_height = log_integrand(s, log_ratio) - highest
     return summed

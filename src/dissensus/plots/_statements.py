@@ -15,6 +15,7 @@ from dissensus import metrics, tables
 from dissensus._wording import number, short
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, DissensusWarning, PredictionError, shown
+from dissensus.schema import ranks
 
 
 class Statement(NamedTuple):
@@ -52,9 +53,8 @@ def said(annotations: xr.Dataset, item: object) -> list[Statement]:
     else:
         what = here["value"].to_numpy().tolist()
     trial = here["trial"].to_numpy() if "trial" in here else np.zeros(len(rows))
-    rank = here["rank"].to_numpy() if "rank" in here else np.ones(len(rows), dtype=int)
     frame = pd.DataFrame({"who": pd.factorize(who)[0], "trial": pd.factorize(trial)[0],
-                          "rank": rank, "row": np.arange(len(rows))})  # fmt: skip
+                          "rank": ranks(here), "row": np.arange(len(rows))})  # fmt: skip
     same: dict[str, Statement] = {}
     for _, one in frame.groupby(["who", "trial"], sort=True):
         blocks = [[what[row] for row in block["row"]] for _, block in one.groupby("rank")]

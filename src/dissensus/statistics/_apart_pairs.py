@@ -17,7 +17,7 @@ from dissensus.arrays.voice_pairs import Delta, pairs_apart, pairs_towards
 from dissensus.arrays.voices import Voices, voices_of
 from dissensus.dims import LABEL
 from dissensus.errors import ArgumentError
-from dissensus.schema import ranking_code
+from dissensus.schema import ranking_code, ranks
 from dissensus.statistics._asked import Asked
 from dissensus.statistics._statements import labels_of, numbers_of
 from dissensus.statistics._system_lists import SystemLists, lists_by_systems
@@ -91,7 +91,7 @@ def _rankings(annotations: xr.Dataset, n_items: int) -> tuple[Grouped, Lists, np
     )
     statements = grouped(item, annotator, n_items)
     place = np.argsort(statements.order)
-    block = annotations["rank"].to_numpy() if "rank" in annotations else np.ones(len(codes))
+    block = ranks(annotations)
     lists = lists_of(place[number], codes.astype(np.int64), block.astype(np.int64), len(first))
     return statements, lists, labels
 
