@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from dissensus.arrays.weighted_sums import weighted_sums
 from dissensus.statistics._sums import Matrix, Sums
 
 Floats = npt.NDArray[np.float64]
@@ -81,7 +82,8 @@ def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Flo
         first, found = patterns(parts)
         if 2 * len(first) <= n_units:
             parts, size = tuple(part[first] for part in parts), found
-    widest = max(len(size), *(part.shape[1] for part in parts if part.ndim > 1), 1)
+    parts = _side_by_side(parts)
+    widest = max(len(size), *(part.shape[1] for part in parts))
     jobs = rng.spawn(-(-draws // _block(widest, draws)))
     share = np.diff(np.linspace(0, draws, len(jobs) + 1).astype(np.int64))
     # A stream for each block: the draws do not depend on how many threads there are.
@@ -104,7 +106,22 @@ def _totals(rng: np.random.Generator, draws: int, parts: tuple[Matrix, ...], siz
     return np.asarray(found * (size.sum() / weights.sum(axis=1, keepdims=True)))
 
 
+def _side_by_side(parts: tuple[Matrix, ...]) -> tuple[Matrix, ...]:
+    """Join arrays that stand next to each other, so that there are fewer products."""
+    out: list[Matrix] = []
+    for part in parts:
+        if not isinstance(part, np.ndarray):
+            out.append(part)
+            continue
+        tall = part.reshape(len(part), -1)
+        if out and isinstance(out[-1], np.ndarray):
+            out[-1] = np.concatenate([out[-1], tall], axis=1)
+        else:
+            out.append(np.ascontiguousarray(tall))
+    return tuple(out)
+
+
 def _weighted(weights: Floats, part: Matrix) -> Floats:
     if isinstance(part, np.ndarray):
-        return weights @ (part[:, None] if part.ndim == 1 else part)
+        return weighted_sums(weights, part)
     return np.asarray((part.T @ weights.T).T)

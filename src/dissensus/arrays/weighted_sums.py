@@ -1,0 +1,32 @@
+"""Sums over items under many sets of weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Floats = npt.NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def weighted_sums(weights: Floats, sums: Floats) -> Floats:
+    """Multiply (set of weights, item) by (item, sum).
+
+    A plain loop: linear algebra libraries are made for square matrices, and start threads of their
+    own. With three sums, and called from two threads, NumPy's product takes six times as long.
+
+    Examples
+    --------
+    >>> weighted_sums(np.array([[1.0, 2.0]]), np.array([[1.0, 10.0], [2.0, 20.0]]))
+    array([[ 5., 50.]])
+    """
+    out = np.empty((weights.shape[0], sums.shape[1]))
+    for draw in range(weights.shape[0]):
+        total = np.zeros(sums.shape[1])
+        for item in range(weights.shape[1]):
+            weight = weights[draw, item]
+            for column in range(sums.shape[1]):
+                total[column] += weight * sums[item, column]
+        out[draw] = total
+    return out
