@@ -13,14 +13,14 @@ from . import plots as plots
 from . import schema as schema
 from . import simulate as simulate
 from . import statistics as statistics
-from ._agreement_check import agreement_check as agreement_check
 from ._annotations import annotations as annotations
 from ._evaluate import evaluate as evaluate
-from ._model_discrepancy_ratio import model_discrepancy_ratio as model_discrepancy_ratio
 from ._nested import from_matrix as from_matrix
 from ._nested import from_rankings as from_rankings
 from ._plan import plan as plan
 from ._predictions import predictions as predictions
+from ._replication.agreement_check import agreement_check as agreement_check
+from ._replication.model_discrepancy_ratio import model_discrepancy_ratio as model_discrepancy_ratio
 from ._report import report as report
 from ._summary import summary as summary
 from .errors import AnnotationError as AnnotationError

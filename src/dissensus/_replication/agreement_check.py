@@ -9,9 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._agreement_statistics import Check, checked_level, checks, given_of, values_of
-from dissensus._predictive_draws import replicates
-from dissensus._replicates import Replicates
+from dissensus._replication.agreement_statistics import (
+    Check,
+    checked_level,
+    checks,
+    given_of,
+    values_of,
+)
+from dissensus._replication.predictive_draws import replicates
+from dissensus._replication.replicates import Replicates
 from dissensus._wording import number, probability
 from dissensus.dims import SAMPLE
 from dissensus.errors import DissensusWarning

@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus._common_items import common_items
-from dissensus._predictive_draws import replicates
-from dissensus._replicates import Replicates, evaluated, stacked
+from dissensus._replication.predictive_draws import replicates
+from dissensus._replication.replicates import Replicates, evaluated, stacked
 from dissensus.dims import ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, DissensusWarning
 from dissensus.schema import checked_predictions

@@ -1,6 +1,7 @@
 """Reading the predictive draws of a fitted model, in whichever form the model keeps them.
 
-Counts of labels, scores, lists and first choices become the rows of `dissensus._replicates`.
+Counts of labels, scores, lists and first choices become the rows of
+`dissensus._replication.replicates`.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
-from dissensus._replicates import Replicates, Said, place_within
+from dissensus._replication.replicates import Replicates, Said, place_within
+from dissensus._replication.unnamed_choices import with_names
 from dissensus._space import Space
-from dissensus._unnamed_choices import with_names
 from dissensus.dims import ANNOTATION, ANNOTATOR, CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.plausibility import plausibility_of, space

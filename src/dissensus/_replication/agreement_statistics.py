@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import statistics
-from dissensus._replicates import Replicates, Said, evaluated, stacked
+from dissensus._replication.replicates import Replicates, Said, evaluated, stacked
 from dissensus.arrays.far_pairs import far_pairs
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError

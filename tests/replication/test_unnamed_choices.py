@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus._predictive_draws import replicates
+from dissensus._replication.predictive_draws import replicates
+from dissensus._replication.unnamed_choices import with_names
 from dissensus._space import REMAINDER, Space
-from dissensus._unnamed_choices import with_names
 
 
 def space_of(concentration):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dissensus._replicates import place_within
+from dissensus._replication.replicates import place_within
 from dissensus._space import REMAINDER, Space
 
 Ints = npt.NDArray[np.int64]
