@@ -456,3 +456,22 @@ def test_real_risk_categories(shared):
         result[name]["annotation_certainty"].mean() for name in ("categories", "certainty")
     ]
     assert certainty[0] > certainty[1]
+
+
+def test_new_items_are_new_clusters_where_the_annotations_name_them():
+    """Four copies of each item are no more of a sample than one of each."""
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 2, (40, 3))
+    item, copy, who = np.indices((40, 4, 3)).reshape(3, -1)
+    table = {"item": 10 * item + copy, "annotator": who, "label": label[item, who], "doc": item}
+    names = np.unique(table["item"])
+    pred = dx.predictions(
+        {"item": names, "system": ["s"] * len(names), "label": label[names // 10, 0]},
+        kind="nominal",
+    )
+    sd = {}
+    for cluster in (None, "doc"):
+        ann = dx.annotations(table, cluster=cluster, kind="nominal")
+        found = run(ann, pred, reliability=(50,), prior_count=0.01)["metrics"]["top_1_accuracy"]
+        sd[cluster] = float(found.sel(scope="new items").std())
+    assert 1.6 < sd["doc"] / sd[None] < 2.4

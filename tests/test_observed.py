@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -74,6 +75,41 @@ def test_numbers_are_those_of_the_statistics(kind):
     assert draws["n_items"].values.tolist() == [40] * 4
 
 
+def test_whole_numbers_that_nobody_called_ordered_are_classes():
+    ann, pred = study("ordinal")
+    guessed = ann.assign_attrs(kind_source="inferred: the labels are whole numbers")
+    found = observed(guessed, pred, settings())
+    assert "krippendorff_alpha" in found["agreement"]
+    assert "whole numbers" in found["agreement"].attrs["notes"]
+    assert found["discrepancy"].attrs["distance"] == "nominal"
+    given = observed(ann, pred, settings())
+    assert "krippendorff_alpha_ordinal" in given["agreement"]
+    assert given["agreement"].attrs["notes"] == ""
+    assert given["discrepancy"].attrs["distance"] == "squared"
+
+
+def test_annotators_with_few_items_are_left_out_and_counted():
+    ann, pred = study("nominal")
+    late = ann["annotator_code"].to_numpy() == 3
+    few = ann.isel(annotation=~late | (ann["item_code"].to_numpy() < 5))
+    found = observed(few, pred, settings())["discrepancy"]
+    assert found["annotator"].values.tolist() == [0, 1, 2]
+    assert found["n_items"].values.tolist() == [40] * 3
+    assert "1 annotator of 4 share fewer than 20 items" in found.attrs["notes"]
+    assert found["winning_rate"].attrs["n_annotators"] == 3
+
+
+def test_items_without_predictions_count_for_neither_side():
+    ann, pred = study("nominal")
+    found = observed(ann, pred.isel(item=slice(30)), settings(on_missing="drop"))
+    kept = ann.isel(annotation=ann["item_code"].to_numpy() < 30)
+    points = found["statistics"]
+    direct = dx.annotator_discrepancy_ratio(kept)
+    np.testing.assert_allclose(points["annotator_discrepancy_ratio"], direct)
+    assert "10 items of 40 without predictions are left out" in found["discrepancy"].attrs["notes"]
+    assert found["discrepancy"]["n_items"].values.tolist() == [30] * 4
+
+
 def test_one_annotator_an_item_says_nothing_of_agreement():
     ann = dx.annotations({"item": [1, 2], "annotator": ["a", "b"], "label": ["x", "y"]})
     assert observed(ann, None, settings()) == {}
@@ -131,7 +167,9 @@ def test_evaluation_keeps_them_through_a_file(tmp_path):
     result.to_netcdf(tmp_path / "e.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "e.nc", engine="h5netcdf") as again:
         frame = dx.summary(again, "statistics")
-        assert frame.equals(dx.summary(result, "statistics"))
+    pd.testing.assert_frame_equal(frame, dx.summary(result, "statistics"))
+    judged = frame[frame["statistic"] == "annotator_discrepancy_ratio"]
+    assert judged["annotator"].tolist() == [0, 1, 2, 3]  # whole numbers, as in the data
     assert frame.columns.tolist()[:4] == ["statistic", "system", "annotator", "observed"]
     row = frame[frame["statistic"] == "krippendorff_alpha_ordinal"].iloc[0]
     assert row["lower"] < row["observed"] < row["upper"]

@@ -8,15 +8,15 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus.dims import ITEM
-from dissensus.errors import ArgumentError, PredictionError, shown
+from dissensus.errors import PredictionError, shown
+from dissensus.registry import one_of
 
 
 def common_items[Left: (xr.DataArray, xr.Dataset)](
     left: Left, predictions: xr.Dataset, on_missing: str
 ) -> tuple[Left, xr.Dataset]:
     """Select the predictions of the left side's items, in its order."""
-    if on_missing not in {"raise", "drop"}:
-        raise ArgumentError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
+    one_of("on_missing", on_missing, ("raise", "drop"))
     items, predicted = left[ITEM].to_numpy(), predictions[ITEM].to_numpy()
     again = pd.Index(predicted).duplicated()
     if again.any():

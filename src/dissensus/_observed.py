@@ -6,21 +6,26 @@ items (or over the clusters that the annotations name).
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
-from dissensus import statistics
+from dissensus import statistics, tables
 from dissensus._notes import Notes
-from dissensus.dims import ANNOTATOR, ITEM, POSITION
+from dissensus._wording import counted
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
 from dissensus.errors import DissensusWarning, PredictionError
 from dissensus.schema import voices_per
-from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
+from dissensus.statistics._advantages import NO_ITEMS
+from dissensus.statistics.annotator_discrepancy_ratio import NO_OTHERS
+from dissensus.statistics.bayesian_bootstrap import FEW_UNITS, bayesian_bootstrap
 from dissensus.statistics.non_inferiority import non_inferiority
 
 Groups = dict[str, xr.Dataset]
@@ -46,6 +51,15 @@ COEFFICIENTS: Final[Mapping[str, tuple[tuple[str, str, Options], ...]]] = {
 """By kind of annotations: the name in an evaluation, the statistic, and its arguments."""
 
 
+_OF_SOME: Final = rf".*(rests on fewer than|{NO_OTHERS}|{NO_ITEMS})"
+"""Begins to match warnings about annotators with few items or none that tell of them."""
+
+CLASSES: Final = (
+    "The labels are whole numbers, and nothing says that they are in an order: agreement and "
+    'discrepancies take them for classes. If they are grades, read them with kind="ordinal".'
+)
+
+
 @dataclass(frozen=True)
 class Settings:
     """How it is asked."""
@@ -62,70 +76,165 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
 
     All are left out where no item has two annotators, so that nobody can be seen to disagree, and
     where there is one item only, which is no sample. What there is to note (undefined values, few
-    items) goes along in the attribute ``notes``.
+    items, whole numbers of which nobody said what they are) goes along in the attribute ``notes``.
     """
     units = annotations.get("cluster_code", annotations[ITEM]).to_numpy()
     if int(voices_per(annotations, ITEM).max()) < 2 or len(np.unique(units)) < 2:
         return {}
-    points = xr.Dataset()
-    groups = {}
-    for name, group in (("agreement", _agreement), ("discrepancy", _discrepancy)):
-        notes = Notes()
-        groups[name] = group(annotations, predictions, settings, notes, points)
-        groups[name].attrs["notes"] = "\n".join(dict.fromkeys(notes.texts()))
-    return groups | {"statistics": points}
+    if predictions is not None:
+        predictions = first_labels(annotations, predictions)
+    kind = annotations.attrs["kind"]
+    if _are_classes(annotations, predictions):
+        kind = "nominal"
+        if settings.distance is None:
+            settings = replace(settings, distance="nominal")
+    ask = Asking(annotations, settings, Notes(), xr.Dataset())
+    agreement = _agreement(ask, kind)
+    if kind != annotations.attrs["kind"]:
+        agreement.attrs["notes"] = "\n".join([CLASSES, *agreement.attrs["notes"].splitlines()])
+    ask = replace(ask, notes=Notes())
+    discrepancy = _discrepancy(ask, predictions)
+    found = {"agreement": agreement, "discrepancy": discrepancy, "statistics": ask.points}
+    return {name: group for name, group in found.items() if group.data_vars}
 
 
-def _drawn(name: str, settings: Settings, annotations: xr.Dataset, *args: Any, **more: Any) -> Any:
-    """Draw from the posterior of a registered statistic."""
-    return bayesian_bootstrap(
-        name, annotations, *args, draws=settings.draws, random_seed=settings.random_seed, **more
-    )
+def _are_classes(annotations: xr.Dataset, predictions: xr.Dataset | None) -> bool:
+    """Say whether labels are whole numbers that are an order by inference only."""
+    guessed = str(annotations.attrs.get("kind_source", "")).startswith("inferred")
+    named = predictions is None or "label_code" in predictions
+    return annotations.attrs["kind"] == "ordinal" and guessed and named
 
 
-def _agreement(
-    annotations: xr.Dataset, _: Any, settings: Settings, notes: Notes, points: xr.Dataset
-) -> xr.Dataset:
+@dataclass(frozen=True)
+class Asking:
+    """What all statistics are asked of, and what is collected on the way."""
+
+    annotations: xr.Dataset
+    settings: Settings
+    notes: Notes
+    points: xr.Dataset
+    """The values as observed."""
+
+    def of(self, name: str, *args: Any, called: str | None = None, **more: Any) -> xr.Dataset:
+        """Return draws of a statistic, and put its observed value to the points."""
+        with self.notes.of("statistics"):
+            function = statistics.get(name).function
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", _OF_SOME, DissensusWarning)
+                once = _dataset(function(self.annotations, *args, **more), name)
+            with _said_before(once[name]):
+                # Of annotators with few items it is said that they are left out, in any case.
+                warnings.filterwarnings("ignore", _OF_SOME, DissensusWarning)
+                found = bayesian_bootstrap(
+                    name, self.annotations, *args, draws=self.settings.draws,
+                    random_seed=self.settings.random_seed, **more,
+                )  # fmt: skip
+        self.points.update(once.rename({name: called}) if called else once)
+        return _dataset(found, name).rename({name: called} if called else {})
+
+    def warn(self, text: str) -> None:
+        """Note something."""
+        with self.notes.of("statistics"):
+            warnings.warn(text, DissensusWarning, stacklevel=2)
+
+    def said(self) -> str:
+        """Return the notes, one a line."""
+        return "\n".join(dict.fromkeys(self.notes.texts()))
+
+
+def _agreement(ask: Asking, kind: str) -> xr.Dataset:
     out = xr.Dataset()
-    for name, statistic, options in COEFFICIENTS[annotations.attrs["kind"]]:
-        once, found = _both(statistic, settings, notes, annotations, **options)
-        out[name], points[name] = found[statistic], once[statistic]
-    return out
+    for name, statistic, options in COEFFICIENTS[kind]:
+        out[name] = ask.of(statistic, called=None if name == statistic else name, **options)[name]
+    return out.assign_attrs(notes=ask.said())
 
 
-def _discrepancy(
-    annotations: xr.Dataset,
-    predictions: xr.Dataset | None,
-    settings: Settings,
-    notes: Notes,
-    points: xr.Dataset,
-) -> xr.Dataset:
+def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
     """Return how far systems and annotators are from the annotators, and the comparisons."""
-    how = {"distance": settings.distance}
-    once, out = _both("annotator_discrepancy_ratio", settings, notes, annotations, **how)
-    points.update(once)
-    out["n_items"] = (ANNOTATOR, voices_per(annotations, ANNOTATOR))
-    out.attrs.update(out["annotator_discrepancy_ratio"].attrs, margin=settings.margin)
-    if predictions is None:
-        return out
-    how["on_missing"] = settings.on_missing
-    both = annotations, first_labels(annotations, predictions)
-    try:
-        for name in ("discrepancy_ratio", "advantage_probability", "winning_rate"):
-            once, found = _both(name, settings, notes, *both, **how)
-            points.update(once)
-            out.update(found)
-    except PredictionError as problem:
-        if settings.distance is not None:
-            raise
-        with notes.of("statistics"):
-            warnings.warn(
-                f"Systems have no discrepancy ratio: {problem}", DissensusWarning, stacklevel=2
-            )
-    else:
-        with notes.of("statistics"), _said_before(points["discrepancy_ratio"]):
-            out["non_inferiority"] = non_inferiority(out["discrepancy_ratio"], settings.margin)
+    settings = ask.settings
+    present = _present(ask, predictions)
+    how: dict[str, Any] = {"distance": settings.distance}
+    if not present.all():
+        how["weights"] = present.astype(np.float64)
+    known = _enough(ask, present)
+    out = xr.Dataset(attrs={"margin": settings.margin})
+    if known is not None:
+        out = out.merge(ask.of("annotator_discrepancy_ratio", **how).isel({ANNOTATOR: known.codes}))
+        out["n_items"] = (ANNOTATOR, known.n_items)
+        out.attrs.update(out["annotator_discrepancy_ratio"].attrs)
+    if predictions is not None:
+        try:
+            systems = _of_systems(ask, predictions, known, how)
+        except PredictionError as problem:
+            if settings.distance is not None:
+                raise
+            ask.warn(f"Systems have no discrepancy ratio: {problem}")
+        else:
+            out.update(systems)
+            out.attrs.update(systems.attrs)
+    out.attrs.pop("better", None)
+    return out.assign_attrs(notes=ask.said())
+
+
+def _of_systems(
+    ask: Asking, predictions: xr.Dataset, known: Known | None, how: dict[str, Any]
+) -> xr.Dataset:
+    how = how | {"on_missing": ask.settings.on_missing}
+    out = ask.of("discrepancy_ratio", predictions, **how)
+    if known is not None:
+        out.update(ask.of("advantage_probability", predictions, **how).isel(
+            {ANNOTATOR: known.codes}
+        ))  # fmt: skip
+        out.update(ask.of("winning_rate", predictions, **how))
+        least = inspect.signature(statistics.get("winning_rate").function).parameters["min_items"]
+        out["winning_rate"].attrs["n_annotators"] = int((known.n_items >= least.default).sum())
+    with ask.notes.of("statistics"), _said_before(ask.points["discrepancy_ratio"]):
+        out["non_inferiority"] = non_inferiority(out["discrepancy_ratio"], ask.settings.margin)
     return out
+
+
+class Known(NamedTuple):
+    """Annotators who can be judged by the others."""
+
+    codes: npt.NDArray[np.int64]
+    n_items: npt.NDArray[np.int64]
+    """On how many items two others spoke as well."""
+
+
+def _enough(ask: Asking, present: npt.NDArray[np.bool_]) -> Known | None:
+    """Choose the annotators who share enough items with two others; note how many do not."""
+    annotations = ask.annotations
+    item, annotator = (annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR))
+    rich = present & (voices_per(annotations, ITEM) >= 3)
+    kept = annotations.isel({ANNOTATION: rich[item]})
+    n_items = (
+        voices_per(kept, ANNOTATOR)
+        if kept.sizes[ANNOTATION]
+        else np.zeros(annotations.sizes[ANNOTATOR], dtype=np.int64)
+    )
+    codes = np.flatnonzero(n_items >= FEW_UNITS)
+    left = len(np.unique(annotator)) - len(codes)
+    if left:
+        ask.warn(
+            f"{counted(left, 'annotator')} of {left + len(codes):,} share fewer than {FEW_UNITS} "
+            "items with two others, too few to be judged by them, and are left out."
+        )
+    return Known(codes, n_items[codes]) if len(codes) else None
+
+
+def _present(ask: Asking, predictions: xr.Dataset | None) -> npt.NDArray[np.bool_]:
+    """Say which items have predictions; all, if there are no predictions at all."""
+    items = ask.annotations[ITEM].to_numpy()
+    if predictions is None:
+        return np.ones(len(items), dtype=bool)
+    present = tables.match(items, predictions[ITEM].to_numpy()) >= 0
+    if not present.all() and ask.settings.on_missing == "drop":
+        ask.warn(
+            f"{counted(int((~present).sum()), 'item')} of {len(items):,} without predictions are "
+            "left out of the discrepancies, of systems and of annotators."
+        )
+        return present
+    return np.ones(len(items), dtype=bool)  # where they must not differ, an error comes later
 
 
 @contextmanager
@@ -135,17 +244,6 @@ def _said_before(once: xr.DataArray) -> Iterator[None]:
         if bool(once.isnull().all()):
             warnings.simplefilter("ignore", DissensusWarning)
         yield
-
-
-def _both(
-    name: str, settings: Settings, notes: Notes, *args: Any, **more: Any
-) -> tuple[xr.Dataset, xr.Dataset]:
-    """Return a statistic as observed, and its draws."""
-    with notes.of("statistics"):
-        once = _dataset(statistics.get(name).function(*args, **more), name)
-        with _said_before(once[name]):
-            found = _drawn(name, settings, *args, **more)
-    return once, _dataset(found, name)
 
 
 def _dataset(found: xr.DataArray | xr.Dataset, name: str) -> xr.Dataset:

@@ -17,6 +17,7 @@ from dissensus._notes import Notes
 from dissensus._recipes import Recipe
 from dissensus._scoring import (
     certainties,
+    clusters_of,
     score,
     score_categories,
     score_point,
@@ -122,17 +123,20 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
             random_seed=task.random_seed, **run.hyper,
         )  # fmt: skip
     theta = run.recipe.plausibility(fit)
+    cluster = clusters_of(task.annotations, theta)
     out = {"certainty": certainties(theta, task.predictions)}
     attrs = fit["posterior"].attrs
     known = {name: attrs[name] for name in convergence.ATTRIBUTES if name in attrs}
     if known:
         out["convergence"] = xr.Dataset(known)
     if task.predictions is not None:
-        out["metrics"] = score(theta, task.predictions, task.random_seed, task.on_missing)
+        out["metrics"] = score(theta, task.predictions, task.random_seed, task.on_missing, cluster)
     grouped = None
     if task.categories is not None:
         grouped = task.categories.plausibility(theta)
-        out[CATEGORIES] = score_categories(grouped, task.firsts, task.random_seed, task.on_missing)
+        out[CATEGORIES] = score_categories(
+            grouped, task.firsts, task.random_seed, task.on_missing, cluster
+        )
     kept = _kept(run, task, fit, theta, grouped) if gamma == run.reference else {}
     return out, kept, theta.nbytes
 

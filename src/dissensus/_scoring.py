@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
-from dissensus import metrics
+from dissensus import metrics, tables
 from dissensus._categories import accuracy
 from dissensus.dims import ITEM, POSITION, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.metrics._items import bootstrap_weights
+
+Clusters = npt.NDArray[np.int64] | None
+"""(item): the number of each item's cluster."""
 
 
 def _metric_calls(
@@ -30,10 +35,14 @@ def _metric_calls(
 
 
 def score(
-    plausibility: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str
+    plausibility: xr.DataArray,
+    predictions: xr.Dataset,
+    random_seed: Any,
+    on_missing: str,
+    cluster: Clusters = None,
 ) -> xr.Dataset:
     """Return every metric over (chain, draw, scope, system)."""
-    weights = _both_scopes(plausibility, random_seed)
+    weights = _both_scopes(plausibility, random_seed, cluster)
     found = {}
     for function, arguments in _metric_calls(predictions):
         value = function(
@@ -43,12 +52,20 @@ def score(
     return xr.Dataset(found)
 
 
-def _both_scopes(plausibility: xr.DataArray, random_seed: Any) -> xr.DataArray:
+def clusters_of(annotations: xr.Dataset, plausibility: xr.DataArray) -> Clusters:
+    """Return the cluster of each item of a plausibility, if the annotations name any."""
+    if "cluster_code" not in annotations:
+        return None
+    place = tables.match(plausibility[ITEM].to_numpy(), annotations[ITEM].to_numpy())
+    return annotations["cluster_code"].to_numpy().astype(np.int64)[place]
+
+
+def _both_scopes(plausibility: xr.DataArray, random_seed: Any, cluster: Clusters) -> xr.DataArray:
     """Return weights of items at hand and of new ones.
 
     Both at once: scoring the draws costs more than averaging the scores.
     """
-    drawn = bootstrap_weights(plausibility, random_seed)
+    drawn = bootstrap_weights(plausibility, random_seed, cluster)
     drawn = drawn.assign_coords({ITEM: plausibility[ITEM].to_numpy()})
     return xr.concat([xr.ones_like(drawn), drawn], dim=xr.IndexVariable(SCOPE, list(SCOPES)))
 
@@ -74,7 +91,11 @@ def _annotated(point: xr.DataArray, on_missing: str) -> tuple[xr.DataArray, str]
 
 
 def score_categories(
-    grouped: xr.DataArray, firsts: list[xr.Dataset], random_seed: Any, on_missing: str
+    grouped: xr.DataArray,
+    firsts: list[xr.Dataset],
+    random_seed: Any,
+    on_missing: str,
+    cluster: Clusters = None,
 ) -> xr.Dataset:
     """Return certainty of the leading category, and each system's accuracy at that level.
 
@@ -83,7 +104,7 @@ def score_categories(
     certainty = metrics.get("annotation_certainty").function(grouped)
     out = {"annotation_certainty": certainty.drop_vars(["mcse", "selection_bias"])}
     if firsts:
-        weights = _both_scopes(grouped, random_seed)
+        weights = _both_scopes(grouped, random_seed, cluster)
         found = accuracy(grouped, firsts, weights, on_missing)
         out["top_1_accuracy"] = found.transpose(*SAMPLE, SCOPE, SYSTEM)
     return xr.Dataset(out)

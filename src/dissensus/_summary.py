@@ -11,6 +11,7 @@ from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 
 _OF = ("metrics", "statistics")
+_COLUMNS = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper", "undefined"]
 
 
 def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
@@ -115,20 +116,27 @@ def _noted(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _of_statistics(evaluation: xr.DataTree) -> pd.DataFrame:
     """Summarise the draws of statistics, one row for each value."""
-    names = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper",
-             "undefined"]  # fmt: skip
-    rows = [pd.DataFrame(columns=names)]
+    rows = [pd.DataFrame(columns=_COLUMNS)]
     for group in ("agreement", "discrepancy"):
         data = evaluation[group].to_dataset() if group in evaluation.children else xr.Dataset()
         for name, values in data.data_vars.items():
             if set(SAMPLE) <= set(values.dims):
-                parts = _spread(values, skipna=True)
-                parts["undefined"] = values.isnull().mean(SAMPLE)
-                parts["observed"] = evaluation["statistics"].to_dataset()[name]
-                flat = {part: value.drop_attrs() for part, value in parts.items()}
-                frame = xr.Dataset(flat).expand_dims("row").to_dataframe().reset_index()
-                rows.append(frame.assign(statistic=str(name)).reindex(columns=names))
+                point = evaluation["statistics"].to_dataset()[name]
+                rows.append(_rows_of(str(name), values, point))
     return _noted(pd.concat([row for row in rows if len(row)] or rows, ignore_index=True))
+
+
+def _rows_of(name: str, values: xr.DataArray, point: xr.DataArray) -> pd.DataFrame:
+    """Summarise one statistic; ``point`` may have annotators of whom there are no draws."""
+    parts = _spread(values, skipna=True)
+    parts["undefined"] = values.isnull().mean(SAMPLE)
+    parts["observed"] = point.sel({dim: values[dim] for dim in point.dims})
+    flat = {part: value.drop_attrs() for part, value in parts.items()}
+    frame = xr.Dataset(flat).expand_dims("row").to_dataframe().reset_index()
+    frame = frame.assign(statistic=name).reindex(columns=_COLUMNS)
+    for column in (SYSTEM, ANNOTATOR):  # names stay what they are: 10 is not to become 10.0
+        frame[column] = frame[column].astype(object).where(frame[column].notna(), None)
+    return frame
 
 
 def _best(evaluation: xr.DataTree, name: str, values: xr.DataArray) -> xr.DataArray:

@@ -88,7 +88,10 @@ def agreement_table(statistics: Any) -> Table:
 def discrepancy_table(evaluation: Any, statistics: Any) -> Table:
     """Lay out how far systems are from the annotators, who are at 1 from each other."""
     data = evaluation["discrepancy"].to_dataset()
-    title = "Discrepancy ratio: below 1, closer to annotators than they are to each other"
+    title = (
+        "Discrepancy ratio: below 1, closer to annotators than they are to each other"
+        f"\n(distance: {data.attrs['distance']})"
+    )
     table = Table(title=title, title_justify="left")
     for name in ("", "ratio", "new items", "P(< 1)", f"P(< {1 + data.attrs['margin']:g})"):
         table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")

@@ -51,6 +51,9 @@ Rank = Annotated[str | None, typer.Option(help="Column of ranks, for partial ran
 Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous or ranking.")]
 Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
 Trial = Annotated[str | None, typer.Option(help="Column that numbers repeated labels.")]
+Pool = Annotated[str | None, typer.Option(help="Column of annotators' groups.")]
+Cluster = Annotated[str | None, typer.Option(help="Column of what was sampled, such as patients.")]
+Stratum = Annotated[str | None, typer.Option(help="Column of kinds of items.")]
 Delimiter = Annotated[str | None, typer.Option(help="What separates cells, such as ';'.")]
 Encoding = Annotated[str, typer.Option(help="Of text files.")]
 Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
@@ -71,6 +74,9 @@ def evaluate(
     label: Label = "label",
     rank: Rank = None,
     trial: Trial = None,
+    pool: Pool = None,
+    cluster: Cluster = None,
+    stratum: Stratum = None,
     kind: Kind = None,
     labels: Labels = None,
     format: Format = None,  # noqa: A002 (the option is called --format)
@@ -116,7 +122,8 @@ def evaluate(
 
     ann = dx.read_annotations(
         annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
-        trial=trial, kind=kind, labels=label_space(labels), delimiter=delimiter, encoding=encoding,
+        trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
+        labels=label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     pred = None
     # Annotations that are said to be labels, not measurements, are predicted by labels.
@@ -170,6 +177,9 @@ def check(
     label: Label = "label",
     rank: Rank = None,
     trial: Trial = None,
+    pool: Pool = None,
+    cluster: Cluster = None,
+    stratum: Stratum = None,
     kind: Kind = None,
     labels: Labels = None,
     format: Format = None,  # noqa: A002 (the option is called --format)
@@ -182,7 +192,8 @@ def check(
 
     ann = dx.read_annotations(
         annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
-        trial=trial, kind=kind, labels=label_space(labels), delimiter=delimiter, encoding=encoding,
+        trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
+        labels=label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     table = Table(title=str(annotations), show_header=False, title_justify="left")
     for what, value in describe_annotations(ann):
@@ -261,8 +272,11 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
     if "agreement" in result.children:
         statistics = dx.summary(result, "statistics")
         console.print(agreement_table(statistics))
-        if "discrepancy_ratio" in result["discrepancy"]:
+        groups = [name for name in ("agreement", "discrepancy") if name in result.children]
+        if "discrepancy" in groups and "discrepancy_ratio" in result["discrepancy"]:
             console.print(discrepancy_table(result, statistics))
+        for line in (line for name in groups for line in result[name].attrs["notes"].splitlines()):
+            console.print(f"[yellow]note[/yellow] {escape(line)}", highlight=False)
     if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
         console.print(
             f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "

@@ -6,12 +6,16 @@ is, what was expected and what was found, so that it can be mended without a deb
 
 from __future__ import annotations
 
+import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final, Self
 
 _ROWS: Final = re.compile(r"\Arows? (\d+)(?: and (\d+))?")
+_PACKAGE: Final = str(Path(__file__).parent) + os.sep
 
 
 class DissensusError(ValueError):
@@ -107,6 +111,11 @@ class ConvergenceWarning(DissensusWarning):
     """Markov chains have not run long enough for some of what was asked."""
 
 
+def warn_caller(text: str) -> None:
+    """Warn where the library was called, however deep within it the trouble is found."""
+    warnings.warn(text, DissensusWarning, skip_file_prefixes=(_PACKAGE,))
+
+
 def resembling(name: str, names: Iterable[str]) -> str:
     """Return the one name that differs only in capitals and blanks, or nothing.
 
@@ -131,3 +140,21 @@ def shown(names: Sequence[object], limit: int = 5) -> str:
     text = ", ".join(repr(value) for value in values)
     rest = len(names) - limit
     return f"{text} and {rest} more" if rest > 0 else text
+
+
+def brief(value: object, limit: int = 60) -> str:
+    """Show a value in a line: as Python writes it, or by its type where that takes several.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> brief("nominal"), brief(pd.Series([1, 2])), brief(10**400, limit=12)
+    ("'nominal'", 'Series', '100000000...')
+    """
+    try:
+        text = repr(value)
+    except Exception:  # of a stranger's class, or an integer of thousands of digits
+        text = ""
+    if not text or "\n" in text:
+        return type(value).__name__
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -164,15 +166,29 @@ def predicted(
     """Draw what is observed in a model anew, from each draw of the posterior."""
     import pymc as pm
 
-    found = pm.sample_posterior_predictive(
-        posterior,
-        model=model,
-        # A fresh seed: with the seed of the posterior, the two streams could be the same.
-        random_seed=int(rng.integers(2**31)),
-        progressbar=progressbar,
-        **options,
-    )
+    with _quiet(not progressbar):
+        found = pm.sample_posterior_predictive(
+            posterior,
+            model=model,
+            # A fresh seed: with the seed of the posterior, the two streams could be the same.
+            random_seed=int(rng.integers(2**31)),
+            progressbar=progressbar,
+            **options,
+        )
     return found["posterior_predictive"].to_dataset()
+
+
+@contextmanager
+def _quiet(wanted: bool) -> Iterator[None]:
+    """Keep PyMC from announcing what it samples, where no progress is to be shown."""
+    logger = logging.getLogger("pymc.sampling.forward")
+    before = logger.level
+    if wanted:
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def attach(tree: xr.DataTree, name: str, group: xr.Dataset) -> None:

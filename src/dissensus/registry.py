@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, Protocol
 
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 
 
 class Named(Protocol):
@@ -29,12 +30,20 @@ def find[Entry: Named](entries: Iterable[Entry], name: str, what: str) -> Entry:
     for entry in known:
         if entry.name == name:
             return entry
-    listed = ", ".join(entry.name for entry in known)
-    raise ArgumentError(what, expected=f"one of {listed}", found=repr(name))
+    names = [entry.name for entry in known]
+    near = get_close_matches(name, names, n=1) if isinstance(name, str) else []
+    raise ArgumentError(
+        what,
+        expected=f"one of {', '.join(names)}",
+        found=repr(name),
+        hint=f"Did you mean {near[0]!r}?" if near else "",
+    )
 
 
-def one_of(name: str, value: Any, choices: Iterable[str]) -> None:
+def one_of(name: str, value: Any, choices: Iterable[str | None]) -> None:
     """Raise unless a setting is one of the names there are; ``name`` is that of the setting.
+
+    Only text is compared: arrays and Datasets have an idea of their own of what is equal.
 
     Examples
     --------
@@ -44,5 +53,5 @@ def one_of(name: str, value: Any, choices: Iterable[str]) -> None:
     dissensus.errors.ArgumentError: sampler: expected 'gibbs' or 'nuts'; found 'hmc'
     """
     known = tuple(choices)
-    if not isinstance(value, str) or value not in known:
-        raise ArgumentError(name, expected=" or ".join(map(repr, known)), found=repr(value))
+    if not (value is None or isinstance(value, str)) or value not in known:
+        raise ArgumentError(name, expected=" or ".join(map(repr, known)), found=brief(value))

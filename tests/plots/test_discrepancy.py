@@ -65,3 +65,18 @@ def test_points_instead_of_draws_are_refused():
         dx.plots.discrepancy(data)
     with pytest.raises(dx.ArgumentError, match="discrepancy ratios"):
         dx.plots.discrepancy(xr.Dataset({"x": 1.0}))
+
+
+def test_who_is_left_out_is_not_said_to_have_fewer_items_if_not_so():
+    data = ratios([1.0], np.linspace(0.5, 2, 50))
+    data["n_items"] = ("annotator", np.full(50, 200))
+    for source in (data, data.drop_vars("n_items")):
+        figure = dx.plots.discrepancy(source, limit=6)
+        assert figure.texts[0].get_text() == "45 of 50 annotators are left out."
+
+
+def test_pools_must_be_chosen_from():
+    data = ratios([1.0, 1.1]).expand_dims(pool=["p", "q"], axis=-1)
+    with pytest.raises(dx.ArgumentError, match="Select one along pool"):
+        dx.plots.discrepancy(data)
+    assert len(rows(dx.plots.discrepancy(data.sel(pool="q")))) == 2

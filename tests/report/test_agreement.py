@@ -40,7 +40,7 @@ def with_ratios(evaluation, systems, annotators):
         out = out.assign_coords({dim: names[dim]})
         points[name] = xr.DataArray(level, dims=dim, coords={dim: names[dim]})
     out["non_inferiority"] = dx.non_inferiority(out["discrepancy_ratio"], 0.1)
-    out["winning_rate"] = xr.zeros_like(out["discrepancy_ratio"])
+    out["winning_rate"] = xr.zeros_like(out["discrepancy_ratio"]).assign_attrs(n_annotators=2)
     points["winning_rate"] = xr.zeros_like(points["discrepancy_ratio"])
     out["n_items"] = ("annotator", np.full(len(annotators), 20))
     tree["discrepancy"] = out
@@ -61,7 +61,8 @@ def test_the_words_are_the_numbers(evaluation):
     assert "near has .800" in words
     assert "with probability above .99" in words
     assert "near is not inferior" in words
-    assert "every one of the 2 annotators" in words
+    assert "near is closer to the others than every one of the 2 annotators" in words
+    assert "the distance is the same label or not" in words
 
 
 def test_a_system_that_is_worse_is_said_to_be(evaluation):
@@ -69,7 +70,7 @@ def test_a_system_that_is_worse_is_said_to_be(evaluation):
     words = said(agreement.section(tree))
     assert "with probability below .01" in words
     assert "no system is shown not to be inferior" in words
-    assert "than 1 of 2 annotators" in words
+    assert "far is closer to the others than 1 of 2 annotators" in words
 
 
 def test_one_frequent_label_is_pointed_out():

@@ -121,7 +121,7 @@ def test_the_vote_has_every_advantage():
 
 def test_distances_between_rankings(rankings):
     found = dx.advantage_probability(*rankings)
-    assert found.attrs == {"distance": "ranking", "better": "higher"}
+    assert found.attrs == {"distance": "ranking", "depth": 3, "better": "higher"}
     assert found.dims == ("system", "annotator")
     assert ((found >= 0) & (found <= 1)).all()
 
@@ -185,7 +185,7 @@ def test_says_why_it_is_undefined():
     with pytest.warns(dx.DissensusWarning, match="fewer than 30 items"):
         assert np.isnan(dx.winning_rate(ann, pred, per_annotator=True)).all()
     lonely = dx.from_matrix([["a"], ["b"], ["a"]])
-    with pytest.warns(dx.DissensusWarning, match="have another annotator"):
+    with pytest.warns(dx.DissensusWarning, match="no item with another annotator"):
         assert np.isnan(dx.advantage_probability(lonely, pred)).all()
 
 

@@ -135,3 +135,25 @@ def test_annotators_with_few_items_are_named_and_not_tested():
 def test_refuses_what_makes_no_sense(votes, more, said):
     with pytest.raises(dx.ArgumentError, match=said):
         dx.alt_test(*votes, **more)
+
+
+def test_wins_are_wins_of_the_winning_rate_only_where_q_is_below_a_half():
+    """One annotator has enough items; a p-value above .5 is no lead, but may be below q."""
+    rng = np.random.default_rng(0)
+    above = 0
+    for _ in range(40):
+        table = rng.integers(2, size=(12, 3)).astype(object)
+        table[:6, 1], table[6:, 2] = None, None
+        ann = dx.from_matrix(table.tolist(), kind="nominal")
+        said = rng.integers(2, size=12)
+        pred = dx.predictions({"item": range(12), "system": ["m"] * 12, "label": said})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dx.DissensusWarning)
+            ahead = float(dx.winning_rate(ann, pred, 0.1, min_items=8)[0])
+            strict, lax = (
+                float(dx.alt_test(ann, pred, 0.1, q=q, min_items=8)["winning_rate"][0])
+                for q in (0.49, 0.9)
+            )
+        assert strict <= ahead
+        above += lax > ahead
+    assert above > 0

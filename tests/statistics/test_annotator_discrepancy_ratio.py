@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from fractions import Fraction
+
 import discrepancy_reference as reference
 import numpy as np
 import pytest
@@ -104,6 +107,62 @@ def test_the_others_keep_their_digits_beside_a_wild_number():
                   for row, wild in (((1, 2, 1.5), 1e9), ((2, 2, 2.5), 3e9))])  # fmt: skip
     alpha = np.mean([2 * 3 * np.var(row) / 2 for row in ((1, 2, 1.5), (2, 2, 2.5))])
     np.testing.assert_allclose(found.isel(annotator=3), mu / alpha, rtol=1e-12)
+
+
+@pytest.mark.parametrize("alpha_items", ["same", "all"])
+@pytest.mark.parametrize("distance", ["squared", "absolute", "hinge"])
+@pytest.mark.parametrize("wild", [1e3, 1e6, 1e7, 1e9, 1e14])
+def test_other_items_keep_their_digits_beside_a_wild_number(wild, distance, alpha_items):
+    """A slip of the pen on one item: exact fractions know what is left without its author."""
+    matrix = [[1, 2, wild], [1, 4, None], [2, 5, None], [1, 3, 2], [4, None, 1], [1, 5, 3]]
+    said = {
+        (item, who): [Fraction(label)]
+        for item, row in enumerate(matrix)
+        for who, label in enumerate(row)
+        if label is not None
+    }
+    how, delta = DISTANCES[distance]
+    exact = (lambda y, z: max(Fraction(0), abs(y - z) - 1)) if distance == "hinge" else delta
+    ann = dx.from_matrix(matrix, kind="continuous")
+    found = dx.annotator_discrepancy_ratio(ann, distance, alpha_items=alpha_items, **how)
+    for who in range(3):
+        expected = by_fractions(said, who, exact, alpha_items)
+        np.testing.assert_allclose(found.sel(annotator=who), expected, rtol=1e-12)
+
+
+def by_fractions(said, annotator, delta, alpha_items):
+    """`by_definition` without any rounding: one label from each annotator and item."""
+    items = {}
+    for (item, who), (label,) in said.items():
+        items.setdefault(item, {})[who] = label
+    towards, apart, shared_apart = [], [], []
+    for by in items.values():
+        others = [label for who, label in by.items() if who != annotator]
+        if len(others) < 2:
+            continue
+        pairs = [delta(y, z) for y, z in itertools.permutations(others, 2)]
+        apart.append(Fraction(sum(pairs), len(pairs)))
+        if annotator in by:
+            shared_apart.append(apart[-1])
+            far = [delta(by[annotator], y) for y in others]
+            towards.append(Fraction(sum(far), len(far)))
+    below = shared_apart if alpha_items == "same" else apart
+    return float(sum(towards) / len(towards) / (sum(below) / len(below)))
+
+
+def test_others_who_agree_are_seen_to_on_items_of_all_magnitudes():
+    """With "all", too, and whatever the sums over other items come to."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = 10.0 ** rng.integers(-6, 12, size=9) * rng.random(9)
+        matrix = np.stack([values * 1.1, *[values] * int(rng.integers(2, 6))], axis=1)
+        ann = dx.from_matrix(matrix, kind="continuous")
+        for distance in ("squared", "absolute"):
+            found = dx.annotator_discrepancy_ratio(
+                ann, distance, alpha_items="all", weights=rng.random(9)
+            )
+            assert np.isnan(found.isel(annotator=0))
+            assert np.isfinite(found.isel(annotator=slice(1, None))).all()
 
 
 def test_bootstrap_draws_are_the_statistic_at_drawn_weights():

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 
 import arviz as az
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 from scipy import stats
@@ -135,147 +133,31 @@ def test_lumped_items_give_the_draws_distribution_of_single_ones(monkeypatch):
     assert stats.ks_2samp(lumped.values.ravel(), single.values.ravel()).pvalue > 0.001
 
 
-def clustered(seed=3, n_items=60):
-    """A study, and the cluster of each item: none has the same number of items."""
-    made = study(seed, "ordinal", n_items=n_items)
-    rng = np.random.default_rng(seed)
-    return made, {f"i{i}": f"c{rng.integers(25)}" for i in range(n_items)}
-
-
-def test_items_of_a_cluster_stay_together():
-    made, cluster = clustered()
-    ann = made.annotations()
+def test_items_of_a_cluster_stay_together(ann):
     items = ann["item"].values.tolist()
-    found = dx.bayesian_bootstrap("krippendorff_alpha", ann, cluster=cluster, draws=20,
-                                  random_seed=4)  # fmt: skip
+    cluster = {
+        item: f"c{n}"
+        for item, n in zip(items, np.random.default_rng(3).integers(100, size=40) % 30, strict=True)
+    }
+    found = dx.bayesian_bootstrap("fleiss_kappa", ann, cluster=cluster, draws=20, random_seed=4)
     units = list(dict.fromkeys(cluster[item] for item in items))
     for d, of_units in enumerate(weights_of(4, len(units), 20)):
         weights = {item: of_units[units.index(cluster[item])] for item in items}
-        once = dx.krippendorff_alpha(ann, weights=weights)
+        once = dx.fleiss_kappa(ann, weights=weights)
         assert float(found[0, d]) == pytest.approx(float(once), abs=1e-10)
-
-
-def test_clusters_may_be_given_in_any_form():
-    made, cluster = clustered()
-    ann = made.annotations()
-    items = ann["item"].values.tolist()
-    by_place = [cluster[item] for item in items]
-    codes = pd.factorize(np.array(by_place))[0]
-    series = pd.Series(cluster)
-    declared = ann.assign(cluster_code=("item", codes)).assign_coords(
-        cluster=list(dict.fromkeys(by_place))
-    )
-
-    def drawn(data, given, statistic="percent_agreement"):
-        return dx.bayesian_bootstrap(statistic, data, cluster=given, draws=10, random_seed=1)
-
-    expected = drawn(ann, cluster)
-    array = xr.DataArray(by_place[::-1], dims="item", coords={"item": items[::-1]})
-    for given in (by_place, codes, np.array(by_place), series, series[::-1], array):
-        xr.testing.assert_identical(drawn(ann, given), expected)
-    for given in (None, "cluster"):
-        xr.testing.assert_identical(drawn(declared, given), expected)
-    single = drawn(ann, None)
-    assert not single.equals(expected)
-    for data in (ann, declared):
-        xr.testing.assert_identical(drawn(data, "item"), single)
-
-
-def test_clusters_of_one_item_are_items(ann):
-    each = dx.bayesian_bootstrap("percent_agreement", ann, draws=20, random_seed=1)
-    also = dx.bayesian_bootstrap("percent_agreement", ann, draws=20, random_seed=1,
-                                 cluster=np.arange(40)[::-1])  # fmt: skip
-    xr.testing.assert_identical(also, each)
-
-
-def test_what_is_no_cluster_is_refused(ann):
-    items = ann["item"].values.tolist()
-    for given, message in [
-        ("patient", "expected None, \"item\".*found 'patient'.*cluster="),
-        ("cluster", "cluster="),
-        ([1, 2], "each of 40 items"),
-        (dict.fromkeys(items[:39], 1), f"none for '{items[39]}'"),
-        ([None, *range(39)], "a cluster for each item"),
-    ]:
-        with pytest.raises(dx.ArgumentError, match=f"^cluster.*{message}"):
-            dx.bayesian_bootstrap("percent_agreement", ann, cluster=given)
 
 
 def test_given_weights_are_multiplied_with_those_drawn(ann):
     given = np.random.default_rng(1).gamma(2.0, size=40)
     how = {"draws": 15, "random_seed": 3}
-    found = dx.bayesian_bootstrap("krippendorff_alpha", ann, weights=given, **how)
+    found = dx.bayesian_bootstrap("fleiss_kappa", ann, weights=given, **how)
     for d, weights in enumerate(weights_of(3, 40, 15)):
-        once = float(dx.krippendorff_alpha(ann, weights=given * weights))
+        once = float(dx.fleiss_kappa(ann, weights=given * weights))
         assert float(found[0, d]) == pytest.approx(once, abs=1e-10)
     own = dx.bayesian_bootstrap(lambda a, weights: weights.sum(), ann, weights=given, **how)
     assert not own.equals(dx.bayesian_bootstrap(lambda a, weights: weights.sum(), ann, **how))
     with pytest.raises(dx.ArgumentError, match="weights"):
         dx.bayesian_bootstrap("krippendorff_alpha", ann, weights=[1, 2], **how)
-
-
-def test_a_callable_is_called_with_named_weights_for_each_draw(ann):
-    seen = []
-
-    def both(annotations, more, *, weights, level):
-        assert annotations is ann
-        assert (more, level) == (7, "ordinal")
-        assert weights["item"].values.tolist() == ann["item"].values.tolist()
-        assert float(weights.sum()) == pytest.approx(40)
-        seen.append(weights)
-        alpha = dx.krippendorff_alpha(annotations, level, weights=weights)
-        return xr.Dataset({"alpha": alpha, "agreement": dx.percent_agreement(ann, weights=weights)})
-
-    found = dx.bayesian_bootstrap(both, ann, 7, level="ordinal", draws=9, random_seed=1)
-    assert isinstance(found, xr.Dataset)
-    assert found["alpha"].dims == ("chain", "draw")
-    assert found["alpha"].shape == (1, 9)
-    assert len(seen) == 9
-    assert float(found["agreement"][0, 3]) == float(dx.percent_agreement(ann, weights=seen[3]))
-
-
-def test_a_callable_around_a_statistic_has_its_distribution(ann):
-    def alpha(annotations, weights=None):
-        return dx.krippendorff_alpha(annotations, weights=weights)
-
-    slow = dx.bayesian_bootstrap(alpha, ann, draws=800, random_seed=1)
-    fast = dx.bayesian_bootstrap("krippendorff_alpha", ann, draws=4000, random_seed=2)
-    assert slow.name == fast.name
-    assert stats.ks_2samp(slow.values.ravel(), fast.values.ravel()).pvalue > 0.001
-
-
-def test_callables_keep_the_items_of_a_cluster_together():
-    made, cluster = clustered()
-    ann = made.annotations()
-
-    def spread(annotations, weights):
-        by_cluster = weights.groupby(
-            weights["item"].copy(data=[cluster[i] for i in weights["item"].values])
-        )
-        return float(by_cluster.std().max())  # fmt: skip
-
-    found = dx.bayesian_bootstrap(spread, ann, cluster=cluster, draws=3, random_seed=1)
-    assert (abs(found) < 1e-12).all()
-
-
-@pytest.mark.parametrize("value", [3, 2.5, np.float64(1.0), np.array(4), True])
-def test_a_callable_may_return_any_number(ann, value):
-    def five(annotations, weights):
-        return value
-
-    found = dx.bayesian_bootstrap(five, ann, draws=2, random_seed=1)
-    assert (found.name, found.dims, found.dtype) == ("five", ("chain", "draw"), np.float64)
-    assert (found == float(value)).all()
-
-
-def test_a_callable_may_return_an_array_with_dims(ann):
-    def each(annotations, **kwargs):
-        weights = kwargs["weights"]
-        return xr.DataArray([weights.sum(), weights.max()], dims="what", coords={"what": [1, 2]})
-
-    found = dx.bayesian_bootstrap(each, ann, draws=4, random_seed=1)
-    assert (found.name, found.dims) == ("each", ("chain", "draw", "what"))
-    np.testing.assert_allclose(found.sel(what=1), 40.0)
 
 
 def test_what_is_no_statistic_is_refused(ann):
@@ -285,29 +167,18 @@ def test_what_is_no_statistic_is_refused(ann):
         dx.bayesian_bootstrap(3, ann)
     with pytest.raises(dx.ArgumentError, match=r"keyword weights=.*'<lambda>' without it"):
         dx.bayesian_bootstrap(lambda annotations: 1.0, ann)
-    for value, found in [("much", "str"), (None, "NoneType"), ([1.0, 2.0], "list"), ({}, "dict")]:
+    for value, found in [
+        ("much", "str"), ("3", "str"), (None, "NoneType"), ([1.0, 2.0], "list"), ({}, "dict"),
+        (1j, "complex"), (10**400, "int .int too large"), (np.ma.masked, "MaskedConstant"),
+        (np.datetime64("2020"), "datetime64"),
+    ]:  # fmt: skip
         with pytest.raises(dx.ArgumentError, match=f"returns a number.*found {found}"):
             dx.bayesian_bootstrap(lambda a, weights, value=value: value, ann, draws=2)
-    for draws in (0, -1, 2.5, True, "many"):
+    for draws in (0, -1, 2.5, True, "many", 10**12, 10**400):
         with pytest.raises(dx.ArgumentError, match="draws: expected a whole number"):
             dx.bayesian_bootstrap("percent_agreement", ann, draws=draws)
     with pytest.raises(dx.AnnotationError, match="xarray"):
         dx.bayesian_bootstrap("percent_agreement", [[1, 2]])
-    with pytest.raises(TypeError, match="levle"):
-        dx.bayesian_bootstrap("krippendorff_alpha", ann, levle="ordinal")
-
-
-def test_one_item_is_no_sample_and_few_are_said_to_be_few(ann):
-    with pytest.raises(dx.ArgumentError, match=r"two items or clusters at least.*found 1"):
-        dx.bayesian_bootstrap("percent_agreement", dx.from_matrix([["a", "b"]]))
-    with pytest.raises(dx.ArgumentError, match="two items or clusters"):
-        dx.bayesian_bootstrap("percent_agreement", ann, cluster=np.zeros(40))
-    with pytest.warns(dx.DissensusWarning, match="3 items or clusters are few") as caught:
-        dx.bayesian_bootstrap("percent_agreement", ann, draws=5, cluster=np.arange(40) % 3)
-    assert caught[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        dx.bayesian_bootstrap("percent_agreement", ann, draws=5, cluster=np.arange(40) % 20)
 
 
 def test_undefined_draws_are_nan_and_said_once():
@@ -327,9 +198,50 @@ def test_draws_do_not_depend_on_their_blocks(monkeypatch, ann):
     assert float(found.mean()) == pytest.approx(whole, abs=4 * float(found.std()) / 95**0.5)
 
 
-def test_rankings_can_be_given_to_a_callable(rankings):
-    with pytest.warns(dx.DissensusWarning, match="2 items or clusters are few"):
-        found = dx.bayesian_bootstrap(
-            lambda annotations, weights: weights.max(), rankings[0], draws=3, random_seed=1
+def test_arguments_that_a_statistic_does_not_take_are_refused_with_those_it_does(ann):
+    for name, more, message in [
+        ("krippendorff_alpha", {"levle": "ordinal"}, "level=None, .*unexpected .*'levle'"),
+        ("discrepancy_ratio", {}, r"\(annotations, predictions, distance=None.*'predictions'"),
+        ("percent_agreement", {"foo": 1}, "'foo'"),
+    ]:
+        with pytest.raises(dx.ArgumentError, match=f"^{name}: expected the arguments .*{message}"):
+            dx.bayesian_bootstrap(name, ann, **more)
+    with pytest.raises(dx.ArgumentError, match="too many positional"):
+        dx.bayesian_bootstrap("percent_agreement", ann, ann)
+
+    def own(annotations, more, weights):
+        raise AssertionError
+
+    with pytest.raises(dx.ArgumentError, match=r"arguments of 'own'.*missing .*'more'"):
+        dx.bayesian_bootstrap(own, ann)
+    with pytest.raises(dx.ArgumentError, match=r"keyword weights=.*'by_place' without it"):
+
+        def by_place(annotations, weights, /):
+            raise AssertionError
+
+        dx.bayesian_bootstrap(by_place, ann)
+
+
+def held_out(made, seed, **more):
+    return dx.bayesian_bootstrap(
+        partial(dx.relative_f1, **more), made.annotations(), made.predictions(), random_seed=seed,
+        draws=20, average="macro",
+    )  # fmt: skip
+
+
+def test_the_seed_goes_to_a_statistic_that_draws_too():
+    made = study(2, "nominal", n_items=40, n_annotators=8, single=False)
+    for seed in (1, [1, 2]):
+        xr.testing.assert_identical(held_out(made, seed), held_out(made, seed))
+        again = dx.relative_f1(
+            made.annotations(), made.predictions(), average="macro", random_seed=seed
         )
-    assert found.shape == (1, 3)
+        assert held_out(made, seed).attrs["held_out"] == again.attrs["held_out"]
+    assert len({str(held_out(made, seed).attrs["held_out"]) for seed in range(8)}) > 1
+    one, other = (held_out(made, np.random.default_rng(3)) for _ in range(2))
+    xr.testing.assert_identical(one, other)
+    # Its own seed comes first; the weights are those of the bootstrap's seed all the same.
+    fixed = held_out(made, 5, random_seed=1)
+    assert fixed.attrs["held_out"] == held_out(made, 1).attrs["held_out"]
+    named = [who for who in made.annotations()["annotator"].values if who in fixed.held_out]
+    xr.testing.assert_allclose(held_out(made, 5, held_out=named), fixed, rtol=1e-12)

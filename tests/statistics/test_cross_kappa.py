@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -124,8 +125,10 @@ def test_a_job_run_twice_with_annotators_in_both_runs(shared):
     both = frame.groupby("annotator")["group"].nunique()
     assert (both == 2).sum() == 14
     ann = dx.annotations(frame, pool="group", trial="group")
-    assert round(float(dx.cross_kappa(ann, missing="items")), 4) == 0.5560
-    assert round(float(dx.cross_kappa(ann, missing="items", normalized=True)), 4) == 1.0274
+    for normalized, expected in ((False, 0.5560), (True, 1.0274)):
+        with pytest.warns(dx.DissensusWarning, match="^14 annotators are in both pools"):
+            found = dx.cross_kappa(ann, missing="items", normalized=normalized)
+        assert round(float(found), 4) == expected
 
 
 def test_ratings_of_faces(shared):
@@ -190,6 +193,33 @@ def test_two_negative_reliabilities_give_no_positive_one():
         found = dx.cross_kappa(ann, normalized=True)
     assert np.isnan(found)
     assert found.name == "normalized_cross_kappa"
+
+
+def test_a_reliability_that_is_positive_by_rounding_only_is_none():
+    # Alpha of the first pool is exactly 0, and of the second (items that differ) clearly positive.
+    x, y = [[2, 3, 1], [1, 1, 2]], [[1, 2, 1], [4, 5, 4]]
+    for scale in (1, 10, 3, 7, 1000):
+        made = ([[number / scale for number in row] for row in table] for table in (x, y))
+        ann = _two_tables(*made)
+        with pytest.warns(
+            dx.DissensusWarning, match="pool 'x' .* not positive, or only by rounding"
+        ):
+            assert np.isnan(dx.cross_kappa(ann, distance="interval", normalized=True))
+
+
+def test_relative_weights_change_nothing_by_their_scale():
+    rng = np.random.default_rng(2)
+    truth, n_items = rng.integers(0, 5, size=(12, 1)), 12
+    tables = (truth + rng.integers(0, 3, size=(12, 3)) for _ in "xy")
+    ann = _two_tables(*(table.tolist() for table in tables))
+    for normalized in (False, True):
+        of = partial(dx.cross_kappa, ann, distance="interval", normalized=normalized)
+        for weights in (np.ones(n_items), rng.random(n_items)):
+            expected = float(of(weights=weights))
+            assert np.isfinite(expected)
+            for scale in (1 / n_items, 0.5, 0.037):
+                assert float(of(weights=weights * scale)) == pytest.approx(expected, abs=1e-12)
+        assert float(of()) == float(of(weights=[0.5] * n_items))
 
 
 def test_a_pool_of_one_annotator_has_no_reliability():
@@ -273,7 +303,9 @@ def test_somebody_in_both_pools_is_one_person_in_each():
             ("j", "bob", "b", "x"), ("j", "ann", "b", "y"), ("j", "eve", "a", "y")]  # fmt: skip
     moved = [(i, who + pool, label, pool) for i, who, label, pool in rows]
     one, two = (dx.annotations(_frame(*table), pool="pool") for table in (rows, moved))
-    assert float(dx.cross_kappa(one)) == float(dx.cross_kappa(two))
+    with pytest.warns(dx.DissensusWarning, match="^1 annotator is in both pools, 'x' and 'y'"):
+        found = float(dx.cross_kappa(one))
+    assert found == float(dx.cross_kappa(two))
 
 
 def test_two_labels_without_trials_are_refused():
@@ -308,7 +340,7 @@ def test_what_is_no_pair_of_pools_is_refused():
 
 def test_what_is_no_argument_is_refused(rankings):
     ann = _two_tables(["a", "b"], ["ab", "bb"])
-    with pytest.raises(dx.ArgumentError, match=r"missing: expected one of .*; found 'drop'"):
+    with pytest.raises(dx.ArgumentError, match=r"missing: expected 'weighted' or .*; found 'drop'"):
         dx.cross_kappa(ann, missing="drop")
     with pytest.raises(dx.ArgumentError, match="distance"):
         dx.cross_kappa(ann, distance="ordinal")

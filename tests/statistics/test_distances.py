@@ -106,3 +106,74 @@ def test_equal_numbers_have_no_distance_left_by_rounding():
         assert found.cross(weights @ found.margin, weights @ found.margin) == 0.0
         assert (found.within >= 0).all()
         assert (found.own == 0).all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e7, 1e8, 1e9, 1e12])
+def test_items_far_from_all_others_are_exact_or_said_to_be_lost(offset):
+    """Weights may pick items far from the centre of the rest, in sums around that centre."""
+    near = np.array([[0, 1.5], [1.25, 2], [0, 2.75]])
+    far = dx.from_matrix(np.concatenate([np.tile([0.0, 1.0], (9, 1)), near + offset]))
+    found = disagreement(far, rows_of(far), "squared")
+    np.testing.assert_array_equal(found.within[9:], 2 * np.diff(near, axis=1)[:, 0] ** 2)
+    picked = [0] * 9 + [1] * 3
+    expected = float(dx.krippendorff_alpha(dx.from_matrix(near)))
+    if offset <= 1e5:
+        assert float(dx.krippendorff_alpha(far, weights=picked)) == pytest.approx(
+            expected, rel=1e-4
+        )
+        return
+    with pytest.warns(dx.DissensusWarning, match="the same, up to rounding beside the largest"):
+        assert np.isnan(dx.krippendorff_alpha(far, weights=picked))
+    with pytest.warns(dx.DissensusWarning, match="the same, up to rounding beside the largest"):
+        assert np.isnan(dx.iota(far, weights=picked))
+
+
+STATISTICS = {
+    "krippendorff_alpha": ("interval",),
+    "iota": ("squared", "absolute"),
+    "annotator_discrepancy_ratio": ("squared", "absolute"),
+}
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-139, 1e139, 1e200, 1e307])
+def test_numbers_whose_distances_no_float_holds_are_refused(statistic, scale):
+    matrix = np.array([[1, 2, 1], [2, 4, 2], [1, 3, 2]])
+    ann = dx.from_matrix(matrix * scale, kind="continuous")
+    of = getattr(dx, statistic)
+    for distance in STATISTICS[statistic]:
+        expected = of(dx.from_matrix(matrix, kind="continuous"), distance)
+        limit = 1e280 if distance == "absolute" else 1e140
+        if 1 / limit < scale < limit:
+            np.testing.assert_allclose(of(ann, distance), expected, rtol=1e-9)
+            continue
+        with pytest.raises(dx.AnnotationError, match="differences can be computed with"):
+            of(ann, distance)
+    if scale > 1e-300:  # shares of one another are what they are at any scale
+        found = dx.krippendorff_alpha(ann, "ratio")
+        assert float(found) == pytest.approx(
+            float(dx.krippendorff_alpha(dx.from_matrix(matrix, kind="continuous"), "ratio"))
+        )
+
+
+def test_systems_far_from_all_annotators_are_refused():
+    ann = dx.from_matrix([[1, 2], [2, 2]], kind="continuous")
+    frame = {"item": [0, 1], "system": ["s", "s"], "label": [1.0, 1e200]}
+    pred = dx.predictions(frame, kind="continuous")
+    with pytest.raises(dx.AnnotationError, match=r"^annotations and predictions: .* 1e.200"):
+        dx.discrepancy_ratio(ann, pred, "squared")
+    assert np.isfinite(dx.discrepancy_ratio(ann, pred, "absolute")["discrepancy_ratio"]).all()
+
+
+def test_whole_numbers_that_floats_confuse_are_refused():
+    large = 2**60
+    ann = dx.from_matrix([[large, large + 1], [large + 2, large + 2]], kind="ordinal")
+    for statistic in (dx.iota, dx.annotator_discrepancy_ratio):
+        with pytest.raises(dx.AnnotationError, match=r"1152921504606846977.*Take the same number"):
+            statistic(ann, "squared")
+    with pytest.raises(dx.AnnotationError, match="up to 9,007,199,254,740,992"):
+        dx.krippendorff_alpha(ann, "interval")
+    assert np.isfinite(dx.krippendorff_alpha(ann, "nominal"))
+    assert np.isfinite(dx.krippendorff_alpha(ann, "ordinal"))
+    powers = dx.from_matrix([[large, 2 * large], [large, large]], kind="ordinal")
+    assert np.isfinite(dx.krippendorff_alpha(powers, "interval"))  # floats hold these

@@ -183,3 +183,13 @@ def test_has_a_posterior(votes):
         drawn = dx.bayesian_bootstrap("iota", votes[0], draws=20, random_seed=1)
     assert drawn.name == "iota"
     assert np.isfinite(drawn).all()
+
+
+def test_numbers_without_pairs_take_no_digits_however_far_away():
+    # Most labels lie a billion away, on items that one annotator alone labelled: those are left
+    # out, and the sums of each annotator must not be around them.
+    near = [[0.0, 1.5], [1.25, 2.0], [0.0, 2.75]]
+    far = [[1e9 + n, np.nan] for n in range(9)]
+    expected = float(dx.iota(dx.from_matrix(near), distance="squared"))
+    found = dx.iota(dx.from_matrix(near + far), distance="squared")
+    assert float(found) == pytest.approx(expected, rel=1e-12)

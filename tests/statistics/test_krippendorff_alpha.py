@@ -220,7 +220,7 @@ def test_a_ratio_of_too_many_numbers_is_refused():
 def test_rankings_and_unknown_levels_are_refused(rankings):
     with pytest.raises(dx.AnnotationError, match="found rankings"):
         dx.krippendorff_alpha(rankings[0])
-    with pytest.raises(dx.ArgumentError, match="level: expected one of"):
+    with pytest.raises(dx.ArgumentError, match="level: expected 'nominal' or"):
         dx.krippendorff_alpha(dx.from_matrix([[1, 2]]), level="metric")
     with pytest.raises(dx.AnnotationError, match=r"xarray\.Dataset"):
         dx.krippendorff_alpha([[1, 2]])
@@ -268,10 +268,29 @@ def test_a_hundred_thousand_different_numbers():
 
 def test_weights_too_small_to_count_are_undefined():
     # A weight says how often an item counts: alpha's n - 1 is not negative for less than a label.
-    ann = dx.from_matrix([[1, 2], [2, 2], [1, 1]])
-    for scale in (0.01, 1 / 6):
-        assert undefined(ann, "how often an item counts", weights=[scale] * 3)
-    assert np.isfinite(alpha(ann, weights=[0.5] * 3))
+    ann = dx.from_matrix([[1, 2], [2, NAN], [1, NAN]])
+    for share in (0.01, 0.15):
+        assert undefined(ann, "how often an item counts", weights=[share, 1.0, 1.0])
+
+
+@every_level
+@pytest.mark.parametrize("scale", [1 / 30, 0.5, 1e-200, 1e200, 1e308, 5e-324])
+def test_weights_that_are_no_numbers_of_times_are_relative(level, scale):
+    rng = np.random.default_rng(11)
+    ann = dx.from_matrix(rng.integers(1, 4, size=(30, 3)), kind="ordinal")
+    assert alpha(ann, level=level, weights=[scale] * 30) == pytest.approx(alpha(ann, level=level))
+    if 1e-200 < scale < 1e200:
+        weights = rng.random(30)
+        found = alpha(ann, level=level, weights=weights * scale)
+        assert found == pytest.approx(alpha(ann, level=level, weights=weights), abs=1e-12)
+
+
+def test_relative_weights_have_a_mean_of_one_by_the_definition():
+    ann = dx.from_matrix([["a", "b"], ["b", "b"], ["a", "a"], ["a", "b"]])
+    # As .75, .75, 1.5 times two labels: n = 6, of which 3.75 are a (.75 + 3) and 2.25 are b.
+    expected = 1 - (2 * 0.75) / 6 / (2 * 3.75 * 2.25 / (6 * 5))
+    assert alpha(ann, weights=[0.2, 0.2, 0.4, 0.0]) == pytest.approx(expected, abs=1e-14)
+    assert alpha(ann, weights=[2, 2, 4, 0]) != pytest.approx(expected, abs=1e-2)
 
 
 def test_the_prevalence_paradox():

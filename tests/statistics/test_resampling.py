@@ -49,6 +49,17 @@ def test_a_small_sum_beside_a_large_one_still_tells_items_apart(form):
     assert len(patterns((np.full(100, 1e18), np.arange(100.0)))[0]) == 100
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-160, 1e160, 1e300])
+def test_sums_of_any_size_tell_items_apart(form, size):
+    # Squares of such numbers are 0 or infinite. None but the first ten items are equal.
+    values = np.maximum(np.arange(100.0), 9.0) / 100
+    with np.errstate(all="raise", under="ignore"):
+        first, found = patterns((form(np.stack([values * size, np.ones(100)], axis=1)),))
+    assert first.tolist() == [0, *range(10, 100)]
+    assert found.tolist() == [10, *[1] * 90]
+
+
 def test_sums_that_are_all_zero_are_one_pattern():
     first, size = patterns((np.zeros((70, 2)), np.zeros(70)))
     assert (first.tolist(), size.tolist()) == ([0], [70])

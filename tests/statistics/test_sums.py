@@ -100,3 +100,26 @@ def test_a_thousand_labels_are_as_good_as_five(statistic, level):
         for ann in (few, many)
     ]
     np.testing.assert_allclose(drawn[1], drawn[0], atol=1e-12)
+
+
+def test_a_multiple_of_a_sparse_matrix_does_not_change_with_it():
+    """SciPy sorts the indices of a sparse matrix in place; a multiple must have its own."""
+    unsorted = sparse.csr_array(
+        (np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1]), np.array([0, 3])), shape=(1, 3)
+    )
+    twice = times(unsorted, np.array([2.0]))
+    unsorted.sort_indices()
+    np.testing.assert_array_equal(twice.toarray(), [[4.0, 6.0, 2.0]])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_items_bear_on_a_value_by_what_is_not_zero(form):
+    matrix = form(np.array([[0.0, 0.0], [0.0, 2.0], [3.0, 0.0]]))
+    sums = Sums("ratio", (np.zeros(3), matrix), ratio, ITEMS, bearing=matrix)
+    assert sums.bears.tolist() == [False, True, True]
+    assert Sums("ratio", (np.ones(3), matrix), ratio, ITEMS).bears.all()
+    weighted = sums.weighted([1, 1, 0])
+    assert weighted.bears.tolist() == [False, True, False]
+    item, value = weighted.bearing.nonzero()
+    assert (item.tolist(), value.tolist()) == ([1], [1])
+    assert Sums("ratio", (matrix,), ratio, ITEMS).weighted([1, 1, 0]).bearing is None

@@ -18,7 +18,7 @@ from dissensus._replication.agreement_statistics import (
 )
 from dissensus._replication.predictive_draws import replicates
 from dissensus._replication.replicates import Replicates
-from dissensus._wording import number, probability
+from dissensus._wording import number, probability, share
 from dissensus.dims import SAMPLE
 from dissensus.errors import DissensusWarning
 from dissensus.statistics._doubts import Doubts
@@ -161,15 +161,15 @@ class _Found(NamedTuple):
         verdict = "reproduced"
         if not EXTREME <= self.tail <= 1.0 - EXTREME:
             verdict = "lower" if self.tail > EXTREME else "higher"
-            verdict = f"not reproduced: {verdict} in the data than in the model"
+            verdict = f"not reproduced, {verdict} in the data than in the model"
         return (
             f"{start}, replicated {_written(known.mean())} (90 % of replicates from {low} to "
-            f"{high}), tail probability {probability(self.tail)}: {verdict}."
+            f"{high}), tail probability {probability(self.tail)}; {verdict}."
         )
 
 
 def _written(value: float) -> str:
-    return number(float(f"{value:.3g}"))
+    return share(value, 3) if abs(value) <= 1 else number(float(f"{value:.4g}"))
 
 
 def _checked(both: Replicates, check: Check) -> _Found:

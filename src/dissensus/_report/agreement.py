@@ -24,9 +24,16 @@ from dissensus._wording import (
     share,
     spoken_probability,
 )
-from dissensus.dims import ANNOTATOR, SAMPLE, SYSTEM
+from dissensus.dims import ANNOTATOR, SYSTEM
 
 _ROWS = 100
+_DISTANCES: Final = {
+    "nominal": "the same label or not",
+    "squared": "squared differences",
+    "absolute": "absolute differences",
+    "jaccard": "the share of labels that two sets do not have in common",
+    "ranking": "1 less the average overlap of two rankings",
+}
 _APART = 0.2
 """Alpha and AC1 that differ by more than this tell of one label that is given most of the time."""
 
@@ -36,8 +43,8 @@ READING: Final = {
     "disagreement expected by chance that is not there.",
     "gwet_ac": "AC1 and AC2: the same question, with a chance that does not grow as one label "
     "takes over.",
-    "leave_one_out_agreement": "Other annotators: how often an annotator names what the others "
-    "say most.",
+    "leave_one_out_agreement": "Other annotators: how often an annotator names, in whatever place, "
+    "what the others say most.",
 }
 
 
@@ -60,14 +67,20 @@ def section(evaluation: xr.DataTree) -> Section | None:
     notes = [
         line
         for group in ("agreement", "discrepancy")
+        if group in evaluation.children
         for line in str(evaluation[group].attrs.get("notes", "")).splitlines()
         if line
     ]
     tables = [_agreement_table(frame)]
-    if "discrepancy_ratio" in evaluation["discrepancy"]:
+    if _has(evaluation, "discrepancy_ratio"):
         tables.append(_system_table(evaluation, frame))
-    tables.append(_annotator_table(evaluation, frame))
+    if _has(evaluation, "annotator_discrepancy_ratio"):
+        tables.append(_annotator_table(evaluation, frame))
     return Section(words, notes, _picture(evaluation, frame), tables)
+
+
+def _has(evaluation: xr.DataTree, name: str) -> bool:
+    return "discrepancy" in evaluation.children and name in evaluation["discrepancy"]
 
 
 def _value(row: Any, digits: int) -> str:
@@ -117,66 +130,65 @@ def _meaning(alpha: float) -> str:
 
 def _system_words(evaluation: xr.DataTree, frame: Any) -> list[Sentence]:
     """Say which systems are closer to the annotators than these are to each other."""
-    data = evaluation["discrepancy"].to_dataset()
-    if "discrepancy_ratio" not in data:
-        return []
-    ratio = data["discrepancy_ratio"]
     rows = frame[frame["statistic"] == "discrepancy_ratio"].set_index(SYSTEM)
     rows = rows[np.isfinite(rows["observed"])].sort_values("observed", kind="stable")
     if not len(rows):
         return []
+    data = evaluation["discrepancy"].to_dataset()
+    ratio = data["discrepancy_ratio"]
     best = rows.index[0]
     d = _digits(rows)
     below = float((ratio.sel({SYSTEM: best}) < 1).mean())
+    distance = str(data.attrs["distance"])
     out = [sentence(
         "The discrepancy ratio compares how far a system is from an annotator with how far two "
-        "annotators are from each other. {name} has {value} ({interval}): it is closer to the "
-        "annotators than they are to each other with probability {p}.",
+        "annotators are from each other; the distance is {distance}. {name} has {value} "
+        "({interval}): it is closer to the annotators than they are to each other with "
+        "probability {p}.",
         name=Name(str(best)), value=share(rows.loc[best, "observed"], d),
-        interval=_value(rows.loc[best], d), p=spoken_probability(below),
+        distance=_DISTANCES.get(distance, distance), interval=_value(rows.loc[best], d),
+        p=spoken_probability(below),
     )]  # fmt: skip
-    margin = float(data.attrs["margin"])
+    margin = percent(float(data.attrs["margin"]))
     safe = data["non_inferiority"]
     names = [str(name) for name, p in zip(safe[SYSTEM].to_numpy(), safe.to_numpy(), strict=True)
              if p >= 0.95]  # fmt: skip
-    verb = "is" if len(names) == 1 else "are"
-    out.append(sentence(
-        "With a margin of {margin}, {who} {verb} not inferior to an annotator (probability .95 or "
-        "more).", margin=percent(margin), who=joined(names) if names else "no system", verb=verb,
-    ) if names else sentence(
-        "With a margin of {margin}, no system is shown not to be inferior to an annotator "
-        "(probability .95 or more).", margin=percent(margin),
-    ))  # fmt: skip
-    return [*out, *_beaten(data, best)]
+    who = sentence(
+        "{who} {verb} not inferior to an annotator", who=joined(names),
+        verb="is" if len(names) == 1 else "are",
+    ) if names else sentence("no system is shown not to be inferior to an annotator")  # fmt: skip
+    out.append(sentence("With a margin of {margin}, {who} (probability .95 or more).",
+                        margin=margin, who=who))  # fmt: skip
+    return [*out, *_beaten(data, best, rows.loc[best, "observed"], frame)]
 
 
-def _beaten(data: xr.Dataset, best: Any) -> list[Sentence]:
+def _beaten(data: xr.Dataset, best: Any, mine: float, frame: Any) -> list[Sentence]:
     """Say how many annotators the best system is closer than."""
-    each = data["annotator_discrepancy_ratio"].mean(list(SAMPLE)).to_numpy()
-    each = each[np.isfinite(each)]
+    rows = frame[frame["statistic"] == "annotator_discrepancy_ratio"]
+    each = rows["observed"][np.isfinite(rows["observed"])]
     if not len(each):
         return []
-    mine = float(data["discrepancy_ratio"].sel({SYSTEM: best}).mean())
     worse = int((each > mine).sum())
-    if worse == len(each):
-        what = sentence("than every one of the {all}", all=counted(len(each), "annotator"))
-    else:
-        what = sentence(
-            "than {some} of {all}", some=str(worse), all=counted(len(each), "annotator")
-        )
-    return [sentence("It is closer to the others {what}, each taken out in turn.", what=what)]
+    people = counted(len(each), "annotator")
+    what = f"than every one of the {people}" if worse == len(each) else f"than {worse} of {people}"
+    enough = f" with at least {int(data['n_items'].min()):,} items"
+    return [sentence(
+        "{name} is closer to the others {what}{enough}, each taken out in turn.",
+        name=Name(str(best)), what=what, enough=enough,
+    )]  # fmt: skip
 
 
 def _picture(evaluation: xr.DataTree, frame: Any) -> Shown | None:
+    if not _has(evaluation, "discrepancy_ratio"):
+        return None
     data = evaluation["discrepancy"].to_dataset()
-    names = [name for name in ("discrepancy_ratio", "annotator_discrepancy_ratio") if name in data]
-    if not any(bool(np.isfinite(data[name]).any()) for name in names):
+    if not bool(np.isfinite(data["discrepancy_ratio"]).any()):
         return None
     kind, prob = facts.settings()
     caption = sentence(
         "Each annotator taken out in turn and judged by the others, as the systems are. Left of "
-        "the line: closer to the annotators than they are to each other. {interval}s over items; "
-        "the dotted line is the margin of non-inferiority.",
+        "the line: closer to the annotators than they are to each other. Dots: means; bars: "
+        "{interval}s over items; the dotted line is the margin of non-inferiority.",
         interval=interval_name(prob, kind),
     )  # fmt: skip
     rows = frame[frame["statistic"] == "discrepancy_ratio"].sort_values("observed")
@@ -212,27 +224,32 @@ def _system_table(evaluation: xr.DataTree, frame: Any) -> Table:
     rows = frame[frame["statistic"] == "discrepancy_ratio"].sort_values("observed", kind="stable")
     d = _digits(rows)
     body = []
+    tested = int(data["winning_rate"].attrs["n_annotators"]) if "winning_rate" in data else 0
     for _, row in rows.head(_ROWS).iterrows():
         one = {SYSTEM: row[SYSTEM]}
-        ratio, wins = data["discrepancy_ratio"].sel(one), data["winning_rate"].sel(one)
-        known = bool(np.isfinite(wins).any())
+        ratio = data["discrepancy_ratio"].sel(one)
+        wins = data["winning_rate"].sel(one) if tested else None
         body.append([
             Name(str(row[SYSTEM])), share(row["observed"], d), _value(row, d),
             probability(float((ratio < 1).mean())),
             probability(float(data["non_inferiority"].sel(one))),
-            share(float(wins.mean())) if known else "n/a",
-            probability(float((wins >= 0.5).mean())) if known else "n/a",
+            "n/a" if wins is None else share(_observed(frame, "winning_rate", row[SYSTEM])),
+            "n/a" if wins is None else probability(float((wins >= 0.5).mean())),
         ])  # fmt: skip
     _, prob = facts.settings()
     head = ["System", "Discrepancy ratio", f"New items, {percent(prob)}", "P(below 1)",
             f"P(below {1 + margin:g})", "Winning rate", "P(half or more)"]  # fmt: skip
     note = (
-        "Winning rate: the share of annotators whom the system could replace, being closer to the "
-        "others on at least as many items as the annotator is, less a "
-        "tenth of them (Calderon, Reichart and Dror 2025); annotators with fewer than 30 items "
-        "are left out of it."
+        f"Winning rate: the share of annotators ({tested:,} with 30 items or more) whom the system "
+        "could replace, being closer to the others on at least as many items as the annotator is, "
+        "less a tenth of them (Calderon, Reichart and Dror 2025)."
     )
     return Table("table-discrepancy", "Systems beside annotators", head, [Body(-1, body)], note)
+
+
+def _observed(frame: Any, statistic: str, system: Any) -> float:
+    rows = frame[(frame["statistic"] == statistic) & (frame[SYSTEM] == system)]
+    return float(rows["observed"].iloc[0])
 
 
 def _annotator_table(evaluation: xr.DataTree, frame: Any) -> Table:
@@ -247,7 +264,12 @@ def _annotator_table(evaluation: xr.DataTree, frame: Any) -> Table:
         for _, row in rows.head(_ROWS).iterrows()
     ]
     _, prob = facts.settings()
-    head = ["Annotator", "Items", "Discrepancy ratio", f"New items, {percent(prob)}"]
+    head = [
+        "Annotator",
+        "Items with two others",
+        "Discrepancy ratio",
+        f"New items, {percent(prob)}",
+    ]
     left = len(rows) - _ROWS
     note = f"{left:,} annotators with fewer items are left out." if left > 0 else ""
     return Table("table-annotators", "Annotators, each taken out in turn", head,

@@ -31,6 +31,7 @@ from dissensus._report.language import Name, Sentence
 from dissensus._wording import counted, number, probability, short
 from dissensus.dims import ITEM, RELIABILITY, SYSTEM
 from dissensus.plots import _pieces as pieces
+from dissensus.tables import match
 
 _HERE = Path(__file__).parent
 _NAME, _TITLE = 40, 1000
@@ -118,10 +119,20 @@ def _tint(value: float) -> str:
 
 
 def _title(evaluation: xr.DataTree, values: xr.Dataset | None) -> str:
-    n_items = counted(evaluation["annotations"].sizes[ITEM], "item")
+    items = evaluation["annotations"][ITEM].to_numpy()
     if values is None:
-        return f"The annotations of {n_items}"
+        return f"The annotations of {counted(len(items), 'item')}"
+    left = _without_predictions(evaluation)
+    n_items = counted(len(items) - left, "item")
     return f"{counted(values.sizes[SYSTEM], 'system')} on {n_items}"
+
+
+def _without_predictions(evaluation: xr.DataTree) -> int:
+    """Count the annotated items that were dropped for having no predictions."""
+    items, predicted = (
+        evaluation[name][ITEM].to_numpy() for name in ("annotations", "predictions")
+    )
+    return int((match(items, predicted) < 0).sum())
 
 
 def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, Any]:
@@ -176,6 +187,9 @@ def _data(evaluation: xr.DataTree) -> list[tuple[str, str]]:
         predictions = evaluation["predictions"].to_dataset()
         kind = str(predictions.attrs.get("kind", "unknown"))
         rows.append(("predictions", f"{kind}, of {counted(predictions.sizes[SYSTEM], 'system')}"))
+        left = _without_predictions(evaluation)
+        if left:
+            rows.append(("without predictions, left out", counted(left, "item")))
         if kind == "ranking":
             longest = int((predictions["block"] > 0).sum("position").max())
             rows.append(("longest list of a system", counted(longest, "label")))
@@ -206,12 +220,12 @@ def _model(evaluation: xr.DataTree) -> dict[str, Any]:
 
 
 def _setting(value: Any) -> str:
-    return number(float(value)) if isinstance(value, int | float) else short(value, 80)
+    return number(float(value)) if isinstance(value, int | float) else short(value, 200)
 
 
 def _provenance(evaluation: xr.DataTree) -> list[tuple[str, str]]:
     rows = [
-        (str(key).replace("_", " "), short(value, 200))
+        (str(key).replace("_", " "), _setting(value))
         for key, value in evaluation.attrs.items()
         if key not in {"point_is_limit", "markov_chains"}  # for the machinery, not for readers
     ]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numba import njit
 
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.voices import Voices
+
+_DIGITS: Final = 1e-3
+"""What is left of a sum is computed afresh if it is less than this share: digits were lost."""
 
 
 @njit(cache=True)
@@ -150,28 +155,60 @@ def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
 
 
 @njit(cache=True)
+def _excess_between(start: Ints, share: Floats, given: Floats, tolerance: float) -> Floats:
+    """Return the sum of what each of some voices of an item exceeds the others by."""
+    out = np.zeros(len(start) - 1)
+    begin = start[0]
+    reach = _both_sides(given[begin : start[-1]], share[begin : start[-1]], tolerance)
+    for v in range(len(out)):
+        low, high = start[v], start[v + 1]
+        total = (share[low:high] * reach[low - begin : high - begin]).sum()
+        if high > low + 1:  # an annotator is not compared with their own labels
+            own = _both_sides(given[low:high], share[low:high], tolerance)
+            total -= (share[low:high] * own).sum()
+        out[v] = max(0.0, total)
+    return out
+
+
+@njit(cache=True)
+def _excess_without(
+    gone: int, start: Ints, share: Floats, given: Floats, tolerance: float
+) -> float:
+    """Return the sum over all pairs of the other voices of an item, computed afresh."""
+    low, high = start[gone], start[gone + 1]
+    rest = np.concatenate((start[: gone + 1], start[gone + 2 :] - (high - low))) - start[0]
+    shares = np.concatenate((share[start[0] : low], share[high : start[-1]]))
+    numbers = np.concatenate((given[start[0] : low], given[high : start[-1]]))
+    return _excess_between(rest, shares, numbers, tolerance).sum()
+
+
+@njit(cache=True)
 def _excess_apart(
     first: Ints, start: Ints, share: Floats, given: Floats, tolerance: float
-) -> Floats:
-    out = np.full(len(start) - 1, np.nan)
+) -> tuple[Floats, Floats]:
+    apart, left = np.full(len(start) - 1, np.nan), np.full(len(start) - 1, np.nan)
     for i in range(len(first) - 1):
         others = first[i + 1] - first[i] - 1
         if others < 1:
             continue
-        begin, end = start[first[i]], start[first[i + 1]]
-        reach = _both_sides(given[begin:end], share[begin:end], tolerance)
-        for v in range(first[i], first[i + 1]):
-            low, high = start[v], start[v + 1]
-            total = (share[low:high] * reach[low - begin : high - begin]).sum()
-            if high > low + 1:  # an annotator is not compared with their own labels
-                own = _both_sides(given[low:high], share[low:high], tolerance)
-                total -= (share[low:high] * own).sum()
-            out[v] = max(0.0, total / others)
-    return out
+        bounds = start[first[i] : first[i + 1] + 1]
+        sums = _excess_between(bounds, share, given, tolerance)
+        whole = sums.sum()
+        for v in range(len(sums)):
+            apart[first[i] + v] = sums[v] / others
+            if others < 2:
+                continue
+            rest = whole - 2.0 * sums[v]
+            if rest < _DIGITS * whole:  # a wild number took the digits of all others: seldom
+                rest = _excess_without(v, bounds, share, given, tolerance)
+            left[first[i] + v] = rest / (others * (others - 1.0))
+    return apart, left
 
 
-def excess_apart(voices: Voices, share: Floats, given: Floats, tolerance: float) -> Floats:
-    r"""Return the mean of :math:`\max(0, |y - y'| - \lambda)` of each voice to the others.
+def excess_apart(
+    voices: Voices, share: Floats, given: Floats, tolerance: float
+) -> tuple[Floats, Floats]:
+    r"""Return means of :math:`\max(0, |y - y'| - \lambda)`, for each voice.
 
     Sorting makes it n log n in the numbers of an item, where there are n squared pairs.
 
@@ -188,13 +225,15 @@ def excess_apart(voices: Voices, share: Floats, given: Floats, tolerance: float)
 
     Returns
     -------
-    array (voice)
-        NaN if it is alone.
+    apart : array (voice)
+        Of the voice to the others of its item; NaN if it is alone.
+    left : array (voice)
+        Of the others among each other; NaN if there are fewer than two.
 
     Examples
     --------
     >>> voices = Voices(np.array([0, 3]), np.arange(4), np.zeros(3, int))
     >>> excess_apart(voices, np.ones(3), np.array([1.0, 2.0, 5.0]), tolerance=1.0)
-    array([1.5, 1. , 2.5])
+    (array([1.5, 1. , 2.5]), array([2., 3., 0.]))
     """
     return _excess_apart(voices.first, voices.start, share, given, tolerance)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from dissensus._item_weights import by_name, check_values
@@ -27,7 +29,7 @@ def weights_for(
         Whose items (and draws) the weights are for.
     item_weights : None, array-like (item), mapping from item to weight, or "bayesian-bootstrap"
         Weights need not sum to 1. A DataArray with the coordinate ``item``, a mapping, and a
-        Series with names for an index are matched by name, all else by place. A DataArray may
+        Series whose index holds the items are matched by name, all else by place. A DataArray may
         have other dims besides, such as chain and draw: the average then has them too.
     random_seed : int or numpy.random.Generator, optional
         For the bootstrap.
@@ -74,8 +76,14 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
     return weights
 
 
-def bootstrap_weights(scores: xr.DataArray, random_seed: Any = None) -> xr.DataArray:
-    """Draw Dirichlet(1, ..., 1) weights, not normalised, over (chain, draw, item)."""
+def bootstrap_weights(
+    scores: xr.DataArray, random_seed: Any = None, cluster: npt.NDArray[np.int64] | None = None
+) -> xr.DataArray:
+    """Draw Dirichlet(1, ..., 1) weights, not normalised, over (chain, draw, item).
+
+    With ``cluster``, the number of each item's cluster, items of a cluster share their weight: it
+    is clusters that were sampled.
+    """
     missing = [dim for dim in SAMPLE if dim not in scores.dims]
     if missing:
         raise ArgumentError(
@@ -84,9 +92,12 @@ def bootstrap_weights(scores: xr.DataArray, random_seed: Any = None) -> xr.DataA
             found=f"dims {scores.dims}",
         )
     rng = generator(random_seed, "item weights")
-    dims = (*SAMPLE, ITEM)
-    drawn = rng.standard_exponential([scores.sizes[dim] for dim in dims])
-    return xr.DataArray(drawn, dims=dims)
+    shape = [scores.sizes[dim] for dim in SAMPLE]
+    if cluster is None:
+        drawn = rng.standard_exponential((*shape, scores.sizes[ITEM]))
+    else:
+        drawn = rng.standard_exponential((*shape, int(cluster.max()) + 1))[..., cluster]
+    return xr.DataArray(drawn, dims=(*SAMPLE, ITEM))
 
 
 def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:

@@ -56,7 +56,7 @@ def discrepancy(
     ci_kind, ci_prob : optional
         Kind and level of the intervals; ArviZ's settings by default.
     limit : int
-        At most so many rows; annotators with the most items are kept.
+        At most so many rows; of the annotators, those with the most items (``n_items``) are kept.
     ax : matplotlib.axes.Axes, optional
         Draw into these.
     figsize : (float, float), optional
@@ -85,7 +85,7 @@ def discrepancy(
     'discrepancy ratio'
     """
     data = pieces.group(source, "discrepancy")
-    rows, left = _rows(data, ci_kind, ci_prob, limit)
+    rows, note = _rows(data, ci_kind, ci_prob, limit)
     width = look.width_of(figsize)
     figure, ax = look.canvas(ax, figsize, width, 1.0 + 0.25 * len(rows))
     for height, row in enumerate(rows):
@@ -93,17 +93,17 @@ def discrepancy(
     if margin is None:
         margin = data.attrs.get("margin")
     _frame(ax, rows, margin, width)
-    if left:
-        look.note(figure, f"{left:,} annotators with fewer items are left out.")
+    if note:
+        look.note(figure, note)
     return figure
 
 
 def _rows(
     data: xr.Dataset, ci_kind: str | None, ci_prob: float | None, limit: int
-) -> tuple[list[_Row], int]:
-    """Return the rows, smallest ratio first, and how many annotators are left out."""
+) -> tuple[list[_Row], str]:
+    """Return the rows, smallest ratio first, and a note on annotators who are left out."""
     rows: list[_Row] = []
-    left = 0
+    note = ""
     for dim, name in _FACES.items():
         if name not in data:
             continue
@@ -115,8 +115,15 @@ def _rows(
                 found=f"dims {draws.dims}",
                 hint="dissensus.bayesian_bootstrap makes them",
             )
-        kept = _kept(data, draws, dim, limit - len(rows))
-        left += draws.sizes[dim] - len(kept)
+        extra = set(draws.dims) - {*SAMPLE, dim}
+        if extra:
+            raise ArgumentError(
+                "source",
+                expected=f"draws of {name} with the dims {(*SAMPLE, dim)}",
+                found=f"dims {draws.dims}",
+                hint=f"Select one along {', '.join(sorted(map(str, extra)))}",
+            )
+        kept, note = _kept(data, draws, dim, limit - len(rows))
         rows += _of(draws.isel({dim: kept}), dim, kept, ci_kind, ci_prob)
     if not rows:
         raise ArgumentError(
@@ -124,17 +131,23 @@ def _rows(
             expected=f"discrepancy ratios: {' or '.join(_FACES.values())}",
             found=f"variables {list(data.data_vars)}",
         )
-    return sorted(rows, key=lambda row: row.mean), left
+    return sorted(rows, key=lambda row: row.mean), note
 
 
-def _kept(data: xr.Dataset, draws: xr.DataArray, dim: str, limit: int) -> npt.NDArray[np.int64]:
-    """Return which to show: all systems, and annotators with the most items."""
+def _kept(
+    data: xr.Dataset, draws: xr.DataArray, dim: str, limit: int
+) -> tuple[npt.NDArray[np.int64], str]:
+    """Return which to show, all systems and annotators with the most items, and who is not."""
     defined = np.flatnonzero(np.isfinite(draws.mean(list(SAMPLE)).to_numpy()))
     if dim == SYSTEM or len(defined) <= limit:
-        return defined
-    weight = data["n_items"].to_numpy() if "n_items" in data else np.ones(draws.sizes[dim])
-    order = np.argsort(-weight[defined], kind="stable")[: max(limit, 1)]
-    return np.sort(defined[order])
+        return defined, ""
+    known = "n_items" in data
+    weight = data["n_items"].to_numpy() if known else np.ones(draws.sizes[dim])
+    order = defined[np.argsort(-weight[defined], kind="stable")]
+    kept, left = order[: max(limit, 1)], order[max(limit, 1) :]
+    fewer = known and weight[left].max() < weight[kept].min()
+    which = "annotators with fewer items" if fewer else f"of {len(defined):,} annotators"
+    return np.sort(kept), f"{len(left):,} {which} are left out."
 
 
 def _of(

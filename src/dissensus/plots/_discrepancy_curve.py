@@ -70,11 +70,13 @@ def discrepancy_curve(
     >>> dx.plots.discrepancy_curve(draws).axes[0].get_ylabel()
     'Discrepancy ratio'
     """
-    draws = pieces.with_systems(pieces.chosen(pieces.group(source, "discrepancy_curve"), None))
-    if THRESHOLD not in draws.dims:
+    draws = pieces.chosen(pieces.group(source, "discrepancy_curve"), None)
+    if not {THRESHOLD, *SAMPLE} <= set(draws.dims):
         raise ArgumentError(
-            "source", expected="draws along 'threshold'", found=f"dims {draws.dims}"
-        )
+            "source", expected=f"draws {SAMPLE} along 'threshold'", found=f"dims {draws.dims}",
+            hint="dissensus.bayesian_bootstrap of dissensus.discrepancy_curve makes them",
+        )  # fmt: skip
+    draws = pieces.with_systems(draws)
     draws, text = _lowest(draws.sortby(THRESHOLD), limit)
     figure, ax = look.canvas(ax, figsize, look.WIDTH, 3.7)
     ends = _curves(ax, draws, ci_kind, ci_prob)

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from dissensus.arrays.grouped import Ints
 from dissensus.dims import ANNOTATOR, ITEM
-from dissensus.errors import ArgumentError
-from dissensus.statistics._apart import Apart, Distance, apart
+from dissensus.statistics._apart import Apart, Distance, apart, described
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Matrix, compact
 from dissensus.statistics._systems import Systems, systems_of
@@ -40,7 +39,8 @@ class Advantages(NamedTuple):
     """Names of all items, and so on."""
     annotators: npt.NDArray[Any]
     systems: npt.NDArray[Any]
-    distance: str
+    attrs: dict[str, Any]
+    """The distance and its settings."""
 
     @property
     def n_items(self) -> Ints:
@@ -88,7 +88,7 @@ def advantages(
         annotations[ITEM].to_numpy(),
         annotations[ANNOTATOR].to_numpy(),
         systems.names,
-        found.distance,
+        described(annotations, distance, tolerance=tolerance, depth=depth),
     )
 
 
@@ -110,24 +110,10 @@ def _closer(found: Apart, systems: Systems, kept: Bools) -> tuple[Bools, Bools]:
     return system, human
 
 
-def whole(name: str, value: Any, least: int) -> int:
-    """Return a whole number, or raise."""
-    fits = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not fits or value < least:
-        raise ArgumentError(name, expected=f"a whole number, {least} or more", found=repr(value))
-    return int(value)
-
-
-def proportion(name: str, value: Any) -> float:
-    """Return a number from 0 to below 1, or raise."""
-    fits = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not fits or not 0 <= float(value) < 1:
-        raise ArgumentError(name, expected="a number from 0 to below 1", found=repr(value))
-    return float(value)
-
-
 def too_few(min_items: int) -> str:
     """Say why an annotator is left out."""
+    if min_items == 1:
+        return NO_ITEMS
     return (
         f"fewer than {min_items} items of an annotator have another annotator and a prediction "
         "(min_items)"

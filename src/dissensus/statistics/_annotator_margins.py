@@ -12,12 +12,12 @@ import xarray as xr
 from scipy import sparse
 
 from dissensus.arrays.grouped import Floats, Grouped, Ints
-from dissensus.arrays.item_moments import centre_of
 from dissensus.dims import ITEM
 from dissensus.statistics._distances import (
     SYNONYMS,
     Disagreement,
     Distance,
+    centre_of_pairs,
     disagreement,
     from_table,
     table_of,
@@ -142,7 +142,7 @@ def _tabled(cells: _Cells, apart: Floats) -> Margins:
 
 def _squared(annotations: xr.Dataset, rows: Grouped) -> Margins:
     values = numbers_of(annotations)
-    values = (values - centre_of(values))[rows.order]
+    values = (values - centre_of_pairs(rows, values))[rows.order]
     who, n_annotators = _who(annotations, rows)
     data = rows.share[:, None] * np.stack([np.ones_like(values), values, values**2], axis=1)
     column = 3 * who[:, None] + np.arange(3)

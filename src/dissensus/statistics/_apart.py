@@ -23,9 +23,10 @@ from dissensus.arrays.voice_numbers import (
 )
 from dissensus.arrays.voices import Voices, name_towards, names_apart, voices_of
 from dissensus.dims import LABEL
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 from dissensus.statistics._apart_pairs import by_callable, by_ranking, by_set, default_depth
-from dissensus.statistics._distances import SYNONYMS
+from dissensus.statistics._distances import SYNONYMS, check_range
+from dissensus.statistics._settings import is_whole, real
 from dissensus.statistics._statements import labels_of, numbers_of, read
 from dissensus.statistics._systems import Systems, numbers_by_systems, said_by_systems
 
@@ -148,11 +149,15 @@ callable, optional
 
 
 def _left(voices: Ints, item: Ints, to_others: Floats) -> Floats:
-    """Take each voice off the sum over all pairs of its item."""
+    """Take each voice off the sum over all pairs of its item.
+
+    For distances that are never many times as large as others: digits would be lost. A callable's
+    may be.
+    """
     others = voices[item] - 1.0
     within = (_by_item(item, voices, to_others) * (voices - 1.0))[item]
     rest = within - 2.0 * others * to_others
-    rest = np.where(rest > 1e-13 * within, rest, 0.0)  # less than that is rounding
+    rest = np.where(rest > 1e-11 * within, rest, 0.0)  # less than that is rounding
     pairs = others * (others - 1.0)
     return np.where(others < 2, np.nan, rest / np.where(others < 2, 1.0, pairs))
 
@@ -171,7 +176,7 @@ def named(annotations: xr.Dataset, distance: Distance | None) -> str:
     if name not in NAMED:
         listed = ", ".join(repr(one) for one in (*NAMED, *SYNONYMS))
         raise ArgumentError(
-            "distance", expected=f"one of {listed}, or a callable", found=repr(distance)
+            "distance", expected=f"one of {listed}, or a callable", found=brief(distance)
         )
     return name
 
@@ -202,24 +207,23 @@ def described(
 
 
 def _check_options(name: str, tolerance: Any, depth: Any) -> None:
-    number = isinstance(tolerance, int | float | np.number) and not isinstance(tolerance, bool)
-    fits = tolerance is None if name != "hinge" else number and 0 <= float(tolerance) < np.inf
+    fits = tolerance is None if name != "hinge" else 0 <= real(tolerance) < np.inf
     if not fits:
         raise ArgumentError(
             "tolerance",
             expected="a number, 0 or more: differences up to it count nothing"
             if name == "hinge"
             else 'None, unless distance="hinge"',
-            found=repr(tolerance),
+            found=brief(tolerance),
         )
-    whole = isinstance(depth, int | np.integer) and not isinstance(depth, bool) and depth > 0
+    whole = is_whole(depth) and depth > 0
     if depth is not None and not (whole and name == "ranking"):
         raise ArgumentError(
             "depth",
             expected="None, or a positive whole number"
             if name == "ranking"
             else 'None, unless distance="ranking"',
-            found=repr(depth),
+            found=brief(depth),
         )
 
 
@@ -249,7 +253,12 @@ def _by_number(
     tolerance: float | None,
 ) -> Found:
     given = numbers_of(annotations).astype(np.float64, copy=False)[rows.order]
+    power = 2 if name == "squared" else 1
+    check_range(given, power)
     target = None if systems is None else numbers_by_systems(systems)
+    if target is not None and np.isfinite(target).any():
+        both = np.concatenate([given, target[np.isfinite(target)]])
+        check_range(both, power, "annotations and predictions")
     slack = 0.0 if tolerance is None else float(tolerance)
 
     def to_system(place: int) -> Floats:
@@ -261,4 +270,4 @@ def _by_number(
 
     if name == "squared":
         return *squares_apart(voices, given), to_system
-    return excess_apart(voices, rows.share, given, slack), None, to_system
+    return *excess_apart(voices, rows.share, given, slack), to_system

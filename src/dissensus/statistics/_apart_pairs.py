@@ -16,7 +16,7 @@ from dissensus.arrays.list_distances import Lists, jaccard, lists_of, rank_dista
 from dissensus.arrays.voice_pairs import Delta, pairs_apart, pairs_towards
 from dissensus.arrays.voices import Voices, voices_of
 from dissensus.dims import LABEL
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 from dissensus.schema import ranking_code, ranks
 from dissensus.statistics._asked import Asked
 from dissensus.statistics._statements import labels_of, numbers_of
@@ -57,7 +57,7 @@ def by_ranking(
     if depth is None:
         depth = default_depth(annotations)
     if depth > n_labels:
-        raise ArgumentError("depth", expected=f"at most {n_labels}, the labels", found=str(depth))
+        raise ArgumentError("depth", expected=f"at most {n_labels}, the labels", found=brief(depth))
     how = (n_labels, int(depth))
     return _found(
         statements,

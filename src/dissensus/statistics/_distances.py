@@ -13,23 +13,28 @@ from scipy import sparse
 
 from dissensus.arrays.far_pairs import far_pairs
 from dissensus.arrays.grouped import Grouped
-from dissensus.arrays.item_moments import centre_of, moments, squared_pairs
+from dissensus.arrays.item_moments import around, centre_of, moments, squared_pairs
 from dissensus.arrays.label_pairs import label_pairs
 from dissensus.arrays.label_shares import LabelShares, label_shares
-from dissensus.errors import ArgumentError
+from dissensus.errors import AnnotationError, ArgumentError, brief
 from dissensus.statistics._statements import labels_of, numbers_of
 from dissensus.statistics._sums import Matrix, compact
 
 Floats = npt.NDArray[np.float64]
 Distance = str | Callable[[Any, Any], float]
 
+NAMED: Final = ("nominal", "squared", "absolute")
 SYNONYMS: Final = {"interval": "squared"}
 
-ROUNDING: Final = 1e-13
+ROUNDING: Final = 1e-11
 """Squared distances smaller than this share of the squares they come from are 0, rounded.
 
-Without it, equal numbers far from the centre would have some spread left, to divide by.
+Without it, equal numbers far from the centre would have some spread left, to divide by. What is
+just above it is right to four digits.
 """
+
+LARGEST: Final = 1e280
+"""Distances up to this, and down to one over it, leave room for adding and multiplying counts."""
 
 TABLE: Final = 3000
 """Up to so many distinct labels, a distance without a shortcut is kept as a table."""
@@ -51,6 +56,8 @@ class Disagreement:
     """(item, sum): what the disagreement of annotators *across* items depends on."""
     cross: Callable[[Floats, Floats], Floats]
     """From two totals (..., sum) of ``margin`` to the sum of distances over all pairs."""
+    rounded: bool = False
+    """Whether `cross` takes for 0 what is no more than rounding beside labels far away."""
 
 
 def disagreement(annotations: xr.Dataset, rows: Grouped, distance: Distance) -> Disagreement:
@@ -73,13 +80,26 @@ def disagreement(annotations: xr.Dataset, rows: Grouped, distance: Distance) -> 
     if callable(distance):
         return _tabled(annotations, rows, distance)
     known = {"nominal": _nominal, "squared": _squared, "absolute": _absolute}
-    name = SYNONYMS.get(distance, distance)
-    if name not in known:
-        listed = ", ".join(repr(one) for one in (*known, *SYNONYMS))
+    return known[called(distance)](annotations, rows)
+
+
+def called(distance: Distance) -> str:
+    """Return what a distance is called, "squared" for "interval", or raise if there is none.
+
+    Examples
+    --------
+    >>> called("interval"), called(lambda one, two: float(one != two))
+    ('squared', 'callable')
+    """
+    if callable(distance):
+        return "callable"
+    name = SYNONYMS.get(distance, distance) if isinstance(distance, str) else ""
+    if name not in NAMED:
+        listed = ", ".join(repr(one) for one in (*NAMED, *SYNONYMS))
         raise ArgumentError(
-            "distance", expected=f"one of {listed}, or a callable", found=repr(distance)
+            "distance", expected=f"one of {listed}, or a callable", found=brief(distance)
         )
-    return known[name](annotations, rows)
+    return name
 
 
 def shares_matrix(shares: LabelShares, n_labels: int) -> Matrix:
@@ -107,11 +127,13 @@ def _nominal(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
 
 def _squared(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
     values = numbers_of(annotations)
-    found = moments(rows, values, _centre(rows, values))
+    check_range(values, power=2)
+    found = moments(rows, values)
     # Below 0 is rounding.
     within = np.maximum(squared_pairs(found, rows.voices), 0.0)
     own = np.maximum(2.0 * (found.squares - found.squared_means), 0.0)
-    margin = np.stack([rows.voices.astype(np.float64), found.total, found.squares], axis=1)
+    sums = around(found, rows.voices, centre_of_pairs(rows, values))
+    margin = np.stack([rows.voices.astype(np.float64), *sums], axis=1)
 
     def cross(left: Floats, right: Floats) -> Floats:
         (n, total, squares), (m, other, others) = (np.moveaxis(x, -1, 0) for x in (left, right))
@@ -119,10 +141,35 @@ def _squared(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
         apart = whole - 2.0 * total * other
         return np.where(apart > ROUNDING * whole, apart, 0.0)
 
-    return Disagreement(within, own, margin, cross)
+    return Disagreement(within, own, margin, cross, rounded=True)
 
 
-def _centre(rows: Grouped, values: Floats) -> float:
+def check_range(values: Floats, power: int, subject: str = "annotations") -> None:
+    """Raise if powers of differences would be taken for 0, or for infinite.
+
+    Raises
+    ------
+    AnnotationError
+        If the largest difference is not between one over the largest number allowed, and that.
+    """
+    if len(values) == 0:
+        return
+    with np.errstate(over="ignore"):
+        spread = float(values.max() - values.min())
+    most = LARGEST ** (1 / power)
+    if spread == 0 or 1 / most <= spread <= most:
+        return
+    what = "squared differences" if power == 2 else "differences"
+    raise AnnotationError(
+        subject,
+        expected=f"numbers whose {what} can be computed with: the largest and the smallest are "
+        f"{1 / most:.0e} to {most:.0e} apart, or equal",
+        found=f"{spread:.2g}",
+        hint="Multiply all numbers by the same one: ratios of distances stay what they are",
+    )
+
+
+def centre_of_pairs(rows: Grouped, values: Floats) -> float:
     """Return the centre of the numbers on items with pairs: another's may be far from them."""
     paired = np.repeat(rows.voices >= 2, np.diff(rows.start))
     return centre_of(values[rows.order[paired]] if 0 < paired.sum() < len(paired) else values)
@@ -130,6 +177,7 @@ def _centre(rows: Grouped, values: Floats) -> float:
 
 def _absolute(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
     given = numbers_of(annotations)
+    check_range(given, power=1)
     values, codes = np.unique(given, return_inverse=True)
     shares = label_shares(rows, codes, len(values))
     within, own = far_pairs(rows, given, tolerance=0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,7 +15,9 @@ from dissensus.arrays.label_lookup import leaders
 from dissensus.arrays.label_shares import label_shares
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import ArgumentError, DissensusWarning, shown
+from dissensus.errors import ArgumentError, brief, shown, warn_caller
+from dissensus.registry import one_of
+from dissensus.statistics._settings import code_of, names_in, spelled
 from dissensus.statistics._statements import rows_of
 from dissensus.statistics._sums import Matrix, compact
 from dissensus.statistics._systems import said_by_systems, systems_of
@@ -53,11 +54,9 @@ class Confusions(NamedTuple):
         if not there.all():
             left = [name for name, fine in zip(self.held_out, there, strict=True) if not fine]
             what = "positive label" if average == "binary" else "label"
-            warnings.warn(
+            warn_caller(
                 f"relative_f1 leaves out {len(left)} of the annotators held out ({shown(left)}): "
-                f"on their items neither they nor the vote gave a {what}.",
-                DissensusWarning,
-                stacklevel=5,
+                f"on their items neither they nor the vote gave a {what}."
             )
         return np.flatnonzero(there)
 
@@ -97,7 +96,7 @@ def confusions(
     right, given = _systems_right(said, vote, decided, labels)
     people_right, people_given, votes = _people_right(cells, rows, vote, labels, len(held))
     parts = (_beside(right, people_right), _beside(given, people_given), vote[:, labels], votes)
-    names = [str(name) for name in annotations[ANNOTATOR].to_numpy()[held]]
+    names = spelled(annotations[ANNOTATOR].to_numpy()[held])
     return Confusions(
         tuple(compact(sparse.csr_array(part)) for part in parts),
         len(labels),
@@ -202,13 +201,10 @@ def places_of(annotations: xr.Dataset, held_out: Any, random_seed: Any) -> Ints:
         )
     if isinstance(held_out, float | np.floating):
         return _drawn(names, float(held_out), random_seed)
-    if isinstance(held_out, str) or not np.iterable(held_out) or not len(list(held_out)):
-        raise ArgumentError(
-            "held_out",
-            expected="a list of annotators, or a share between 0 and 1",
-            found=repr(held_out),
-        )
-    asked = np.asarray(held_out, dtype=None if _alike(held_out) else object)
+    expected = "a list of annotators, or a share between 0 and 1"
+    asked = names_in("held_out", held_out, expected)
+    if not len(asked):
+        raise ArgumentError("held_out", expected=expected, found="nobody")
     place = tables.match(asked, names)
     if (place < 0).any():
         raise ArgumentError(
@@ -220,10 +216,6 @@ def places_of(annotations: xr.Dataset, held_out: Any, random_seed: Any) -> Ints:
         found = "all of them" if len(place) == len(names) else f"{shown(list(asked))}, one twice"
         raise ArgumentError("held_out", expected="some of the annotators, each once", found=found)
     return place
-
-
-def _alike(values: Any) -> bool:
-    return len({isinstance(value, str) for value in values}) == 1
 
 
 def _drawn(names: npt.NDArray[Any], share: float, random_seed: Any) -> Ints:
@@ -247,19 +239,18 @@ def classes(annotations: xr.Dataset, positive: Any, average: str | None) -> tupl
     labels = annotations[LABEL].to_numpy()
     if average is None:
         average = "binary" if positive is not None or len(labels) == 2 else "macro"
-    if average not in AVERAGES:
-        raise ArgumentError("average", expected=f"one of {AVERAGES}", found=repr(average))
+    one_of("average", average, AVERAGES)
     if average != "binary":
         if positive is not None:
             raise ArgumentError(
-                "positive", expected=f'None, with average="{average}"', found=repr(positive)
+                "positive", expected=f'None, with average="{average}"', found=brief(positive)
             )
         return np.arange(len(labels)), average
     if positive is None and len(labels) == 2:
         return np.array([1]), average
-    place = -1 if positive is None else int(tables.match(np.array([positive]), labels)[0])
+    place = -1 if positive is None else code_of(positive, labels)
     if place < 0:
         raise ArgumentError(
-            "positive", expected=f"a label, such as {shown(list(labels), 3)}", found=repr(positive)
+            "positive", expected=f"a label, such as {shown(list(labels), 3)}", found=brief(positive)
         )
     return np.array([place]), average

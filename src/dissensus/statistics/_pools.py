@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import tables
@@ -21,6 +21,7 @@ from dissensus.statistics._distances import (
     from_table,
     table_of,
 )
+from dissensus.statistics._settings import names_in
 from dissensus.statistics._statements import labels_of
 from dissensus.statistics._sums import Matrix
 
@@ -37,6 +38,8 @@ class TwoPools(NamedTuple):
     within: tuple[Disagreement, Disagreement]
     between: Floats
     """(item): distances over all pairs of an annotator of one pool and one of the other."""
+    in_both: int
+    """How many annotators are in both pools: pairs with themselves are among the others."""
 
 
 def two_pools(annotations: xr.Dataset, pools: Sequence[Any] | None, distance: Distance) -> TwoPools:
@@ -71,6 +74,7 @@ def two_pools(annotations: xr.Dataset, pools: Sequence[Any] | None, distance: Di
         (each.voices[first], each.voices[other]),
         (_part(own, first), _part(own, other)),
         np.maximum(between / 2.0, 0.0),
+        len(np.intersect1d(annotator[second == 0], annotator[second == 1])),
     )
 
 
@@ -86,7 +90,7 @@ def _measured(
 
 def _part(found: Disagreement, items: slice) -> Disagreement:
     margin: Matrix = found.margin[items]
-    return Disagreement(found.within[items], found.own[items], margin, found.cross)
+    return replace(found, within=found.within[items], own=found.own[items], margin=margin)
 
 
 def _two(annotations: xr.Dataset, pools: Any) -> Ints:
@@ -102,12 +106,10 @@ def _two(annotations: xr.Dataset, pools: Any) -> Ints:
     if pools is None and len(known) == 2:
         return np.arange(2)
     expected = f"two of the pools {shown(list(known), 12)}"
-    if pools is None or isinstance(pools, str | set | frozenset) or not np.iterable(pools):
-        raise ArgumentError("pools", expected=expected, found=repr(pools))
-    given = list(pools)
+    given = names_in("pools", pools, expected)
     if len(given) != 2:
         raise ArgumentError("pools", expected=expected, found=f"{len(given)} names")
-    places = tables.match(_array(given), known)
+    places = tables.match(given, known)
     if (places < 0).any():
         unknown = [name for name, place in zip(given, places, strict=True) if place < 0]
         raise ArgumentError("pools", expected=expected, found=shown(unknown))
@@ -115,16 +117,10 @@ def _two(annotations: xr.Dataset, pools: Any) -> Ints:
         raise ArgumentError(
             "pools",
             expected="two different pools",
-            found=f"{shown(given[:1])} twice",
+            found=f"{shown(list(given[:1]))} twice",
             hint="Agreement within one pool is krippendorff_alpha of its annotations",
         )
     return places
-
-
-def _array(names: list[Any]) -> npt.NDArray[Any]:
-    if any(isinstance(name, str) for name in names):
-        return np.array(names, dtype=object)
-    return np.asarray(names)
 
 
 def _shared(annotations: xr.Dataset, places: Ints) -> tuple[xr.Dataset, Ints]:

@@ -53,5 +53,6 @@ def apart(values: Floats) -> Floats:
            [1.  , 0.  , 0.25],
            [1.  , 0.25, 0.  ]])
     """
+    values = values / 2.0 if values.max(initial=0.0) > 1e300 else values  # else no float holds sums
     total = values[:, None] + values[None, :]
     return ((values[:, None] - values[None, :]) / np.where(total > 0, total, 1.0)) ** 2

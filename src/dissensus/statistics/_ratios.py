@@ -11,7 +11,7 @@ import xarray as xr
 from scipy import sparse
 
 from dissensus.dims import ANNOTATION, POOL, STRATUM
-from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.errors import AnnotationError, shown
 from dissensus.statistics._apart import Apart
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._doubts import Doubts
@@ -133,9 +133,3 @@ def strata_of(annotations: xr.Dataset) -> Strata:
         )
     code = annotations["stratum_code"].to_numpy().astype(np.int64)
     return Strata(code, annotations[STRATUM].to_numpy())
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Raise unless an argument is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ArgumentError(name, expected="True or False", found=repr(value))

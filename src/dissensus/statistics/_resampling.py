@@ -29,6 +29,10 @@ _FEW = 64
 """With fewer units than this it is not worth looking for equal ones."""
 
 
+_SMALLEST = 1e-300
+"""What is divided by less might pass the range of floats."""
+
+
 def over_units(sums: Sums, unit: Ints, n_units: int) -> Sums:
     """Add up the sums of the items of each unit, such as the images of a patient."""
     shape = (n_units, len(unit))
@@ -67,10 +71,18 @@ def patterns(parts: tuple[Matrix, ...]) -> tuple[Ints, Ints]:
 
 
 def _size(part: Matrix) -> Floats:
-    """Return the scale of each sum: beside a large one, a small one would be rounded off."""
-    squares: Any = np.square(part) if isinstance(part, np.ndarray) else part.power(2)
-    size = np.sqrt(squares.sum(axis=0))
-    return np.where(size > 0, size, 1.0)
+    """Return the scale of each sum: beside a large one, a small one would be rounded off.
+
+    The largest, since squares pass the range of floats long before their roots do.
+    """
+    most: Any = np.abs(part).max(axis=0) if isinstance(part, np.ndarray) else _largest(part)
+    size = np.asarray(most)
+    return np.where(size > 0, np.maximum(size, _SMALLEST), 1.0)
+
+
+def _largest(part: Any) -> Floats:
+    """Do the same for a sparse matrix, whose methods have no types."""
+    return np.asarray(abs(part).max(axis=0).toarray()).ravel()
 
 
 def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Floats]:

@@ -12,7 +12,8 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import AnnotationError, ArgumentError, PredictionError, shown
+from dissensus.errors import AnnotationError, ArgumentError, PredictionError, brief, shown
+from dissensus.statistics._settings import code_of
 from dissensus.statistics._statements import labels_of
 from dissensus.statistics._systems import Systems, numbers_by_systems
 
@@ -41,11 +42,10 @@ def positive_code(annotations: xr.Dataset, positive: Any) -> tuple[Ints, int, An
     if positive is None:
         code = 1
     else:
-        wanted = int(positive) if isinstance(positive, bool | np.bool_) else positive
-        code = int(tables.match(np.array([wanted]), labels)[0])
+        code = code_of(positive, labels)
         if code < 0:
             raise ArgumentError(
-                "positive", expected=f"one of {shown(list(labels))}", found=repr(positive)
+                "positive", expected=f"one of {shown(list(labels))}", found=brief(positive)
             )
     return codes, code, labels[code]
 
@@ -61,6 +61,7 @@ def as_predictions(scores: Any) -> xr.Dataset:
     if isinstance(scores, xr.Dataset | xr.DataTree):
         return scores  # type: ignore[return-value]  # checked where predictions are
     if isinstance(scores, pd.Series):
+        _require_once(scores.index)
         scores = scores.to_dict()
     if isinstance(scores, Mapping):
         scores = xr.DataArray(
@@ -85,6 +86,12 @@ def as_predictions(scores: Any) -> xr.Dataset:
         raise PredictionError("scores", expected="numbers", found=str(scores.dtype))
     value = scores.astype(np.float64).transpose(ITEM, SYSTEM).reset_coords(drop=True)
     return xr.Dataset({"value": value}, attrs={"kind": "continuous"})
+
+
+def _require_once(items: pd.Index[Any]) -> None:
+    if items.has_duplicates:  # a mapping would keep the last without a word
+        again = shown(list(items[items.duplicated()]))
+        raise PredictionError("scores", expected="each item once", found=f"{again} again")
 
 
 def scores_by_systems(found: Systems, label: Any) -> Floats:
@@ -146,11 +153,14 @@ def thresholds_of(given: Any, systems: npt.NDArray[Any]) -> Thresholds:
     if isinstance(given, xr.DataArray) and SYSTEM in given.dims:
         values = _by_system(given, systems)[:, None]
         return Thresholds(values, np.zeros(1, dtype=np.int64), None)
-    values = np.asarray(given)
+    try:
+        values = np.asarray(given)
+    except (TypeError, ValueError):  # a Dataset, or lists of different lengths
+        values = np.empty(0)
     numbers = values.dtype.kind in "iuf" and values.size > 0 and values.ndim <= 1
     if not numbers or not np.isfinite(values).all():
         raise ArgumentError(
-            "thresholds", expected="finite numbers, one or more, in a list", found=repr(given)
+            "thresholds", expected="finite numbers, one or more, in a list", found=brief(given)
         )
     values = np.atleast_1d(values).astype(np.float64)
     rising, place = np.unique(values, return_inverse=True)
@@ -164,13 +174,15 @@ def thresholds_of(given: Any, systems: npt.NDArray[Any]) -> Thresholds:
 
 
 def _by_system(given: xr.DataArray, systems: npt.NDArray[Any]) -> Floats:
-    names = given[SYSTEM].to_numpy() if SYSTEM in given.coords else None
-    place = np.full(len(systems), -1) if names is None else tables.match(systems, names)
-    if given.dims != (SYSTEM,) or (place < 0).any():
+    names = given[SYSTEM].to_numpy() if SYSTEM in given.coords else np.empty(0, dtype=object)
+    clear = len(names) > 0 and not pd.Index(names).has_duplicates
+    place = tables.match(systems, names) if clear else np.full(len(systems), -1)
+    if given.dims != (SYSTEM,) or (place < 0).any() or given.dtype.kind not in "iuf":
+        named = shown(list(names)) or "none"
         raise ArgumentError(
             "thresholds",
             expected=f"a number for each of the systems {shown(list(systems))}",
-            found=f"dims {given.dims}, names {'none' if names is None else shown(list(names))}",
+            found=f"{given.dtype} with dims {given.dims}, names {named}",
         )
     values = given.to_numpy().astype(np.float64)[place]
     if not np.isfinite(values).all():

@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus.arrays.grouped import Grouped, grouped
 from dissensus.dims import ITEM, LABEL
-from dissensus.errors import AnnotationError
+from dissensus.errors import AnnotationError, shown
 from dissensus.schema import check_annotations, check_form, given_numbers, no_predictions
 
 Floats = npt.NDArray[np.float64]
@@ -95,4 +95,20 @@ def numbers_of(annotations: xr.Dataset) -> Floats:
             found=f'kind "nominal", with labels such as {labels[0]!r}',
             hint='Take a nominal distance, or read whole numbers with kind="ordinal"',
         )
+    _check_exact(annotations)
     return given_numbers(annotations)
+
+
+def _check_exact(annotations: xr.Dataset) -> None:
+    """Raise if labels are whole numbers that become others, maybe equal ones, as floats."""
+    labels = annotations[LABEL].to_numpy() if LABEL in annotations.coords else np.empty(0)
+    if labels.dtype.kind != "i":
+        return
+    other = [label for label in labels.tolist() if float(label) != label]
+    if other:
+        raise AnnotationError(
+            "annotations",
+            expected=f"whole numbers that distances can be taken of: all up to {2**53:,}",
+            found=f"{shown(other)}, which as floating-point numbers are others",
+            hint="Take the same number off all of them: distances stay what they are",
+        )

@@ -42,13 +42,29 @@ class Sums:
     attrs: Mapping[str, Any] = field(default_factory=dict)
     better: str = "higher"
     """"higher" or "lower", as `dissensus.compare` and the plots want to know."""
+    bearing: Matrix | None = None
+    """(item, value along the last dim), not zero where a value rests on an item. None if all values
+    rest on the same items, those with a sum that is not zero."""
+
+    @property
+    def bears(self) -> npt.NDArray[np.bool_]:
+        """(item): whether any of its sums is not zero."""
+        out = np.zeros(len(self.items), dtype=bool)
+        for part in self.parts:
+            if isinstance(part, np.ndarray):
+                out |= (part.reshape(len(part), -1) != 0).any(axis=1)
+            else:
+                out[part.nonzero()[0]] = True
+        return out
 
     def weighted(self, weights: Any) -> Sums:
-        """Return the sums with each item's multiplied by its weight, from ``weights=``."""
+        """Return the sums with each item's multiplied by how often it counts, from ``weights=``."""
         if weights is None:
             return self
-        factor = item_weights(weights, self.items, "weights")
-        return replace(self, parts=tuple(times(part, factor) for part in self.parts))
+        factor = counts_of(item_weights(weights, self.items, "weights"))
+        bearing = None if self.bearing is None else times(self.bearing, factor)
+        parts = tuple(times(part, factor) for part in self.parts)
+        return replace(self, parts=parts, bearing=bearing)
 
     def totals(self) -> Floats:
         """Sum over items: (1, sum)."""
@@ -81,12 +97,32 @@ class Sums:
         return xr.DataArray(values, dims=(*sample, *dims), coords=coords, name=name, attrs=attrs)
 
 
+def counts_of(weights: Floats) -> Floats:
+    """Return how often each item counts.
+
+    Whole numbers say so themselves. All others are relative, with a mean of 1 over the items that
+    have any: if they came to 1 in all, next to none of Krippendorff's n - 1 labels would be left.
+    So are whole numbers past those that a float can tell apart.
+
+    Examples
+    --------
+    >>> counts_of(np.array([2.0, 0.0, 1.0])), counts_of(np.array([0.2, 0.0, 0.6]))
+    (array([2., 0., 1.]), array([0.5, 0. , 1.5]))
+    """
+    shares = weights / weights.max()  # whose sum is never too large to hold
+    if (weights == np.round(weights)).all() and shares.sum() <= 2.0**53 / weights.max():
+        return weights
+    return np.asarray(shares / shares[shares > 0].mean())
+
+
 def times(matrix: Matrix, factor: Floats) -> Matrix:
     """Multiply each item's sums by a number."""
     if isinstance(matrix, np.ndarray):
         return matrix * (factor if matrix.ndim == 1 else factor[:, None])
-    data = matrix.data * np.repeat(factor, np.diff(matrix.indptr))
-    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    # A whole copy: SciPy sorts indices in place when it likes, under all matrices that share them.
+    out = matrix.copy()
+    out.data = matrix.data * np.repeat(factor, np.diff(matrix.indptr))
+    return out
 
 
 def compact(matrix: sparse.csr_array) -> Matrix:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy.typing as npt
 from dissensus import tables
 from dissensus.arrays.list_distances import Lists, lists_of
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import DissensusWarning, PredictionError, shown
+from dissensus.errors import PredictionError, shown, warn_caller
 from dissensus.statistics._systems import Systems
 
 Ints = npt.NDArray[np.int64]
@@ -70,12 +69,10 @@ def lists_by_systems(found: Systems, labels: npt.NDArray[Any]) -> SystemLists:
             found=f"no label in common, but {shown(list(vocabulary[stray]), 3)}",
         )
     if len(stray):
-        warnings.warn(
+        warn_caller(
             f"{shown(list(vocabulary[stray]))} are outside the label space of the annotations: no "
             "annotator names them. If annotators could have said so, read the annotations with "
-            "labels=.",
-            DissensusWarning,
-            stacklevel=6,
+            "labels=."
         )
     place[stray] = len(labels) + np.arange(len(stray))
     shape = (len(found.present), *code.shape[1:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ import xarray as xr
 from dissensus import tables
 from dissensus._common_items import common_items
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import DissensusWarning, PredictionError, shown
+from dissensus.errors import PredictionError, shown, warn_caller
 from dissensus.schema import checked_predictions
 
 Floats = npt.NDArray[np.float64]
@@ -85,12 +84,10 @@ def said_by_systems(found: Systems, labels: npt.NDArray[Any]) -> Ints:
         )
     if len(stray):
         count = int((place[code] < 0).sum())
-        warnings.warn(
+        warn_caller(
             f"{shown(list(vocabulary[stray]))} ({count} predictions) are outside the label space "
             "of the annotations and agree with nobody. If annotators could have said so, read the "
-            "annotations with labels=.",
-            DissensusWarning,
-            stacklevel=5,
+            "annotations with labels=."
         )
     place[stray] = len(labels) + np.arange(len(stray))
     out = np.full((len(found.present), len(found.names)), -1, dtype=np.int64)

@@ -9,7 +9,8 @@ import xarray as xr
 
 from dissensus.arrays.grouped import Floats, Grouped
 from dissensus.dims import LABEL
-from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.errors import AnnotationError
+from dissensus.registry import one_of
 from dissensus.statistics._distances import disagreement, pairs_of
 from dissensus.statistics._statements import ordered_labels_of
 
@@ -28,10 +29,7 @@ def placed(annotations: xr.Dataset, weighting: str | None) -> tuple[xr.Dataset, 
     ArgumentError
         If there is no such weighting.
     """
-    if weighting is not None and weighting not in ("linear", "quadratic"):
-        raise ArgumentError(
-            "weighting", expected="None, 'linear' or 'quadratic'", found=repr(weighting)
-        )
+    one_of("weighting", weighting, DISTANCES)
     if weighting is None:
         return annotations, DISTANCES[weighting]
     if annotations.attrs["kind"] == "continuous":
@@ -44,6 +42,17 @@ def placed(annotations: xr.Dataset, weighting: str | None) -> tuple[xr.Dataset, 
     ordered_labels_of(annotations)
     places = np.arange(annotations.sizes[LABEL])
     return annotations.assign_coords({LABEL: places}), DISTANCES[weighting]
+
+
+def described(weighting: str | None) -> dict[str, str]:
+    """Return the weighting for attributes, which cannot be None in a file.
+
+    Examples
+    --------
+    >>> described(None), described("linear")
+    ({'weighting': 'none'}, {'weighting': 'linear'})
+    """
+    return {"weighting": "none" if weighting is None else str(weighting)}
 
 
 def apart_by_item(annotations: xr.Dataset, rows: Grouped, weighting: str | None) -> Floats:

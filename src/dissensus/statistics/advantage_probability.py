@@ -9,9 +9,10 @@ import xarray as xr
 
 from dissensus.arrays.grouped import Floats
 from dissensus.dims import ANNOTATOR, SYSTEM
-from dissensus.statistics._advantages import NO_ITEMS, advantages, too_few, whole
+from dissensus.statistics._advantages import NO_ITEMS, advantages, too_few
 from dissensus.statistics._apart import Distance
 from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._settings import whole
 from dissensus.statistics._sums import Sums
 
 
@@ -129,4 +130,8 @@ def sums(
     parts = (found.counts(), found.laid_out(found.system_as_close))
     dims = {name: (SYSTEM, ANNOTATOR)}
     coords = {SYSTEM: found.systems, ANNOTATOR: found.annotators}
-    return Sums(name, parts, finish, found.items, dims, coords, {"distance": found.distance})
+    attrs = found.attrs
+    kept = ~short[found.annotator]  # the others have no value
+    enough = found._replace(item=found.item[kept], annotator=found.annotator[kept])
+    bearing = enough.counts()
+    return Sums(name, parts, finish, found.items, dims, coords, attrs, bearing=bearing)

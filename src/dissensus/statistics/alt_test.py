@@ -12,8 +12,9 @@ from scipy import stats
 from dissensus.arrays.grouped import Floats
 from dissensus.dims import ANNOTATOR, SYSTEM
 from dissensus.errors import DissensusWarning, shown
-from dissensus.statistics._advantages import Advantages, advantages, proportion, too_few, whole
+from dissensus.statistics._advantages import Advantages, advantages, too_few
 from dissensus.statistics._apart import Distance
+from dissensus.statistics._settings import proportion, whole
 
 PASS: Final = 0.5
 """A system passes that wins against half of the annotators."""
@@ -119,7 +120,7 @@ def alt_test(
         | {name: ((SYSTEM, ANNOTATOR), values) for name, values in by_both.items()}
         | {"items": (ANNOTATOR, found.n_items)},
         coords={SYSTEM: found.systems, ANNOTATOR: found.annotators},
-        attrs={"distance": found.distance, "epsilon": margin, "q": rate, "min_items": few},
+        attrs=found.attrs | {"epsilon": margin, "q": rate, "min_items": few},
     )
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from dissensus.arrays.grouped import Floats
 from dissensus.dims import ANNOTATOR, ITEM
-from dissensus.errors import ArgumentError
+from dissensus.registry import one_of
 from dissensus.statistics._apart import Apart, Distance, apart, described
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._statements import read, rows_of
@@ -19,9 +19,13 @@ from dissensus.statistics._sums import Finish, Matrix, Sums, compact
 ALPHA_ITEMS: Final = ("same", "all")
 NO_OTHERS: Final = "no item of the annotator has labels of two others"
 OTHERS_AGREE: Final = (
-    "the other annotators agree on every item looked at, and there is no disagreement to compare "
-    "with"
+    "the other annotators agree on every item looked at{rounded}, and there is no disagreement to "
+    "compare with"
 )
+ROUNDED: Final = ", up to rounding beside the annotator's own distances"
+
+LEVEL: Final = 8
+"""Doublings of a distance that items of one level differ by at most."""
 
 
 def annotator_discrepancy_ratio(
@@ -104,80 +108,92 @@ def sums(
     depth: int | None = None,
 ) -> Sums:
     """Prepare the ratios as a function of sums over items."""
-    if alpha_items not in ALPHA_ITEMS:
-        raise ArgumentError(
-            "alpha_items", expected=f"one of {ALPHA_ITEMS}", found=repr(alpha_items)
-        )
+    one_of("alpha_items", alpha_items, ALPHA_ITEMS)
     annotations = read(annotations, rankings=True)
     attrs = described(annotations, distance, tolerance=tolerance, depth=depth)
     found = apart(annotations, rows_of(annotations), distance, tolerance=tolerance, depth=depth)
     n_annotators = annotations.sizes[ANNOTATOR]
-    everywhere = alpha_items == "all"
+    parts = _same_items(found, n_annotators)
+    n_levels = None
+    if alpha_items == "all":
+        more, n_levels = _other_items(found, n_annotators)
+        parts += more
+    # What others are apart is computed without the annotator, except for callables.
+    why = OTHERS_AGREE.format(rounded=ROUNDED if found.distance == "callable" else "")
     return Sums(
         "annotator_discrepancy_ratio",
-        _parts(found, n_annotators, everywhere=everywhere),
-        _finish(n_annotators, everywhere=everywhere),
+        parts,
+        _finish(n_annotators, n_levels, why),
         annotations[ITEM].to_numpy(),
         dims={"annotator_discrepancy_ratio": (ANNOTATOR,)},
         coords={ANNOTATOR: annotations[ANNOTATOR].to_numpy()},
-        attrs=attrs | {"alpha_items": alpha_items},
+        attrs=attrs | {"alpha_items": str(alpha_items)},
         better="lower",
+        bearing=parts[0],
     )
 
 
-def _parts(found: Apart, n_annotators: int, *, everywhere: bool) -> tuple[Matrix, ...]:
+def _same_items(found: Apart, n_annotators: int) -> tuple[Matrix, ...]:
     """Return, by item and annotator: items that count, distance to the others, and theirs."""
-    voices = found.voices[found.voice_item]
-    counts = voices >= 3
-    by_annotator = [
+    counts = found.voices[found.voice_item] >= 3
+    columns = (
         counts.astype(np.float64),
         np.where(counts, found.to_others, 0.0),
         np.where(counts, found.without, 0.0),
-    ]
+    )
+    return tuple(_by_annotator(found, values, n_annotators) for values in columns)
+
+
+def _by_annotator(found: Apart, values: Floats, n_annotators: int) -> Matrix:
     shape = (len(found.voices), n_annotators)
     start = np.concatenate([[0], np.cumsum(found.voices)])
+    return compact(sparse.csr_array((values, found.voice_annotator, start), shape=shape))
 
-    def matrix(values: Floats) -> Matrix:
-        return compact(sparse.csr_array((values, found.voice_annotator, start), shape=shape))
 
-    if not everywhere:
-        return tuple(matrix(values) for values in by_annotator)
-    # All items that anyone has, and what to take off for those of an annotator, without whom they
-    # are among the first three.
+def _other_items(found: Apart, n_annotators: int) -> tuple[tuple[Matrix, ...], int]:
+    """Return sums of all items, and of each annotator's, which are to be taken off; by level.
+
+    Items whose distances are of one order of magnitude are a level with sums of its own: beside a
+    wild number elsewhere, nothing would be left of them but rounding.
+    """
     paired = (found.voices >= 2).astype(np.float64)
     between = found.by_item(found.to_others)
-    own = paired[found.voice_item], between[found.voice_item]
-    return (
-        *(matrix(values) for values in by_annotator),
-        *(matrix(values) for values in own),
-        np.stack([paired, between], axis=1),
-    )
+    exponent = np.frexp(between)[1] // LEVEL
+    levels = np.unique(exponent[between > 0])
+    parts = [_by_annotator(found, paired[found.voice_item], n_annotators)]
+    whole = [paired]
+    for level in levels:
+        whole.append(np.where((between > 0) & (exponent == level), between, 0.0))
+        parts.append(_by_annotator(found, whole[-1][found.voice_item], n_annotators))
+    return (*parts, np.stack(whole, axis=1)), len(levels)
 
 
-def _finish(n_annotators: int, *, everywhere: bool) -> Finish:
+def _finish(n_annotators: int, n_levels: int | None, why: str) -> Finish:
     def finish(totals: Floats, doubts: Doubts) -> Floats:
-        blocks = totals[:, : (5 if everywhere else 3) * n_annotators]
+        n_blocks = 3 if n_levels is None else 4 + n_levels
+        blocks = totals[:, : n_blocks * n_annotators]
         found = blocks.reshape(len(totals), -1, n_annotators)
         n_items, towards, between = found[:, 0], found[:, 1], found[:, 2]
         n_between = n_items
-        if everywhere:
-            paired, all_between = totals[:, -2:-1], totals[:, -1:]
-            n_between = paired - found[:, 3] + n_items
-            rest = all_between - found[:, 4]
+        if n_levels is not None:
+            whole = totals[:, n_blocks * n_annotators :, None]
+            rest = whole - found[:, 3:]
             # Where an annotator has all items, nothing is left of the rest but rounding.
-            between = between + np.where(rest > 1e-12 * all_between, rest, 0.0)
-        return _ratio(towards, n_items, between, n_between, doubts)
+            rest = np.where(rest > 1e-12 * whole, rest, 0.0)
+            n_between = n_items + rest[:, 0]
+            between = between + rest[:, 1:].sum(axis=1)
+        return _ratio(towards, n_items, between, n_between, doubts, why)
 
     return finish
 
 
 def _ratio(
-    towards: Floats, n_items: Floats, between: Floats, n_between: Floats, doubts: Doubts
+    towards: Floats, n_items: Floats, between: Floats, n_between: Floats, doubts: Doubts, why: str
 ) -> Floats:
     """Divide the annotator's mean distance by the mean distance of the others."""
     none = n_items <= 0
     agree = ~none & (between <= 0)
-    above, below = towards * n_between, between * n_items
-    ratio = above / np.where(none | agree, 1.0, below)
-    ratio = doubts.where(agree, ratio, OTHERS_AGREE)
+    mean, theirs = (np.where(none, 1.0, x) for x in (towards, between))
+    mean, theirs = mean / np.where(none, 1.0, n_items), theirs / np.where(none, 1.0, n_between)
+    ratio = doubts.where(agree, mean / np.where(agree, 1.0, theirs), why)
     return doubts.where(none, ratio, NO_OTHERS)

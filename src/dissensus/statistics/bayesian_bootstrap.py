@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 import xarray as xr
 
 from dissensus import statistics
-from dissensus._item_weights import item_weights
 from dissensus.arrays.seeds import generator
-from dissensus.dims import CLUSTER, DRAW, ITEM, SAMPLE
-from dissensus.errors import ArgumentError, DissensusWarning, shown
+from dissensus.dims import SAMPLE
+from dissensus.errors import ArgumentError, brief
+from dissensus.statistics import Statistic
 from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._one_by_one import one_by_one
 from dissensus.statistics._resampling import over_units, replicated
-from dissensus.statistics._statements import read
+from dissensus.statistics._sampled_units import (
+    FEW_UNITS,
+    units_of,
+    warn_of_few,
+    warn_of_few_each,
+)
+from dissensus.statistics._settings import whole
+from dissensus.statistics._sums import Sums
 
-Ints = npt.NDArray[np.int64]
+__all__ = ["FEW_UNITS", "bayesian_bootstrap"]
 
-FEW_UNITS = 20
-"""With fewer items (or clusters) the bootstrap's intervals are known to be too narrow."""
+MOST_DRAWS: Final = 10**9
 
 
 def bayesian_bootstrap(
@@ -59,12 +63,14 @@ def bayesian_bootstrap(
         are multiplied with those drawn.
     draws : int
         How many.
-    cluster : None, "item", array-like (item), or mapping from item to cluster
+    cluster : None, "item", array-like (item), Series, or mapping from item to cluster
         What was sampled: units whose items stay together, such as patients or documents. None
         takes the clusters that the annotations name (``cluster=`` of `dissensus.annotations`), and
-        items if they name none; "item" takes items even so.
+        items if they name none; "item" takes items even so. A Series whose index holds the items
+        is matched by name, as ``weights=`` are.
     random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same draws.
+        The same seed gives the same draws. A statistic that draws too (`relative_f1`) has it as
+        well, unless `functools.partial` gave it one; of a Generator it has a spawned one.
     progressbar : bool
         Show progress; for callables of your own.
 
@@ -76,13 +82,15 @@ def bayesian_bootstrap(
     Raises
     ------
     ArgumentError
-        If the statistic is unknown or takes no weights, if an item has no cluster, if there is
-        only one item or cluster, or a draw is not a number.
+        If the statistic is unknown, takes no weights or other arguments, if an item has no cluster,
+        if there is only one item or cluster, or a draw is not a number or has another form than
+        the first.
 
     Warns
     -----
     DissensusWarning
-        With fewer than 20 items or clusters, and where draws are undefined.
+        With fewer than 20 items or clusters that tell of the statistic, or of its value for an
+        annotator, and where draws are undefined.
 
     Notes
     -----
@@ -91,6 +99,9 @@ def bayesian_bootstrap(
 
     It knows nothing of the annotators being a sample too: intervals are for these annotators and
     new items. Another set of annotators is a question for a model (`crossed_effects`).
+
+    It knows of no other items than those seen. Where all of them agree, or all differ, draws of an
+    agreement do not vary: an interval of width 0 is not certainty.
 
     Source: Rubin (1981), "The Bayesian bootstrap", *Annals of Statistics* 9.
 
@@ -102,25 +113,56 @@ def bayesian_bootstrap(
     >>> alpha.dims, alpha.name
     (('chain', 'draw'), 'krippendorff_alpha')
     """
-    positive = isinstance(draws, int | np.integer) and not isinstance(draws, bool) and draws > 0
-    if not positive:
-        raise ArgumentError("draws", expected="a whole number, 1 or more", found=repr(draws))
-    unit, n_units = _units(annotations, cluster)
-    _require_units(n_units)
+    n_draws = _checked(draws)
+    units = units_of(annotations, cluster)
     rng = generator(random_seed, "bayesian bootstrap")
     function, before, known = _unwrapped(statistic)
     args, kwargs = (*before, *args), known | kwargs
     entry = statistics.registered(function)
     if entry is None:
         show = {"progressbar": progressbar}
-        return _one_by_one(function, annotations, args, kwargs, unit, n_units, rng, draws, **show)
+        return one_by_one(function, annotations, args, kwargs, units, rng, n_draws, **show)
     weights = kwargs.pop("weights", None)
-    sums = entry.sums(annotations, *args, **kwargs).weighted(weights)
+    sums = _prepared(entry, (annotations, *args), kwargs, random_seed).weighted(weights)
+    if not warn_of_few(sums.name, sums.bears, units, stacklevel=2):
+        warn_of_few_each(sums, units, stacklevel=2)
     doubts = Doubts()
-    units = over_units(sums, unit, n_units) if n_units < len(unit) else sums
-    blocks = [sums.finish(totals, doubts) for totals in replicated(units, rng, int(draws))]
+    by_unit = sums if units.are_items else over_units(sums, units.of_item, units.n)
+    blocks = [sums.finish(totals, doubts) for totals in replicated(by_unit, rng, n_draws)]
     doubts.say(sums.name, draws=True)
     return sums.labelled(_joined(blocks), SAMPLE)
+
+
+def _checked(draws: Any) -> int:
+    """Return how many draws, or raise: beyond some number is a slip, not a wish."""
+    number = whole("draws", draws, 1)
+    if number > MOST_DRAWS:
+        raise ArgumentError(
+            "draws", expected=f"a whole number up to {MOST_DRAWS:,}", found=brief(draws)
+        )
+    return number
+
+
+def _prepared(
+    entry: Statistic, args: tuple[Any, ...], kwargs: dict[str, Any], random_seed: Any
+) -> Sums:
+    """Return the sums of a registered statistic, if these are its arguments."""
+    taken = inspect.signature(entry.sums)
+    try:
+        given = taken.bind(*args, **kwargs).arguments
+    except TypeError as problem:
+        public = inspect.signature(entry.function)
+        bare = [each.replace(annotation=each.empty) for each in public.parameters.values()]
+        listed = public.replace(parameters=bare, return_annotation=public.empty)
+        raise ArgumentError(
+            entry.name, expected=f"the arguments {listed}", found=f"others ({problem})"
+        ) from problem
+    if "random_seed" in taken.parameters and "random_seed" not in given:
+        seeds = isinstance(random_seed, np.random.Generator)
+        # One of its own: what the statistic draws does not move the weights.
+        kwargs = kwargs | {"random_seed": random_seed.spawn(1)[0] if seeds else random_seed}
+    sums: Sums = entry.sums(*args, **kwargs)
+    return sums
 
 
 def _joined(blocks: list[Any]) -> Any:
@@ -143,127 +185,3 @@ def _unwrapped(statistic: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         function, args, known = _unwrapped(statistic.func)
         return function, args, known | statistic.keywords
     return statistic, (), {}
-
-
-def _units(annotations: Any, cluster: Any) -> tuple[Ints, int]:
-    """Return the number of each item's cluster, and how many clusters there are."""
-    annotations = read(annotations, rankings=True)
-    items = annotations[ITEM].to_numpy()
-    if cluster is None and "cluster_code" in annotations:
-        cluster = annotations["cluster_code"].to_numpy()
-    if cluster is None or (isinstance(cluster, str) and cluster == ITEM):
-        return np.arange(len(items)), len(items)
-    if isinstance(cluster, str):
-        if cluster != CLUSTER or "cluster_code" not in annotations:
-            raise ArgumentError(
-                "cluster",
-                expected=f'None, "{ITEM}", or the cluster of each item'
-                + (f', or "{CLUSTER}"' if "cluster_code" in annotations else ""),
-                found=repr(cluster),
-                hint="Name the column of clusters when the annotations are read, with cluster=",
-            )
-        cluster = annotations["cluster_code"].to_numpy()
-    codes, names = pd.factorize(_by_item(cluster, items))
-    if (codes < 0).any():
-        lacking = items[codes < 0]
-        raise ArgumentError(
-            "cluster", expected="a cluster for each item", found=f"none for {shown(list(lacking))}"
-        )
-    return codes.astype(np.int64), len(names)
-
-
-def _by_item(cluster: Any, items: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the cluster of each item, from a mapping, a Series or DataArray by item, or places."""
-    if isinstance(cluster, xr.DataArray) and ITEM in cluster.coords:
-        cluster = dict(zip(cluster[ITEM].to_numpy().tolist(), cluster.to_numpy(), strict=True))
-    elif isinstance(cluster, pd.Series) and not isinstance(cluster.index, pd.RangeIndex):
-        cluster = cluster.to_dict()
-    if isinstance(cluster, Mapping):
-        return np.array([cluster.get(item) for item in items.tolist()], dtype=object)
-    values = np.asarray(cluster)
-    if values.shape != items.shape:
-        raise ArgumentError(
-            "cluster",
-            expected=f"the cluster of each of {len(items)} items",
-            found=f"an array of shape {values.shape}",
-        )
-    return values
-
-
-def _require_units(n_units: int) -> None:
-    if n_units < 2:
-        raise ArgumentError(
-            "annotations",
-            expected="two items or clusters at least: they are the sample",
-            found=str(n_units),
-        )
-    if n_units < FEW_UNITS:
-        warnings.warn(
-            f"{n_units} items or clusters are few: the bootstrap's intervals are too narrow then. "
-            "Take them for a lower bound of the uncertainty, or fit a model.",
-            DissensusWarning,
-            stacklevel=3,
-        )
-
-
-def _one_by_one(
-    function: Callable[..., Any],
-    annotations: xr.Dataset,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    unit: Ints,
-    n_units: int,
-    rng: np.random.Generator,
-    draws: int,
-    *,
-    progressbar: bool,
-) -> Any:
-    """Call a statistic that dissensus does not know once per draw."""
-    from rich.progress import track
-
-    _require_weights(function)
-    items = annotations[ITEM]
-    given = kwargs.pop("weights", None)
-    factor = 1.0 if given is None else item_weights(given, items.to_numpy(), "weights")
-    found = []
-    for _ in track(range(draws), description="bootstrap", disable=not progressbar):
-        drawn = rng.standard_exponential(n_units)
-        weights = (drawn * (n_units / drawn.sum()))[unit] * factor
-        weighing = xr.DataArray(weights, dims=ITEM, coords={ITEM: items.to_numpy()})
-        value = function(annotations, *args, weights=weighing, **kwargs)
-        found.append(_labelled(value, getattr(function, "__name__", "statistic")))
-    joined = xr.concat(found, dim=pd.RangeIndex(draws, name=DRAW))
-    return joined.expand_dims(chain=[0]).transpose(*SAMPLE, ...)
-
-
-def _require_weights(function: Callable[..., Any]) -> None:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return  # builtins have no signature: they will complain themselves
-    taken = any(p.name == "weights" or p.kind is p.VAR_KEYWORD for p in parameters)
-    if not taken:
-        raise ArgumentError(
-            "statistic",
-            expected="a callable with the keyword weights=, a weight for each item",
-            found=f"{getattr(function, '__name__', function)!r} without it",
-        )
-
-
-def _labelled(value: Any, name: str) -> Any:
-    """Return what a callable gave for one draw as xarray, named."""
-    if isinstance(value, xr.Dataset):
-        return value
-    if isinstance(value, xr.DataArray):
-        return value if value.name is not None else value.rename(name)
-    try:
-        number = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        number = None
-    if value is None or number is None or number.ndim:  # NumPy takes None for NaN
-        raise ArgumentError(
-            "statistic",
-            expected="a callable that returns a number, a DataArray or a Dataset",
-            found=type(value).__name__,
-        )
-    return xr.DataArray(number, name=name)

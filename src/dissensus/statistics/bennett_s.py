@@ -13,7 +13,12 @@ from dissensus.statistics._chance import NO_PAIRS, ONE_LABEL, beyond_chance
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Sums
-from dissensus.statistics._weighting import apart_by_item, blind_distance, label_space
+from dissensus.statistics._weighting import (
+    apart_by_item,
+    blind_distance,
+    described,
+    label_space,
+)
 
 
 def bennett_s(
@@ -42,7 +47,8 @@ def bennett_s(
     Returns
     -------
     xarray.DataArray
-        A number, 1 for perfect agreement, 0 for what chance would give, negative below that.
+        A number, 1 for perfect agreement, 0 for what chance would give, negative below that. Its
+        ``attrs`` name the weighting.
 
     Raises
     ------
@@ -97,4 +103,5 @@ def sums(annotations: xr.Dataset, weighting: str | None = None) -> Sums:
         observed = doubts.divided(totals[:, 1], totals[:, 0], NO_PAIRS)
         return beyond_chance(observed, np.full_like(observed, by_chance), doubts, ONE_LABEL)
 
-    return Sums("bennett_s", parts, finish, annotations[ITEM].to_numpy())
+    items = annotations[ITEM].to_numpy()
+    return Sums("bennett_s", parts, finish, items, attrs=described(weighting))

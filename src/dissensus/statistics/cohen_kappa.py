@@ -11,10 +11,11 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus.dims import ANNOTATION, ANNOTATOR
-from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.errors import AnnotationError, ArgumentError, brief, shown
+from dissensus.statistics._settings import names_in, spelled
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Sums
-from dissensus.statistics._weighting import placed
+from dissensus.statistics._weighting import described, placed
 from dissensus.statistics.iota import between_annotators
 
 NO_COMMON: Final = "no item has labels of both annotators"
@@ -51,7 +52,8 @@ def cohen_kappa(
     Returns
     -------
     xarray.DataArray
-        A number from -1 to 1; 0 for what chance would give.
+        A number from -1 to 1; 0 for what chance would give. Its ``attrs`` name the weighting and
+        the two annotators.
 
     Raises
     ------
@@ -104,7 +106,9 @@ def sums(
         rows_of(annotations)  # complains of repeated rows while they have the caller's numbers
         annotations = annotations.isel({ANNOTATION: theirs})
     annotations, distance = placed(annotations, weighting)
-    return between_annotators("cohen_kappa", annotations, distance, NO_COMMON)
+    names = spelled(annotations[ANNOTATOR].to_numpy()[two])
+    attrs = {**described(weighting), "annotators": names}
+    return between_annotators("cohen_kappa", annotations, distance, NO_COMMON, attrs)
 
 
 def _two(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
@@ -127,12 +131,9 @@ def _two(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
 
 def _named(annotations: xr.Dataset, annotators: Sequence[Any]) -> npt.NDArray[np.int64]:
     """Return the codes of the annotators of these names."""
-    try:
-        names = np.asarray(annotators)
-    except ValueError:  # lists of different lengths
-        names = np.empty(0)
+    names = names_in("annotators", annotators, "two names")
     if names.shape != (2,):
-        raise ArgumentError("annotators", expected="two names", found=repr(annotators))
+        raise ArgumentError("annotators", expected="two names", found=brief(annotators))
     known = annotations[ANNOTATOR].to_numpy()
     codes = tables.match(names, known)
     if (codes < 0).any():

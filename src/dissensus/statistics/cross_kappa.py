@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -10,19 +11,24 @@ import xarray as xr
 
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.dims import ITEM
-from dissensus.errors import ArgumentError
+from dissensus.errors import DissensusWarning
+from dissensus.registry import one_of
 from dissensus.statistics._alpha import alpha_of, alpha_parts
-from dissensus.statistics._distances import Disagreement, Distance
+from dissensus.statistics._chance import ROUNDED
+from dissensus.statistics._distances import Disagreement, Distance, called
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._pools import TwoPools, two_pools
+from dissensus.statistics._settings import check_flag, spelled
 from dissensus.statistics._statements import read
 from dissensus.statistics._sums import Matrix, Sums, times
 
 MISSING: Final = ("weighted", "pairs", "items")
 NO_OVERLAP: Final = "no overlap between the pools: no item (of positive weight) has labels of both"
 NO_SPREAD: Final = (
-    "all labels of both pools are the same, so that none could have disagreed by chance"
+    "all labels of both pools are the same{}, so that none could have disagreed by chance"
 )
+NO_RELIABILITY: Final = 1e-9
+"""An alpha up to this is 0 but for rounding, and dividing by its root gives any number at all."""
 
 
 def cross_kappa(
@@ -49,7 +55,8 @@ def cross_kappa(
     annotations : Dataset
         Annotations with pools (``pool=`` of `dissensus.annotations`). An annotator with several
         labels for an item in one pool (``trial=``) counts once, with their shares. Who is in both
-        pools counts in both.
+        pools counts in both, also in pairs with themselves, which show how steady somebody is and
+        not how far two pools agree: there is a warning.
     pools : pair of names, optional
         Which two pools. May be left out where there are two.
     distance : {"nominal", "interval", "absolute"} or callable
@@ -65,13 +72,14 @@ def cross_kappa(
         distance on the same items: agreement of the pools if each were without noise. May exceed
         1, and is not clipped: it is a ratio of estimates.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items.
+        Weights over items. If normalised, their scale matters as in `krippendorff_alpha`: whole
+        numbers count an item so many times, all others are relative.
 
     Returns
     -------
     xarray.DataArray
         A number, 1 for perfect agreement, 0 for what chance would give. Named ``cross_kappa``, or
-        ``normalized_cross_kappa``.
+        ``normalized_cross_kappa``. Its ``attrs`` name the pools and the other arguments.
 
     Raises
     ------
@@ -84,7 +92,7 @@ def cross_kappa(
     -----
     DissensusWarning
         Where it is undefined, and NaN: no item in common, all labels the same, or (normalised) a
-        pool whose alpha is not positive.
+        pool whose alpha is not positive, or only by rounding. And if annotators are in both pools.
 
     Notes
     -----
@@ -128,11 +136,12 @@ def sums(
 ) -> Sums:
     """Prepare it as a function of sums over items."""
     annotations = read(annotations)
-    if missing not in MISSING:
-        raise ArgumentError("missing", expected=f"one of {MISSING}", found=repr(missing))
-    if not isinstance(normalized, bool | np.bool_):
-        raise ArgumentError("normalized", expected="True or False", found=repr(normalized))
+    one_of("missing", missing, MISSING)
+    check_flag("normalized", normalized)
+    attrs = {"distance": called(distance), "missing": str(missing), "normalized": int(normalized)}
     both = two_pools(annotations, pools, distance)
+    if both.in_both:
+        _warn_of_pairs_with_oneself(both)
     sides = [_Pool(*side) for side in zip(both.names, both.voices, both.within, strict=True)]
     parts = _parts(both, missing)
     ends = [_width(parts)]
@@ -149,7 +158,19 @@ def sums(
         return value
 
     name = "normalized_cross_kappa" if normalized else "cross_kappa"
-    return Sums(name, parts, finish, annotations[ITEM].to_numpy())
+    attrs |= {"pools": spelled(both.names)}
+    return Sums(name, parts, finish, annotations[ITEM].to_numpy(), attrs=attrs)
+
+
+def _warn_of_pairs_with_oneself(both: TwoPools) -> None:
+    many = f"{both.in_both} annotators are" if both.in_both > 1 else "1 annotator is"
+    one, two = both.names
+    warnings.warn(
+        f"{many} in both pools, {one!r} and {two!r}: pairs of somebody's labels with their own "
+        "count as pairs between the pools.",
+        DissensusWarning,
+        stacklevel=4,
+    )
 
 
 def _width(parts: tuple[Matrix, ...]) -> int:
@@ -175,7 +196,8 @@ def _kappa(both: TwoPools, totals: Floats, doubts: Doubts) -> Floats:
     of_x, of_y = np.split(totals[:, 4:], 2, axis=1)
     shared = weight > 0
     expected = np.where(shared, both.within[0].cross(of_x, of_y) * weight, 1.0)
-    ratio = doubts.divided(observed * n_x * n_y, expected, NO_SPREAD)
+    why = NO_SPREAD.format(ROUNDED if both.within[0].rounded else "")
+    ratio = doubts.divided(observed * n_x * n_y, expected, why)
     return 1.0 - doubts.where(~shared, ratio, NO_OVERLAP)
 
 
@@ -184,5 +206,6 @@ def _relative(value: Floats, side: _Pool, totals: Floats, doubts: Doubts) -> Flo
     alpha = alpha_of(side.found, totals, Doubts())  # its doubts are told in other words below
     whose = f"Krippendorff's alpha of pool {side.name!r} on the items that both labelled is"
     value = doubts.where(np.isnan(alpha), value, f"{whose} undefined")
-    value = doubts.where(alpha <= 0, value, f"{whose} not positive")
-    return value / np.sqrt(np.where(alpha > 0, alpha, 1.0))
+    low = alpha <= NO_RELIABILITY
+    value = doubts.where(low, value, f"{whose} not positive, or only by rounding")
+    return value / np.sqrt(np.where(low | np.isnan(alpha), 1.0, alpha))

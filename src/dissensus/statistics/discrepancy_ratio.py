@@ -13,12 +13,12 @@ from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._ratios import (
     REASONS,
     Strata,
-    check_flag,
     discrepancies,
     finished,
     pools_of,
     strata_of,
 )
+from dissensus.statistics._settings import check_flag
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Finish, Sums
 from dissensus.statistics._systems import systems_of

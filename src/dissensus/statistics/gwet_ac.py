@@ -15,7 +15,12 @@ from dissensus.statistics._distances import shares_matrix
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._statements import labels_of, read, rows_of
 from dissensus.statistics._sums import Sums, times
-from dissensus.statistics._weighting import apart_by_item, blind_distance, label_space
+from dissensus.statistics._weighting import (
+    apart_by_item,
+    blind_distance,
+    described,
+    label_space,
+)
 
 
 def gwet_ac(
@@ -46,7 +51,8 @@ def gwet_ac(
     Returns
     -------
     xarray.DataArray
-        A number, 1 for perfect agreement, 0 for what chance would give, negative below that.
+        A number, 1 for perfect agreement, 0 for what chance would give, negative below that. Its
+        ``attrs`` name the weighting.
 
     Raises
     ------
@@ -109,4 +115,5 @@ def sums(annotations: xr.Dataset, weighting: str | None = None) -> Sums:
             expected = np.zeros_like(expected)
         return beyond_chance(observed, expected, doubts, ONE_LABEL)
 
-    return Sums("gwet_ac", matrices, finish, annotations[ITEM].to_numpy())
+    items = annotations[ITEM].to_numpy()
+    return Sums("gwet_ac", matrices, finish, items, attrs=described(weighting))

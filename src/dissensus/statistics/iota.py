@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import xarray as xr
 from dissensus.arrays.grouped import Floats
 from dissensus.dims import ITEM
 from dissensus.statistics._annotator_margins import with_margins
-from dissensus.statistics._chance import NO_PAIRS, NO_SPREAD, beyond_chance
-from dissensus.statistics._distances import Distance, pairs_of
+from dissensus.statistics._chance import NO_PAIRS, beyond_chance, no_spread
+from dissensus.statistics._distances import Distance, called, pairs_of
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Sums, times
@@ -47,7 +48,8 @@ def iota(
     Returns
     -------
     xarray.DataArray
-        A number, 1 for perfect agreement, 0 for what chance would give, negative below that.
+        A number, 1 for perfect agreement, 0 for what chance would give, negative below that. Its
+        ``attrs`` name the distance.
 
     Raises
     ------
@@ -96,11 +98,16 @@ def sums(annotations: xr.Dataset, distance: Distance | None = None) -> Sums:
     annotations = read(annotations)
     if distance is None:
         distance = "squared" if annotations.attrs["kind"] == "continuous" else "nominal"
-    return between_annotators("iota", annotations, distance, NO_PAIRS)
+    attrs = {"distance": called(distance)}
+    return between_annotators("iota", annotations, distance, NO_PAIRS, attrs)
 
 
 def between_annotators(
-    name: str, annotations: xr.Dataset, distance: Distance, no_pairs: str
+    name: str,
+    annotations: xr.Dataset,
+    distance: Distance,
+    no_pairs: str,
+    attrs: Mapping[str, Any],
 ) -> Sums:
     """Prepare what iota of two annotators and Cohen's kappa are, under either name."""
     rows = rows_of(annotations)
@@ -121,8 +128,8 @@ def between_annotators(
         pairs = labels.sum(axis=1) ** 2 - (labels**2).sum(axis=1)
         everyone = parts.cross(margin, margin)
         apart = everyone - margins.own(each)
-        apart = np.where(apart > ROUNDING * everyone, apart, 0.0)
+        apart = np.where((everyone > 0) & (apart > ROUNDING * everyone), apart, 0.0)
         expected = apart / np.where(pairs > 0, pairs, 1.0)
-        return beyond_chance(observed, expected, doubts, NO_SPREAD)
+        return beyond_chance(observed, expected, doubts, no_spread(rounded=parts.rounded))
 
-    return Sums(name, matrices, finish, annotations[ITEM].to_numpy())
+    return Sums(name, matrices, finish, annotations[ITEM].to_numpy(), attrs=attrs)

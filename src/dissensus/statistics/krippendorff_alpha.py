@@ -13,7 +13,7 @@ from dissensus.arrays.grouped import Floats, Grouped, Ints
 from dissensus.arrays.label_pairs import LabelPairs, label_pairs
 from dissensus.arrays.label_shares import label_shares
 from dissensus.dims import ITEM
-from dissensus.errors import ArgumentError
+from dissensus.registry import one_of
 from dissensus.statistics._alpha import alpha_from, alpha_of, alpha_parts
 from dissensus.statistics._distances import disagreement, shares_matrix
 from dissensus.statistics._doubts import Doubts
@@ -46,12 +46,15 @@ def krippendorff_alpha(
         differences; squared differences over squared sums. None is "interval" for continuous
         annotations and "nominal" for all else: whole numbers may be codes of classes.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items: 2 counts an item twice. The scale matters, by the :math:`n - 1`.
+        Weights over items. Whole numbers say how often an item counts, which matters by the
+        :math:`n - 1`: all items twice are not the same as once. Other weights are relative: they
+        are scaled to a mean of 1 over the items of positive weight.
 
     Returns
     -------
     xarray.DataArray
-        A number, 1 for perfect agreement, 0 for what chance would give, negative below that.
+        A number, 1 for perfect agreement, 0 for what chance would give, negative below that. Its
+        ``attrs`` name the level.
 
     Raises
     ------
@@ -93,8 +96,7 @@ def sums(annotations: xr.Dataset, level: str | None = None) -> Sums:
     annotations = read(annotations)
     if level is None:
         level = "interval" if annotations.attrs["kind"] == "continuous" else "nominal"
-    if level not in LEVELS:
-        raise ArgumentError("level", expected=f"one of {LEVELS}", found=repr(level))
+    one_of("level", level, LEVELS)
     rows = rows_of(annotations)
     if level == "ordinal":
         return _ordinal(annotations, rows)
@@ -106,8 +108,8 @@ def sums(annotations: xr.Dataset, level: str | None = None) -> Sums:
     def finish(totals: Floats, doubts: Doubts) -> Floats:
         return alpha_of(parts, totals, doubts)
 
-    matrices = alpha_parts(parts, rows.voices)
-    return Sums("krippendorff_alpha", matrices, finish, annotations[ITEM].to_numpy())
+    items, attrs = annotations[ITEM].to_numpy(), {"level": str(level)}
+    return Sums("krippendorff_alpha", alpha_parts(parts, rows.voices), finish, items, attrs=attrs)
 
 
 def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
@@ -135,7 +137,8 @@ def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
         cross = spread - sum((one * apart).sum(axis=1) for one in own)
         return alpha_from(n, (observed * apart).sum(axis=1), cross, doubts)
 
-    return Sums("krippendorff_alpha", tuple(parts), finish, annotations[ITEM].to_numpy())
+    items, attrs = annotations[ITEM].to_numpy(), {"level": "ordinal"}
+    return Sums("krippendorff_alpha", tuple(parts), finish, items, attrs=attrs)
 
 
 _FEW = 64

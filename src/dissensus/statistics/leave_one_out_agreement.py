@@ -12,9 +12,11 @@ from dissensus.arrays.inverse_rank import inverse_rank_weights
 from dissensus.arrays.leading_label import leading_label_named
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError
+from dissensus.registry import one_of
 from dissensus.schema import ranking_code
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._settings import check_flag
 from dissensus.statistics._statements import rows_of
 from dissensus.statistics._sums import Sums
 from dissensus.statistics._votes import categories
@@ -88,6 +90,7 @@ def leave_one_out_agreement(
     >>> dx.leave_one_out_agreement(ann, per_item=True).round(3).values
     array([0.333, 1.   ])
     """
+    check_flag("per_item", per_item)
     if per_item and weights is not None:
         raise ArgumentError(
             "weights", expected="None with per_item=True: items are kept apart", found="weights"
@@ -98,13 +101,14 @@ def leave_one_out_agreement(
     doubts = Doubts()
     doubts.where(np.isnan(agreement), np.nan_to_num(agreement), "fewer than two annotators")
     doubts.say(NAME, draws=False)
-    return xr.DataArray(
-        agreement, dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}, name=NAME
-    )
+    coords = {ITEM: annotations[ITEM].to_numpy()}
+    attrs = {"better": "higher", "ties": str(ties)}
+    return xr.DataArray(agreement, dims=ITEM, coords=coords, name=NAME, attrs=attrs)
 
 
 def sums(annotations: xr.Dataset, *, ties: str = "share", per_item: bool = False) -> Sums:
     """Prepare it as a function of sums over items."""
+    check_flag("per_item", per_item)
     if per_item:
         raise ArgumentError("per_item", expected="False: draws are of a mean", found="True")
     annotations, rows, agreement = _by_item(annotations, ties)
@@ -114,12 +118,12 @@ def sums(annotations: xr.Dataset, *, ties: str = "share", per_item: bool = False
         return doubts.divided(totals[:, 1], totals[:, 0], NO_PAIRS)
 
     parts = (paired, np.nan_to_num(agreement))
-    return Sums(NAME, parts, finish, annotations[ITEM].to_numpy())
+    attrs = {"ties": str(ties)}
+    return Sums(NAME, parts, finish, annotations[ITEM].to_numpy(), attrs=attrs)
 
 
 def _by_item(annotations: Any, ties: str) -> tuple[xr.Dataset, Grouped, Floats]:
-    if ties not in TIES:
-        raise ArgumentError("ties", expected=f"one of {TIES}", found=repr(ties))
+    one_of("ties", ties, TIES)
     annotations = categories(annotations, rankings=True)
     rows = rows_of(annotations)
     found = leading_label_named(

@@ -10,7 +10,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus.dims import SAMPLE, SYSTEM
-from dissensus.errors import ArgumentError, DissensusWarning, shown
+from dissensus.errors import ArgumentError, DissensusWarning, brief, shown
+from dissensus.statistics._settings import real
 
 _RATIO = "discrepancy_ratio"
 
@@ -70,14 +71,14 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
 
 
 def _margin(margin: Any) -> float:
-    number = isinstance(margin, int | float | np.number) and not isinstance(margin, bool | np.bool_)
-    if not number or not 0 <= float(margin) < math.inf:
+    number = real(margin)
+    if not 0 <= number < math.inf:
         raise ArgumentError(
             "margin",
             expected="a number, 0 or more: 0.1 for a tenth more than between annotators",
-            found=repr(margin),
+            found=brief(margin),
         )
-    return float(margin)
+    return number
 
 
 def _draws(given: Any) -> xr.DataArray:

@@ -9,10 +9,11 @@ import numpy as np
 import xarray as xr
 
 from dissensus.arrays.grouped import Floats
-from dissensus.dims import SYSTEM
+from dissensus.dims import LABEL, SYSTEM
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._held_out import NO_GOLD, confusions, places_of
 from dissensus.statistics._held_out import classes as classes_of
+from dissensus.statistics._settings import plain_label
 from dissensus.statistics._sums import Sums
 from dissensus.statistics._votes import categories
 
@@ -47,7 +48,8 @@ def relative_f1(
     held_out : sequence of annotators, or float
         Who is held out; or what share of the annotators, drawn at random.
     positive : label, optional
-        The label that F1 is of. None is the last one, if there are two.
+        The label that F1 is of; True and False are the labels 1 and 0. None is the last one, if
+        there are two.
     average : {"binary", "macro", "micro"}, optional
         "binary": of the positive label. "macro": the mean over labels that the vote or the one who
         is scored gave. "micro": of all labels together, which is accuracy. None is "binary" with
@@ -63,7 +65,7 @@ def relative_f1(
     -------
     xarray.DataArray
         (system), from -1 to 1, above 0 where the system does better. ``attrs["held_out"]`` names
-        the annotators held out.
+        the annotators held out, ``attrs["positive"]`` the label that F1 is of.
 
     Raises
     ------
@@ -135,7 +137,9 @@ def sums(
         )
 
     name = "relative_f1"
-    attrs = {"held_out": found.held_out, "average": average}
+    attrs: dict[str, Any] = {"held_out": found.held_out, "average": str(average)}
+    if average == "binary":
+        attrs["positive"] = plain_label(annotations[LABEL].to_numpy()[kept[0]])
     dims, coords = {name: (SYSTEM,)}, {SYSTEM: found.systems}
     return Sums(name, found.parts, finish, found.items, dims, coords, attrs)
 

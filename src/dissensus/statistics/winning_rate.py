@@ -9,9 +9,10 @@ import xarray as xr
 
 from dissensus.arrays.grouped import Floats
 from dissensus.dims import ANNOTATOR, SYSTEM
-from dissensus.statistics._advantages import NO_ITEMS, advantages, proportion, too_few, whole
+from dissensus.statistics._advantages import NO_ITEMS, advantages, too_few
 from dissensus.statistics._apart import Distance
 from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._settings import check_flag, proportion, whole
 from dissensus.statistics._sums import Sums
 
 ROUNDING: Final = 1e-12
@@ -49,8 +50,8 @@ def winning_rate(
     false ones among them is expected to be .05 at most, without another correction.
 
     **By itself** it says against whom the system is ahead *in these items*, by however little.
-    That is no evidence: it is never below the winning rate of `alt_test`, which counts
-    significant wins only.
+    That is no evidence: `alt_test` counts significant wins only. With the same settings, and its
+    ``q`` below .5, its winning rate is never above this one.
 
     Parameters
     ----------
@@ -122,6 +123,7 @@ def sums(
     on_missing: str = "raise",
 ) -> Sums:
     """Prepare it as a function of sums over items."""
+    check_flag("per_annotator", per_annotator)
     margin, few = proportion("epsilon", epsilon), whole("min_items", min_items, 1)
     found = advantages(annotations, predictions, distance, on_missing, tolerance, depth)
     ahead = found.system_as_close.astype(np.int8) - found.annotator_as_close
@@ -142,6 +144,6 @@ def sums(
     nobody = f"of every annotator, {too_few(few)}"
     name, dims = ("win", (SYSTEM, ANNOTATOR)) if per_annotator else ("winning_rate", (SYSTEM,))
     coords = {SYSTEM: found.systems, ANNOTATOR: found.annotators}
-    attrs = {"distance": found.distance, "epsilon": margin, "min_items": few}
+    attrs = found.attrs | {"epsilon": margin, "min_items": few}
     parts = (found.counts(), found.laid_out(ahead))
     return Sums(name, parts, finish, found.items, {name: dims}, coords, attrs)
