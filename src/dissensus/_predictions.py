@@ -130,7 +130,7 @@ def _check_options(score: str | None, rank: str | None, kind: str | None, on_mis
             "kind", expected='kind="ranking" (or None) together with score= or rank=',
             found=repr(kind),
         )  # fmt: skip
-    if on_missing not in {"raise", "drop"}:
+    if not isinstance(on_missing, str) or on_missing not in {"raise", "drop"}:
         raise PredictionError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
 
 

@@ -244,7 +244,7 @@ def test_annotators_who_copy_each_other_are_caught():
     rows = [(i, a, label) for i, _, label in simulated(rng, 120, 1, [1.0] * 3) for a in range(4)]
     check = dx.agreement_check(fitted("dirichlet", table(rows, kind="nominal"), draws=100))
     assert (check["tail_probability"] < 0.01).all()
-    assert check.attrs["in_words"].count("not reproduced: higher in the data") == 3
+    assert check.attrs["in_words"].count("not reproduced, higher in the data") == 3
 
 
 def test_a_prior_too_strong_is_caught_and_one_that_fits_is_not():

@@ -210,7 +210,7 @@ def read_predictions(
         columns, kind=kind, on_missing=on_missing, encoding=encoding, delimiter=delimiter,
         error=PredictionError,
     )  # fmt: skip
-    if on_missing not in {"raise", "drop"}:
+    if not isinstance(on_missing, str) or on_missing not in {"raise", "drop"}:
         raise PredictionError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
     place = checked_path(path)
     pred = _reader("predictions", format, asked).read_predictions(place, asked)
