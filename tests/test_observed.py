@@ -99,6 +99,16 @@ def test_annotators_with_few_items_are_left_out_and_counted():
     assert found["winning_rate"].attrs["n_annotators"] == 3
 
 
+def test_pairs_of_annotators_do_for_winning_rates_but_not_for_ratios_of_annotators():
+    ann, pred = study("nominal")
+    pairs = ann.isel(annotation=ann["annotator_code"].to_numpy() < 2)
+    found = observed(pairs, pred, settings())["discrepancy"]
+    assert "annotator_discrepancy_ratio" not in found
+    assert "of 2 share fewer than 20 items with two others" in found.attrs["notes"]
+    assert found["winning_rate"].attrs["n_annotators"] == 2
+    assert np.isfinite(found["discrepancy_ratio"]).all()
+
+
 def test_items_without_predictions_count_for_neither_side():
     ann, pred = study("nominal")
     found = observed(ann, pred.isel(item=slice(30)), settings(on_missing="drop"))

@@ -156,15 +156,16 @@ def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
     how: dict[str, Any] = {"distance": settings.distance}
     if not present.all():
         how["weights"] = present.astype(np.float64)
-    known = _enough(ask, present)
+    known = _known(ask.annotations, present, others=2)
+    _note_those_left_out(ask, known)
     out = xr.Dataset(attrs={"margin": settings.margin})
-    if known is not None:
+    if len(known.codes):
         out = out.merge(ask.of("annotator_discrepancy_ratio", **how).isel({ANNOTATOR: known.codes}))
         out["n_items"] = (ANNOTATOR, known.n_items)
         out.attrs.update(out["annotator_discrepancy_ratio"].attrs)
     if predictions is not None:
         try:
-            systems = _of_systems(ask, predictions, known, how)
+            systems = _of_systems(ask, predictions, _known(ask.annotations, present, others=1), how)
         except PredictionError as problem:
             if settings.distance is not None:
                 raise
@@ -177,11 +178,11 @@ def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
 
 
 def _of_systems(
-    ask: Asking, predictions: xr.Dataset, known: Known | None, how: dict[str, Any]
+    ask: Asking, predictions: xr.Dataset, known: Known, how: dict[str, Any]
 ) -> xr.Dataset:
     how = how | {"on_missing": ask.settings.on_missing}
     out = ask.of("discrepancy_ratio", predictions, **how)
-    if known is not None:
+    if len(known.codes):
         out.update(ask.of("advantage_probability", predictions, **how).isel(
             {ANNOTATOR: known.codes}
         ))  # fmt: skip
@@ -198,28 +199,28 @@ class Known(NamedTuple):
 
     codes: npt.NDArray[np.int64]
     n_items: npt.NDArray[np.int64]
-    """On how many items two others spoke as well."""
+    """On how many items enough others spoke as well."""
 
 
-def _enough(ask: Asking, present: npt.NDArray[np.bool_]) -> Known | None:
-    """Choose the annotators who share enough items with two others; note how many do not."""
-    annotations = ask.annotations
-    item, annotator = (annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR))
-    rich = present & (voices_per(annotations, ITEM) >= 3)
-    kept = annotations.isel({ANNOTATION: rich[item]})
-    n_items = (
-        voices_per(kept, ANNOTATOR)
-        if kept.sizes[ANNOTATION]
-        else np.zeros(annotations.sizes[ANNOTATOR], dtype=np.int64)
-    )
+def _known(annotations: xr.Dataset, present: npt.NDArray[np.bool_], others: int) -> Known:
+    """Choose the annotators who share enough items with so many others."""
+    shared = present & (voices_per(annotations, ITEM) > others)
+    rows = shared[annotations["item_code"].to_numpy()]
+    if not rows.any():
+        return Known(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    n_items = voices_per(annotations.isel({ANNOTATION: rows}), ANNOTATOR)
     codes = np.flatnonzero(n_items >= FEW_UNITS)
-    left = len(np.unique(annotator)) - len(codes)
+    return Known(codes, n_items[codes])
+
+
+def _note_those_left_out(ask: Asking, known: Known) -> None:
+    people = len(np.unique(ask.annotations["annotator_code"].to_numpy()))
+    left = people - len(known.codes)
     if left:
         ask.warn(
-            f"{counted(left, 'annotator')} of {left + len(codes):,} share fewer than {FEW_UNITS} "
-            "items with two others, too few to be judged by them, and are left out."
+            f"{counted(left, 'annotator')} of {people:,} share fewer than {FEW_UNITS} items with "
+            "two others, too few to be judged by them as the systems are, and are left out."
         )
-    return Known(codes, n_items[codes]) if len(codes) else None
 
 
 def _present(ask: Asking, predictions: xr.Dataset | None) -> npt.NDArray[np.bool_]:

@@ -62,7 +62,7 @@ def test_the_words_are_the_numbers(evaluation):
     assert "with probability above .99" in words
     assert "near is not inferior" in words
     assert "near is closer to the others than every one of the 2 annotators" in words
-    assert "the distance is the same label or not" in words
+    assert "the distance is 0 for the same label and 1 for another" in words
 
 
 def test_a_system_that_is_worse_is_said_to_be(evaluation):

@@ -28,7 +28,7 @@ from dissensus.dims import ANNOTATOR, SYSTEM
 
 _ROWS = 100
 _DISTANCES: Final = {
-    "nominal": "the same label or not",
+    "nominal": "0 for the same label and 1 for another",
     "squared": "squared differences",
     "absolute": "absolute differences",
     "jaccard": "the share of labels that two sets do not have in common",
@@ -186,10 +186,12 @@ def _picture(evaluation: xr.DataTree, frame: Any) -> Shown | None:
         return None
     kind, prob = facts.settings()
     caption = sentence(
-        "Each annotator taken out in turn and judged by the others, as the systems are. Left of "
-        "the line: closer to the annotators than they are to each other. Dots: means; bars: "
-        "{interval}s over items; the dotted line is the margin of non-inferiority.",
-        interval=interval_name(prob, kind),
+        "{people}Left of the line: closer to the annotators than they are to each other. Dots: "
+        "means; bars: {interval}s over items; the dotted line is the margin of non-inferiority.",
+        interval=interval_name(prob, kind), people=(
+            "Each annotator taken out in turn and judged by the others, as the systems are. "
+            if _has(evaluation, "annotator_discrepancy_ratio") else ""
+        ),
     )  # fmt: skip
     rows = frame[frame["statistic"] == "discrepancy_ratio"].sort_values("observed")
     said: list[str] = []
