@@ -14,7 +14,8 @@ from dissensus.errors import AnnotationError
 
 def listed(item, annotator, said, n_items, n_labels=4):
     rows = grouped(item, annotator, n_items)
-    return label_pairs(rows, label_shares(rows, said, n_labels), said, np.ones(len(rows.voices)))
+    shares = label_shares(rows, said, n_labels)
+    return label_pairs(rows, shares, said, n_labels, np.ones(len(rows.voices)))
 
 
 @pytest.mark.parametrize("trials", [False, True])
@@ -24,10 +25,11 @@ def test_any_distance_is_a_sum_over_the_pairs(trials):
         table = np.random.default_rng(seed).random((4, 4))
         table = (table + table.T) * (1 - np.eye(4))
         found = listed(item, annotator, said, n_items)
-        assert (found.low <= found.high).all()
+        places = np.divmod(found.cell, 4)
+        assert (places[0] <= places[1]).all()
         for i in range(n_items):
             entries = slice(found.start[i], found.start[i + 1])
-            low, high, amount = (x[entries] for x in (found.low, found.high, found.amount))
+            low, high, amount = (x[entries] for x in (*places, found.amount))
             labels = by_annotator(item, annotator, said, i)
             expected = pairs(labels, table.item)
             assert amount @ table[low, high] == pytest.approx(expected, abs=1e-12)

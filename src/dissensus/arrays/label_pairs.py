@@ -25,9 +25,8 @@ class LabelPairs(NamedTuple):
 
     start: Ints
     """(item + 1): entries ``start[i]`` to ``start[i + 1]`` belong to item i."""
-    low: Ints
-    high: Ints
-    """(entry): the two label codes."""
+    cell: Ints
+    """(entry): the lower label code times the number of labels, plus the higher one."""
     amount: Floats
     """(entry): ordered pairs of annotators, each counted once in either order."""
 
@@ -51,29 +50,32 @@ def _count(starts: Ints, start: Ints, own: Ints) -> Ints:
 @njit(cache=True)
 def _label_pairs(
     begin: Ints, starts: Ints, label: Ints, amount: Floats, start: Ints, order: Ints, own: Ints,
-    share: Floats, codes: Ints, scale: Floats,
-) -> tuple[Ints, Ints, Floats]:  # fmt: skip
-    low = np.empty(begin[-1], dtype=np.int64)
-    high = np.empty(begin[-1], dtype=np.int64)
+    share: Floats, codes: Ints, scale: Floats, n_labels: int,
+) -> tuple[Ints, Floats]:  # fmt: skip
+    cell = np.empty(begin[-1], dtype=np.int64)
     weight = np.empty(begin[-1])
     for i in range(len(start) - 1):
         n = begin[i]
         for a in range(starts[i], starts[i + 1]):
             for b in range(a + 1, starts[i + 1]):
-                low[n], high[n] = min(label[a], label[b]), max(label[a], label[b])
+                cell[n] = min(label[a], label[b]) * n_labels + max(label[a], label[b])
                 weight[n] = 2.0 * scale[i] * amount[a] * amount[b]
                 n += 1
         for one in range(start[i], start[i + 1]):
             for two in range(one + 1, own[one]):  # not a pair: the same annotator
                 a, b = codes[order[one]], codes[order[two]]
-                low[n], high[n] = min(a, b), max(a, b)
+                cell[n] = min(a, b) * n_labels + max(a, b)
                 weight[n] = -2.0 * scale[i] * share[one] * share[two] if a != b else 0.0
                 n += 1
-    return low, high, weight
+    return cell, weight
 
 
 def label_pairs(
-    rows: Grouped, shares: LabelShares, codes: npt.NDArray[np.integer], scale: Floats
+    rows: Grouped,
+    shares: LabelShares,
+    codes: npt.NDArray[np.integer],
+    n_labels: int,
+    scale: Floats,
 ) -> LabelPairs:
     """List the pairs of labels of each item.
 
@@ -87,6 +89,10 @@ def label_pairs(
         Of the same rows.
     codes : array of int (row)
         Label codes, as the rows stand in the data.
+    n_labels : int
+        How many labels there are.
+    scale : array (item)
+        Multiplies the amounts of an item.
 
     Raises
     ------
@@ -98,9 +104,9 @@ def label_pairs(
     >>> from dissensus.arrays.grouped import grouped
     >>> from dissensus.arrays.label_shares import label_shares
     >>> rows, codes = grouped(np.zeros(3, int), np.arange(3), 1), np.array([2, 0, 2])
-    >>> found = label_pairs(rows, label_shares(rows, codes, 3), codes, np.ones(1))
-    >>> found.low.tolist(), found.high.tolist(), found.amount.tolist()
-    ([0], [2], [4.0])
+    >>> found = label_pairs(rows, label_shares(rows, codes, 3), codes, 3, np.ones(1))
+    >>> found.cell.tolist(), found.amount.tolist()
+    ([2], [4.0])
     """
     begin = _count(shares.start, rows.start, rows.own)
     if begin[-1] > MOST:
@@ -113,6 +119,6 @@ def label_pairs(
         )
     found = _label_pairs(
         begin, shares.start, shares.label, shares.amount, rows.start, rows.order, rows.own,
-        rows.share, codes.astype(np.int64, copy=False), scale,
+        rows.share, codes.astype(np.int64, copy=False), scale, n_labels,
     )  # fmt: skip
     return LabelPairs(begin, *found)

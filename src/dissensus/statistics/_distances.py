@@ -202,8 +202,8 @@ def _tabled(
 def from_table(rows: Grouped, codes: npt.NDArray[np.int64], apart: Floats) -> Disagreement:
     """Prepare any distance between labels from the table (label, label) of all pairs."""
     shares = label_shares(rows, codes, len(apart))
-    pairs = label_pairs(rows, shares, codes, np.ones(len(rows.voices)))
-    amount = pairs.amount * apart[pairs.low, pairs.high]
+    pairs = label_pairs(rows, shares, codes, len(apart), np.ones(len(rows.voices)))
+    amount = pairs.amount * apart.ravel()[pairs.cell]
     n_items = len(rows.voices)
     item = np.repeat(np.arange(n_items), np.diff(pairs.start))
     within = np.bincount(item, amount, n_items)

@@ -116,7 +116,8 @@ def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
     """Prepare the level whose distances depend on the totals: ranks among all labels given."""
     codes, labels = ordered_labels_of(annotations)
     shares = label_shares(rows, codes, len(labels))
-    found = label_pairs(rows, shares, codes, 1.0 / np.maximum(rows.voices - 1.0, 1.0))
+    weight = 1.0 / np.maximum(rows.voices - 1.0, 1.0)
+    found = label_pairs(rows, shares, codes, len(labels), weight)
     pairable = (rows.voices >= 2).astype(np.float64)
     amounts = times(shares_matrix(shares, len(labels)), pairable)
     low, high, cells = _cells(found, len(labels))
@@ -147,11 +148,10 @@ _FEW = 64
 
 def _cells(found: LabelPairs, n_labels: int) -> tuple[Ints, Ints, Callable[[Floats], Matrix]]:
     """Return the pairs of labels that occur, and a way to lay their amounts out by item."""
-    cell = found.low * n_labels + found.high
     if n_labels < _FEW:
-        distinct, column = np.arange(n_labels**2), cell
+        distinct, column = np.arange(n_labels**2), found.cell
     else:
-        distinct, column = np.unique(cell, return_inverse=True)
+        distinct, column = np.unique(found.cell, return_inverse=True)
     shape = (len(found.start) - 1, len(distinct))
     low, high = np.divmod(distinct, n_labels)
     return (
