@@ -475,3 +475,10 @@ def test_new_items_are_new_clusters_where_the_annotations_name_them():
         found = run(ann, pred, reliability=(50,), prior_count=0.01)["metrics"]["top_1_accuracy"]
         sd[cluster] = float(found.sel(scope="new items").std())
     assert 1.6 < sd["doc"] / sd[None] < 2.4
+
+
+def test_one_cluster_is_no_sample(votes):
+    ann, pred = votes
+    one = ann.assign(cluster_code=("item", np.zeros(ann.sizes["item"], int)))
+    with pytest.raises(dx.AnnotationError, match="two clusters at least"):
+        run(one.assign_coords(cluster=["only"]), pred)

@@ -186,3 +186,31 @@ def test_evaluation_keeps_them_through_a_file(tmp_path):
     assert row["undefined"] == 0
     with pytest.raises(dx.ArgumentError, match="of"):
         dx.summary(result, "agreement")
+
+
+def test_annotators_are_counted_by_clusters_where_there_are_any():
+    ann, pred = study("nominal", n_items=60)
+    code = np.arange(60) // 5
+    clustered = ann.assign(cluster_code=("item", code)).assign_coords(cluster=range(12))
+    found = observed(clustered, pred, settings())["discrepancy"]
+    assert "annotator_discrepancy_ratio" not in found  # 12 clusters of five items each
+    assert "share fewer than 20 clusters" in found.attrs["notes"]
+
+
+def test_who_shares_items_with_one_other_has_advantages_and_no_ratio():
+    rng = np.random.default_rng(5)
+    rows = [(i, x) for i in range(30) for x in "abc"] + [
+        (i, x) for i in range(30, 90) for x in "ad"
+    ]
+    item, who = zip(*rows, strict=True)
+    ann = dx.annotations(
+        {"item": item, "annotator": who, "label": rng.choice(list("xyz"), len(rows))}
+    )
+    pred = dx.predictions({"item": range(90), "system": ["s"] * 90, "label": ["x"] * 90})
+    found = observed(ann, pred, settings())["discrepancy"]
+    assert found["annotator"].values.tolist() == list("abcd")
+    assert found["n_items"].values.tolist() == [30, 30, 30, 0]
+    undefined = found["annotator_discrepancy_ratio"].isnull().all(["chain", "draw"])
+    assert undefined.values.tolist() == [False, False, False, True]
+    assert not found["advantage_probability"].isnull().any()
+    assert found["winning_rate"].attrs["n_annotators"] == 4

@@ -15,7 +15,8 @@ from dissensus._notes import Notes
 from dissensus._observed import Settings, observed
 from dissensus._recipes import DEFAULT, Recipe, ThresholdRecipe, companion_for, recipe_for
 from dissensus._runs import Run, Task, results
-from dissensus.errors import ArgumentError
+from dissensus.dims import ITEM
+from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.schema import checked_annotations, checked_predictions
 
 
@@ -116,7 +117,7 @@ def evaluate(
     >>> result["metrics"]["top_1_accuracy"].dims
     ('chain', 'draw', 'reliability', 'scope', 'system')
     """
-    checked_annotations(annotations)
+    _require_clusters(checked_annotations(annotations))
     main = recipe_for(annotations, model=model, threshold=threshold)
     beside = companion_for(main, companion, by_default=model is None)
     main.check_options(reliability, hyper)
@@ -146,6 +147,19 @@ def evaluate(
         tree["companion"] = side
     notes.say()
     return tree
+
+
+def _require_clusters(annotations: xr.Dataset) -> None:
+    """Raise if all items are of one cluster: nothing could be said of new ones."""
+    if "cluster_code" not in annotations or annotations.sizes[ITEM] < 2:
+        return
+    if len(np.unique(annotations["cluster_code"].to_numpy())) < 2:
+        raise AnnotationError(
+            "annotations",
+            expected="two clusters at least: they are the sample",
+            found=f"one for all of {annotations.sizes[ITEM]:,} items",
+            hint="Read them without cluster=, if items are what was sampled",
+        )
 
 
 def _run(recipe: Recipe, reliability: Sequence[float] | None, hyper: Mapping[str, Any]) -> Run:

@@ -171,10 +171,20 @@ def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
                 raise
             ask.warn(f"Systems have no discrepancy ratio: {problem}")
         else:
-            out.update(systems)
-            out.attrs.update(systems.attrs)
+            out = _beside(out, systems)
     out.attrs.pop("better", None)
     return out.assign_attrs(notes=ask.said())
+
+
+def _beside(annotators: xr.Dataset, systems: xr.Dataset) -> xr.Dataset:
+    """Put both together; who shares items with one other only has advantages and no ratio."""
+    attrs = annotators.attrs | systems.attrs
+    if "n_items" in annotators and ANNOTATOR in systems.coords:
+        everyone = systems[ANNOTATOR].to_numpy()
+        n_items = annotators["n_items"].reindex({ANNOTATOR: everyone}, fill_value=0)
+        annotators = annotators.drop_vars("n_items").reindex({ANNOTATOR: everyone})
+        annotators = annotators.assign(n_items=n_items)
+    return annotators.merge(systems).assign_attrs(attrs)
 
 
 def _of_systems(
@@ -208,8 +218,13 @@ def _known(annotations: xr.Dataset, present: npt.NDArray[np.bool_], others: int)
     rows = shared[annotations["item_code"].to_numpy()]
     if not rows.any():
         return Known(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    n_items = voices_per(annotations.isel({ANNOTATION: rows}), ANNOTATOR)
-    codes = np.flatnonzero(n_items >= FEW_UNITS)
+    kept = annotations.isel({ANNOTATION: rows})
+    n_items = voices_per(kept, ANNOTATOR)
+    n_units = n_items
+    if "cluster_code" in kept:
+        unit = kept["cluster_code"].to_numpy()[kept["item_code"].to_numpy()]
+        n_units = voices_per(kept.assign(item_code=(ANNOTATION, unit)), ANNOTATOR)
+    codes = np.flatnonzero(n_units >= FEW_UNITS)
     return Known(codes, n_items[codes])
 
 
@@ -218,8 +233,9 @@ def _note_those_left_out(ask: Asking, known: Known) -> None:
     left = people - len(known.codes)
     if left:
         ask.warn(
-            f"{counted(left, 'annotator')} of {people:,} share fewer than {FEW_UNITS} items with "
-            "two others, too few to be judged by them as the systems are, and are left out."
+            f"{counted(left, 'annotator')} of {people:,} share fewer than {FEW_UNITS} "
+            f"{'clusters' if 'cluster_code' in ask.annotations else 'items'} with two others: too "
+            "few for a discrepancy ratio of their own."
         )
 
 

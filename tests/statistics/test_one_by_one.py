@@ -150,3 +150,23 @@ def test_results_keep_their_coordinates_and_attributes(ann):
     assert (found["n"].dtype, found.attrs) == (int, {"source": "here"})
     alone = dx.bayesian_bootstrap(by_draw(given, given), ann, draws=2)
     assert alone.isel(chain=0, draw=1, drop=True).identical(given.rename("given"))
+
+
+def test_given_whole_weights_stay_repetitions_in_every_draw():
+    """Alpha sees how many labels there are: a callable must not lose that by the draws' weights."""
+    label = np.random.default_rng(3).choice(["x", "y"], (30, 2))
+    ann = dx.from_matrix(label)
+    seen = []
+
+    def spied(annotations, weights):
+        seen.append(weights)
+        return dx.krippendorff_alpha(annotations, weights=weights)
+
+    slow = dx.bayesian_bootstrap(spied, ann, draws=3, weights=[5] * 30, random_seed=1)
+    repeated = dx.from_matrix(np.tile(label, (5, 1)))
+    for weights, value in zip(seen, slow.values[0], strict=True):
+        drawn = np.tile(weights.values / 5, 5)
+        again = xr.DataArray(drawn, dims="item", coords={"item": range(150)}, attrs=weights.attrs)
+        assert value == pytest.approx(
+            float(dx.krippendorff_alpha(repeated, weights=again)), abs=1e-12
+        )

@@ -218,3 +218,30 @@ def test_days_and_times_are_names_of_items():
         found = dx.bayesian_bootstrap("percent_agreement", ann, cluster=cluster, draws=5,
                                       random_seed=1)  # fmt: skip
         xr.testing.assert_identical(found, expected)
+
+
+@pytest.mark.parametrize("name", ["fleiss_kappa", "gwet_ac", "percent_agreement"])
+def test_items_with_one_annotator_tell_nothing_of_agreement(name):
+    label = np.random.default_rng(1).choice(["x", "y"], 208)
+    table = {"item": [*range(200), *range(8)], "annotator": ["a"] * 200 + ["b"] * 8, "label": label}
+    with pytest.warns(dx.DissensusWarning, match=f"8 of 200 items bear on {name}"):
+        dx.bayesian_bootstrap(name, dx.annotations(table), draws=20, random_seed=1)
+
+
+def test_a_pool_with_few_items_is_named():
+    rng = np.random.default_rng(2)
+    rows = [(i, f"c{r}", "crowd") for i in range(60) for r in range(2)]
+    rows += [(i, f"e{r}", "experts") for i in range(6) for r in range(2)]
+    item, who, pool = zip(*rows, strict=True)
+    table = {
+        "item": item,
+        "annotator": who,
+        "pool": pool,
+        "label": rng.choice(["x", "y"], len(rows)),
+    }
+    pred = dx.predictions({"item": range(60), "system": ["s"] * 60, "label": ["x"] * 60})
+    with pytest.warns(dx.DissensusWarning, match=r"'experts' \(6 items\) rests on fewer than 20"):
+        dx.bayesian_bootstrap(
+            "discrepancy_ratio", dx.annotations(table, pool="pool"), pred, by_pool=True, draws=20,
+            random_seed=1,
+        )  # fmt: skip

@@ -164,14 +164,15 @@ def _system_words(evaluation: xr.DataTree, frame: Any) -> list[Sentence]:
 
 def _beaten(data: xr.Dataset, best: Any, mine: float, frame: Any) -> list[Sentence]:
     """Say how many annotators the best system is closer than."""
-    rows = frame[frame["statistic"] == "annotator_discrepancy_ratio"]
+    rows = frame[(frame["statistic"] == "annotator_discrepancy_ratio") & frame["mean"].notna()]
     each = rows["observed"][np.isfinite(rows["observed"])]
     if not len(each):
         return []
     worse = int((each > mine).sum())
     people = counted(len(each), "annotator")
     what = f"than every one of the {people}" if worse == len(each) else f"than {worse} of {people}"
-    enough = f" with at least {int(data['n_items'].min()):,} items"
+    least = int(data["n_items"].where(data["n_items"] > 0).min())
+    enough = f" with at least {least:,} items"
     return [sentence(
         "{name} is closer to the others {what}{enough}, each taken out in turn.",
         name=Name(str(best)), what=what, enough=enough,
@@ -257,7 +258,7 @@ def _observed(frame: Any, statistic: str, system: Any) -> float:
 def _annotator_table(evaluation: xr.DataTree, frame: Any) -> Table:
     """Return the annotators, those with the most items first."""
     items = evaluation["discrepancy"]["n_items"].to_series()
-    rows = frame[frame["statistic"] == "annotator_discrepancy_ratio"]
+    rows = frame[(frame["statistic"] == "annotator_discrepancy_ratio") & frame["mean"].notna()]
     rows = rows.assign(n=items.reindex(rows[ANNOTATOR]).to_numpy())
     rows = rows.sort_values("n", ascending=False, kind="stable")
     d = _digits(rows)

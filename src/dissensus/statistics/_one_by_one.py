@@ -15,6 +15,7 @@ from dissensus._item_weights import item_weights
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError, shown
 from dissensus.statistics._sampled_units import Units, warn_of_few
+from dissensus.statistics._sums import AS_COUNTS, counts_of
 
 
 def one_by_one(
@@ -36,13 +37,15 @@ def one_by_one(
     given = kwargs.pop("weights", None)
     _require_arguments(function, (annotations, *args), kwargs)
     items = annotations[ITEM].to_numpy()
-    factor = np.ones(len(items)) if given is None else item_weights(given, items, "weights")
+    factor = np.ones(len(items))
+    if given is not None:
+        factor = counts_of(item_weights(given, items, "weights"))
     warn_of_few(name, factor > 0, units, stacklevel=3)
     first, found = None, []
     for draw in track(range(draws), description="bootstrap", disable=not progressbar):
         drawn = rng.standard_exponential(units.n)
         weights = (drawn * (units.n / drawn.sum()))[units.of_item] * factor
-        weighing = xr.DataArray(weights, dims=ITEM, coords={ITEM: items})
+        weighing = xr.DataArray(weights, dims=ITEM, coords={ITEM: items}, attrs={AS_COUNTS: True})
         value = function(annotations, *args, weights=weighing, **kwargs)
         result = _labelled(value, name, draw)
         first = result if first is None else first

@@ -126,7 +126,7 @@ def warn_of_few(name: str, bears: npt.NDArray[np.bool_], units: Units, *, stackl
 
 def warn_of_few_each(sums: Sums, units: Units, *, stacklevel: int) -> None:
     """Warn of values that rest on few units although others do not, and name them."""
-    if sums.bearing is None:
+    if sums.bearing is None or not sums.dims:
         return
     dim = next(dims[-1] for dims in sums.dims.values())
     item, value = sums.bearing.nonzero()

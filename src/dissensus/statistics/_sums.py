@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,10 @@ from dissensus.statistics._doubts import Doubts
 Floats = npt.NDArray[np.float64]
 Matrix = Floats | sparse.csr_array
 Finish = Callable[[Floats, Doubts], Floats | Mapping[str, Floats]]
+
+
+AS_COUNTS: Final = "as_counts"
+"""Attribute of weights that say how often items count, whole or not, as a bootstrap's do."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +47,14 @@ class Sums:
     better: str = "higher"
     """"higher" or "lower", as `dissensus.compare` and the plots want to know."""
     bearing: Matrix | None = None
-    """(item, value along the last dim), not zero where a value rests on an item. None if all values
-    rest on the same items, those with a sum that is not zero."""
+    """(item, value along the last dim), not zero where a value rests on an item; one column for a
+    statistic without dims. None if all rest on the items that have a sum that is not zero."""
 
     @property
     def bears(self) -> npt.NDArray[np.bool_]:
-        """(item): whether any of its sums is not zero."""
+        """(item): whether it tells of the statistic at all."""
         out = np.zeros(len(self.items), dtype=bool)
-        for part in self.parts:
+        for part in self.parts if self.bearing is None else (self.bearing,):
             if isinstance(part, np.ndarray):
                 out |= (part.reshape(len(part), -1) != 0).any(axis=1)
             else:
@@ -61,7 +65,9 @@ class Sums:
         """Return the sums with each item's multiplied by how often it counts, from ``weights=``."""
         if weights is None:
             return self
-        factor = counts_of(item_weights(weights, self.items, "weights"))
+        factor = item_weights(weights, self.items, "weights")
+        if not getattr(weights, "attrs", {}).get(AS_COUNTS):
+            factor = counts_of(factor)
         bearing = None if self.bearing is None else times(self.bearing, factor)
         parts = tuple(times(part, factor) for part in self.parts)
         return replace(self, parts=parts, bearing=bearing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from dissensus.arrays.grouped import Floats
@@ -166,6 +167,7 @@ def sums(
         coords={SYSTEM: systems.names, **names},
         attrs=attrs,
         better="lower",
+        bearing=np.stack([one[:, 0] for one in found], axis=1) if by_pool else None,
     )
 
 

@@ -95,4 +95,5 @@ def sums(annotations: xr.Dataset) -> Sums:
         expected = found.cross(share, share) / np.where(items > 0, items, 1.0) ** 2
         return beyond_chance(observed, expected, doubts, NO_SPREAD)
 
-    return Sums("fleiss_kappa", matrices, finish, annotations[ITEM].to_numpy())
+    items = annotations[ITEM].to_numpy()
+    return Sums("fleiss_kappa", matrices, finish, items, bearing=matrices[0][:, None])

@@ -116,4 +116,5 @@ def sums(annotations: xr.Dataset, weighting: str | None = None) -> Sums:
         return beyond_chance(observed, expected, doubts, ONE_LABEL)
 
     items = annotations[ITEM].to_numpy()
-    return Sums("gwet_ac", matrices, finish, items, attrs=described(weighting))
+    attrs, paired = described(weighting), matrices[0][:, None]
+    return Sums("gwet_ac", matrices, finish, items, attrs=attrs, bearing=paired)
