@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from pathlib import Path
 
@@ -16,21 +15,6 @@ hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=No
 hypothesis.settings.load_profile("repeatable")
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
-
-
-def pytest_collection_finish(session):
-    """Keep what is loaded by now out of the garbage collector's way.
-
-    `dx.evaluate` collects garbage after every fit. Going through all modules and tests each time
-    would take most of the suite's time.
-    """
-    gc.collect()
-    gc.freeze()
-
-
-def pytest_sessionfinish(session):
-    """Let go of it again, or libraries complain at the exit that nothing of theirs was freed."""
-    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
