@@ -10,17 +10,29 @@ from dissensus.arrays.grouped import Floats, Grouped, Ints
 
 
 @njit(cache=True)
-def _excess(values: Floats, weights: Floats, tolerance: float) -> float:
-    """Sum products of weights times what a difference exceeds, over ordered pairs, sorted."""
-    total, weight, moment, low = 0.0, 0.0, 0.0, 0
+def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
+    """Return, for each of some sorted numbers, what it exceeds the smaller ones by, weighted.
+
+    Examples
+    --------
+    >>> reach(np.array([1.0, 3.0, 5.0]), np.ones(3), 1.0)[1:]
+    array([1., 4.])
+    """
+    out = np.zeros(len(values))
+    weight, moment, low = 0.0, 0.0, 0
     for high in range(len(values)):
         while values[high] - values[low] > tolerance:
             weight += weights[low]
             moment += weights[low] * (values[low] - values[0])
             low += 1
-        above = values[high] - values[0] - tolerance
-        total += weights[high] * (above * weight - moment)
-    return 2.0 * total
+        out[high] = (values[high] - values[0] - tolerance) * weight - moment
+    return out
+
+
+@njit(cache=True)
+def _excess(values: Floats, weights: Floats, tolerance: float) -> float:
+    """Sum products of weights times what a difference exceeds, over ordered pairs, sorted."""
+    return 2.0 * (weights * reach(values, weights, tolerance)).sum()
 
 
 @njit(cache=True)

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numba import njit
 
+from dissensus.arrays.far_pairs import reach
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.voices import Voices
 
@@ -129,27 +130,13 @@ def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float)
 
 
 @njit(cache=True)
-def _reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
-    """Return, for each of some sorted numbers, what it exceeds the smaller ones by, weighted."""
-    out = np.zeros(len(values))
-    weight, moment, low = 0.0, 0.0, 0
-    for high in range(len(values)):
-        while values[high] - values[low] > tolerance:
-            weight += weights[low]
-            moment += weights[low] * (values[low] - values[0])
-            low += 1
-        out[high] = (values[high] - values[0] - tolerance) * weight - moment
-    return out
-
-
-@njit(cache=True)
 def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
     """Return the same against smaller and larger ones, for numbers in any order."""
     sorting = np.argsort(values)
     ordered, shares = values[sorting], weights[sorting]
     out = np.empty(len(values))
     out[sorting] = (
-        _reach(ordered, shares, tolerance) + _reach(-ordered[::-1], shares[::-1], tolerance)[::-1]
+        reach(ordered, shares, tolerance) + reach(-ordered[::-1], shares[::-1], tolerance)[::-1]
     )
     return out
 
@@ -159,10 +146,10 @@ def _excess_between(start: Ints, share: Floats, given: Floats, tolerance: float)
     """Return the sum of what each of some voices of an item exceeds the others by."""
     out = np.zeros(len(start) - 1)
     begin = start[0]
-    reach = _both_sides(given[begin : start[-1]], share[begin : start[-1]], tolerance)
+    exceeds = _both_sides(given[begin : start[-1]], share[begin : start[-1]], tolerance)
     for v in range(len(out)):
         low, high = start[v], start[v + 1]
-        total = (share[low:high] * reach[low - begin : high - begin]).sum()
+        total = (share[low:high] * exceeds[low - begin : high - begin]).sum()
         if high > low + 1:  # an annotator is not compared with their own labels
             own = _both_sides(given[low:high], share[low:high], tolerance)
             total -= (share[low:high] * own).sum()

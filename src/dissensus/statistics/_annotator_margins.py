@@ -14,9 +14,9 @@ from scipy import sparse
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 from dissensus.dims import ITEM
 from dissensus.statistics._distances import (
-    SYNONYMS,
     Disagreement,
     Distance,
+    called,
     centre_of_pairs,
     disagreement,
     from_table,
@@ -54,7 +54,7 @@ def with_margins(
         cells = _cells(annotations, rows, codes, len(labels))
         return from_table(rows, codes, apart), _tabled(cells, apart)
     parts = disagreement(annotations, rows, distance)
-    name = SYNONYMS.get(distance, distance)
+    name = called(distance)
     if name == "squared":
         return parts, _squared(annotations, rows)
     if name == "absolute":

@@ -25,7 +25,7 @@ from dissensus.arrays.voices import Voices, name_towards, names_apart, voices_of
 from dissensus.dims import LABEL
 from dissensus.errors import ArgumentError, brief
 from dissensus.statistics._apart_pairs import by_callable, by_ranking, by_set, default_depth
-from dissensus.statistics._distances import SYNONYMS, check_range
+from dissensus.statistics._distances import called, check_range
 from dissensus.statistics._settings import is_whole, real
 from dissensus.statistics._statements import labels_of, numbers_of, read
 from dissensus.statistics._systems import Systems, numbers_by_systems, said_by_systems
@@ -164,21 +164,13 @@ def _left(voices: Ints, item: Ints, to_others: Floats) -> Floats:
 
 def named(annotations: xr.Dataset, distance: Distance | None) -> str:
     """Return what a distance is called, or raise if there is none of that name."""
-    if callable(distance):
-        return "callable"  # not its own name, which might be that of a distance here
     if distance is None:
         kind = annotations.attrs["kind"]
         if kind == "ranking":
             return "ranking"
         words = kind != "continuous" and annotations[LABEL].dtype.kind not in "if"
         return "nominal" if kind == "nominal" or words else "squared"
-    name = SYNONYMS.get(distance, distance) if isinstance(distance, str) else ""
-    if name not in NAMED:
-        listed = ", ".join(repr(one) for one in (*NAMED, *SYNONYMS))
-        raise ArgumentError(
-            "distance", expected=f"one of {listed}, or a callable", found=brief(distance)
-        )
-    return name
+    return called(distance, NAMED)
 
 
 def described(

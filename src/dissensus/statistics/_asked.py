@@ -58,19 +58,29 @@ class Asked:
         try:
             there, back = float(self._distance(one, two)), float(self._distance(two, one))
         except Exception as problem:
-            raise ArgumentError(
-                "distance",
-                where=f"between {one!r} and {two!r}",
-                expected="a callable that takes two labels and returns a number",
-                found=f"{type(problem).__name__}: {problem}",
-            ) from problem
+            raise no_callable(problem, f"between {one!r} and {two!r}") from problem
         fits = np.isfinite(there) and there >= 0 and (there == 0 or one != two)
         if not (fits and np.isclose(there, back, rtol=1e-12, atol=0.0)):
-            raise ArgumentError(
-                "distance",
-                where=f"between {one!r} and {two!r}",
-                expected="a finite number, 0 or more; the same in both directions; 0 from a label "
-                "to itself",
-                found=f"{there!r} (and {back!r} in the other direction)",
-            )
+            raise no_distance(one, two, there, back)
         return there
+
+
+def no_callable(problem: Exception, where: str = "") -> ArgumentError:
+    """Say that a callable cannot be asked for distances."""
+    return ArgumentError(
+        "distance",
+        where=where,
+        expected="a callable that takes two labels and returns a number",
+        found=f"{type(problem).__name__}: {problem}",
+    )
+
+
+def no_distance(one: Any, two: Any, there: float, back: float) -> ArgumentError:
+    """Say that what a callable returned for two things, in both directions, is no distance."""
+    return ArgumentError(
+        "distance",
+        where=f"between {one!r} and {two!r}",
+        expected="a finite number, 0 or more; the same in both directions; 0 from a label to "
+        "itself",
+        found=f"{there!r} (and {back!r} in the other direction)",
+    )

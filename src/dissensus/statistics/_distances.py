@@ -17,6 +17,7 @@ from dissensus.arrays.item_moments import around, centre_of, moments, squared_pa
 from dissensus.arrays.label_pairs import label_pairs
 from dissensus.arrays.label_shares import LabelShares, label_shares
 from dissensus.errors import AnnotationError, ArgumentError, brief
+from dissensus.statistics._asked import no_callable, no_distance
 from dissensus.statistics._statements import labels_of, numbers_of
 from dissensus.statistics._sums import Matrix, compact
 
@@ -83,8 +84,8 @@ def disagreement(annotations: xr.Dataset, rows: Grouped, distance: Distance) -> 
     return known[called(distance)](annotations, rows)
 
 
-def called(distance: Distance) -> str:
-    """Return what a distance is called, "squared" for "interval", or raise if there is none.
+def called(distance: Distance, known: tuple[str, ...] = NAMED) -> str:
+    """Return what a distance is called, "squared" for "interval", or raise if it is not known.
 
     Examples
     --------
@@ -92,10 +93,10 @@ def called(distance: Distance) -> str:
     ('squared', 'callable')
     """
     if callable(distance):
-        return "callable"
+        return "callable"  # not its own name, which might be that of a distance here
     name = SYNONYMS.get(distance, distance) if isinstance(distance, str) else ""
-    if name not in NAMED:
-        listed = ", ".join(repr(one) for one in (*NAMED, *SYNONYMS))
+    if name not in known:
+        listed = ", ".join(repr(one) for one in (*known, *SYNONYMS))
         raise ArgumentError(
             "distance", expected=f"one of {listed}, or a callable", found=brief(distance)
         )
@@ -237,11 +238,7 @@ def table_of(labels: npt.NDArray[Any], distance: Callable[[Any, Any], float]) ->
         values = np.frompyfunc(distance, 2, 1)(plain[:, None], plain[None, :])
         apart = values.astype(np.float64)
     except Exception as problem:
-        raise ArgumentError(
-            "distance",
-            expected="a callable that takes two labels and returns a number",
-            found=f"{type(problem).__name__}: {problem}",
-        ) from problem
+        raise no_callable(problem) from problem
     _check_table(apart, plain)
     return apart
 
@@ -251,10 +248,5 @@ def _check_table(apart: Floats, labels: npt.NDArray[np.object_]) -> None:
     bad |= ~np.isclose(apart, apart.T, rtol=1e-12, atol=0.0)
     if bad.any():
         one, two = np.argwhere(bad)[0]
-        raise ArgumentError(
-            "distance",
-            where=f"between {labels[one]!r} and {labels[two]!r}",
-            expected="a finite number, 0 or more; the same in both directions; 0 from a label to "
-            "itself",
-            found=f"{apart[one, two]!r} (and {apart[two, one]!r} in the other direction)",
-        )
+        there, back = float(apart[one, two]), float(apart[two, one])
+        raise no_distance(labels[one], labels[two], there, back)

@@ -98,7 +98,7 @@ def bayesian_bootstrap(
     weights differ. Write a callable that returns the difference, or both in a Dataset.
 
     It knows nothing of the annotators being a sample too: intervals are for these annotators and
-    new items. Another set of annotators is a question for a model (`crossed_effects`).
+    new items. Another set of annotators is a question for a model of annotators.
 
     It knows of no other items than those seen. Where all of them agree, or all differ, draws of an
     agreement do not vary: an interval of width 0 is not certainty.
