@@ -37,9 +37,13 @@ from .metrics.accuracy import top_k_accuracy as top_k_accuracy
 from .metrics.annotation import annotation_certainty as annotation_certainty
 from .metrics.annotation import certainty as certainty
 from .metrics.comparison import compare as compare
+from .metrics.cross_replication import normalized_xcc as normalized_xcc
+from .metrics.cross_replication import xcc as xcc
 from .metrics.events import event_plausibility as event_plausibility
 from .metrics.groups import expected_risk as expected_risk
 from .metrics.groups import group_labels as group_labels
+from .metrics.icc import annotator_icc as annotator_icc
+from .metrics.icc import icc as icc
 from .metrics.rank_correlation import kendall_tau as kendall_tau
 from .metrics.rank_correlation import spearman_footrule as spearman_footrule
 from .metrics.ranked_overlap import average_overlap as average_overlap
@@ -47,6 +51,8 @@ from .metrics.ranked_overlap import overlap as overlap
 from .metrics.ranked_overlap import rank_biased_overlap as rank_biased_overlap
 from .metrics.rankings import mean_average_overlap as mean_average_overlap
 from .metrics.rankings import partial_ranking_logp as partial_ranking_logp
+from .metrics.spearman_brown import annotators_needed as annotators_needed
+from .metrics.spearman_brown import spearman_brown as spearman_brown
 from .schema import validate as validate
 from .statistics.advantage_probability import advantage_probability as advantage_probability
 from .statistics.alt_test import alt_test as alt_test

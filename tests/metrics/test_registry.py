@@ -10,6 +10,7 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
+from component_fits import cross_replication, crossed_effects
 
 import dissensus as dx
 from dissensus import metrics
@@ -18,12 +19,14 @@ from dissensus.metrics import METRICS
 COMMON = ("plausibility", "predictions", "item_weights", "per_item", "on_missing", "random_seed")
 STUB = Path(dx.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+of_plausibilities = [
+    m for m in METRICS if m.name not in {"annotation_certainty", "certainty"}
+    and m.takes in {"lists", "plausibility"}
+]  # fmt: skip
+of_components = [m for m in METRICS if m.takes in {"components", "pools"}]
 with_draws = pytest.mark.parametrize(
-    "metric",
-    [m for m in METRICS if m.name not in {"annotation_certainty", "certainty"}
-     and m.takes in {"lists", "plausibility"}],
-    ids=lambda metric: metric.name,
-)  # fmt: skip
+    "metric", of_plausibilities + of_components, ids=lambda metric: metric.name
+)
 
 
 def arguments(metric, make):
@@ -45,7 +48,11 @@ def arguments(metric, make):
         "draws": (dx.top_k_accuracy(theta, predictions),),
         "rankings": ([[0], [1, 2]], [[1]], 2, 4),
         "strengths": ([2.0, 1.0, 0.5, 0.5], [[0], [1, 2]]),
+        "components": (crossed_effects("bernoulli", draws=40),),
+        "pools": (cross_replication("ordinal", draws=40),),
     }
+    if metric.takes == "pools":  # not a pool with itself, where all draws are 1
+        more["reference"] = "b"
     return first[metric.takes], more
 
 
@@ -86,6 +93,8 @@ def test_lists_share_their_arguments(metric):
         "plausibility": "plausibility",
         "rankings": "ranking",
         "strengths": "strengths",
+        "components": "fit",
+        "pools": "fit",
     }
     assert first == expected.get(metric.takes, first)
     if metric.takes != "lists":
@@ -113,7 +122,9 @@ def test_result_is_named_and_within_bounds(metric, make):
         assert array.dtype == np.float64
         assert metric.low - 1e-12 <= float(array.min())
         assert float(array.max()) <= metric.high + 1e-12
-        assert not set(array.attrs) - {"better"}
+        assert not set(array.attrs) - (
+            {"better", "scale"} if metric in of_components else {"better"}
+        )
         if {"chain", "draw"} <= set(array.dims):
             assert array.dims[:2] == ("chain", "draw")
     if metric.takes == "lists" and metric.name != "certainty":
@@ -143,7 +154,18 @@ def test_arviz_takes_a_comparison(make):
     assert len(az.summary(pair)) == 1
 
 
-@with_draws
+@pytest.mark.parametrize("metric", of_components, ids=lambda metric: metric.name)
+def test_a_fit_read_from_a_file_is_the_same(metric, make, tmp_path):
+    (fit,), more = arguments(metric, make)
+    fit.to_netcdf(tmp_path / "fit.nc")
+    with xr.open_datatree(tmp_path / "fit.nc") as back:
+        for scale in ("latent", "observed"):
+            found = metric.function(back, scale=scale, **more)
+            xr.testing.assert_identical(found, metric.function(fit, scale=scale, **more))
+            assert found.attrs == {"better": metric.better, "scale": scale}
+
+
+@pytest.mark.parametrize("metric", of_plausibilities, ids=lambda metric: metric.name)
 def test_a_fit_a_posterior_and_the_array_are_one(metric, make):
     args, more = arguments(metric, make)
     theta, rest = args[0], args[1:]

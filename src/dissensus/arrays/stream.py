@@ -43,15 +43,20 @@ def started(key: int) -> State:
 
 
 @njit(cache=True)
-def uniform(state: State) -> float:
-    """Draw from the open interval (0, 1)."""
+def word(state: State) -> int:
+    """Draw 64 random bits."""
     state[0] += _GOLDEN
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
-    z ^= z >> np.uint64(31)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(cache=True)
+def uniform(state: State) -> float:
+    """Draw from the open interval (0, 1)."""
     # 52 bits and a half: with 53 the largest would round to 1.
-    return (np.float64(z >> np.uint64(12)) + 0.5) * 2.0**-52
+    return (np.float64(word(state) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
 @njit(cache=True)

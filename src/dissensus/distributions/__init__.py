@@ -1,7 +1,8 @@
 """PyMC distributions of annotations."""
 
+from dissensus.distributions.cumulative_probit import CumulativeProbit
 from dissensus.distributions.log_gamma import LogGamma
 from dissensus.distributions.partial_ranking import PartialRanking
 from dissensus.distributions.power_multinomial import PowerMultinomial
 
-__all__ = ["LogGamma", "PartialRanking", "PowerMultinomial"]
+__all__ = ["CumulativeProbit", "LogGamma", "PartialRanking", "PowerMultinomial"]

@@ -25,8 +25,8 @@ class Metric:
     module: str
     """Where in `dissensus.metrics` the function stands."""
     takes: str
-    """"lists" (plausibility and predictions), "plausibility", "draws", "rankings" or
-    "strengths"."""
+    """"lists" (plausibility and predictions), "plausibility", "draws", "rankings", "strengths",
+    "components" (a fit with variance components) or "pools" (such a fit of several pools)."""
     low: float = 0.0
     high: float = 1.0
     better: str = "higher"
@@ -59,6 +59,20 @@ METRICS: Final = (
     Metric("mean_average_overlap", "rankings", "rankings"),
     Metric(
         "partial_ranking_logp", "rankings", "strengths", low=-float("inf"), high=0.0, better="none"
+    ),
+    Metric("icc", "icc", "components"),
+    Metric("annotator_icc", "icc", "components", better="lower"),
+    Metric("normalized_xcc", "cross_replication", "pools", low=-1.0),
+    Metric("xcc", "cross_replication", "pools", low=-1.0),
+    Metric("spearman_brown", "spearman_brown", "draws", low=-float("inf"), arguments=(("k", 3),)),
+    Metric(
+        "annotators_needed",
+        "spearman_brown",
+        "draws",
+        low=1.0,
+        high=float("inf"),
+        better="lower",
+        arguments=(("target", 0.8),),
     ),
 )
 

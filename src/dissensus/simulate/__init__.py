@@ -1,13 +1,15 @@
 """Studies whose truth is known, to see what an evaluation finds of it.
 
 `toy` is a line with three overlapping labels, small enough to look at; `study` is a whole
-evaluation: items, annotators who disagree, and systems of known quality. Nothing here is data of
-anybody.
+evaluation: items, annotators who disagree, and systems of known quality; `replication_study` is one
+pool of annotators, or several that label the same items, with a known reliability. Nothing here is
+data of anybody.
 """
 
 from __future__ import annotations
 
+from dissensus.simulate._replication import ReplicationStudy, replication_study
 from dissensus.simulate._study import Study, study
 from dissensus.simulate._toy import Toy, toy
 
-__all__ = ["Study", "Toy", "study", "toy"]
+__all__ = ["ReplicationStudy", "Study", "Toy", "replication_study", "study", "toy"]

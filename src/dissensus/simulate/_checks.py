@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,3 +58,27 @@ def numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
             name, expected="a sequence of one or more finite numbers", found=repr(values)
         )
     return array
+
+
+def number(name: str, value: Any, least: float = -np.inf) -> float:
+    """Return a finite number of at least ``least``, or raise naming the argument."""
+    if not _is_number(value) or value < least:
+        bound = "" if least == -np.inf else f" >= {least:g}"
+        raise ArgumentError(name, expected=f"a finite number{bound}", found=repr(value))
+    return float(value)
+
+
+def is_listed(value: Any) -> bool:
+    """Say whether an argument holds several values; text is one."""
+    several = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return several or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def per_pool[T](name: str, value: Any, n_pools: int, one: Callable[[str, Any], T]) -> list[T]:
+    """Return a value for each pool, each checked by ``one``: from one for all, or one for each."""
+    if not is_listed(value):
+        return [one(name, value)] * n_pools
+    if len(value) != n_pools:
+        several = f", or one for each of {n_pools} pools" if n_pools > 1 else ""
+        raise ArgumentError(name, expected=f"one value{several}", found=repr(value))
+    return [one(f"{name}[{place}]", entry) for place, entry in enumerate(value)]

@@ -1,0 +1,114 @@
+"""Parabolas in place of the likelihoods of logistic effects, and how far they can be relied on.
+
+A parabola gx - hx^2/2 is chosen so that with the prior N(0, sd^2) it gives the effect's posterior mean and
+variance. How these move with log sd is known exactly, from the posterior's third and fourth moments;
+where the parabola would have it differently, the difference is kept as well.
+All of it is found by quadrature, at a reference that a chain has learned while it warmed up. Nothing
+here needs to be accurate: it only says along which paths effects are moved
+(`dissensus.arrays.crossed_transport`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dissensus.arrays.crossed_odds import held
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int32]
+
+_NEWTON = 5
+_NODES = 24
+_REACH = 5.0
+"""Standard deviations on both sides of the mean that quadrature looks at."""
+_PASSES = 2
+"""Each places its nodes by what the one before has found."""
+
+
+class Sites(NamedTuple):
+    """One parabola for each effect (effect)."""
+
+    linear: Floats
+    curvature: Floats
+    shift: Floats
+    """How much faster the mean moves with log sd than the parabola has it."""
+    stretch: Floats
+    """The same for the logarithm of the posterior's standard deviation."""
+    log_sd: Floats
+    """Of the prior, at the reference."""
+
+
+@njit(cache=True)
+def sites(n: int) -> Sites:
+    """Start with flat ones: effects are then multiples of their standard deviation."""
+    return Sites(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n))
+
+
+@njit(cache=True)
+def _log_density(x: float, mean: float, sd: float, total: float, others: Floats, n: int) -> float:
+    eta = held(mean + x)
+    out, factor = total * eta - 0.5 * (x / sd) ** 2, math.exp(eta)
+    for k in range(n):
+        out -= math.log1p(factor * others[k])
+    return out
+
+
+@njit(cache=True)
+def _mode(mean: float, sd: float, total: float, others: Floats, n: int) -> tuple[float, float]:
+    """Return about where the mode is, and the standard deviation that the curvature there says."""
+    x, precision = 0.0, 1.0 / (sd * sd)
+    curvature = precision
+    for _ in range(_NEWTON):
+        slope, curvature = total - x * precision, precision
+        factor = math.exp(held(mean + x))
+        for k in range(n):
+            p = factor * others[k] / (1.0 + factor * others[k])
+            slope -= p
+            curvature += p * (1.0 - p)
+        x += min(max(slope / curvature, -3.0), 3.0)
+    return x, 1.0 / math.sqrt(curvature)
+
+
+@njit(cache=True)
+def _moments(
+    mean: float, sd: float, total: float, others: Floats, n: int
+) -> tuple[float, float, float, float]:
+    """Return the posterior's mean and variance, and how both move with log sd."""
+    middle, spread = _mode(mean, sd, total, others, n)
+    height = _log_density(middle, mean, sd, total, others, n)
+    sums = np.empty(5)
+    for _ in range(_PASSES):
+        sums[:] = 0.0
+        for k in range(_NODES):
+            x = middle + spread * _REACH * (2.0 * k / (_NODES - 1.0) - 1.0)
+            weight = math.exp(_log_density(x, mean, sd, total, others, n) - height)
+            for power in range(5):
+                sums[power] += weight
+                weight *= x
+        sums /= sums[0]
+        middle, spread = sums[1], math.sqrt(max(sums[2] - sums[1] ** 2, 1e-12))
+    variance, precision = spread * spread, 1.0 / (sd * sd)
+    of_mean = (sums[3] - sums[1] * sums[2]) * precision
+    of_variance = (sums[4] - sums[2] ** 2) * precision - 2.0 * sums[1] * of_mean
+    return middle, variance, of_mean, of_variance
+
+
+@njit(cache=True)
+def place(
+    out: Sites, k: int, mean: float, log_sd: float, total: float, others: Floats, n: int
+) -> None:
+    """Find the parabola of one effect whose labels have these other odds."""
+    sd = math.exp(log_sd)
+    m, v, of_mean, of_variance = _moments(mean, sd, total, others, n)
+    h = max(1.0 / v - 1.0 / (sd * sd), 0.0)
+    g = m * (h + 1.0 / (sd * sd))
+    share = v / (sd * sd)  # of the parabola: dm/ds = 2 m share, d log v / ds = 2 share
+    out.linear[k], out.curvature[k], out.log_sd[k] = g, h, log_sd
+    out.shift[k] = of_mean - 2.0 * m * share
+    out.stretch[k] = 0.5 * of_variance / v - share

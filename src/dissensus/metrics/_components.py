@@ -1,0 +1,166 @@
+"""Reading variance components out of a fit of `crossed_effects` or `cross_replication`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.dims import LABEL, POOL, SAMPLE, other
+from dissensus.errors import ArgumentError, brief, shown
+from dissensus.registry import one_of
+
+CROSSED_EFFECTS = "crossed_effects"
+CROSS_REPLICATION = "cross_replication"
+MODELS = (CROSSED_EFFECTS, CROSS_REPLICATION)
+LATENT, OBSERVED = "latent", "observed"
+SCALES = (LATENT, OBSERVED)
+GAUSSIAN, BERNOULLI, ORDINAL = "gaussian", "bernoulli", "ordinal"
+RESIDUAL_VARIANCE = {BERNOULLI: np.pi**2 / 3, ORDINAL: 1.0}
+"""On the latent scale: of the logistic and of the standard normal distribution."""
+
+
+@dataclass(frozen=True)
+class Components:
+    """The parts of a label's variance, in draws (chain, draw), and (pool) where there are pools."""
+
+    family: str
+    mu: xr.DataArray
+    item: xr.DataArray
+    """Variance of the item effects."""
+    annotator: xr.DataArray | None
+    """Variance of the annotator effects; None if annotators have no names across items."""
+    residual: xr.DataArray
+    """Variance of the latent residual."""
+    correlation: xr.DataArray | None
+    """Of the item effects between pools (pool, pool_)."""
+    cutpoint: xr.DataArray | None
+    """Of ordered labels (cutpoint)."""
+    label_value: xr.DataArray | None
+    """The numbers of ordered labels (label)."""
+
+    @property
+    def effects(self) -> xr.DataArray:
+        """Variance of the two effects together."""
+        return self.item if self.annotator is None else self.item + self.annotator
+
+    @property
+    def total(self) -> xr.DataArray:
+        """Variance of a label on the latent scale."""
+        return self.effects + self.residual
+
+
+def check_scale(scale: str) -> None:
+    """Raise unless this is a scale."""
+    one_of("scale", scale, SCALES)
+
+
+def components(fit: Any, models: tuple[str, ...] = MODELS) -> Components:
+    """Take the variance components out of a fit.
+
+    Parameters
+    ----------
+    fit : DataTree
+        What was fitted.
+    models : tuple of str
+        Those that will do.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no fit, a fit of another model, or lacks draws that such a fit has.
+    """
+    posterior, constants = _groups(fit, models)
+    about = {**posterior.attrs, **fit.attrs}
+    _check_model(about.get("model"), models)
+    family = about.get("hyper_family")
+    one_of("family of the fit", family, (GAUSSIAN, *RESIDUAL_VARIANCE))
+    assert isinstance(family, str)
+    draws = _needed(posterior, about["model"], family)
+    if "sigma_annotator" in posterior:
+        draws["sigma_annotator"] = _sorted(posterior["sigma_annotator"])
+    if family == GAUSSIAN:
+        residual = draws["sigma"] ** 2
+    else:
+        residual = xr.full_like(draws["mu"], RESIDUAL_VARIANCE[family])
+    annotator = draws.get("sigma_annotator")
+    return Components(
+        family=family,
+        mu=draws["mu"],
+        item=draws["sigma_item"] ** 2,
+        annotator=None if annotator is None else annotator**2,
+        residual=residual,
+        correlation=draws.get("correlation"),
+        cutpoint=draws.get("cutpoint"),
+        label_value=constants.get("label_value"),
+    )
+
+
+def _groups(fit: Any, models: tuple[str, ...]) -> tuple[xr.Dataset, xr.Dataset]:
+    """Return the posterior and the constant data of a fit."""
+    wanted = f"a fit of {' or '.join(models)}, with its group 'posterior'"
+    if not isinstance(fit, xr.DataTree):
+        raise ArgumentError(
+            "fit", expected=wanted, found=brief(fit),
+            hint="The whole DataTree is needed: it knows the model and the labels",
+        )  # fmt: skip
+    if "posterior" not in fit.children:
+        found = f"the groups {shown(list(fit.children))}" if fit.children else "no groups"
+        raise ArgumentError("fit", expected=wanted, found=found)
+    constants = fit["constant_data"].to_dataset() if "constant_data" in fit.children else None
+    return fit["posterior"].to_dataset(), xr.Dataset() if constants is None else constants
+
+
+def _check_model(found: Any, models: tuple[str, ...]) -> None:
+    """Raise if something else was fitted."""
+    if found not in models:
+        raise ArgumentError(
+            "fit",
+            expected=f"a fit of {' or '.join(models)}",
+            found=f"a fit of {found}" if found else "no attribute 'model'",
+            hint="It knows one pool of annotators only" if found == CROSSED_EFFECTS else "",
+        )
+
+
+def _needed(posterior: xr.Dataset, model: str, family: str) -> dict[str, xr.DataArray]:
+    """Return the draws that a fit of this model must have, with chain and draw in front."""
+    names = ["mu", "sigma_item"]
+    names += {GAUSSIAN: ["sigma"], ORDINAL: ["cutpoint"]}.get(family, [])
+    names += ["correlation"] if model == CROSS_REPLICATION else []
+    for name in names:
+        if name not in posterior or not set(SAMPLE) <= set(posterior[name].dims):
+            raise ArgumentError(
+                "fit",
+                expected=f"draws of {shown(names, 9)} in the posterior of {model}",
+                found=f"none of {name!r}",
+            )
+    return {name: _sorted(posterior[name]) for name in names}
+
+
+def _sorted(draws: xr.DataArray) -> xr.DataArray:
+    """Put chain and draw first and pools last, and leave the attributes behind."""
+    dims = [dim for dim in (POOL, other(POOL)) if dim in draws.dims]
+    return draws.transpose(*SAMPLE, ..., *dims).drop_attrs()
+
+
+def label_steps(parts: Components) -> xr.DataArray:
+    """Return the steps from each ordered label's number to the next.
+
+    Raises
+    ------
+    ArgumentError
+        If the fit does not say what the labels' numbers are.
+    """
+    values, cutpoint = parts.label_value, parts.cutpoint
+    assert cutpoint is not None
+    if values is None or values.size != cutpoint.sizes["cutpoint"] + 1:
+        raise ArgumentError(
+            "fit",
+            expected="'label_value' in its group 'constant_data', a number for each label",
+            found="none" if values is None else f"{values.size} for {cutpoint.sizes['cutpoint']} "
+            "cutpoints",
+        )  # fmt: skip
+    steps = values.drop_vars(LABEL, errors="ignore").astype(np.float64).diff(LABEL)
+    return steps.rename({LABEL: "cutpoint"})

@@ -1,0 +1,273 @@
+"""Cross-replication: how far two pools of annotators say the same of the same items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.dims import POOL, SAMPLE, other
+from dissensus.errors import ArgumentError, brief, shown
+from dissensus.metrics._components import (
+    CROSS_REPLICATION,
+    LATENT,
+    Components,
+    check_scale,
+    components,
+)
+from dissensus.metrics._observed import correlation_between, correlation_within, observed_labels
+
+Pair = Callable[[int, int], xr.DataArray]
+"""From the places of two pools to what there is to say of them (chain, draw)."""
+
+
+def normalized_xcc(
+    fit: Any,
+    scale: str = "latent",
+    pools: Sequence[Any] | None = None,
+    reference: Any = None,
+) -> xr.DataArray:
+    r"""Normalised xCC: how alike two pools' opinions of an item are, bias and noise set aside.
+
+    .. math:: \rho_{pq} = \mathrm{Corr}(\eta_{ip}, \eta_{iq})
+
+    the correlation of an item's effects in the two pools.
+
+    Parameters
+    ----------
+    fit : DataTree
+        A fit of `models.cross_replication`.
+    scale : {"latent", "observed"}
+        "latent": :math:`\rho` itself. "observed": the observed xCC over the root of the product
+        of both pools' observed ICCs, which is the correlation of the mean labels that an item would
+        have from all annotators of either pool. For numbers (family "gaussian") the same.
+    pools : pair, optional
+        Return this pair of pools only.
+    reference : pool, optional
+        Return all other pools with this one.
+
+    Returns
+    -------
+    xarray.DataArray
+        ``normalized_xcc`` (chain, draw, pool, pool\_); (chain, draw) with ``pools``;
+        (chain, draw, pool) with ``reference``. In [-1, 1]; 1 between a pool and itself.
+
+    Raises
+    ------
+    ArgumentError
+        If the fit is of another model or has no posterior, there is no such scale or pool, or both
+        ``pools`` and ``reference`` are given.
+
+    Notes
+    -----
+    It compares the opinions of whole pools, of however many annotators, and not those of two
+    annotators: a pool of careless annotators without a common bias has a high normalised xCC and a
+    low xCC. On the observed scale it is NaN where a pool's ICC is 0.
+
+    Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings"
+    ("normalized xCC").
+
+    Examples
+    --------
+    Is the treatment closer to the experts than the control is?
+
+    >>> import dissensus as dx, numpy as np, xarray as xr
+    >>> names, draws = ["experts", "control", "treatment"], ("chain", "draw")
+    >>> rho = np.array([[1, 0.6, 0.8], [0.6, 1, 0.7], [0.8, 0.7, 1]])
+    >>> posterior = xr.Dataset(
+    ...     {"correlation": ((*draws, "pool", "pool_"), np.tile(rho, (1, 50, 1, 1)))}
+    ...     | {k: ((*draws, "pool"), np.ones((1, 50, 3))) for k in
+    ...        ("mu", "sigma_item", "sigma_annotator", "sigma")},
+    ...     coords={"pool": names, "pool_": names})
+    >>> fit = xr.DataTree.from_dict({"posterior": posterior})
+    >>> fit.attrs.update(model="cross_replication", hyper_family="gaussian")
+    >>> draws = dx.normalized_xcc(fit, reference="experts")
+    >>> gain = dx.compare(draws, dim="pool")
+    >>> round(gain.difference.sel(pool="treatment", pool_="control").mean().item(), 3)
+    0.2
+    """
+    parts = _checked(fit, scale)
+    if scale == LATENT or parts.family == "gaussian":
+        pair = _by_place(parts.correlation)
+    else:
+        pair = _normalized(_observed(parts))
+    return _arranged(pair, parts, pools, reference, "normalized_xcc", scale)
+
+
+def xcc(
+    fit: Any,
+    scale: str = "latent",
+    pools: Sequence[Any] | None = None,
+    reference: Any = None,
+) -> xr.DataArray:
+    r"""xCC: how alike two labels of an item are, one by an annotator of each pool.
+
+    .. math:: \mathrm{xCC}_{pq} = \rho_{pq} \sqrt{\mathrm{ICC}_p\, \mathrm{ICC}_q}
+
+    Parameters
+    ----------
+    fit : DataTree
+        A fit of `models.cross_replication`.
+    scale : {"latent", "observed"}
+        "latent": the formula above. "observed": the correlation of the labels as they are given,
+        as in `dissensus.icc`.
+    pools, reference
+        As in `normalized_xcc`.
+
+    Returns
+    -------
+    xarray.DataArray
+        ``xcc`` (chain, draw, pool, pool\_); (chain, draw) with ``pools``; (chain, draw, pool)
+        with ``reference``. In [-1, 1]; between a pool and itself, its ICC.
+
+    Raises
+    ------
+    ArgumentError
+        As `normalized_xcc`.
+
+    Notes
+    -----
+    The two annotators share the item alone: an annotator who is in both pools has an effect in
+    each.
+
+    Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings", after
+    Wong, Paritosh and Aroyo (2021), "Cross-replication reliability".
+
+    Examples
+    --------
+    Treatment minus control, both against the experts: draws of a difference.
+
+    >>> import dissensus as dx, numpy as np, xarray as xr
+    >>> names, draws = ["experts", "control", "treatment"], ("chain", "draw")
+    >>> rho = np.array([[1, 0.6, 0.8], [0.6, 1, 0.7], [0.8, 0.7, 1]])
+    >>> posterior = xr.Dataset(
+    ...     {"correlation": ((*draws, "pool", "pool_"), np.tile(rho, (1, 50, 1, 1)))}
+    ...     | {k: ((*draws, "pool"), np.ones((1, 50, 3))) for k in
+    ...        ("mu", "sigma_item", "sigma_annotator", "sigma")},
+    ...     coords={"pool": names, "pool_": names})
+    >>> fit = xr.DataTree.from_dict({"posterior": posterior})
+    >>> fit.attrs.update(model="cross_replication", hyper_family="gaussian")
+    >>> gain = dx.compare(dx.xcc(fit, reference="experts"), dim="pool")
+    >>> round(gain.difference.sel(pool="treatment", pool_="control").mean().item(), 3)
+    0.067
+    >>> gain.probability_better.sel(pool="treatment", pool_="control").item()
+    1.0
+    """
+    parts = _checked(fit, scale)
+    observed = scale != LATENT and parts.family != "gaussian"
+    pair = _observed(parts) if observed else _latent(parts)
+    return _arranged(pair, parts, pools, reference, "xcc", scale)
+
+
+def _checked(fit: Any, scale: str) -> Components:
+    check_scale(scale)
+    return components(fit, (CROSS_REPLICATION,))
+
+
+def _by_place(matrix: xr.DataArray | None) -> Pair:
+    """Look a pair up in a matrix over pools."""
+    assert matrix is not None
+    return lambda p, q: matrix.isel({POOL: p, other(POOL): q}, drop=True)
+
+
+def _latent(parts: Components) -> Pair:
+    rho = _by_place(parts.correlation)
+    share = (parts.item / parts.total).transpose(..., POOL)
+
+    def pair(p: int, q: int) -> xr.DataArray:
+        first, second = (share.isel({POOL: place}, drop=True) for place in (p, q))
+        # Not the root of a square, nor a correlation of 1 but for rounding, on the diagonal.
+        return first if p == q else rho(p, q) * (first * second) ** 0.5
+
+    return pair
+
+
+def _observed(parts: Components) -> Pair:
+    """Correlate observed labels of one item by annotators of either pool."""
+    labels = observed_labels(parts)
+    assert labels is not None
+    rho, sd = _by_place(parts.correlation), parts.item**0.5
+
+    def of(place: int) -> Any:
+        pooled = (part.isel({POOL: place}, drop=True, missing_dims="ignore") for part in labels)
+        return type(labels)(*pooled)
+
+    def pair(p: int, q: int) -> xr.DataArray:
+        first, second = (sd.isel({POOL: place}, drop=True) for place in (p, q))
+        if p == q:
+            return correlation_within(of(p), first**2)
+        return correlation_between(of(p), of(q), rho(p, q) * first * second)
+
+    return pair
+
+
+def _normalized(pair: Pair) -> Pair:
+    """Divide by the root of the product of both pools' own values, where these are positive."""
+    own: dict[int, xr.DataArray] = {}
+
+    def normalized(p: int, q: int) -> xr.DataArray:
+        for place in {p, q} - set(own):
+            own[place] = pair(place, place)
+        scale = (own[p] * own[q]) ** 0.5
+        found = own[p] if p == q else pair(p, q)
+        # A correlation of means; past 1 there is rounding only.
+        return (found / scale.where(scale > 0)).clip(-1.0, 1.0)
+
+    return normalized
+
+
+def _arranged(
+    pair: Pair, parts: Components, pools: Any, reference: Any, name: str, scale: str
+) -> xr.DataArray:
+    """Ask for the pairs that are wanted, and lay them out."""
+    names = parts.mu[POOL].to_numpy()
+    if pools is not None and reference is not None:
+        raise ArgumentError(
+            "pools", expected="pools= or reference=, not both", found=f"reference={reference!r}"
+        )
+    if pools is not None:
+        out = pair(*_two_places(pools, names))
+    elif reference is not None:
+        base = _place("reference", reference, names)
+        others = [pair(p, base) for p in range(len(names)) if p != base]
+        out = xr.concat(others, dim=POOL).assign_coords({POOL: np.delete(names, base)})
+    else:
+        out = _matrix(pair, len(names)).assign_coords({POOL: names, other(POOL): names})
+    pool_dims = [dim for dim in (POOL, other(POOL)) if dim in out.dims]
+    out = out.transpose(*SAMPLE, *pool_dims).rename(name)
+    out.attrs = {"better": "higher", "scale": scale}
+    return out
+
+
+def _matrix(pair: Pair, n_pools: int) -> xr.DataArray:
+    """Lay out all pairs, each of them found once."""
+    found = {(p, q): pair(p, q) for p in range(n_pools) for q in range(p + 1)}
+    rows = [
+        xr.concat([found[max(p, q), min(p, q)] for q in range(n_pools)], dim=other(POOL))
+        for p in range(n_pools)
+    ]
+    return xr.concat(rows, dim=POOL)
+
+
+def _two_places(pools: Any, names: Any) -> tuple[int, int]:
+    listed = [] if isinstance(pools, str) or not np.iterable(pools) else list(pools)
+    if len(listed) != 2 or listed[0] == listed[1]:
+        raise ArgumentError("pools", expected="two different pools", found=brief(pools))
+    return _place("pools", listed[0], names), _place("pools", listed[1], names)
+
+
+def _place(argument: str, pool: Any, names: Any) -> int:
+    """Return where a pool stands, or raise naming those there are."""
+    known = names.tolist()
+    if isinstance(pool, str | int | float | np.generic) and pool in known:
+        return known.index(pool)
+    near = get_close_matches(pool, map(str, known), n=1) if isinstance(pool, str) else []
+    raise ArgumentError(
+        argument,
+        expected=f"pools among {shown(known, 9)}",
+        found=brief(pool),
+        hint=f"Did you mean {near[0]!r}?" if near else "",
+    )

@@ -1,0 +1,197 @@
+"""xCC and normalised xCC: the definition, simulated labels, and what must hold of pairs."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import xarray as xr
+from component_fits import cross_replication, crossed_effects, fit_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from label_covariance_reference import correlation_ordered, correlation_yes
+
+import dissensus as dx
+
+FAMILIES = ("gaussian", "bernoulli", "ordinal")
+SCALES = ("latent", "observed")
+METRICS = (dx.xcc, dx.normalized_xcc)
+CUTS = np.array([-0.9, -0.2, 1.1])
+VALUES = (1, 2, 4, 8)
+few = settings(deadline=None, max_examples=10)
+every_family = pytest.mark.parametrize("family", FAMILIES)
+every_scale = pytest.mark.parametrize("scale", SCALES)
+every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
+
+
+def two_pools(family, rho=0.6, mu=(0.3, -1.0), item=(1.2, 0.8), annotator=(0.7, 1.5)):
+    more = {"sigma": (0.9, 0.5)} if family == "gaussian" else {}
+    if family == "ordinal":
+        more = {"cutpoint": CUTS, "label_value": VALUES}
+    return fit_of(
+        family, names=["x", "y"], correlation=[[1, rho], [rho, 1]],
+        mu=mu, sigma_item=item, sigma_annotator=annotator, **more,
+    )  # fmt: skip
+
+
+@every_family
+def test_latent_is_the_definition(family):
+    fit = cross_replication(family)
+    rho = fit["posterior"]["correlation"]
+    np.testing.assert_array_equal(dx.normalized_xcc(fit), rho)
+    icc = dx.icc(fit)
+    expected = rho * np.sqrt(icc * icc.rename(pool="pool_"))
+    np.testing.assert_allclose(dx.xcc(fit), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rho", [-0.8, 0.0, 0.6, 0.97])
+def test_observed_by_integration_over_the_effects(rho):
+    # The oracle integrates over one pool's item effect, see label_covariance_reference.
+    one, two = (0.3, 1.2, 0.7), (-1.0, 0.8, 1.5)
+    found = dx.xcc(two_pools("bernoulli", rho), "observed", pools=("x", "y")).item()
+    assert found == pytest.approx(correlation_yes(one, two, rho), abs=1e-9)
+    found = dx.xcc(two_pools("ordinal", rho), "observed", pools=("x", "y")).item()
+    assert found == pytest.approx(correlation_ordered(CUTS, VALUES, one, two, rho), abs=1e-9)
+
+
+@every_family
+def test_observed_is_the_correlation_of_simulated_labels(family):
+    rng = np.random.default_rng(12)
+    n = 400_000
+    effect = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=n).T
+    labels = []
+    for pool, (mu, item, annotator) in enumerate([(0.3, 1.2, 0.7), (-1.0, 0.8, 1.5)]):
+        eta = mu + item * effect[pool] + annotator * rng.standard_normal(n)
+        if family == "gaussian":
+            labels.append(rng.normal(eta, (0.9, 0.5)[pool]))
+        elif family == "bernoulli":
+            labels.append(rng.random(n) < 1 / (1 + np.exp(-eta)))
+        else:
+            labels.append(np.take(VALUES, np.searchsorted(CUTS, eta + rng.standard_normal(n))))
+    expected = np.corrcoef(labels)[0, 1]
+    found = dx.xcc(two_pools(family), "observed", pools=("x", "y")).item()
+    assert found == pytest.approx(expected, abs=4 / np.sqrt(n))
+
+
+@every_family
+@every_scale
+@every_metric
+def test_the_matrix_of_pools(metric, scale, family):
+    found = metric(cross_replication(family), scale)
+    assert found.dims == ("chain", "draw", "pool", "pool_")
+    assert found.name == metric.__name__
+    assert found.attrs == {"better": "higher", "scale": scale}
+    for dim in ("pool", "pool_"):
+        assert list(found[dim].values) == ["a", "b", "c"]
+    turned = found.rename(pool="pool_", pool_="pool").transpose(*found.dims)
+    xr.testing.assert_identical(turned, found)
+    assert -1 <= found.min() <= found.max() <= 1
+    own = found.values[..., np.arange(3), np.arange(3)]
+    expected = dx.icc(cross_replication(family), scale) if metric is dx.xcc else 1.0
+    np.testing.assert_array_equal(own, expected * np.ones_like(own))
+
+
+@every_family
+@every_scale
+@every_metric
+def test_a_pair_and_a_reference_are_parts_of_the_matrix(metric, scale, family):
+    fit = cross_replication(family)
+    whole = metric(fit, scale)
+    for one, other in itertools.permutations("abc", 2):
+        pair = metric(fit, scale, pools=(one, other))
+        assert pair.dims == ("chain", "draw")
+        assert set(pair.coords) == {"chain", "draw"}
+        np.testing.assert_allclose(pair, whole.sel(pool=one, pool_=other), rtol=1e-12)
+    for place, name in enumerate("abc"):
+        column = metric(fit, scale, reference=name)
+        rest = [other for other in "abc" if other != name]
+        assert column.dims == ("chain", "draw", "pool")
+        assert list(column["pool"].values) == rest
+        expected = whole.isel(pool_=place).sel(pool=rest)
+        np.testing.assert_allclose(column, expected, rtol=1e-12)
+        assert column.attrs == whole.attrs
+
+
+@every_metric
+@every_scale
+def test_treatment_minus_control_against_experts(metric, scale):
+    # One posterior for the three pools, so that what the two differences share cancels.
+    fit = cross_replication("bernoulli", draws=20, names=["control", "experts", "treatment"])
+    against = metric(fit, scale, reference="experts")
+    found = dx.compare(against, dim="pool")
+    gain = found["difference"].sel(pool="treatment", pool_="control", drop=True)
+    parts = [metric(fit, scale, pools=(name, "experts")) for name in ("treatment", "control")]
+    np.testing.assert_allclose(gain, parts[0] - parts[1], rtol=1e-9, atol=1e-12)
+    better = found["probability_better"].sel(pool="treatment", pool_="control")
+    assert better == (gain > 0).mean()
+    assert found.attrs == {"metric": metric.__name__, "better": "higher"}
+
+
+@given(st.integers(0, 2**31), st.sampled_from(FAMILIES))
+@few
+def test_normalised_observed_is_nearer_to_zero_than_the_correlation(seed, family):
+    # Mean labels are increasing functions of the item's effects, which are jointly normal: of
+    # the same sign, and no more correlated than these (Gebelein 1941).
+    fit = cross_replication(family, seed=seed)
+    rho, found = dx.normalized_xcc(fit), dx.normalized_xcc(fit, scale="observed")
+    assert bool((abs(found) <= abs(rho) + 1e-9).all())
+    assert bool((found * rho >= 0).all())
+    icc = dx.icc(fit, scale="observed")
+    product = found * np.sqrt(icc * icc.rename(pool="pool_"))
+    np.testing.assert_allclose(product, dx.xcc(fit, scale="observed"), atol=1e-12)
+
+
+@every_family
+@every_scale
+def test_pools_that_are_one_have_the_icc_for_xcc(family, scale):
+    same = {"mu": (0.4, 0.4), "item": (1.1, 1.1), "annotator": (0.6, 0.6)}
+    fit = two_pools(family, rho=1.0, **same)
+    if family == "gaussian":
+        fit["posterior"]["sigma"] = 0 * fit["posterior"]["sigma"] + 0.8
+    expected = dx.icc(fit, scale).isel(pool=0, drop=True)
+    np.testing.assert_allclose(dx.xcc(fit, scale, pools=("x", "y")), expected, rtol=1e-10)
+    found = dx.normalized_xcc(fit, scale, pools=("x", "y"))
+    np.testing.assert_allclose(found, 1.0, rtol=1e-10)
+
+
+def test_without_differences_between_items_the_observed_one_is_undefined():
+    fit = two_pools("bernoulli", item=(0.0, 1.0))
+    assert dx.xcc(fit, "observed", pools=("x", "y")).item() == 0
+    assert np.isnan(dx.normalized_xcc(fit, "observed", pools=("x", "y")).item())
+    assert dx.normalized_xcc(fit, pools=("x", "y")).item() == 0.6
+
+
+def test_pools_may_be_numbers():
+    fit = cross_replication("gaussian", names=[1, 2, 3])
+    whole = dx.xcc(fit)
+    np.testing.assert_array_equal(dx.xcc(fit, pools=(3, 1)), whole.sel(pool=3, pool_=1))
+    np.testing.assert_array_equal(dx.xcc(fit, pools=np.array([3, 1])), whole.sel(pool=3, pool_=1))
+    assert list(dx.xcc(fit, reference=2)["pool"].values) == [1, 3]
+
+
+def test_annotators_without_names():
+    fit = cross_replication("ordinal")
+    bare = cross_replication("ordinal")
+    bare["posterior"] = xr.DataTree(fit["posterior"].to_dataset().drop_vars("sigma_annotator"))
+    fit["posterior"]["sigma_annotator"] = 0 * fit["posterior"]["sigma_annotator"]
+    for metric, scale in itertools.product(METRICS, SCALES):
+        np.testing.assert_array_equal(metric(bare, scale), metric(fit, scale))
+
+
+@every_metric
+def test_bad_arguments(metric):
+    fit = cross_replication("gaussian", names=["experts", "crowd"])
+    with pytest.raises(
+        dx.ArgumentError, match=r"a fit of crossed_effects\. It knows one pool"
+    ):
+        metric(crossed_effects("gaussian"))
+    with pytest.raises(dx.ArgumentError, match=r"^reference: .*Did you mean 'experts'\?"):
+        metric(fit, reference="expert")
+    with pytest.raises(dx.ArgumentError, match=r"^pools: expected pools among 'experts', 'crowd'"):
+        metric(fit, pools=("experts", 3))
+    for wrong in ("experts", ("experts",), ("experts", "experts"), ["a", "b", "c"], 3, [1, [2]]):
+        with pytest.raises(dx.ArgumentError, match=r"^pools: "):
+            metric(fit, pools=wrong)
+    with pytest.raises(dx.ArgumentError, match="reference=, not both"):
+        metric(fit, pools=("experts", "crowd"), reference="crowd")

@@ -1,0 +1,285 @@
+"""The replication study: its design, its truth, and that the labels follow from the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import special, stats
+
+import dissensus as dx
+
+POOLS = ("treatment", "control", "experts")
+
+
+@pytest.fixture(scope="module")
+def three():
+    return dx.simulate.replication_study(
+        3000, (400, 300, 8), (4, 2, None), pools=POOLS, mu=(0.5, 0.0, -1.0), sigma=(1.0, 0.8, 0.5),
+        sigma_item=(1.0, 1.2, 0.9), sigma_annotator=(0.5, 0.7, 0.2), random_seed=1,
+        correlation=[[1, 0.9, 0.6], [0.9, 1, 0.5], [0.6, 0.5, 1]],
+    )  # fmt: skip
+
+
+def predictors(study):
+    """Return the true eta of each row, looked up by name."""
+    ann, truth = study
+    by = {
+        dim: xr.DataArray(ann[dim].values[ann[f"{dim}_code"].values], dims="annotation")
+        for dim in ("item", "annotator", "pool") if dim in ann.dims
+    }  # fmt: skip
+    per_pool = {"pool": by["pool"]} if "pool" in by else {}
+    mu = truth["mu"].sel(per_pool)
+    item = truth["item_effect"].sel(item=by["item"], **per_pool)
+    return (mu + item + truth["annotator_effect"].sel(annotator=by["annotator"], **per_pool)).values
+
+
+def test_one_pool_by_default():
+    ann, truth = dx.simulate.replication_study(random_seed=1)
+    dx.validate(ann)
+    assert ann.attrs["kind"] == "continuous"
+    assert dict(ann.sizes) == {"annotation": 1000, "item": 200, "annotator": 20}
+    assert (np.bincount(ann["item_code"]) == 5).all()
+    assert {name: truth[name].item() for name in ("mu", "sigma_item", "sigma_annotator", "sigma")} \
+        == {"mu": 0.0, "sigma_item": 1.0, "sigma_annotator": 0.5, "sigma": 1.0}  # fmt: skip
+    assert truth["icc"].item() == pytest.approx(1 / 2.25)
+    assert truth["annotator_icc"].item() == pytest.approx(0.25 / 2.25)
+    assert truth["item_effect"].dims == ("item",)
+    assert truth["annotator_effect"].dims == ("annotator",)
+    assert "pool" not in ann.dims
+    assert "pool" not in truth.dims
+    assert "correlation" not in truth
+
+
+def test_counts_of_each_pool(three):
+    ann, truth = three
+    assert ann.sizes["annotation"] == 3000 * (4 + 2 + 8)
+    assert ann["pool"].values.tolist() == truth["pool"].values.tolist() == list(POOLS)
+    for pool, each in zip(range(3), (4, 2, 8), strict=True):
+        here = ann["item_code"].values[ann["pool_code"].values == pool]
+        assert (np.bincount(here, minlength=3000) == each).all()
+    in_pool = np.zeros((708, 3), dtype=bool)
+    in_pool[ann["annotator_code"], ann["pool_code"]] = True
+    assert (in_pool.sum(1) == 1).all()
+    assert in_pool.sum(0).tolist() == [400, 300, 8]
+
+
+def test_the_truth_of_several_pools(three):
+    truth = three.truth
+    of = {"treatment": 1 / (1 + 0.25 + 1), "control": 1.44 / (1.44 + 0.49 + 0.64),
+          "experts": 0.81 / (0.81 + 0.04 + 0.25)}  # fmt: skip
+    np.testing.assert_allclose(truth["icc"], list(of.values()))
+    assert truth["annotator_icc"].sel(pool="experts").item() == pytest.approx(0.04 / 1.10)
+    assert truth["sigma"].dims == ("pool",)
+    xr.testing.assert_equal(truth["correlation"], truth["normalized_xcc"].rename("correlation"))
+    pair = {"pool": "control", "pool_": "experts"}
+    assert truth["correlation"].sel(pair).item() == 0.5
+    want = 0.5 * np.sqrt(of["control"] * of["experts"])
+    assert truth["xcc"].sel(pair).item() == pytest.approx(want)
+    at_home = truth["annotator_effect"].notnull()
+    assert (at_home.sum("pool") == 1).all()
+    assert at_home.sum("annotator").values.tolist() == [400, 300, 8]
+
+
+def test_effects_have_the_moments_asked_for(three):
+    """Within Monte Carlo error: of a standard deviation s, s / sqrt(2 n)."""
+    truth = three.truth
+    sd = truth["item_effect"].std("item")
+    assert (np.abs(sd / truth["sigma_item"] - 1) < 4 / np.sqrt(2 * 3000)).all()
+    sd = np.sqrt((truth["annotator_effect"] ** 2).mean("annotator"))
+    n = truth["annotator_effect"].notnull().sum("annotator")
+    assert (np.abs(sd / truth["sigma_annotator"] - 1) < 4 / np.sqrt(2 * n)).all()
+    found = np.corrcoef(truth["item_effect"].values.T)
+    error = (1 - truth["correlation"].values ** 2) / np.sqrt(3000)
+    assert (np.abs(found - truth["correlation"].values) <= 4 * error + 1e-12).all()
+
+
+def test_numbers_are_predictors_and_noise(three):
+    ann, truth = three
+    noise = ann["value"].values - predictors(three)
+    for place, pool in enumerate(POOLS):
+        here = noise[ann["pool_code"].values == place]
+        sigma = truth["sigma"].sel(pool=pool).item()
+        assert abs(here.mean()) < 4 * sigma / np.sqrt(len(here))
+        assert abs(here.std() / sigma - 1) < 4 / np.sqrt(2 * len(here))
+
+
+def test_labels_of_one_item_correlate_as_the_icc_says():
+    """ICC is the correlation of labels of one item by two annotators, xCC that across pools."""
+    ann, truth = dx.simulate.replication_study(
+        20_000, 5000, 2, pools=("a", "b"), mu=(1, 3), sigma_item=(1.0, 0.7), random_seed=2
+    )
+    said = ann["value"].values.reshape(20_000, 4)  # two of a, then two of b
+    found = np.corrcoef(said.T)
+    np.testing.assert_allclose(found[0, 1], truth["icc"].sel(pool="a"), atol=4 / np.sqrt(20_000))
+    np.testing.assert_allclose(found[2, 3], truth["icc"].sel(pool="b"), atol=4 / np.sqrt(20_000))
+    xcc = truth["xcc"].sel(pool="a", pool_="b").item()
+    np.testing.assert_allclose(found[:2, 2:], xcc, atol=4 / np.sqrt(20_000))
+
+
+def test_yes_and_no():
+    study = dx.simulate.replication_study(1500, 30, None, family="bernoulli", mu=-1, random_seed=3)
+    ann, truth = study
+    assert ann.attrs["kind"] == "nominal"
+    assert ann["label"].values.tolist() == ["no", "yes"]
+    assert truth["sigma"].item() == pytest.approx(np.pi / np.sqrt(3))
+    chance = special.expit(predictors(study))
+    excess = ann["label_code"].values - chance
+    error = np.sqrt((chance * (1 - chance)).mean() / len(chance))
+    assert abs(excess.mean()) < 4 * error
+    assert abs((excess * (chance > 0.5)).mean()) < 4 * error
+
+
+@pytest.mark.parametrize("cutpoint", [None, (-1.0, -0.5, 1.5), (0.0,)])
+def test_grades(cutpoint):
+    study = dx.simulate.replication_study(
+        1500, 30, 12, family="ordinal", cutpoint=cutpoint, random_seed=4
+    )
+    ann, truth = study
+    want = (-1.5, -0.5, 0.5, 1.5) if cutpoint is None else cutpoint
+    np.testing.assert_array_equal(truth["cutpoint"], want)
+    assert ann.attrs["kind"] == "ordinal"
+    assert ann["label"].values.tolist() == list(range(1, len(want) + 2))
+    assert truth["sigma"].item() == 1.0
+    eta = predictors(study)
+    for place, cut in enumerate(want):
+        chance = stats.norm.cdf(cut - eta)
+        excess = (ann["label_code"].values <= place) - chance
+        error = np.sqrt((chance * (1 - chance)).mean() / len(eta))
+        assert abs(excess.mean()) < 4 * error
+
+
+def test_labels_that_nobody_used_are_declared():
+    ann = dx.simulate.replication_study(
+        4, 2, 2, family="ordinal", cutpoint=[-50, -40, 40, 50], random_seed=1
+    ).annotations
+    assert ann["label"].values.tolist() == [1, 2, 3, 4, 5]
+    assert (ann["label_code"] == 2).all()
+
+
+def test_items_that_one_pool_alone_sees():
+    ann = dx.simulate.replication_study(
+        100, 6, 2, pools=("a", "b"), overlap=0.3, random_seed=5
+    ).annotations
+    seen = np.zeros((100, 2), dtype=bool)
+    seen[ann["item_code"], ann["pool_code"]] = True
+    assert seen.all(1).sum() == 30
+    assert seen.sum(0).tolist() == [65, 65]
+    assert ann.sizes["annotation"] == 2 * 130
+
+
+@pytest.mark.parametrize("pools", [None, ("a", "b")])
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
+def test_same_seed_same_study(family, pools):
+    settings = {"n_items": 30, "family": family, "pools": pools}
+    one, two = (dx.simulate.replication_study(**settings, random_seed=7) for _ in range(2))
+    for left, right in zip(one, two, strict=True):
+        xr.testing.assert_identical(left, right)
+    other = dx.simulate.replication_study(**settings, random_seed=8)
+    assert not other.truth["item_effect"].equals(one.truth["item_effect"])
+    assert not np.array_equal(
+        other.annotations["annotator_code"], one.annotations["annotator_code"]
+    )
+
+
+def test_one_seed_one_design():
+    """Who labels what is the same for other families and parameters."""
+    one, two = (
+        dx.simulate.replication_study(family=family, mu=mu, random_seed=1).annotations
+        for family, mu in [("gaussian", 0.0), ("ordinal", 2.0)]
+    )
+    for name in ("item", "annotator", "item_code", "annotator_code"):
+        np.testing.assert_array_equal(one[name], two[name])
+
+
+def test_a_generator_is_a_seed_too():
+    one, two = (
+        dx.simulate.replication_study(5, random_seed=np.random.default_rng(3)).annotations
+        for _ in range(2)
+    )
+    xr.testing.assert_identical(one, two)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"n_items": 1, "n_annotators": 1, "labels_per_item": 1},
+        {"sigma_item": 0, "sigma_annotator": 0},
+        {"pools": ("a", "b"), "correlation": 1.0},
+        {"pools": ("a", "b"), "correlation": -1.0},
+        {"pools": ["1", "2", "3"], "overlap": 0.0, "n_items": 3},
+        {"pools": np.array(["a", "b"]), "n_annotators": np.array([5, 6])},
+    ],
+)
+def test_odd_settings(arguments):
+    ann, truth = dx.simulate.replication_study(**arguments, random_seed=1)
+    dx.validate(ann)
+    for dim in ("item", "pool"):
+        if dim in ann.dims:
+            np.testing.assert_array_equal(ann[dim], truth[dim])
+    assert set(ann["annotator"].values) <= set(truth["annotator"].values)
+
+
+def test_perfect_correlation_is_one_effect():
+    effect = dx.simulate.replication_study(
+        pools=("a", "b"), correlation=1, sigma_item=(1, 2), random_seed=1
+    ).truth["item_effect"]
+    np.testing.assert_allclose(2 * effect.sel(pool="a"), effect.sel(pool="b"), atol=1e-12)
+
+
+def test_a_study_can_be_saved(three, tmp_path):
+    graded = dx.simulate.replication_study(9, family="ordinal", random_seed=1)
+    for study in (three, graded):
+        study.truth.to_netcdf(tmp_path / "truth.nc")
+        xr.testing.assert_identical(xr.load_dataset(tmp_path / "truth.nc"), study.truth)
+
+
+THREE = {"pools": POOLS}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"n_items": 0}, "n_items: expected a whole number, 1 or more; found 0"),
+        ({"n_annotators": 0}, "n_annotators: expected a whole number, 1 or more; found 0"),
+        ({"n_annotators": (3, 4)}, r"n_annotators: expected one value; found \(3, 4\)"),
+        ({**THREE, "n_annotators": (9, 9)}, "n_annotators: expected one value, or one for each"),
+        ({**THREE, "n_annotators": (9, 9, 2.5)}, r"n_annotators\[2\]: expected a whole number"),
+        ({"labels_per_item": 0}, "labels_per_item: expected a whole number, 1 or more"),
+        ({"labels_per_item": 21}, "labels_per_item: expected at most the 20 annotators .*found 21"),
+        ({**THREE, "n_annotators": (9, 9, 4)}, "labels_per_item, pool 2: expected at most the 4"),
+        ({**THREE, "labels_per_item": "all"}, "labels_per_item: expected a whole number"),
+        ({"family": "poisson"}, "family: expected one of .*found 'poisson'"),
+        ({"mu": float("nan")}, "mu: expected a finite number; found nan"),
+        ({"mu": "0"}, "mu: expected a finite number; found '0'"),
+        ({**THREE, "mu": (0, 0, None)}, r"mu\[2\]: expected a finite number; found None"),
+        ({"sigma_item": -1}, "sigma_item: expected a finite number >= 0; found -1"),
+        ({**THREE, "sigma_annotator": (1, 1, -1)}, r"sigma_annotator\[2\]: expected a finite"),
+        ({"sigma": 0}, "sigma: expected a finite number > 0; found 0"),
+        ({"sigma": 1, "family": "ordinal"}, "sigma: expected None with family='ordinal'"),
+        ({"sigma": 1, "family": "bernoulli"}, "sigma: expected None with family='bernoulli'"),
+        ({"correlation": 0.5}, "correlation: expected None without pools=.*found 0.5"),
+        ({**THREE, "correlation": -0.6}, "correlation: expected a number from -0.5 to 1"),
+        ({**THREE, "correlation": 1.1}, "correlation: expected a number from -0.5 to 1"),
+        ({**THREE, "correlation": np.eye(2)}, "correlation: .* a symmetric matrix of 3 x 3"),
+        ({**THREE, "correlation": np.eye(3) * 2}, "correlation: .* ones on its diagonal"),
+        ({**THREE, "correlation": np.triu(np.ones((3, 3)))}, "correlation: expected"),
+        ({**THREE, "correlation": [[1, 2], [3]]}, "correlation: expected"),
+        ({**THREE, "correlation": np.full((3, 3), np.nan)}, "correlation: expected"),
+        ({**THREE, "correlation": "high"}, "correlation: expected a finite number; found 'high'"),
+        ({"pools": "ab"}, "pools: expected two or more different names.*found 'ab'"),
+        ({"pools": ["a"]}, "pools: expected two or more different names"),
+        ({"pools": ["a", "a"]}, "pools: expected two or more different names"),
+        ({"pools": [1, 2]}, "pools: expected two or more different names"),
+        ({"cutpoint": [0]}, "cutpoint: expected None with family='gaussian'"),
+        ({"family": "ordinal", "cutpoint": []}, "cutpoint: expected a sequence of one or more"),
+        ({"family": "ordinal", "cutpoint": [1, -1]}, "cutpoint: expected increasing numbers"),
+        ({"family": "ordinal", "cutpoint": [0, 1]}, "cutpoint: .* mean is 0; found a mean of 0.5"),
+        ({"overlap": 0.5}, "overlap: expected 1 without pools=; found 0.5"),
+        ({**THREE, "overlap": 1.5}, r"overlap: expected a number in \[0, 1\]; found 1.5"),
+        ({**THREE, "overlap": 0, "n_items": 2}, "n_items: expected at least 3, .* raise overlap"),
+    ],
+)  # fmt: skip
+def test_senseless_arguments(arguments, complaint):
+    with pytest.raises(dx.ArgumentError, match=complaint):
+        dx.simulate.replication_study(**arguments)
