@@ -34,6 +34,16 @@ MODELS: Final = (
     Model("inverse_rank", ("nominal", "ordinal", "ranking"), "rankings, weighed by inverse rank"),
     Model("plackett_luce", ("nominal", "ordinal", "ranking"), "rankings with ties, one by one"),
     Model("normal_scores", ("continuous", "ordinal"), "scores with a mean and a spread per item"),
+    Model(
+        "crossed_effects",
+        ("continuous", "ordinal"),
+        "items, annotators and chance: ICC (also of two labels)",
+    ),
+    Model(
+        "cross_replication",
+        ("continuous", "ordinal"),
+        "crossed effects in several pools: xCC (also of two labels)",
+    ),
 )
 
 

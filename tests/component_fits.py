@@ -48,7 +48,7 @@ def fit_of(
         array = np.asarray(values, dtype=float)
         if name == "cutpoint":
             wide = np.broadcast_to(array, (*shape[:2], array.shape[-1]))
-            posterior[name] = ((*SAMPLE, "cutpoint"), wide)
+            posterior[name] = ((*SAMPLE, "boundary"), wide)
         else:
             posterior[name] = ((*SAMPLE, *pools), np.broadcast_to(array, shape).copy())
     if names is not None:
@@ -57,7 +57,7 @@ def fit_of(
         posterior = posterior.assign_coords(pool_=list(names))
     posterior = posterior.assign_coords({dim: np.arange(posterior.sizes[dim]) for dim in SAMPLE})
     if family == "ordinal" and label_value is None:
-        label_value = range(posterior.sizes["cutpoint"] + 1)
+        label_value = range(posterior.sizes["boundary"] + 1)
     model = "crossed_effects" if names is None else "cross_replication"
     return tree(model, family, posterior, label_value)
 

@@ -182,9 +182,7 @@ def test_annotators_without_names():
 @every_metric
 def test_bad_arguments(metric):
     fit = cross_replication("gaussian", names=["experts", "crowd"])
-    with pytest.raises(
-        dx.ArgumentError, match=r"a fit of crossed_effects\. It knows one pool"
-    ):
+    with pytest.raises(dx.ArgumentError, match=r"a fit of crossed_effects\. It knows one pool"):
         metric(crossed_effects("gaussian"))
     with pytest.raises(dx.ArgumentError, match=r"^reference: .*Did you mean 'experts'\?"):
         metric(fit, reference="expert")

@@ -136,7 +136,9 @@ _slice_step = slicer(_of_step)
 
 
 @njit(cache=True)
-def _gather(data: Crossed, par: Parameters, known: Odds, i: int, cells: Floats, others: Floats) -> None:
+def _gather(
+    data: Crossed, par: Parameters, known: Odds, i: int, cells: Floats, others: Floats
+) -> None:
     """Put together all that is needed of one item."""
     first, count = data.item_start[i], 0
     for c in range(first, data.item_start[i + 1]):
@@ -167,7 +169,9 @@ def _move_item(
 
 
 @njit(cache=True)
-def _move_items(state: State, data: Crossed, par: Parameters, known: Odds, room: EffectRoom) -> None:
+def _move_items(
+    state: State, data: Crossed, par: Parameters, known: Odds, room: EffectRoom
+) -> None:
     """Move every item's effects, and sum their products by design."""
     _directions(data, par, room)
     room.second[:] = 0.0

@@ -91,7 +91,9 @@ def label_sums(data: Crossed, latent: Floats) -> LabelSums:
 
 
 @njit(cache=True)
-def sum_items(data: Crossed, sums: LabelSums, annotator: Floats, mean: Floats, out: ItemSums) -> None:
+def sum_items(
+    data: Crossed, sums: LabelSums, annotator: Floats, mean: Floats, out: ItemSums
+) -> None:
     """Take annotators' effects off the labels, and sum what is left by design."""
     out.first[:], out.second[:] = 0.0, 0.0
     out.within[:] = sums.square

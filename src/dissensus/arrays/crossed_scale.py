@@ -34,9 +34,7 @@ def _residual_square(data: Crossed, par: Parameters) -> float:
 
 
 @njit(cache=True)
-def _of_stretch(
-    x: float, square: float, n_labels: float, par: Parameters, priors: Priors
-) -> float:
+def _of_stretch(x: float, square: float, n_labels: float, par: Parameters, priors: Priors) -> float:
     """Return the log density of the logarithm of a factor.
 
     Effects are as probable as before, since their standard deviations are stretched with them:

@@ -264,7 +264,11 @@ def learn_paths(
     if not len(tuning.sd_annotator):
         return
     for j in range(len(par.annotator)):
-        start, stop, p = data.annotator_start[j], data.annotator_start[j + 1], data.annotator_pool[j]
+        start, stop, p = (
+            data.annotator_start[j],
+            data.annotator_start[j + 1],
+            data.annotator_pool[j],
+        )
         for n in range(start, stop):
             room.others[n - start] = math.exp(held(room.mean_item[data.annotator_cell[n]]))
         log_sd, total = tuning.log_sd_annotator[p], known.annotator_sum[j]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import LABEL, POOL, SAMPLE, other
+from dissensus.dims import BOUNDARY, LABEL, POOL, SAMPLE, other
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.registry import one_of
 
@@ -37,7 +37,7 @@ class Components:
     correlation: xr.DataArray | None
     """Of the item effects between pools (pool, pool_)."""
     cutpoint: xr.DataArray | None
-    """Of ordered labels (cutpoint)."""
+    """Of ordered labels (boundary)."""
     label_value: xr.DataArray | None
     """The numbers of ordered labels (label)."""
 
@@ -155,7 +155,7 @@ def label_steps(parts: Components) -> xr.DataArray:
     """
     values, cutpoint = parts.label_value, parts.cutpoint
     assert cutpoint is not None
-    if values is None or values.size != cutpoint.sizes["cutpoint"] + 1:
+    if values is None or values.size != cutpoint.sizes[BOUNDARY] + 1:
         raise ArgumentError(
             "fit",
             expected="'label_value' in its group 'constant_data', a number for each label",
@@ -163,4 +163,4 @@ def label_steps(parts: Components) -> xr.DataArray:
             "cutpoints",
         )  # fmt: skip
     steps = values.drop_vars(LABEL, errors="ignore").astype(np.float64).diff(LABEL)
-    return steps.rename({LABEL: "cutpoint"})
+    return steps.rename({LABEL: BOUNDARY})

@@ -13,6 +13,7 @@ from dissensus.arrays.threshold_covariance import (
     mixture_variance,
     step_variance,
 )
+from dissensus.dims import BOUNDARY
 from dissensus.metrics._components import BERNOULLI, GAUSSIAN, Components, label_steps
 
 _PART, _OTHER = "part", "other_part"
@@ -44,8 +45,8 @@ def observed_labels(parts: Components) -> Labels | None:
         bound, variance = parts.mu / sd, mixture_variance
     else:
         assert parts.cutpoint is not None
-        weight = label_steps(parts).rename(cutpoint=_PART)
-        cutpoint = parts.cutpoint.drop_vars("cutpoint", errors="ignore").rename(cutpoint=_PART)
+        weight = label_steps(parts).rename({BOUNDARY: _PART})
+        cutpoint = parts.cutpoint.drop_vars(BOUNDARY, errors="ignore").rename({BOUNDARY: _PART})
         total = parts.total**0.5
         bound, variance = (parts.mu - cutpoint) / total, step_variance
         sd = total.broadcast_like(bound)

@@ -12,14 +12,12 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import _annotations
-from dissensus.dims import ANNOTATOR, ITEM, POOL, other
+from dissensus.dims import ANNOTATOR, BOUNDARY, ITEM, POOL, other
 from dissensus.simulate import _crossed
 from dissensus.simulate._replication_checks import FAMILIES, Design, checked
 
 Floats = npt.NDArray[np.float64]
 
-_BOUNDARY: Final = "boundary"
-"""The dimension of cutpoints. One with the variable's own name would make a coordinate of it."""
 _YES: Final = ("no", "yes")
 
 
@@ -198,7 +196,7 @@ def _truth(design: Design, drawn: _Effects, ann: xr.Dataset) -> xr.Dataset:
             out["sigma"] = design.sigma[0]
         _add_between_pools(out, design, drawn)
     if design.family == "ordinal":
-        out["cutpoint"] = (_BOUNDARY, design.cutpoint)
+        out["cutpoint"] = (BOUNDARY, design.cutpoint)
     return out.assign_attrs(family=design.family)
 
 

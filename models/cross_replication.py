@@ -1,0 +1,218 @@
+r"""Cross-replication: whether two pools of annotators see the same in an item.
+
+The story. Several pools of annotators label the same items: the old tool and the new, crowd
+workers and experts. Each pool has its own idea of every item, and these ideas are correlated;
+within a pool it is the story of `crossed_effects`.
+
+.. math::
+
+    \eta_{ij} = \mu_p + a_{ip} + b_j, \qquad (a_{i1}, \dots, a_{iP}) \sim
+        \mathrm{Normal}(0, S R S), \quad b_j \sim \mathrm{Normal}(0, \sigma_{\text{annotator}, p}^2)
+
+for annotator j of pool p, :math:`S = \mathrm{diag}(\sigma_\text{item})`. R says how far the pools
+agree about the items once the noise of single annotators is taken away: 1 if they measure the
+same. It is the normalised cross-replication reliability (`dissensus.normalized_xcc`);
+`dissensus.xcc` is the correlation of one label from each pool, noise and all.
+
+Families (numbers, two labels, ordered labels) are those of `crossed_effects`; cutpoints of
+ordered labels are shared by the pools. The residual standard deviation of numbers is shared as
+well, or each pool's own (``residual="pool"``). Any number of pools is fitted at once, so that
+"treatment less control, both against experts" is one difference in one posterior. Items that one
+pool did not see are welcome: what there is of them counts.
+
+Priors and why. As in `crossed_effects`, the same in all pools. R has an LKJ prior
+(``correlation_prior=``): 1, the default, is uniform over correlation matrices; larger values hold
+correlations closer to 0. With few items, or noisy pools, the correlation remains wide:
+believe the width.
+
+When to use it. To ask whether a change of tool, of instructions or of people changes what is
+measured. When not: for two pools of which one is the truth by definition, metrics of
+accuracy; for labels of more than two kinds without an order, `dissensus.cross_kappa`. An
+annotator in two pools is an error, unless ``shared_annotators=True``: then everybody has an effect
+of their own in each pool, as if they were two people.
+
+Drawn by an exact Gibbs sampler, with NUTS on the same model as a witness.
+
+Source: Wong, Paritosh & Aroyo (2021), "Cross-replication reliability".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import xarray as xr
+
+from dissensus import _crossed_model as parts
+from dissensus._crossed_fit import fitted
+from dissensus._crossed_process import Process, process
+from dissensus.dims import ITEM, MEMBER, POOL, other
+
+
+def build(
+    annotations: xr.Dataset,
+    *,
+    family: str = "gaussian",
+    sampler: str = "gibbs",
+    priors: Mapping[str, Any] | None = None,
+    anonymous: bool = False,
+    residual: str = "shared",
+    correlation_prior: float = 1.0,
+    shared_annotators: bool = False,
+) -> Any:
+    """Write the process as a PyMC model.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Numbers, two labels, or ordered labels, with two or more pools (``pool=``).
+    family, priors, anonymous
+        As in `crossed_effects`.
+    sampler : {"gibbs", "nuts"}
+        Not used: the model is the same.
+    residual : {"shared", "pool"}
+        Whether the residual standard deviation of numbers is one, or each pool's own.
+    correlation_prior : float
+        The LKJ prior's shape; > 0.
+    shared_annotators : bool
+        Allow annotators in several pools.
+
+    Returns
+    -------
+    pymc.Model
+        With ``mu``, ``sigma_item``, ``sigma_annotator`` (pool), ``correlation`` (pool, pool_)
+        and its Cholesky factor, ``item_effect`` (item, pool), ``annotator_effect`` (member), a
+        member being an annotator in a pool, and the rest as in `crossed_effects`.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations do not suit the family, have fewer than two pools, or annotators in
+        several.
+    ArgumentError
+        If a setting makes no sense.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.simulate.replication_study(20, pools=("old", "new"), random_seed=1).annotations
+    >>> model = dx.models.cross_replication.build(ann)
+    >>> [v.name for v in model.free_RVs][:4]
+    ['mu', 'sigma_item', 'correlation_cholesky', 'item_effect']
+    """
+    what = _process(
+        annotations, family=family, sampler=sampler, priors=priors, anonymous=anonymous,
+        residual=residual, correlation_prior=correlation_prior,
+        shared_annotators=shared_annotators,
+    )  # fmt: skip
+    return _built(what)
+
+
+def _process(annotations: xr.Dataset, **settings: Any) -> Process:
+    return process("cross_replication", annotations, **settings)
+
+
+def _built(what: Process) -> Any:
+    import pymc as pm
+
+    import dissensus.steps  # noqa: F401 (registers the Gibbs step)
+
+    with pm.Model(coords=parts.coordinates(what)) as model:
+        mu, sigma_item = parts.mean(what, POOL), parts.scale("sigma_item", what, POOL)
+        root = pm.LKJCorr("correlation_cholesky", n=what.n_pools, eta=what.lkj)
+        pm.Deterministic("correlation", root @ root.T, dims=(POOL, other(POOL)))
+        item = pm.MvNormal(
+            "item_effect", mu=[0.0] * what.n_pools, chol=sigma_item[:, None] * root,
+            dims=(ITEM, POOL),
+        )  # fmt: skip
+        eta = mu[what.pool] + item[what.item, what.pool]
+        if not what.anonymous:
+            sigma_annotator = parts.scale("sigma_annotator", what, POOL)
+            annotator = pm.Normal(
+                "annotator_effect", 0.0, sigma_annotator[what.member_pool], dims=MEMBER
+            )
+            eta = eta + annotator[what.member]
+        parts.observe(what, eta)
+    return model
+
+
+def fit(
+    annotations: xr.Dataset,
+    *,
+    draws: int = 1000,
+    tune: int = 500,
+    chains: int = 4,
+    random_seed: Any = None,
+    progressbar: bool = True,
+    log_likelihood: bool = False,
+    posterior_predictive: bool = False,
+    family: str = "gaussian",
+    sampler: str = "gibbs",
+    keep_effects: bool = True,
+    priors: Mapping[str, Any] | None = None,
+    anonymous: bool = False,
+    residual: str = "shared",
+    correlation_prior: float = 1.0,
+    shared_annotators: bool = False,
+) -> xr.DataTree:
+    """Draw from the posterior.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Numbers, two labels, or ordered labels, with two or more pools (``pool=``).
+    draws, tune, chains : int
+        Draws per chain, sweeps before the first of them, and chains.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the draws repeatable.
+    progressbar : bool
+        Show progress.
+    log_likelihood, posterior_predictive, keep_effects
+        As in `crossed_effects`. Items have an effect in every pool, also where it did not see
+        them: what it would have thought.
+    family, priors, anonymous, residual, correlation_prior, shared_annotators
+        As in `build`.
+    sampler : {"gibbs", "nuts"}
+        The Gibbs sampler, or NUTS on the same model, slower by far.
+
+    Returns
+    -------
+    xarray.DataTree
+        ``posterior`` with ``mu``, ``sigma_item``, ``sigma_annotator`` (pool), ``correlation``
+        (pool, pool_), ``sigma`` (of numbers; per pool with ``residual="pool"``), ``cutpoint``
+        (boundary) of ordered labels, and, if kept, ``item_effect`` (item, pool) and
+        ``annotator_effect`` (annotator, pool), NaN where an annotator is not in a pool.
+
+    Raises
+    ------
+    AnnotationError, ArgumentError
+        As in `build`; also if the effects would take more than 4 GB.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the chains have not run long enough.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.simulate.replication_study(
+    ...     100, pools=("old", "new"), correlation=0.9, random_seed=1).annotations
+    >>> fit = dx.models.cross_replication.fit(ann, draws=200, random_seed=1, progressbar=False)
+    >>> fit.posterior.correlation.dims
+    ('chain', 'draw', 'pool', 'pool_')
+    >>> bool(dx.normalized_xcc(fit, pools=("old", "new")).mean() > 0.7)
+    True
+    """
+    settings: dict[str, Any] = {
+        "family": family, "sampler": sampler, "anonymous": anonymous, "residual": residual,
+        "correlation_prior": correlation_prior, "shared_annotators": shared_annotators,
+    }  # fmt: skip
+    what = _process(annotations, priors=priors, **settings)
+    return fitted(
+        what, lambda: _built(what), draws=draws, tune=tune, chains=chains,
+        random_seed=random_seed, progressbar=progressbar, sampler=sampler,
+        keep_effects=keep_effects, log_likelihood=log_likelihood,
+        posterior_predictive=posterior_predictive,
+        hyper=settings | {"priors": what.prior_words},
+    )  # fmt: skip

@@ -1,0 +1,132 @@
+"""Priors of crossed effects: what may be asked for, and what is taken where nothing is.
+
+A standard deviation's prior is a tuple: ("half_normal", scale), ("half_t", scale, degrees of
+freedom) or ("exponential", mean).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus import fitting
+from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_NORMAL, HALF_T
+from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.registry import one_of
+
+Floats = npt.NDArray[np.float64]
+Prior = tuple[Any, ...]
+
+FORMS: Final = {"half_normal": HALF_NORMAL, "half_t": HALF_T, "exponential": EXPONENTIAL}
+_DEGREES: Final = 3.0
+"""Of a half-t prior: its tail lets data speak that are far from what was expected."""
+NAMES: Final = {
+    "gaussian": ("mu", "sigma_item", "sigma_annotator", "sigma"),
+    "bernoulli": ("mu", "sigma_item", "sigma_annotator"),
+    "ordinal": ("mu", "sigma_item", "sigma_annotator", "gap"),
+}
+
+
+def priors_for(
+    family: str, value: Floats, given: Mapping[str, Sequence[Any]] | None, *, anonymous: bool
+) -> dict[str, Prior]:
+    """Return the prior of each parameter.
+
+    Raises
+    ------
+    ArgumentError
+        If something else was asked for.
+    AnnotationError
+        If numbers do not differ, and some prior is to be scaled to them.
+    """
+    names = [n for n in NAMES[family] if not (anonymous and n == "sigma_annotator")]
+    given = _mapping(given, names)
+    out = {name: _checked(name, prior) for name, prior in given.items()}
+    if family != "gaussian":
+        scale = 2.5 if family == "bernoulli" else 1.5
+        default: dict[str, Prior] = {"mu": (0.0, 2.5), "gap": ("exponential", 1.0)}
+        default |= {name: ("half_t", scale, _DEGREES) for name in names if "sigma" in name}
+    elif set(names) <= set(out):
+        default = {}
+    else:
+        default = _scaled(value, names)
+    return {name: out.get(name, default[name] if name in default else ()) for name in names}
+
+
+def _scaled(value: Floats, names: Sequence[str]) -> dict[str, Prior]:
+    """Return priors in units of the numbers' own spread."""
+    spread = float(np.std(value, ddof=1)) if len(value) > 1 else 0.0
+    if not spread > 0:
+        found = f"{len(value)} times {value[0]:g}" if len(value) else "no label"
+        raise AnnotationError(
+            "annotations", expected="numbers that differ, to scale the priors by", found=found,
+            hint="Say what is expected with priors=",
+        )  # fmt: skip
+    scales: dict[str, Prior] = {n: ("half_t", spread, _DEGREES) for n in names if "sigma" in n}
+    return scales | {"mu": (float(np.mean(value)), 2.5 * spread)}
+
+
+def _mapping(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ArgumentError(
+            "priors", expected=f"a mapping of {', '.join(names)}", found=repr(given)
+        )
+    for name in given:
+        one_of("priors", name, names)
+    return given
+
+
+def _checked(name: str, prior: Any) -> Prior:
+    if name == "mu":
+        return _mean(prior)
+    if not isinstance(prior, Sequence) or isinstance(prior, str) or len(prior) not in {2, 3}:
+        raise ArgumentError(
+            f"priors[{name!r}]",
+            expected="('half_normal', scale), ('half_t', scale, degrees of freedom) or "
+            "('exponential', mean)",
+            found=repr(prior),
+        )
+    form = prior[0]
+    one_of(f"priors[{name!r}]", form, tuple(FORMS))
+    if len(prior) == 3 and form != "half_t":
+        raise ArgumentError(
+            f"priors[{name!r}]", expected=f"({form!r}, scale)", found=repr(tuple(prior))
+        )
+    numbers = [fitting.positive(f"priors[{name!r}]", number) for number in prior[1:]]
+    if form == "half_t" and len(numbers) == 1:
+        numbers.append(_DEGREES)
+    return (form, *numbers)
+
+
+def _mean(prior: Any) -> Prior:
+    if isinstance(prior, str) or not isinstance(prior, Sequence) or len(prior) != 2:
+        raise ArgumentError(
+            "priors['mu']", expected="(mean, standard deviation)", found=repr(prior)
+        )
+    return (
+        fitting.finite("priors['mu']", prior[0]),
+        fitting.positive("priors['mu']", prior[1]),
+    )
+
+
+def spelled(priors: Mapping[str, Prior]) -> str:
+    """Return priors as a person reads them, for the attributes of a fit."""
+    return "; ".join(f"{name} {_spelled(prior)}" for name, prior in priors.items())
+
+
+def _spelled(prior: Prior) -> str:
+    words = [part if isinstance(part, str) else f"{part:.6g}" for part in prior]
+    if not isinstance(prior[0], str):
+        words = ["normal", *words]
+    return f"{words[0]}({', '.join(words[1:])})"
+
+
+def as_row(prior: Prior) -> list[float]:
+    """Return a standard deviation's prior as compiled code reads it."""
+    form, scale, *degrees = prior
+    return [FORMS[form], scale, degrees[0] if degrees else 0.0]

@@ -1,0 +1,249 @@
+"""What the PyMC form and the Gibbs sampler of crossed effects share: data and settings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import fitting
+from dissensus._crossed_priors import Prior, as_row, priors_for, spelled
+from dissensus.arrays.crossed_data import Crossed, crossed
+from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
+from dissensus.arrays.crossed_parameters import Priors
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL
+from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning, shown
+from dissensus.registry import one_of
+from dissensus.schema import given_numbers
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FAMILIES: Final = (GAUSSIAN, BERNOULLI, ORDINAL)
+SAMPLERS: Final = ("gibbs", "nuts")
+RESIDUALS: Final = ("shared", "pool")
+KINDS: Final = ("continuous", "ordinal", "nominal")
+LATENT_SD: Final = {BERNOULLI: float(np.pi / np.sqrt(3)), ORDINAL: 1.0}
+"""Of the residual on the latent scale, where it is not learned."""
+
+
+class Process(NamedTuple):
+    """Labels as numbers or codes, who gave them, and the priors."""
+
+    model: str
+    annotations: xr.Dataset
+    family: str
+    value: Floats
+    """(annotation): numbers, or codes of labels from 0."""
+    item: Ints
+    """(annotation)"""
+    member: Ints
+    """(annotation): an annotator in a pool."""
+    pool: Ints
+    """(annotation)"""
+    member_annotator: Ints
+    """(member); empty where annotators are nobody in particular."""
+    member_pool: Ints
+    """(member)"""
+    pools: npt.NDArray[Any] | None
+    """Names; None where there is one pool without a name."""
+    labels: npt.NDArray[Any]
+    """Of ordered labels, and of two; empty for numbers."""
+    priors: Mapping[str, Prior]
+    lkj: float
+    n_sd: int
+    """Residual standard deviations that are learned."""
+
+    @property
+    def n_pools(self) -> int:
+        """How many pools there are."""
+        return 1 if self.pools is None else len(self.pools)
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether annotators are nobody in particular."""
+        return not len(self.member_annotator)
+
+    @property
+    def centre(self) -> float:
+        """What is taken off numbers while they are sampled, for the digits that are left."""
+        return float(self.value.mean()) if self.family == GAUSSIAN and len(self.value) else 0.0
+
+    def data(self) -> Crossed:
+        """Lay out the labels for the Gibbs sampler."""
+        return crossed(
+            self.value - self.centre, self.item, self.member, self.pool,
+            n_items=self.annotations.sizes[ITEM], annotator_pool=self.member_pool,
+            n_pools=self.n_pools,
+        )  # fmt: skip
+
+    def numbers(self) -> Priors:
+        """Return the priors as compiled code reads them."""
+        each = {name: as_row(prior) for name, prior in self.priors.items() if name != "mu"}
+        none = [0.0, 1.0, 0.0]
+        mean, sd = self.priors["mu"]
+        n = self.n_pools
+        return Priors(
+            mu=np.tile([mean - self.centre, sd], (n, 1)),
+            sd_item=np.tile(each["sigma_item"], (n, 1)),
+            sd_annotator=np.tile(each.get("sigma_annotator", none), (n, 1)),
+            sd=np.tile(each.get("sigma", none), (self.n_sd, 1)),
+            gap=np.array(each.get("gap", none)),
+            lkj=self.lkj,
+        )
+
+    @property
+    def prior_words(self) -> str:
+        """The priors, for a fit's attributes."""
+        return spelled(self.priors)
+
+
+def process(
+    model: str,
+    annotations: xr.Dataset,
+    *,
+    family: str,
+    sampler: str,
+    priors: Mapping[str, Any] | None,
+    anonymous: bool,
+    residual: str = "shared",
+    correlation_prior: float = 1.0,
+    shared_annotators: bool = False,
+) -> Process:
+    """Check annotations and settings, and put them together.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations do not suit the family, have no pools where these are compared, or
+        have annotators in several.
+    ArgumentError
+        If a setting makes no sense.
+    """
+    fitting.require_kind(annotations, KINDS, model)
+    for name, value, choices in (
+        ("family", family, FAMILIES), ("sampler", sampler, SAMPLERS),
+        ("residual", residual, RESIDUALS),
+    ):  # fmt: skip
+        one_of(name, value, choices)
+    if residual == "pool" and family != GAUSSIAN:
+        raise ArgumentError(
+            "residual", expected=f"'shared' with family={family!r}, whose residual is given",
+            found="'pool'",
+        )  # fmt: skip
+    value, labels = _values(annotations, family)
+    pools = _pools(annotations, shared_annotators) if model == "cross_replication" else None
+    item = annotations["item_code"].to_numpy().astype(np.int64)
+    pool = np.zeros_like(item) if pools is None else annotations["pool_code"].to_numpy()
+    n_pools = 1 if pools is None else len(pools)
+    who, member, member_pool = _members(annotations, pool, n_pools, anonymous)
+    found = Process(
+        model, annotations, family, value, item, member, pool.astype(np.int64), who, member_pool,
+        pools, labels, priors_for(family, value, priors, anonymous=anonymous),
+        fitting.positive("correlation_prior", correlation_prior),
+        n_pools if residual == "pool" else 1,
+    )  # fmt: skip
+    _warn_of_strangers(found)
+    return found
+
+
+def _values(annotations: xr.Dataset, family: str) -> tuple[Floats, npt.NDArray[Any]]:
+    """Return what the model explains, row by row, and the labels it stands for."""
+    kind = annotations.attrs["kind"]
+    if family == GAUSSIAN:
+        if kind == "nominal":
+            raise AnnotationError(
+                "annotations", expected="numbers, with family='gaussian'", found="nominal labels",
+                hint="Two labels: family='bernoulli'. Ordered ones: read them with "
+                "kind='ordinal', and family='ordinal'",
+            )  # fmt: skip
+        return given_numbers(annotations).astype(np.float64), np.empty(0)
+    if "label_code" not in annotations:
+        raise AnnotationError(
+            "annotations", expected=f"labels, with family={family!r}", found=f"{kind} numbers",
+            hint="family='gaussian' takes numbers",
+        )  # fmt: skip
+    labels = annotations[LABEL].to_numpy()
+    if family == BERNOULLI and len(labels) != 2:
+        raise AnnotationError(
+            "annotations", expected="two labels, with family='bernoulli'",
+            found=f"{len(labels)}: {shown(list(labels))}",
+            hint="family='ordinal' takes ordered labels" if kind == "ordinal" else "",
+        )  # fmt: skip
+    if family == ORDINAL and (kind != "ordinal" or len(labels) < 2):
+        raise AnnotationError(
+            "annotations", expected="two or more ordered labels, with family='ordinal'",
+            found=f"{len(labels)} {kind} labels",
+            hint="If they have an order, read them with kind='ordinal' and labels= in order",
+        )  # fmt: skip
+    return annotations["label_code"].to_numpy().astype(np.float64), labels
+
+
+def _pools(annotations: xr.Dataset, shared_annotators: bool) -> npt.NDArray[Any]:
+    """Return the names of the pools."""
+    if "pool_code" not in annotations or annotations.sizes[POOL] < 2:
+        found = annotations.sizes[POOL] if "pool_code" in annotations else "none"
+        raise AnnotationError(
+            "annotations", expected="two or more pools of annotators", found=str(found),
+            hint="Name the column that says who belongs to which with pool=; for a single pool "
+            "there is crossed_effects",
+        )  # fmt: skip
+    pair = annotations["annotator_code"].to_numpy() * annotations.sizes[POOL]
+    pair = np.unique(pair + annotations["pool_code"].to_numpy())
+    each = np.bincount(pair // annotations.sizes[POOL])
+    if (each > 1).any() and not shared_annotators:
+        names = annotations[ANNOTATOR].to_numpy()[each > 1]
+        raise AnnotationError(
+            "annotations",
+            where=f"annotators {shown(list(names))}",
+            expected="everybody in one pool: pools are compared as different people",
+            found=f"{len(names)} in several",
+            hint="Are they the same people? shared_annotators=True gives them an effect of its "
+            "own in each pool. If not, give them different names",
+        )
+    names: npt.NDArray[Any] = annotations[POOL].to_numpy()
+    return names
+
+
+def _members(
+    annotations: xr.Dataset, pool: Ints, n_pools: int, anonymous: bool
+) -> tuple[Ints, Ints, Ints]:
+    """Return the annotator of each member, the member of each row, and the pool of each member."""
+    if anonymous:
+        return np.empty(0, dtype=np.int64), pool.astype(np.int64), np.arange(n_pools)
+    who = annotations["annotator_code"].to_numpy().astype(np.int64)
+    if n_pools == 1:
+        n = annotations.sizes[ANNOTATOR]
+        return np.arange(n), who, np.zeros(n, dtype=np.int64)
+    pair, member = np.unique(who * n_pools + pool, return_inverse=True)
+    return pair // n_pools, member.ravel().astype(np.int64), pair % n_pools
+
+
+def _warn_of_strangers(what: Process) -> None:
+    """Warn where no annotator spoke twice: then what is theirs and what is chance is one thing."""
+    if what.anonymous or not len(what.member):
+        return
+    for p in range(what.n_pools):
+        rows = what.pool == p
+        if rows.any() and np.bincount(what.member[rows]).max() < 2:
+            whose = "" if what.pools is None else f" of pool {what.pools[p]!r}"
+            warnings.warn(
+                f"No annotator{whose} gave more than one label: sigma_annotator cannot be told from "
+                "the residual. ICC and xCC stand, for they only need the sum; for a model without "
+                "annotators' effects set anonymous=True.",
+                DissensusWarning,
+                stacklevel=4,
+            )
+
+
+def named(what: Process) -> dict[str, Any]:
+    """Return the coordinates of annotations: names of items and annotators row by row."""
+    ann = what.annotations
+    return {
+        f"{ANNOTATION}_{dim}": (ANNOTATION, ann[dim].to_numpy()[ann[f"{dim}_code"].to_numpy()])
+        for dim in (ITEM, ANNOTATOR)
+    }

@@ -1,0 +1,227 @@
+"""Draw from the posterior of crossed effects: by the Gibbs kernel itself, or by NUTS through PyMC."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus import fitting
+from dissensus._crossed_process import Process
+from dissensus.arrays import crossed_gibbs as gibbs
+from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.crossed_parameters import Parameters
+from dissensus.errors import ArgumentError
+
+Floats = npt.NDArray[np.float64]
+
+_LOTS: Final = 50
+"""Sweeps go in so many lots, for a smooth progress bar."""
+_ROOM: Final = 4 * 2**30
+"""Bytes of effects to keep without being asked twice."""
+
+
+class Draws(NamedTuple):
+    """What a sampler brings back, in natural units, chain and draw in front."""
+
+    mu: Floats
+    """(..., pool)"""
+    sigma_item: Floats
+    sigma_annotator: Floats
+    sigma: Floats
+    """(..., 1 or pool)"""
+    correlation: Floats
+    """(..., pool, pool)"""
+    cutpoint: Floats
+    """(..., boundary)"""
+    item: Floats
+    """(..., item, pool); empty if not kept."""
+    member: Floats
+    """(..., member); empty if not kept."""
+    stats: dict[str, Floats]
+    inference: str
+
+
+def require_room(what: Process, draws: int, chains: int) -> None:
+    """Raise if keeping all effects would fill the memory."""
+    n_items = what.annotations.sizes["item"]
+    size = 8.0 * draws * chains * (n_items * what.n_pools + len(what.member_pool))
+    if size > _ROOM:
+        raise ArgumentError(
+            "keep_effects",
+            expected=f"False, for {draws:,} draws in {chains} chains of the effects of {n_items:,} "
+            f"items and {len(what.member_annotator):,} annotators",
+            found="True",
+            hint=f"They would take {size / 2**30:.0f} GB. Metrics do not need them",
+        )
+
+
+def by_gibbs(
+    what: Process, *, draws: int, tune: int, chains: int, rng: np.random.Generator,
+    progressbar: bool, effects: bool,
+) -> Draws:  # fmt: skip
+    """Draw all chains by the Gibbs kernel, each in a thread."""
+    data, priors = what.data(), what.numbers()
+    runs = [_Chain(what, data, one, draws, effects) for one in rng.spawn(chains)]
+    lots = [*_lots(tune, -tune), *_lots(draws, 0)]
+    with ThreadPoolExecutor(min(chains, os.cpu_count() or 1)) as pool:
+        for first, n in fitting.tracked(lots, "Sampling effects", progressbar):
+            list(pool.map(lambda run: run.advance(priors, first, n), runs))  # noqa: B023 (done here)
+    traces = [run.trace for run in runs]
+    whole = gibbs.Trace(*(np.stack(part) for part in zip(*traces, strict=True)))
+    del traces
+    return Draws(
+        mu=whole.mu + what.centre,
+        sigma_item=whole.sd_item,
+        sigma_annotator=whole.sd_annotator,
+        sigma=whole.sd,
+        correlation=whole.correlation,
+        cutpoint=_cutpoints(whole.gap) if what.family == gibbs.ORDINAL else np.empty(0),
+        item=_items(what, data, whole, rng) if effects else np.empty(0),
+        member=whole.annotator if effects else np.empty(0),
+        stats={},
+        inference=_GIBBS[what.family],
+    )
+
+
+_GIBBS: Final = {
+    gibbs.GAUSSIAN: "exact Gibbs sampling, effects and means integrated out in turn",
+    gibbs.ORDINAL: "exact Gibbs sampling of the latent numbers behind ordered labels",
+    gibbs.BERNOULLI: "exact Gibbs sampling by slices along learned paths",
+}
+
+
+def _lots(n: int, first: int) -> list[tuple[int, int]]:
+    """Cut sweeps into lots: (first draw, how many); before 0 they are the warm-up."""
+    edges = np.unique(np.linspace(0, n, min(n, _LOTS) + 1).astype(int)).tolist()
+    return [(first + low, high - low) for low, high in zip(edges, edges[1:], strict=False)]
+
+
+class _Chain:
+    """One chain, with all it writes to."""
+
+    def __init__(
+        self, what: Process, data: Crossed, rng: np.random.Generator, draws: int, effects: bool
+    ) -> None:
+        self.family, self.data = what.family, data
+        self.par = _start(what, data, rng)
+        self.known = gibbs.learned(data, what.family, self.par)
+        self.state = gibbs.started(rng.integers(2**64, dtype=np.uint64))
+        self.trace = gibbs.room_for(data, self.par, draws, effects=effects)
+
+    def advance(self, priors: Any, first: int, n: int) -> None:
+        """Go through a lot of sweeps."""
+        warm = first < 0
+        gibbs.advance(
+            self.family, self.state, self.data, self.par, priors, self.known, n, learning=warm,
+            trace=None if warm else self.trace, first=first,
+        )  # fmt: skip
+
+
+def _start(what: Process, data: Crossed, rng: np.random.Generator) -> Parameters:
+    """Start far enough from where the chain will be, in each chain elsewhere, for r-hat to tell."""
+    n_gaps = max(len(what.labels) - 2, 0) if what.family == gibbs.ORDINAL else 0
+    par = gibbs.start(data, what.family, n_gaps=n_gaps, anonymous=what.anonymous, n_sd=what.n_sd)
+    unit = 1.0
+    if what.family == gibbs.GAUSSIAN:
+        unit = float(data.value.std()) or float(what.numbers().sd[0, 1])
+    for part in (par.sd_item, par.sd_annotator, par.sd if what.family == gibbs.GAUSSIAN else None):
+        if part is not None:
+            part *= unit * np.exp(rng.normal(0.0, 0.5, part.shape))
+    par.mu[:] = unit * rng.normal(size=len(par.mu))
+    return par
+
+
+def _cutpoints(gap: Floats) -> Floats:
+    """Return cutpoints with mean 0 from the gaps between them."""
+    raw = np.concatenate([np.zeros((*gap.shape[:-1], 1)), gap.cumsum(axis=-1)], axis=-1)
+    return np.asarray(raw - raw.mean(axis=-1, keepdims=True))
+
+
+def _items(what: Process, data: Crossed, trace: gibbs.Trace, rng: np.random.Generator) -> Floats:
+    """Return effects (chain, draw, item, pool), drawn where a pool did not see an item.
+
+    Given its effects in the pools that did, an item's effects elsewhere follow from the
+    correlation alone.
+    """
+    n_items = what.annotations.sizes["item"]
+    shape = (*trace.mu.shape[:2], n_items, what.n_pools)
+    out = np.full(shape, np.nan)
+    out[..., data.cell_item, data.cell_pool] = trace.item
+    seen = np.zeros((n_items, what.n_pools), dtype=bool)
+    seen[data.cell_item, data.cell_pool] = True
+    if seen.all():
+        return out
+    scale = trace.sd_item[..., :, None] * trace.sd_item[..., None, :]
+    covariance = trace.correlation * scale
+    for pattern in np.unique(seen[~seen.all(axis=1)], axis=0):
+        items = np.flatnonzero((seen == pattern).all(axis=1))
+        there, away = np.flatnonzero(pattern), np.flatnonzero(~pattern)
+        block = covariance[..., away[:, None], away]
+        middle = np.zeros((*shape[:2], len(items), len(away)))
+        if len(there):
+            across = covariance[..., away[:, None], there]
+            gain = np.linalg.solve(
+                covariance[..., there[:, None], there], np.swapaxes(across, -1, -2)
+            )
+            middle = out[..., items[:, None], there] @ gain
+            block = block - across @ gain
+        root = _root(block)
+        noise = rng.standard_normal(middle.shape) @ np.swapaxes(root, -1, -2)
+        out[..., items[:, None], away] = middle + noise
+    return out
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return a square root that rounding cannot break: a correlation may be all but 1."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
+
+
+def by_nuts(
+    what: Process, build: Callable[[], Any], *, draws: int, tune: int, chains: int,
+    rng: np.random.Generator, progressbar: bool,
+) -> Draws:  # fmt: skip
+    """Let PyMC's NUTS sample the same model."""
+    import pymc as pm
+
+    with build():
+        tree = pm.sample(
+            draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
+            progressbar=progressbar, step=pm.NUTS(), nuts_sampler="pymc",
+            compute_convergence_checks=False,  # ours say what to do
+        )  # fmt: skip
+    found = tree["posterior"].to_dataset()
+
+    def values(name: str, ndim: int) -> Floats:
+        if name not in found:
+            return np.empty(0)
+        array = found[name].to_numpy()
+        return array.reshape(*array.shape, *[1] * (ndim - array.ndim))
+
+    n_pools = what.n_pools
+    mu = values("mu", 3)
+    item = values("item_effect", 4)
+    one = np.broadcast_to(np.eye(n_pools), (*mu.shape[:2], n_pools, n_pools))
+    no_people = np.zeros(mu.shape)
+    stats = tree["sample_stats"].to_dataset()
+    return Draws(
+        mu=mu,
+        sigma_item=values("sigma_item", 3),
+        sigma_annotator=no_people if what.anonymous else values("sigma_annotator", 3),
+        sigma=values("sigma", 3) if what.family == gibbs.GAUSSIAN else np.ones((*mu.shape[:2], 1)),
+        correlation=values("correlation", 4) if n_pools > 1 else one,
+        cutpoint=np.zeros((*mu.shape[:2], 1))
+        if what.family == gibbs.ORDINAL and len(what.labels) == 2
+        else values("cutpoint", 3),
+        item=item,
+        member=np.zeros((*mu.shape[:2], n_pools))
+        if what.anonymous
+        else values("annotator_effect", 3),
+        stats={n: stats[n].to_numpy() for n in ("lp", "diverging", "step_size") if n in stats},
+        inference="NUTS on the PyMC model",
+    )
