@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def _parameters(what: Process, found: Draws) -> dict[str, xr.DataArray]:
 def _between(what: Process) -> list[str]:
     """Name cutpoints by the labels on their two sides."""
     names = [str(label) for label in what.labels]
-    return [f"{low}|{high}" for low, high in zip(names, names[1:], strict=False)]
+    return [f"{low}|{high}" for low, high in pairwise(names)]
 
 
 def _effects(what: Process, found: Draws) -> dict[str, xr.DataArray]:
@@ -161,7 +162,7 @@ def _diagnosed(posterior: Mapping[str, xr.DataArray], found: Draws) -> dict[str,
                 flat[..., keep],
                 dims=(*SAMPLE, "parameter"),
                 coords={"parameter": [names[k] for k in keep]},
-            )  # fmt: skip
+            )
         )
     whole = xr.concat(parts, dim="parameter").rename("parameters")
     return convergence.diagnosed(whole, "parameter") | convergence.divergences(

@@ -53,7 +53,7 @@ def priors_for(
         default = {}
     else:
         default = _scaled(value, names)
-    return {name: out.get(name, default[name] if name in default else ()) for name in names}
+    return {name: out.get(name, default.get(name, ())) for name in names}
 
 
 def _scaled(value: Floats, names: Sequence[str]) -> dict[str, Prior]:

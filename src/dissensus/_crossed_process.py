@@ -125,11 +125,9 @@ def process(
         If a setting makes no sense.
     """
     fitting.require_kind(annotations, KINDS, model)
-    for name, value, choices in (
-        ("family", family, FAMILIES), ("sampler", sampler, SAMPLERS),
-        ("residual", residual, RESIDUALS),
-    ):  # fmt: skip
-        one_of(name, value, choices)
+    one_of("family", family, FAMILIES)
+    one_of("sampler", sampler, SAMPLERS)
+    one_of("residual", residual, RESIDUALS)
     if residual == "pool" and family != GAUSSIAN:
         raise ArgumentError(
             "residual", expected=f"'shared' with family={family!r}, whose residual is given",
@@ -196,12 +194,12 @@ def _pools(annotations: xr.Dataset, shared_annotators: bool) -> npt.NDArray[Any]
     pair = np.unique(pair + annotations["pool_code"].to_numpy())
     each = np.bincount(pair // annotations.sizes[POOL])
     if (each > 1).any() and not shared_annotators:
-        names = annotations[ANNOTATOR].to_numpy()[each > 1]
+        people = annotations[ANNOTATOR].to_numpy()[each > 1]
         raise AnnotationError(
             "annotations",
-            where=f"annotators {shown(list(names))}",
+            where=f"annotators {shown(list(people))}",
             expected="everybody in one pool: pools are compared as different people",
-            found=f"{len(names)} in several",
+            found=f"{len(people)} in several",
             hint="Are they the same people? shared_annotators=True gives them an effect of its "
             "own in each pool. If not, give them different names",
         )
@@ -232,9 +230,9 @@ def _warn_of_strangers(what: Process) -> None:
         if rows.any() and np.bincount(what.member[rows]).max() < 2:
             whose = "" if what.pools is None else f" of pool {what.pools[p]!r}"
             warnings.warn(
-                f"No annotator{whose} gave more than one label: sigma_annotator cannot be told from "
-                "the residual. ICC and xCC stand, for they only need the sum; for a model without "
-                "annotators' effects set anonymous=True.",
+                f"No annotator{whose} gave more than one label: sigma_annotator cannot be told "
+                "from the residual. ICC and xCC stand, for they only need the sum; for a model "
+                "without annotators' effects set anonymous=True.",
                 DissensusWarning,
                 stacklevel=4,
             )

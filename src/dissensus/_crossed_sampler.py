@@ -1,10 +1,11 @@
-"""Draw from the posterior of crossed effects: by the Gibbs kernel itself, or by NUTS through PyMC."""
+"""Draw from the posterior of crossed effects: by the Gibbs kernel itself, or by PyMC's NUTS."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -98,7 +99,7 @@ _GIBBS: Final = {
 def _lots(n: int, first: int) -> list[tuple[int, int]]:
     """Cut sweeps into lots: (first draw, how many); before 0 they are the warm-up."""
     edges = np.unique(np.linspace(0, n, min(n, _LOTS) + 1).astype(int)).tolist()
-    return [(first + low, high - low) for low, high in zip(edges, edges[1:], strict=False)]
+    return [(first + low, high - low) for low, high in pairwise(edges)]
 
 
 class _Chain:

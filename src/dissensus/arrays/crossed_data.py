@@ -4,9 +4,9 @@ With one pool a cell is an item. Labels of a cell stand together, so that what a
 a cell is one running sum; what it must know of an annotator is scattered into as many bins as there
 are annotators.
 
-Cells whose item was labelled equally often by the same pools share a *design*: given the annotators'
-effects, all that the variances need to know of them are the sums and products of their means. A
-balanced study has one design, whatever its size.
+Cells whose item was labelled equally often by the same pools share a *design*: given the
+annotators' effects, all that the variances need to know of them are the sums and products of their
+means. A balanced study has one design, whatever its size.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gibbs sampling of crossed effects, exact; a sweep costs as much as reading the labels a few times.
+"""Gibbs sampling of crossed effects, exact: a sweep costs a few readings of the labels.
 
 - Numbers: effects of items, then of annotators, are integrated out in turn, so that successive
   draws hardly depend on each other (`crossed_items`, `crossed_annotators`).

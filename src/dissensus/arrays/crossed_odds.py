@@ -1,8 +1,8 @@
 """The likelihood of labels of two kinds, as a product of odds.
 
-Of the likelihood of an effect, exp(s x) / prod (1 + exp(x) o_n), all that costs anything is the product:
-the odds of a label are its cell's times its annotator's, exponentials that are kept, so that a
-label takes one multiplication and one addition at each look.
+Of the likelihood of an effect, exp(s x) / prod (1 + exp(x) o_n), all that costs anything is the
+product: the odds of a label are its cell's times its annotator's, exponentials that are kept, so
+that a label takes one multiplication and one addition at each look.
 """
 
 from __future__ import annotations

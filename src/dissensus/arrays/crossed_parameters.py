@@ -56,9 +56,7 @@ class Priors(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """What a chain learns of the posterior while it warms up: how wide slices should be, and about
-    where standard deviations and correlations are.
-    """
+    """What a chain learns while it warms up: how wide slices should be, and where numbers are."""
 
     sd_item: Floats
     """(pool): width of the slice of its logarithm."""

@@ -1,9 +1,9 @@
 """Parabolas in place of the likelihoods of logistic effects, and how far they can be relied on.
 
-A parabola gx - hx^2/2 is chosen so that with the prior N(0, sd^2) it gives the effect's posterior mean and
-variance. How these move with log sd is known exactly, from the posterior's third and fourth moments;
-where the parabola would have it differently, the difference is kept as well.
-All of it is found by quadrature, at a reference that a chain has learned while it warmed up. Nothing
+A parabola gx - hx^2/2 is chosen so that with the prior N(0, sd^2) it gives the effect's posterior
+mean and variance. How these move with log sd is known exactly, from the posterior's third and
+fourth moments; where the parabola would have it differently, the difference is kept as well. All
+of it is found by quadrature, at a reference that a chain has learned while it warmed up. Nothing
 here needs to be accurate: it only says along which paths effects are moved
 (`dissensus.arrays.crossed_transport`).
 """

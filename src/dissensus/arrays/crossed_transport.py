@@ -1,11 +1,12 @@
-"""Moving standard deviations and correlations of logistic effects, and the effects along with them.
+r"""Moving standard deviations and correlations of logistic effects, and the effects with them.
 
 Given the effects, their standard deviation can hardly move; given the effects as multiples of it
 (Yu & Meng 2011), the likelihood holds it. Here each effect goes along with where its *posterior*
 goes, about, as far as `dissensus.arrays.crossed_sites` knows: with a prior N(c, k) of the
-effect given those of the same item in other pools, and a parabola gx - hx^2/2 for its likelihood, to
+effect given those of the same item in other pools, and a parabola gx - hx^2/2 for its likelihood,
+to
 
-.. math:: x' = M' + S' (x - M) / S, \\quad M = (c/k + g) S^2, \\quad S^2 = 1 / (1/k + h),
+.. math:: x' = M' + S' (x - M) / S, \quad M = (c/k + g) S^2, \quad S^2 = 1 / (1/k + h),
 
 and the number that c and k hang on is drawn under the exact density along this path. The chain is
 exact whatever g and h are, as long as they do not move with it. The better they are,

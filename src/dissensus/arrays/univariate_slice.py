@@ -15,21 +15,23 @@ _STEPS = 60
 
 
 def slicer(log_density: Callable[..., float]) -> Any:
-    """Compile a slice sampler.
+    r"""Compile a slice sampler.
 
     Parameters
     ----------
-    log_density : compiled function (x, \\*args)
+    log_density : compiled function (x, \*args)
         Up to a constant; minus infinity beyond the support. What it writes elsewhere is left as
         at the point that is returned, since that is the last one it is asked of.
 
     Returns
     -------
-    compiled function (state, x, width, \\*args)
+    compiled function (state, x, width, \*args)
         Draws the next x.
     """
 
-    @njit  # cached as part of what calls it: one file for all slicers could not be read after a change
+    # Cached as part of what calls it. One file for all slicers would name types of every caller,
+    # and could not be read once one of these has changed.
+    @njit
     def draw(state: State, x: float, width: float, *args: Any) -> float:
         level = log_density(x, *args) + math.log(uniform(state))
         low = x - width * uniform(state)
