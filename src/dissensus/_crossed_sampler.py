@@ -16,6 +16,7 @@ from dissensus._crossed_process import Process
 from dissensus.arrays import crossed_gibbs as gibbs
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters
+from dissensus.arrays.crossed_unseen import all_items
 from dissensus.errors import ArgumentError
 
 Floats = npt.NDArray[np.float64]
@@ -82,7 +83,9 @@ def by_gibbs(
         sigma=whole.sd,
         correlation=whole.correlation,
         cutpoint=_cutpoints(whole.gap) if what.family == gibbs.ORDINAL else np.empty(0),
-        item=_items(what, data, whole, rng) if effects else np.empty(0),
+        item=all_items(data, whole.item, whole.sd_item, whole.correlation, rng)
+        if effects
+        else np.empty(0),
         member=whole.annotator if effects else np.empty(0),
         stats={},
         inference=_GIBBS[what.family],
@@ -141,46 +144,6 @@ def _cutpoints(gap: Floats) -> Floats:
     """Return cutpoints with mean 0 from the gaps between them."""
     raw = np.concatenate([np.zeros((*gap.shape[:-1], 1)), gap.cumsum(axis=-1)], axis=-1)
     return np.asarray(raw - raw.mean(axis=-1, keepdims=True))
-
-
-def _items(what: Process, data: Crossed, trace: gibbs.Trace, rng: np.random.Generator) -> Floats:
-    """Return effects (chain, draw, item, pool), drawn where a pool did not see an item.
-
-    Given its effects in the pools that did, an item's effects elsewhere follow from the
-    correlation alone.
-    """
-    n_items = what.annotations.sizes["item"]
-    shape = (*trace.mu.shape[:2], n_items, what.n_pools)
-    out = np.full(shape, np.nan)
-    out[..., data.cell_item, data.cell_pool] = trace.item
-    seen = np.zeros((n_items, what.n_pools), dtype=bool)
-    seen[data.cell_item, data.cell_pool] = True
-    if seen.all():
-        return out
-    scale = trace.sd_item[..., :, None] * trace.sd_item[..., None, :]
-    covariance = trace.correlation * scale
-    for pattern in np.unique(seen[~seen.all(axis=1)], axis=0):
-        items = np.flatnonzero((seen == pattern).all(axis=1))
-        there, away = np.flatnonzero(pattern), np.flatnonzero(~pattern)
-        block = covariance[..., away[:, None], away]
-        middle = np.zeros((*shape[:2], len(items), len(away)))
-        if len(there):
-            across = covariance[..., away[:, None], there]
-            gain = np.linalg.solve(
-                covariance[..., there[:, None], there], np.swapaxes(across, -1, -2)
-            )
-            middle = out[..., items[:, None], there] @ gain
-            block = block - across @ gain
-        root = _root(block)
-        noise = rng.standard_normal(middle.shape) @ np.swapaxes(root, -1, -2)
-        out[..., items[:, None], away] = middle + noise
-    return out
-
-
-def _root(covariance: Floats) -> Floats:
-    """Return a square root that rounding cannot break: a correlation may be all but 1."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
 def by_nuts(

@@ -5,8 +5,10 @@ Importing this package registers them, so that `pymc.sample` chooses them by its
 
 from pymc.step_methods import STEP_METHODS
 
+from dissensus.steps.crossed_effects import CrossedEffectsGibbs
 from dissensus.steps.plackett_luce import PlackettLuceGibbs
 
-__all__ = ["PlackettLuceGibbs"]
+__all__ = ["CrossedEffectsGibbs", "PlackettLuceGibbs"]
 
-STEP_METHODS.extend(one for one in (PlackettLuceGibbs,) if one not in STEP_METHODS)
+_OURS = (CrossedEffectsGibbs, PlackettLuceGibbs)
+STEP_METHODS.extend(one for one in _OURS if one not in STEP_METHODS)
