@@ -27,11 +27,17 @@ def _scaled_tail(x: float) -> float:
 @njit(cache=True)
 def _far(low: float, high: float) -> tuple[float, float, float]:
     """Do so for two numbers far below 0."""
-    drop = 0.5 * (high - low) * (high + low)  # the density at low is exp(drop) of that at high
+    width = high - low
+    drop = 0.5 * width * (high + low)  # the density at low is exp(drop) of that at high
     relative = math.exp(drop) if drop > -700.0 else 0.0
-    scaled = _scaled_tail(-high)
-    if low > -math.inf and relative > 0.0:
-        scaled -= _scaled_tail(-low) * relative
+    if width * -high < 1e-4:  # tails that differ so little have lost their digits
+        scaled = width * math.exp(0.5 * drop)
+    else:
+        scaled = _scaled_tail(-high)
+        if low > -math.inf and relative > 0.0:
+            scaled -= _scaled_tail(-low) * relative
+    if not scaled > 0.0:
+        return -math.inf, 0.0, 0.0
     log_p = math.log(_DENSITY) - 0.5 * high * high + math.log(scaled)
     return log_p, relative / scaled, 1.0 / scaled
 

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from pymc.distributions.transforms import LogTransform
+from pytensor.compile.mode import Mode
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.basic import (
@@ -40,6 +41,8 @@ GAP, ROOT = "gap", "correlation_cholesky"
 NAMES: Final = (MU, SD_ITEM, ITEM, SD_ANNOTATOR, ANNOTATOR, SD, GAP, ROOT)
 _NEEDED: Final = frozenset({MU, SD_ITEM, ITEM})
 _OBSERVED: Final = ("score", "label_code")
+_PLAIN: Final = Mode(linker="py", optimizer=None)
+"""For what is evaluated once or twice: to compile it would take longer."""
 
 
 class Reading(NamedTuple):
@@ -169,7 +172,7 @@ class _Graph:
 
     def layout(self, eta: Any) -> _Layout:
         """Find which item, pool and annotator each label sees."""
-        evaluate = self.function([eta], mode="FAST_COMPILE")
+        evaluate = self.function([eta], mode=_PLAIN)
         base = np.asarray(evaluate(self.at())[0], dtype=float)
         seen = {}
         for name in (MU, ITEM, ANNOTATOR):
@@ -199,7 +202,7 @@ class _Graph:
         effect = self.free[ANNOTATOR]
         centre, sd = self._normal(effect)
         n = int(np.size(self.start[self.values[ANNOTATOR]]))
-        evaluate = self.function([centre, sd], mode="FAST_COMPILE")
+        evaluate = self.function([centre, sd], mode=_PLAIN)
         middle, spread = evaluate(self.at(**{SD_ANNOTATOR: self.number(SD_ANNOTATOR) + 1.0}))
         found = np.broadcast_to(spread, (n,)) - 1.0
         pool = np.rint(found).astype(np.int64)
@@ -219,13 +222,13 @@ class _Graph:
             raise _unfit("annotators and items of a label in one pool", "others")
         effect = self.free[ITEM]
         if layout.n_pools == 1 and ROOT not in self.free:
-            evaluate = self.function(list(self._normal(effect)), mode="FAST_COMPILE")
+            evaluate = self.function(list(self._normal(effect)), mode=_PLAIN)
             centre, sd = evaluate(self.at(**{SD_ITEM: 2.5}))
             good = not np.any(centre) and np.allclose(sd, 2.5)
         elif isinstance(effect.owner.op, MvNormalRV) and ROOT in self.free:
             centre, covariance = effect.owner.op.dist_params(effect.owner)[:2]
             parts = [centre, covariance, self.free[ROOT]]
-            evaluate = self.function(parts, mode="FAST_COMPILE")
+            evaluate = self.function(parts, mode=_PLAIN)
             sd = 1.0 + np.arange(layout.n_pools)
             point = self.at(**{SD_ITEM: sd})
             value = point[self.values[ROOT]]
@@ -243,7 +246,7 @@ class _Graph:
         if SD not in self.free:
             raise _unfit(f"a free {SD}", "none")
         number = self.number(SD)
-        (found,) = self.function([sd], mode="FAST_COMPILE")(self.at(**{SD: number + 1.0}))
+        (found,) = self.function([sd], mode=_PLAIN)(self.at(**{SD: number + 1.0}))
         own = layout.pool if number.size > 1 else np.zeros_like(layout.pool)
         if number.size not in {1, layout.n_pools} or not np.allclose(found, own + 1.0):
             raise _unfit(f"{SD} as the residual of all labels, or each pool's own", "others")
@@ -255,7 +258,7 @@ class _Graph:
         if GAP in self.free:
             gap = 0.5 + np.sqrt(self.number(GAP) + 1.0)
             point = self.at(**{GAP: gap})
-        (found,) = self.function([cutpoint], mode="FAST_COMPILE")(point)
+        (found,) = self.function([cutpoint], mode=_PLAIN)(point)
         raw = np.concatenate([[0.0], gap.cumsum()])
         if np.shape(found) != raw.shape or not np.allclose(found, raw - raw.mean()):
             raise _unfit("cutpoints that are sums of gaps, with mean 0", "others")
@@ -303,7 +306,7 @@ class _Graph:
         for one in parameters:
             if free & set(ancestors([one])):
                 raise _unfit("priors that are given", f"{one} hangs on other variables")
-        return self.function(list(parameters), mode="FAST_COMPILE")(self.start)
+        return self.function(list(parameters), mode=_PLAIN)(self.start)
 
     def _scale(self, variable: Any) -> Floats:
         """Return (..., 3): the form of a positive number's prior, its scale, and degrees."""

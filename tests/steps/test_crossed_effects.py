@@ -1,0 +1,223 @@
+"""The Gibbs step for crossed effects in PyMC: chosen by itself, exact, honest of its limits."""
+
+from __future__ import annotations
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from pymc.step_methods import STEP_METHODS
+
+import dissensus as dx
+from dissensus.models import cross_replication, crossed_effects
+from dissensus.steps import CrossedEffectsGibbs
+
+POOLS = ("old", "new")
+
+
+def study(family, pools=None, **options):
+    options = {"n_items": 25, "n_annotators": 6, "labels_per_item": 3, "random_seed": 2} | options
+    if pools:
+        options |= {"pools": pools, "overlap": 0.6}
+    return dx.simulate.replication_study(family=family, **options).annotations
+
+
+def built(family, pools=None, **options):
+    module = cross_replication if pools else crossed_effects
+    return module.build(study(family, pools), family=family, **options)
+
+
+def run(model, draws=1500, tune=300, chains=2, seed=7, **options):
+    with model:
+        return pm.sample(
+            draws, tune=tune, chains=chains, cores=1, random_seed=seed, progressbar=False,
+            compute_convergence_checks=False, **options,
+        )["posterior"]  # fmt: skip
+
+
+def same(one, other, names, least=150):
+    """Compare means and spreads of two runs, in Monte Carlo errors of both."""
+    for name in names:
+        a, b = one[name], other[name]
+        if name == "correlation":  # one number, and ones
+            a, b = a[..., 0, 1], b[..., 0, 1]
+        assert float(az.ess(a).min()) > least
+        assert float(az.ess(b).min()) > least
+        for method in ("mean", "sd"):
+            move = {"mean": "mean", "sd": "std"}[method]
+            gap = np.abs(getattr(a, move)(("chain", "draw")) - getattr(b, move)(("chain", "draw")))
+            error = np.hypot(az.mcse(a, method=method), az.mcse(b, method=method))
+            assert (gap.to_numpy() <= 4 * np.asarray(error)).all(), (name, method)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
+@pytest.mark.parametrize("pools", [None, POOLS], ids=["one pool", "two pools"])
+def test_pymc_chooses_it_for_everything(family, pools):
+    assert STEP_METHODS.count(CrossedEffectsGibbs) == 1
+    model = built(family, pools)
+    with model:
+        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
+    assert list(chosen) == [CrossedEffectsGibbs]
+    assert {v.name for v in chosen[CrossedEffectsGibbs]} == {v.name for v in model.value_vars}
+
+
+@pytest.mark.parametrize(
+    ("family", "pools"), [("gaussian", POOLS), ("ordinal", None), ("bernoulli", POOLS)]
+)
+def test_agrees_with_the_sampler_of_fit(family, pools):
+    """Which is compared with NUTS in tests/models."""
+    module = cross_replication if pools else crossed_effects
+    found = run(built(family, pools))
+    fit = module.fit(
+        study(family, pools), family=family, draws=1500, random_seed=3, progressbar=False
+    )["posterior"]
+    names = ["mu", "sigma_item", "sigma_annotator", "item_effect"]
+    names += {"gaussian": ["sigma"], "ordinal": ["cutpoint"]}.get(family, [])
+    same(found, fit, [*names, *(["correlation"] if pools else [])])
+
+
+def test_a_term_in_the_mean_goes_to_nuts():
+    """With a covariate, which the step reads off the graph, against NUTS for everything."""
+    ann = study("gaussian")
+    x = np.random.default_rng(1).normal(size=ann.sizes["annotation"])
+    item, who = ann["item_code"].to_numpy(), ann["annotator_code"].to_numpy()
+    with pm.Model() as model:
+        slope = pm.Normal("slope", 0, 1)
+        mu = pm.Normal("mu", 0, 2)
+        sds = [pm.HalfNormal(f"sigma{name}", 1.5) for name in ("_item", "_annotator", "")]
+        items = pm.Normal("item_effect", 0, sds[0], shape=ann.sizes["item"])
+        people = pm.Normal("annotator_effect", 0, sds[1], shape=ann.sizes["annotator"])
+        eta = mu + items[item] + people[who] + slope * x
+        pm.Normal("score", eta, sds[2], observed=ann["value"].to_numpy() + 0.8 * x)
+    both, nuts = run(model), run(model, step=pm.NUTS(model=model))
+    same(both, nuts, ["slope", "mu", "sigma_item", "sigma_annotator", "sigma"])
+    assert 0.4 < float(both["slope"].mean()) < 1.2
+
+
+def test_reads_the_data_from_the_model():
+    model = built("gaussian")
+    values = model.rvs_to_values[model["score"]].eval()
+    moved = run(pm.observe(model, {"score": 3 * values + 5}), draws=500)
+    before = run(model, draws=500)
+    assert float(moved["sigma"].mean() / before["sigma"].mean()) == pytest.approx(3, rel=0.1)
+
+
+def test_chains_leave_nothing_behind():
+    """Slices and paths are learned by each chain for itself, whatever was sampled before."""
+    model = built("bernoulli")
+    with model:
+        step = CrossedEffectsGibbs()
+    start = step.sampling_state
+    options = {"draws": 20, "tune": 60, "chains": 2}
+    one = run(model, step=step, **options)
+    step.sampling_state = start
+    other = run(model, step=step, **options)
+    assert one["sigma_item"].equals(other["sigma_item"])
+
+
+def test_leaves_its_point_alone_and_stops_learning():
+    model = built("gaussian")
+    with model:
+        step = CrossedEffectsGibbs(rng=1)
+    point = model.initial_point()
+    kept = {name: np.array(value) for name, value in point.items()}
+    step.step(point)
+    assert all(np.array_equal(point[name], kept[name]) for name in kept)
+    width = step.known.tuning.sd_item.copy()
+    step.stop_tuning()
+    for _ in range(3):
+        point, _ = step.step(point)
+    assert np.array_equal(step.known.tuning.sd_item, width)
+
+
+def test_has_nothing_to_do_with_other_models():
+    with pm.Model() as model:
+        mu = pm.Normal("mu")
+        pm.Normal("score", mu, 1.0, observed=[1.0])
+    with model:
+        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
+    assert CrossedEffectsGibbs not in chosen
+
+
+def _twisted(change):
+    """Build a model like crossed effects, but for one thing."""
+    ann = study("gaussian")
+    item, who = ann["item_code"].to_numpy(), ann["annotator_code"].to_numpy()
+    with pm.Model() as model:
+        mu = pm.Normal("mu", 0, 2)
+        sd_item, sd = pm.HalfNormal("sigma_item"), pm.HalfNormal("sigma")
+        sd_people = (
+            pm.Gamma("sigma_annotator", 2, 1)
+            if change == "prior"
+            else pm.HalfNormal("sigma_annotator")
+        )
+        middle = 1.0 if change == "centre" else 0.0
+        items = pm.Normal("item_effect", middle, sd_item, shape=ann.sizes["item"])
+        people = pm.Normal("annotator_effect", 0, sd_people, shape=ann.sizes["annotator"])
+        seen = pt.exp(items) if change == "function" else items
+        eta = mu + seen[item] + people[who]
+        if change == "likelihood":
+            pm.StudentT("score", nu=4, mu=eta, sigma=sd, observed=ann["value"].to_numpy())
+        else:
+            pm.Normal("score", eta, sd, observed=ann["value"].to_numpy())
+        if change == "other use":
+            pm.Potential("pull", -(items.sum() ** 2))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("prior", "sigma_annotator with a HalfNormal"),
+        ("centre", "item_effect ~ Normal"),
+        ("function", "one item_effect each, as it is"),
+        ("likelihood", "a Normal, Bernoulli or CumulativeProbit likelihood"),
+        ("other use", "nothing but the labels"),
+    ],
+)
+def test_refuses_where_it_would_not_be_exact(change, words):
+    with _twisted(change), pytest.raises(dx.ArgumentError, match=words) as found:
+        CrossedEffectsGibbs()
+    assert "pm.NUTS()" in str(found.value)
+
+
+def test_refuses_to_move_a_part():
+    model = built("gaussian")
+    with model, pytest.raises(dx.ArgumentError, match="move together"):
+        CrossedEffectsGibbs([model["mu"]])
+
+
+@pytest.mark.slow
+def test_variance_components_of_lecture_evaluations(shared):
+    """The four components that lme4's documentation fits to InstEval.
+
+    Published (REML): student .1054, lecturer .2626, department:service .0120, residual 1.385. The
+    department and the service are terms in the mean, moved by NUTS beside the step.
+    """
+    table = pd.read_csv(shared / "insteval" / "ratings.csv.gz")
+    item, items = pd.factorize(table["item"])
+    who, people = pd.factorize(table["annotator"])
+    place, places = pd.factorize(table["dept"].astype(str) + ":" + table["service"].astype(str))
+    with pm.Model() as model:
+        mu = pm.Normal("mu", 3, 5)
+        sds = {
+            name: pm.HalfStudentT(name, nu=3, sigma=1)
+            for name in ("sigma_item", "sigma_annotator", "sigma", "sigma_place")
+        }
+        of_item = pm.Normal("item_effect", 0, sds["sigma_item"], shape=len(items))
+        of_who = pm.Normal("annotator_effect", 0, sds["sigma_annotator"], shape=len(people))
+        of_place = sds["sigma_place"] * pm.Normal("place", shape=len(places))
+        service = pm.Normal("service", 0, 1)
+        extra = service * table["service"].to_numpy() + of_place[place]
+        eta = mu + of_item[item] + of_who[who] + extra
+        pm.Normal("score", eta, sds["sigma"], observed=table["label"].to_numpy(dtype=float))
+    found = run(model, draws=1500, tune=700, var_names=[*sds, "service"])
+    published = {
+        "sigma_item": 0.2626, "sigma_annotator": 0.1054, "sigma": 1.385, "sigma_place": 0.0120,
+    }  # fmt: skip
+    for name, value in published.items():
+        variance = found[name] ** 2
+        assert abs(float(variance.mean()) - value) < float(variance.std())
+    assert abs(float(found["service"].mean()) + 0.0535) < float(found["service"].std())
