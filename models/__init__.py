@@ -20,8 +20,10 @@ class Model:
 
     name: str
     kinds: tuple[str, ...]
-    """Kinds of annotations it can be fitted to."""
+    """Kinds of annotations it can be fitted to as it stands, without a word on the family."""
     summary: str
+    pools: bool = False
+    """Whether it compares pools of annotators, and so needs two or more."""
 
     @property
     def module(self) -> ModuleType:
@@ -43,6 +45,7 @@ MODELS: Final = (
         "cross_replication",
         ("continuous", "ordinal"),
         "crossed effects in several pools: xCC (also of two labels)",
+        pools=True,
     ),
 )
 

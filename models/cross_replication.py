@@ -48,6 +48,9 @@ from dissensus._crossed_fit import fitted
 from dissensus._crossed_process import Process, process
 from dissensus.dims import ITEM, MEMBER, POOL, other
 
+KINDS = ("continuous", "ordinal")
+"""What the default family takes; two labels without an order go with ``family="bernoulli"``."""
+
 
 def build(
     annotations: xr.Dataset,
@@ -80,7 +83,7 @@ def build(
     Returns
     -------
     pymc.Model
-        With ``mu``, ``sigma_item``, ``sigma_annotator`` (pool), ``correlation`` (pool, pool_)
+        With ``mu``, ``sigma_item``, ``sigma_annotator`` (pool), ``correlation`` (pool, ``pool_``)
         and its Cholesky factor, ``item_effect`` (item, pool), ``annotator_effect`` (member), a
         member being an annotator in a pool, and the rest as in `crossed_effects`.
 
@@ -179,7 +182,7 @@ def fit(
     -------
     xarray.DataTree
         ``posterior`` with ``mu``, ``sigma_item``, ``sigma_annotator`` (pool), ``correlation``
-        (pool, pool_), ``sigma`` (of numbers; per pool with ``residual="pool"``), ``cutpoint``
+        (pool, ``pool_``), ``sigma`` (of numbers; per pool with ``residual="pool"``), ``cutpoint``
         (boundary) of ordered labels, and, if kept, ``item_effect`` (item, pool) and
         ``annotator_effect`` (annotator, pool), NaN where an annotator is not in a pool.
 

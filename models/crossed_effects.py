@@ -65,6 +65,9 @@ from dissensus._crossed_fit import fitted
 from dissensus._crossed_process import Process, process
 from dissensus.dims import ANNOTATOR, ITEM
 
+KINDS = ("continuous", "ordinal")
+"""What the default family takes; two labels without an order go with ``family="bernoulli"``."""
+
 
 def build(
     annotations: xr.Dataset,

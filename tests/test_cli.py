@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import re
 import subprocess
 import sys
@@ -46,6 +47,7 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     done = call("evaluate", ann, "--predictions", pred, "--out", out, "--seed", 1, "--draws", 100)
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in out.iterdir()) == [
+        "components.csv",
         "evaluation.nc",
         "report.html",
         "statistics.csv",
@@ -54,6 +56,8 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     assert "top-1 accuracy" in done.output
     assert "The annotators among themselves" in done.output
     assert "Discrepancy ratio" in done.output
+    assert "How reliable labels are" in done.output
+    assert "of the variance behind a label" in done.output
     with xr.open_datatree(out / "evaluation.nc", engine="h5netcdf") as tree:
         assert tree.attrs["random_seed"] == "1"
         assert tree["metrics"]["top_1_accuracy"].dims[:2] == ("chain", "draw")
@@ -139,6 +143,42 @@ def test_check_models_and_plan(files):
     planned = call("plan", files[0], "--annotators", "1,3", "--items", "50", "--seed", 1)
     assert planned.exit_code == 0, planned.output
     assert "certainty" in planned.output
+
+
+@pytest.fixture
+def numbers(tmp_path):
+    ann = dx.simulate.replication_study(30, 5, 3, pools=("a", "b"), random_seed=1).annotations
+    names = {dim: ann[dim].to_numpy()[ann[f"{dim}_code"]] for dim in ("item", "annotator", "pool")}
+    rows = zip(*names.values(), ann["value"].to_numpy(), strict=True)
+    return write(tmp_path / "pilot.csv", rows, ("item", "annotator", "pool", "label"))
+
+
+def test_reliability_is_planned_with_a_picture(numbers, tmp_path):
+    picture = tmp_path / "plan.svg"
+    sizes = ("--annotators", "2,4", "--items", "20,40", "--studies", 2)
+    done = call("plan", numbers, *sizes, "--target", 0.7, "--width", 0.4, "--pool", "pool",
+                "--seed", 1, "--no-progress", "--plot", picture)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "Reliability of the mean label" in done.output
+    assert "Normalised xCC of a and b" in done.output
+    assert "annotators an item the mean label reaches .70" in done.output
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--plot", "plan.xlsx"), "--plot: expected a name in .png, .svg or .pdf"),
+        (("--plot", "nowhere/plan.png"), "--plot: expected a file in a folder"),
+        (("--target", 2), "target: expected a number between 0 and 1"),
+        (("--target", 0.8, "--accuracy", 0.9), "accuracy: expected none, as reliability is"),
+        (("--studies", 2), "studies: expected none, as the accuracy of a system"),
+    ],
+)
+def test_plans_that_make_no_sense(files, options, message):
+    done = call("plan", files[0], *options)
+    assert isinstance(done.exception, dx.DissensusError)
+    assert message in str(done.exception)
 
 
 @pytest.mark.parametrize(
@@ -292,3 +332,28 @@ def test_bad_categories_are_refused(files, tmp_path, content, message):
     done = call("evaluate", files[0], "--groups", path, "--out", tmp_path / "out")
     assert isinstance(done.exception, dx.ArgumentError)
     assert re.search(message, str(done.exception))
+
+
+def test_pools_are_compared_with_the_reference(tmp_path):
+    rng = random.Random(1)
+    rows = [
+        (f"i{i}", f"{pool}{who}", pool, i % 5 + rng.gauss(0, pool / 2))
+        for i in range(12)
+        for pool in (1, 2, 3)
+        for who in range(3)
+    ]
+    ann = write(tmp_path / "a.csv", rows, ("item", "annotator", "group", "label"))
+    given = ("evaluate", ann, "--pool", "group", "--threshold", 2, "--draws", 20, "--seed", 1)
+    done = call(*given, "--reference", 2, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "normalised xCC, 1 and 3" in done.output
+    assert "sees the items more as 2 does than" in " ".join(done.output.split())
+    with (tmp_path / "out" / "components.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["pool"] for row in rows if row["quantity"] == "icc_difference"} == {"1", "3"}
+    wrong = call(*given, "--reference", 7, "--out", tmp_path / "other")
+    assert isinstance(wrong.exception, dx.ArgumentError)
+    assert "one of the pools 1, 2, 3" in str(wrong.exception)
+    without = call(*given, "--components", "none", "--out", tmp_path / "third")
+    assert without.exit_code == 0, without.output
+    assert not (tmp_path / "third" / "components.csv").exists()

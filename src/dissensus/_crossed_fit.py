@@ -61,7 +61,7 @@ def fitted(
         found = by_nuts(what, build, **run)
     else:
         found = by_gibbs(what, **run, effects=effects)
-    posterior = _parameters(what, found)
+    posterior = parameters(what, found)
     diagnostics = _diagnosed(posterior, found)
     if keep_effects:
         posterior |= _effects(what, found)
@@ -92,7 +92,7 @@ def _rows(what: Process, values: Any) -> xr.DataArray:
     return xr.DataArray(values, dims=dims, coords=named(what), attrs=attrs)
 
 
-def _parameters(what: Process, found: Draws) -> dict[str, xr.DataArray]:
+def parameters(what: Process, found: Draws) -> dict[str, xr.DataArray]:
     """Name the draws of everything but effects."""
     pools = what.pools is not None
 

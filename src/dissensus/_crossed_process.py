@@ -11,6 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._crossed_exactness import require_a_rest
 from dissensus._crossed_priors import Prior, as_row, priors_for, spelled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
@@ -145,6 +146,8 @@ def process(
         fitting.positive("correlation_prior", correlation_prior),
         n_pools if residual == "pool" else 1,
     )  # fmt: skip
+    if family == GAUSSIAN:
+        _require_a_rest(found)
     _warn_of_strangers(found)
     return found
 
@@ -221,6 +224,16 @@ def _members(
     return pair // n_pools, member.ravel().astype(np.int64), pair % n_pools
 
 
+def _require_a_rest(what: Process) -> None:
+    """Raise where a residual that is learned is 0: its posterior would be a spike there."""
+    cell = what.item * what.n_pools + what.pool
+    alike = [what.pool == p for p in range(what.n_pools)] if what.n_sd > 1 else [slice(None)]
+    for rows in alike:
+        if len(what.value[rows]):
+            member = None if what.anonymous else what.member[rows]
+            require_a_rest(what.value[rows], cell[rows], member)
+
+
 def _warn_of_strangers(what: Process) -> None:
     """Warn where no annotator spoke twice: then what is theirs and what is chance is one thing."""
     if what.anonymous or not len(what.member):
@@ -228,7 +241,7 @@ def _warn_of_strangers(what: Process) -> None:
     for p in range(what.n_pools):
         rows = what.pool == p
         if rows.any() and np.bincount(what.member[rows]).max() < 2:
-            whose = "" if what.pools is None else f" of pool {what.pools[p]!r}"
+            whose = "" if what.pools is None else f" of pool {shown([what.pools[p]])}"
             warnings.warn(
                 f"No annotator{whose} gave more than one label: sigma_annotator cannot be told "
                 "from the residual. ICC and xCC stand, for they only need the sum; for a model "

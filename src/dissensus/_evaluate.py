@@ -11,6 +11,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus._categories import categories
+from dissensus._component_plan import AUTO, planned
+from dissensus._components import with_components
 from dissensus._notes import Notes
 from dissensus._observed import Settings, observed
 from dissensus._recipes import DEFAULT, Recipe, ThresholdRecipe, companion_for, recipe_for
@@ -36,6 +38,8 @@ def evaluate(
     companion: str | None = DEFAULT,
     distance: Any = None,
     margin: float = 0.1,
+    components: str | None = AUTO,
+    reference: Any = None,
     on_missing: str = "raise",
     **hyper: Any,
 ) -> xr.DataTree:
@@ -79,6 +83,16 @@ def evaluate(
     margin : float
         How much farther from the annotators than they are from each other a system may be and
         still count as not inferior, as a share.
+    components : {"auto", "gaussian", "ordinal", "bernoulli"} or None
+        Family of the model that parts a label's variance into the item's, the annotator's and the
+        rest (`models.crossed_effects`; `models.cross_replication` where the annotations have two to
+        eight pools). By default "gaussian" for numbers, "ordinal" for ordered labels ("gaussian"
+        for more than ten that are numbers), "bernoulli" for two labels; nothing for other labels,
+        for whole numbers that nobody called ordered, and for fewer than five items with two
+        annotators. None leaves it out.
+    reference : pool, optional
+        The pool that all others are compared with: how much more or less reliable they are, and
+        which of two is closer to it.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     **hyper
@@ -93,9 +107,11 @@ def evaluate(
         naive metrics against the point estimate), ``agreement`` and ``discrepancy``, draws of
         such statistics by the Bayesian bootstrap (coefficients of agreement; discrepancy ratios
         of systems and of annotators, advantage and non-inferiority; absent where no item has two
-        annotators), ``diagnostics`` of the metrics' draws and,
-        where Markov chains made them, ``convergence`` of the posterior at each reliability; the
-        ``annotations`` and ``predictions`` themselves. ``categories`` holds, where asked for,
+        annotators), ``components``, draws of ICCs, of the reliability of an item's mean label and,
+        of pools, of xCCs (a fit itself, of which `dissensus.icc` and its kin can be asked; 1,000
+        draws a chain or more, of over 5,000 labels half as many), and of pools ``pools``, the same
+        as observed, ``diagnostics`` of the metrics' draws and, where Markov chains made them,
+        ``convergence`` of the posterior at each reliability; the ``annotations`` and ``predictions`` themselves. ``categories`` holds, where asked for,
         the plausibility of each category (in place of a label), the certainty of the leading one,
         and how often it is that of a system's first label. ``companion`` holds the same groups
         of the companion, of its posterior the means only; pictures and `summary` take it too.
@@ -129,6 +145,7 @@ def evaluate(
         random_seed=random_seed, on_missing=on_missing, progressbar=progressbar,
     )  # fmt: skip
     run = _run(main, reliability, hyper)
+    plan = planned(annotations, given, components, reference)
     notes = Notes()
     asked = Settings(draws * chains, random_seed, distance, margin, on_missing)
     beyond = observed(annotations, given, asked)
@@ -138,8 +155,9 @@ def evaluate(
     found |= beyond
     if predictions is not None:
         found["predictions"] = predictions
+    found, words = with_components(found, plan, asked, chains, progressbar, notes)
     tree = xr.DataTree.from_dict(found)
-    tree.attrs.update(_provenance(run, task, tree))
+    tree.attrs.update(_provenance(run, task, tree), components=words)
     if beside is not None:
         other = _run(beside, None, {})
         side = xr.DataTree.from_dict(results(replace(other, keeps_draws=False), task, notes))

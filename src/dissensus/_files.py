@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -15,9 +15,12 @@ from dissensus._report import report
 from dissensus._summary import summary
 from dissensus.dims import CHAIN, ITEM
 
+MORE: Final = (("agreement", "statistics"), ("components", "components"))
+"""Groups that have a table of their own, and its name."""
+
 
 def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> list[Path]:
-    """Write the draws, the table and the report into a folder; return the paths.
+    """Write the draws, the tables and the report into a folder; return the paths.
 
     Posterior draws are stored in single precision: their Monte Carlo error is some thousand
     times larger than what is lost. Only where that would turn a tiny plausibility into 0, which
@@ -33,21 +36,27 @@ def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> l
         NetCDF or Zarr (which must be installed).
     """
     out.mkdir(parents=True, exist_ok=True)
-    store_path, table, more, page = (
-        out / name
-        for name in (f"evaluation.{store}", "summary.csv", "statistics.csv", "report.html")
+    store_path, table, page = (
+        out / name for name in (f"evaluation.{store}", "summary.csv", "report.html")
     )
     tree = _single_precision(evaluation)
     write = tree.to_zarr if store == "zarr" else partial(tree.to_netcdf, engine="h5netcdf")
     replace(store_path, write)
     replace(table, lambda path: summary(evaluation).to_csv(path, index=False))
-    if "agreement" in evaluation.children:
-        replace(more, lambda path: summary(evaluation, "statistics").to_csv(path, index=False))
-    else:
-        more.unlink(missing_ok=True)  # of an earlier run: it would be taken for this one's
+    more = [_more(evaluation, out, *one) for one in MORE]
     report(evaluation, page, overwrite=True)
-    paths = [store_path, table, more, page]
+    paths = [store_path, table, *more, page]
     return [path for path in paths if path.exists()]
+
+
+def _more(evaluation: xr.DataTree, out: Path, group: str, of: str) -> Path:
+    """Write a table that not every evaluation has."""
+    path = out / f"{of}.csv"
+    if group in evaluation.children:
+        replace(path, lambda path: summary(evaluation, of).to_csv(path, index=False))
+    else:
+        path.unlink(missing_ok=True)  # of an earlier run: it would be taken for this one's
+    return path
 
 
 def replace(path: Path, write: Callable[[Path], Any]) -> None:

@@ -84,7 +84,7 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
     if predictions is not None:
         predictions = first_labels(annotations, predictions)
     kind = annotations.attrs["kind"]
-    if _are_classes(annotations, predictions):
+    if are_classes(annotations, predictions):
         kind = "nominal"
         if settings.distance is None:
             settings = replace(settings, distance="nominal")
@@ -98,7 +98,7 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
     return {name: group for name, group in found.items() if group.data_vars}
 
 
-def _are_classes(annotations: xr.Dataset, predictions: xr.Dataset | None) -> bool:
+def are_classes(annotations: xr.Dataset, predictions: xr.Dataset | None) -> bool:
     """Say whether labels are whole numbers that are an order by inference only."""
     guessed = str(annotations.attrs.get("kind_source", "")).startswith("inferred")
     named = predictions is None or "label_code" in predictions

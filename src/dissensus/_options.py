@@ -100,17 +100,23 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def companion(name: str | None) -> dict[str, Any]:
-    """Read the name of a model to set beside the main one: "none" is none at all.
+def or_none(**options: str | None) -> dict[str, Any]:
+    """Read names of which "none" is none at all; leave out the options that were not given.
 
     Examples
     --------
-    >>> companion("none"), companion(None), companion("inverse_rank")
-    ({'companion': None}, {}, {'companion': 'inverse_rank'})
+    >>> or_none(companion="none", components=None), or_none(companion="inverse_rank")
+    ({'companion': None}, {'companion': 'inverse_rank'})
     """
-    if name is None:
-        return {}
-    return {"companion": None if name == "none" else name}
+    return {name: None if value == "none" else value for name, value in given(**options).items()}
+
+
+def pool_named(annotations: Any, name: str | None) -> Any:
+    """Return a pool by what it was called on the command line, where 2 and "2" are one word."""
+    if name is None or "pool" not in annotations.coords:
+        return name
+    known = annotations["pool"].to_numpy().tolist()
+    return next((pool for pool in known if str(pool) == name), name)
 
 
 def _read(path: Path, option: str, expected: str) -> str:
@@ -131,7 +137,8 @@ def result_folder(out: Path, store: str, force: bool) -> None:
     there = [one for one in (out, *out.parents) if one.exists()]
     if there and not there[0].is_dir():
         raise ArgumentError("--out", expected="a folder", found=f"the file {there[0]}")
-    names = (f"evaluation.{store}", "summary.csv", "statistics.csv", "report.html")
+    tables = ("summary.csv", "statistics.csv", "components.csv")
+    names = (f"evaluation.{store}", *tables, "report.html")
     earlier = [name for name in names if (out / name).exists()]
     if earlier and not force:
         raise ArgumentError(

@@ -1,28 +1,29 @@
-"""The result of an evaluation as one tidy table: one row per metric, reliability, scope, system."""
+"""The result of an evaluation as a tidy table: one row for each number."""
 
 from __future__ import annotations
-
-import warnings
 
 import pandas as pd
 import xarray as xr
 
+from dissensus._component_summary import component_rows
+from dissensus._spread import spread
 from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 
-_OF = ("metrics", "statistics")
+_OF = ("metrics", "statistics", "components")
 _COLUMNS = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper", "undefined"]
 
 
 def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
-    """Summarise the metrics of an evaluation, or its statistics.
+    """Summarise the metrics of an evaluation, its statistics, or its variance components.
 
     Parameters
     ----------
     evaluation : xarray.DataTree
         From `dissensus.evaluate`.
-    of : {"metrics", "statistics"}
-        Of what: metrics need predictions, statistics need items with two annotators.
+    of : {"metrics", "statistics", "components"}
+        Of what: metrics need predictions, statistics need items with two annotators, components
+        labels that have a variance.
 
     Returns
     -------
@@ -36,6 +37,14 @@ def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
         Of statistics: columns statistic, system, annotator (empty where it has none), observed,
         mean, sd, lower, upper, undefined (the share of draws that are, and are left out);
         coefficients of agreement first, then discrepancy ratios.
+
+        Of components: columns quantity, by (the "model", or the "bootstrap" of what was observed),
+        scale ("latent", "observed"), pool, ``pool_`` (empty where it has none; of a difference pool
+        less ``pool_``, or less the reference), observed, mean, sd, lower, upper,
+        probability_positive (of differences), undefined, ess_bulk and r_hat. ``icc``,
+        ``annotator_icc`` and ``residual_share`` are shares of variance that add up to 1 on the
+        latent scale; ``mean_reliability`` is that of an item's mean label; the mean of
+        ``annotators_outweigh_items`` is a probability.
 
     Raises
     ------
@@ -59,6 +68,8 @@ def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
         )
     if of not in _OF:
         raise ArgumentError("of", expected=f"one of {_OF}", found=repr(of))
+    if of == "components":
+        return _noted(component_rows(evaluation))
     if of == "statistics":
         return _of_statistics(evaluation)
     out = of_model(evaluation)
@@ -74,7 +85,7 @@ def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
     rows = []
     draws = evaluation["metrics"].to_dataset() if "metrics" in evaluation.children else xr.Dataset()
     for name, values in ((str(name), values) for name, values in draws.data_vars.items()):
-        parts = _spread(values) | {
+        parts = spread(values) | {
             "probability_best": _best(evaluation, name, values),
             "naive": evaluation["statistics"][f"naive_{name}"],
             "ess_bulk": evaluation["diagnostics"][name].sel(diagnostic="ess_bulk", drop=True),
@@ -85,25 +96,6 @@ def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
         frame = frame.assign(metric=name, model=str(evaluation.attrs.get("model", "")))
         rows.append(frame[["model", "metric", *key, *parts]])
     return _noted(pd.concat(rows, ignore_index=True) if rows else pd.DataFrame())
-
-
-def _spread(values: xr.DataArray, *, skipna: bool = False) -> dict[str, xr.DataArray]:
-    """Return mean, sd and ArviZ's interval; with ``skipna`` of the draws that are defined."""
-    from arviz_base import rcParams
-    from arviz_stats import eti, hdi
-
-    with warnings.catch_warnings():
-        if skipna:  # what is undefined in all draws has no mean and no interval: NaN is right
-            warnings.simplefilter("ignore", RuntimeWarning)
-        interval = (hdi if rcParams["stats.ci_kind"] == "hdi" else eti)(
-            values, prob=rcParams["stats.ci_prob"], dim=list(SAMPLE), skipna=skipna
-        )
-        return {
-            "mean": values.mean(SAMPLE, skipna=skipna),
-            "sd": values.std(SAMPLE, ddof=1, skipna=skipna),
-            "lower": interval.sel(ci_bound="lower", drop=True),
-            "upper": interval.sel(ci_bound="upper", drop=True),
-        }
 
 
 def _noted(frame: pd.DataFrame) -> pd.DataFrame:
@@ -128,7 +120,7 @@ def _of_statistics(evaluation: xr.DataTree) -> pd.DataFrame:
 
 def _rows_of(name: str, values: xr.DataArray, point: xr.DataArray) -> pd.DataFrame:
     """Summarise one statistic; ``point`` may have annotators of whom there are no draws."""
-    parts = _spread(values, skipna=True)
+    parts = spread(values, skipna=True)
     parts["undefined"] = values.isnull().mean(SAMPLE)
     parts["observed"] = point.sel({dim: values[dim] for dim in point.dims})
     flat = {part: value.drop_attrs() for part, value in parts.items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 from rich.markup import escape
 from rich.table import Table
@@ -105,3 +106,44 @@ def discrepancy_table(evaluation: Any, statistics: Any) -> Table:
             probability(below), probability(float(data["non_inferiority"].sel(one))),
         )  # fmt: skip
     return table
+
+
+COMPONENTS: Final = {
+    ("icc", "latent"): "ICC, latent",
+    ("icc", "observed"): "ICC, as given",
+    ("annotator_icc", "observed"): "annotator ICC, as given",
+    ("mean_reliability", "observed"): "mean label",
+    ("normalized_xcc", "latent"): "normalised xCC",
+    ("xcc", "observed"): "xCC, as given",
+}
+
+
+def components_table(rows: Any, *, doubtful: bool) -> Table:
+    """Lay out ICCs and xCCs; those of chains that are too short say so."""
+    level = f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
+    title = f"How reliable labels are: mean, {level}"
+    title += "\n[red]do not rely on these: see the warning[/red]" if doubtful else ""
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    table.add_column("mean", justify="right")
+    table.add_column("interval", justify="right", no_wrap=True)
+    for (quantity, scale), name in COMPONENTS.items():
+        shown = rows[(rows["quantity"] == quantity) & (rows["scale"] == scale)]
+        for _, row in shown.iterrows():
+            pools = [short(row[dim], 16) for dim in ("pool", "pool_") if row[dim] is not None]
+            label = ", ".join([name, " and ".join(pools)] if pools else [name])
+            table.add_row(escape(label), share(row["mean"], 3), _bounds(row))
+    return table
+
+
+def components_lines(evaluation: Any, rows: Any) -> Iterator[str]:
+    """Say what the components mean, warnings and notes first."""
+    from dissensus._report import component_checks, components
+    from dissensus._report.language import text
+
+    for one in component_checks.outweighed(evaluation):
+        yield f"[red]warning[/red] {escape(text(one))}"
+    for line in components.notes(evaluation):
+        yield f"[yellow]note[/yellow] {escape(line)}"
+    for one in components.words(evaluation, rows):
+        yield escape(text(one))

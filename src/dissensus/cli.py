@@ -11,18 +11,41 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dissensus._columns import (
+    Annotator,
+    Cluster,
+    Delimiter,
+    Encoding,
+    Force,
+    Format,
+    Item,
+    Kind,
+    Label,
+    Labels,
+    Pool,
+    Prior,
+    PriorCount,
+    Progress,
+    Rank,
+    Seed,
+    Stratum,
+    Trial,
+)
 from dissensus._options import (
-    companion,
     given,
     label_space,
     mapping,
     numbers,
+    or_none,
+    pool_named,
     result_folder,
-    whole_numbers,
 )
+from dissensus._plan_command import plan
 from dissensus._terminal import (
     agreement_table,
     certainty_table,
+    components_lines,
+    components_table,
     discrepancy_table,
     models_table,
     summary_table,
@@ -43,25 +66,6 @@ _LEGEND = (
     "best: probability of being the best on new items. naive: against the point estimate, "
     "as if the annotators had not disagreed."
 )
-
-Item = Annotated[str, typer.Option(help="Column that names the item.")]
-Annotator = Annotated[str, typer.Option(help="Column that names the annotator.")]
-Label = Annotated[str, typer.Option(help="Column that holds the label (or number).")]
-Rank = Annotated[str | None, typer.Option(help="Column of ranks, for partial rankings.")]
-Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous or ranking.")]
-Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
-Trial = Annotated[str | None, typer.Option(help="Column that numbers repeated labels.")]
-Pool = Annotated[str | None, typer.Option(help="Column of annotators' groups.")]
-Cluster = Annotated[str | None, typer.Option(help="Column of what was sampled, such as patients.")]
-Stratum = Annotated[str | None, typer.Option(help="Column of kinds of items.")]
-Delimiter = Annotated[str | None, typer.Option(help="What separates cells, such as ';'.")]
-Encoding = Annotated[str, typer.Option(help="Of text files.")]
-Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
-PriorCount = Annotated[float | None, typer.Option(help="Labels each label has in advance.")]
-Prior = Annotated[str | None, typer.Option(help="Of scores: 'm,k,a,b', see the model's card.")]
-Seed = Annotated[int | None, typer.Option(help="Makes the draws repeatable.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
-Progress = Annotated[bool, typer.Option(help="Show progress.")]
 
 
 @app.command()
@@ -105,6 +109,12 @@ def evaluate(
         str | None, typer.Option(help="For discrepancy ratios: nominal, squared, absolute, ...")
     ] = None,
     margin: Annotated[float, typer.Option(help="Of non-inferiority, as a share.")] = 0.1,
+    components: Annotated[
+        str | None, typer.Option(help="Of ICCs: gaussian, ordinal, bernoulli; or none.")
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="The pool that others are compared with.")
+    ] = None,
     on_missing: Annotated[str, typer.Option(help="raise, or drop items of one side.")] = "raise",
     prior_count: PriorCount = None,
     prior: Prior = None,
@@ -141,7 +151,7 @@ def evaluate(
         reliability=None if reliability is None else numbers(reliability, "--reliability"),
         risk=mapping(risk, "--risk", "number"), groups=mapping(groups, "--groups", "category"),
         on_missing=on_missing, distance=distance, margin=margin, progressbar=progress,
-        **companion(beside),
+        reference=pool_named(ann, reference), **or_none(companion=beside, components=components),
         **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior"),
                 concentration=concentration),
     )  # fmt: skip
@@ -213,41 +223,7 @@ def models() -> None:
     console.print("Each model's card: [bold]help(dissensus.models.<name>)[/bold]")
 
 
-@app.command()
-def plan(
-    pilot: Annotated[Path, typer.Argument(help="Annotations of a pilot study.")],
-    annotators: Annotated[str, typer.Option(help="Annotators per item to try.")] = "1,2,3,5,8,12",
-    items: Annotated[str, typer.Option(help="Numbers of items to try.")] = "100,300,1000",
-    accuracy: Annotated[float, typer.Option(help="The imagined system's accuracy.")] = 0.8,
-    reliability: Annotated[float, typer.Option(help="Trust in one annotator.")] = 1.0,
-    prior_count: PriorCount = None,
-    item: Item = "item",
-    annotator: Annotator = "annotator",
-    label: Label = "label",
-    format: Format = None,  # noqa: A002 (the option is called --format)
-    seed: Seed = None,
-) -> None:
-    """Foresee how much a study with so many annotators and items would tell."""
-    import dissensus as dx
-
-    ann = dx.read_annotations(pilot, format=format, item=item, annotator=annotator, label=label)
-    found = dx.plan(
-        ann, whole_numbers(annotators, "--annotators"), whole_numbers(items, "--items"),
-        accuracy=accuracy, reliability=reliability, random_seed=seed,
-        **given(prior_count=prior_count),
-    )  # fmt: skip
-    table = Table(
-        "annotators", "certainty", "items above .9", "shortfall",
-        *(f"± at {n} items" for n in found["item"].to_numpy()),
-        title=f"{found.attrs['probability']:.0%} interval of a system of accuracy {accuracy:g}",
-        title_justify="left",
-    )  # fmt: skip
-    for n in found["annotator"].to_numpy():
-        row = found.sel(annotator=n)
-        cells = [row["certainty"].item(), row["certain_share"].item(), row["shortfall"].item()]
-        cells += row["half_width"].to_numpy().tolist()
-        table.add_row(str(n), *(f"{cell:.3f}" for cell in cells))
-    console.print(table)
+app.command()(plan)
 
 
 def _finish(result: xr.DataTree, out: Path, store: str) -> None:
@@ -277,6 +253,12 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
             console.print(discrepancy_table(result, statistics))
         for line in (line for name in groups for line in result[name].attrs["notes"].splitlines()):
             console.print(f"[yellow]note[/yellow] {escape(line)}", highlight=False)
+    if "components" in result.children:
+        rows, attrs = dx.summary(result, "components"), result["components"].attrs
+        doubtful = bool(attrs.get("n_items_poor", 0)) or not attrs["finite"]
+        console.print(components_table(rows, doubtful=doubtful))
+        for line in components_lines(result, rows):
+            console.print(line, highlight=False)
     if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
         console.print(
             f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "

@@ -44,6 +44,8 @@ SCOPE: Final = "scope"
 """Whether an interval speaks of the items at hand or of new items like them."""
 SCOPES: Final = ("these items", "new items")
 """The coordinate of `SCOPE`. New items add the uncertainty of having seen only some."""
+SCALE: Final = "scale"
+"""Of a reliability: latent, where effects add up, or observed, of labels as they were given."""
 
 
 def other(dim: str) -> str:

@@ -20,7 +20,9 @@ import dissensus as dx
 Generator = np.random.Generator
 Codes = npt.NDArray[np.int64]
 
-POOLS: Final = ("ann", "bob", "cat")
+MODELS: Final = ("cross_replication", "crossed_effects")
+FAMILIES: Final = ("gaussian", "bernoulli", "ordinal")
+POOLS: Final = ("crowd", "experts", "nurses")
 N_ITEMS: Final = 10
 N_ANNOTATORS: Final = {1: 5, 2: 4, 3: 4}
 """In each pool, by the number of pools."""
@@ -80,10 +82,11 @@ def _rows(setting: Setting, rng: Generator) -> Rows:
     said[0] = 1
     if P > 1:
         said[1, :, 0], said[1, :, 1] = 0, 1
-    said[2, 0, -1] = 1  # nobody spoke only once: the model would say what that means
+    said[~said.any(axis=(1, 2)), 0, -1] = 1
     item, who, pool = np.nonzero(said)
     times = said[item, who, pool]
-    trial = np.concatenate([np.arange(k) for k in times])
+    # The same person in two pools says it twice, too.
+    trial = np.concatenate([np.arange(k) for k in times]) + 2 * np.repeat(pool, times)
     item, who, pool = (np.repeat(x, times) for x in (item, who, pool))
     return Rows(item, who, pool, trial)
 
@@ -146,7 +149,8 @@ def _annotations(setting: Setting, rows: Rows, labels: Any, n_labels: int) -> xr
              "pool": np.array(POOLS)[rows.pool]}  # fmt: skip
     kind = {"gaussian": "continuous", "bernoulli": "nominal", "ordinal": "ordinal"}
     return dx.annotations(
-        table, trial="trial", kind=kind[setting.family], pool="pool" if setting.n_pools > 1 else None,
+        table, trial="trial", kind=kind[setting.family],
+        pool="pool" if setting.n_pools > 1 else None,
         labels=None if setting.family == "gaussian" else range(n_labels),
     )  # fmt: skip
 
@@ -166,6 +170,7 @@ def _effects(values: xr.DataArray | None, shape: tuple[int, ...]) -> Floats:
     """Return draws (sample, item or annotator, pool)."""
     if values is None:
         return np.zeros(shape)
+    values = values.sortby(values.dims[2])  # names come in the order of the rows
     return values.to_numpy().reshape(-1, *(*values.shape[2:], 1)[:2])
 
 
@@ -268,6 +273,6 @@ def case(model: str, family: str, rng: Generator) -> Case:
     hyper: dict[str, Any] = {"family": family, "priors": priors, "anonymous": setting.anonymous,
                              "tune": int(rng.choice([50, 400]))}  # fmt: skip
     if model == "cross_replication":
-        hyper |= {"residual": "pool" if setting.own_residual else "shared",
-                  "correlation_prior": setting.lkj, "shared_annotators": setting.shared}  # fmt: skip
+        hyper["residual"] = "pool" if setting.own_residual else "shared"
+        hyper |= {"correlation_prior": setting.lkj, "shared_annotators": setting.shared}
     return Case(_annotations(setting, rows, labels, n_labels), hyper, questions, thin=THIN)

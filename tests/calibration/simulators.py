@@ -6,11 +6,13 @@ A model without an entry here fails `test_every_model_has_a_simulator`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
+from calibration import crossed_simulators as crossed
 from calibration.harness import Case, Floats
 from scipy import stats
 
@@ -175,4 +177,10 @@ SIMULATORS: Final[Mapping[str, Callable[[np.random.Generator], Case]]] = {
     "inverse_rank": inverse_rank,
     "normal_scores": normal_scores,
     "plackett_luce": plackett_luce,
+    **{
+        f"{model}: {family}": partial(crossed.case, model, family)
+        for model in crossed.MODELS
+        for family in crossed.FAMILIES
+    },
 }
+"""By the model's name; where a model has several forms, what follows the colon says which."""

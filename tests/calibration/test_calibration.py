@@ -6,17 +6,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
-from calibration import harness
+from calibration import crossed_simulators, harness
 from calibration.simulators import SIMULATORS
 from scipy import stats
 
 import dissensus as dx
+from dissensus.arrays import crossed_gibbs
 
-REDUCED, FAULTY, FULL = 20, 8, 100
-"""Studies of 40 items each."""
+REDUCED, FAULTY, FULL = (20, 199), (8, 199), (100, 999)
+"""Studies of 40 items each, and draws of each fit."""
+ONE_ANSWER = {"reduced": (40, 99), "faulty": (80, 99), "full": (400, 199)}
+"""The same where a study has one answer to a question, and not one for each item."""
 FALSE_ALARM = 0.001
 """Of one question; seeds are fixed, so that a run that passes goes on passing."""
 PICTURES = Path(__file__).resolve().parents[2] / "calibration"
@@ -24,17 +28,30 @@ PICTURES = Path(__file__).resolve().parents[2] / "calibration"
 every_model = pytest.mark.parametrize("name", sorted(SIMULATORS))
 
 
+def model_of(name):
+    return name.split(":")[0]
+
+
 def fit_of(name):
-    return dx.models.get(name).module.fit
+    return dx.models.get(model_of(name)).module.fit
+
+
+def places(name, extent, fault=lambda fit: fit, seed=1):
+    """Run the harness to some extent."""
+    many = {"reduced": REDUCED, "faulty": FAULTY, "full": FULL}
+    size = ONE_ANSWER if model_of(name) in crossed_simulators.MODELS else many
+    studies, draws = size[extent]
+    return harness.run(fault(fit_of(name)), SIMULATORS[name], studies=studies, draws=draws,
+                       seed=seed)  # fmt: skip
 
 
 def test_every_model_has_a_simulator():
-    assert set(SIMULATORS) == set(dx.models.names())
+    assert {model_of(name) for name in SIMULATORS} == set(dx.models.names())
 
 
 @every_model
 def test_calibrated(name):
-    found = harness.run(fit_of(name), SIMULATORS[name], studies=REDUCED, seed=1)
+    found = places(name, "reduced")
     assert {
         q: harness.p_value(p) for q, p in found.items() if harness.p_value(p) < FALSE_ALARM
     } == {}
@@ -43,8 +60,10 @@ def test_calibrated(name):
 @pytest.mark.slow
 @every_model
 def test_calibrated_in_full(name):
-    found = harness.run(fit_of(name), SIMULATORS[name], studies=FULL, draws=999, seed=2)
-    harness.picture(found, f"{name}: simulation-based calibration", PICTURES / f"{name}.png")
+    found = places(name, "full", seed=2)
+    file = PICTURES / f"{name.replace(': ', '-')}.png"
+    harness.picture(found, f"{name}: simulation-based calibration", file)
+    print(name, {question: round(harness.p_value(p), 4) for question, p in found.items()})
     assert {
         q: harness.p_value(p) for q, p in found.items() if harness.p_value(p) < FALSE_ALARM
     } == {}
@@ -141,6 +160,59 @@ def other_tempering(fit):
     return lambda ann, **options: fit(ann, **{**options, "tempering": "likelihood"})
 
 
+def never_moved(part):
+    """Standard deviations of one kind, and what is drawn with them, stay where the chain began."""
+
+    def fault(fit):
+        learned = crossed_gibbs.learned
+
+        def learned_less(*args):
+            known = learned(*args)
+            return crossed_gibbs.Learned(known.tuning._replace(**{part: np.empty(0)}), known.paths)
+
+        def faulty(ann, **options):
+            with mock.patch.object(crossed_gibbs, "learned", learned_less):
+                return fit(ann, **options)
+
+        return faulty
+
+    return fault
+
+
+def wrong_power(name, by):
+    """Resample draws by a power of a parameter, as if a volume had been forgotten."""
+
+    def fault(fit):
+        def faulty(ann, **options):
+            tree = fit(ann, **options)
+            if name not in tree["posterior"]:
+                return tree
+            size = tree["posterior"][name].to_numpy()[0].reshape(options["draws"], -1)[:, 0]
+            weight = size**by / (size**by).sum()
+            rng = np.random.default_rng(options["random_seed"])
+            return tree.isel(draw=rng.choice(len(weight), len(weight), p=weight))
+
+        return faulty
+
+    return fault
+
+
+def other_prior(**priors):
+    """Fit with other priors, or another shape of the correlation's, than the truth came from."""
+
+    def fault(fit):
+        def faulty(ann, **options):
+            given = {name: prior for name, prior in priors.items() if name in options["priors"]}
+            changed = {**options, "priors": options["priors"] | given}
+            if "correlation_prior" in priors:
+                changed["correlation_prior"] = priors["correlation_prior"]
+            return fit(ann, **changed)
+
+        return faulty
+
+    return fault
+
+
 FAULTS = [
     ("dirichlet", "half the prior count", wrong_hyper(prior_count=0.5)),
     ("dirichlet", "doubled reliability", wrong_hyper(reliability=2.0)),
@@ -161,6 +233,18 @@ FAULTS = [
     ("normal_scores", "double the prior scale b", wrong_prior(3, 2.0)),
     ("normal_scores", "a dropped annotator", dropped_annotator),
     ("normal_scores", "narrow draws", narrow),
+    ("crossed_effects: gaussian", "a residual that never moves", never_moved("sd")),
+    ("crossed_effects: gaussian", "a wrong power", wrong_power("sigma_annotator", -1)),
+    ("crossed_effects: gaussian", "a dropped annotator", dropped_annotator),
+    ("crossed_effects: gaussian", "narrow draws", narrow),
+    ("crossed_effects: bernoulli", "annotators that never move", never_moved("sd_annotator")),
+    ("crossed_effects: bernoulli", "a wrong power", wrong_power("sigma_item", -1)),
+    ("crossed_effects: ordinal", "a dropped annotator", dropped_annotator),
+    ("crossed_effects: ordinal", "another prior of gaps", other_prior(gap=("half_normal", 9.0))),
+    ("cross_replication: gaussian", "narrow draws", narrow),
+    ("cross_replication: gaussian", "another prior of R", other_prior(correlation_prior=30.0)),
+    ("cross_replication: bernoulli", "a wrong power", wrong_power("sigma_item", -1)),
+    ("cross_replication: ordinal", "a dropped annotator", dropped_annotator),
 ]
 
 
@@ -168,12 +252,12 @@ FAULTS = [
     ("name", "fault"), [(n, f) for n, _, f in FAULTS], ids=[f"{n}: {w}" for n, w, _ in FAULTS]
 )
 def test_a_planted_fault_is_caught(name, fault):
-    found = harness.run(fault(fit_of(name)), SIMULATORS[name], studies=FAULTY, seed=1)
-    assert min(harness.p_value(places) for places in found.values()) < FALSE_ALARM
+    found = places(name, "faulty", fault)
+    assert min(harness.p_value(where) for where in found.values()) < FALSE_ALARM
 
 
 def test_every_model_has_planted_faults():
-    assert {name for name, _, _ in FAULTS} == set(dx.models.names())
+    assert {name for name, _, _ in FAULTS} == set(SIMULATORS)
 
 
 # -- The harness itself -----------------------------------------------------------------------

@@ -20,13 +20,23 @@ def examples() -> dict[str, xr.Dataset]:
     item = np.repeat(np.arange(6), [4, 3, 2, 4, 3, 1])
     who = np.concatenate([np.arange(n) for n in (4, 3, 2, 4, 3, 1)])
     words = np.array(["cat", "dog", "owl"])[rng.integers(0, 3, len(item))]
-    table = {"item": [f"i{i}" for i in item], "annotator": who}
+    # Two pools, which most models have no eye for.
+    table = {
+        "item": [f"i{i}" for i in item],
+        "annotator": who,
+        "pool": np.array(["p", "q"])[who % 2],
+    }
     return {
-        "nominal": dx.annotations({**table, "label": words}),
+        "nominal": dx.annotations({**table, "label": words}, pool="pool"),
         "ordinal": dx.annotations(
-            {**table, "label": rng.integers(1, 6, len(item))}, kind="ordinal", labels=range(1, 6)
+            {**table, "label": rng.integers(1, 6, len(item))},
+            pool="pool",
+            kind="ordinal",
+            labels=range(1, 6),
         ),
-        "continuous": dx.annotations({**table, "label": 50 + item + rng.normal(size=len(item))}),
+        "continuous": dx.annotations(
+            {**table, "label": 50 + item + rng.normal(size=len(item))}, pool="pool"
+        ),
         "ranking": dx.from_rankings(
             {
                 "p": {"ann": [["a"], ["b", "c"]], "bob": [["b"], ["a"]]},

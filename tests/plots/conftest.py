@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import component_fits as made
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
+from component_fits import cross_replication
 
 import dissensus as dx
+from dissensus._component_groups import component_draws
 
 
 @pytest.fixture(autouse=True)
@@ -50,8 +53,18 @@ def _evaluated(study, **options):
     )
     result["truth"] = study.truth
     result["agreement_check"] = _checked(study.annotations)
+    result["components"] = component_draws(cross_replication("ordinal"), xr.DataArray(3.0))
+    result["plan"] = _planned()
     result["discrepancy_curve"] = _along_thresholds(study.predictions["system"].to_numpy())
     return result
+
+
+def _planned():
+    """A plan of reliability, from a pilot of its own."""
+    pilot = made.crossed_effects("gaussian", draws=20)
+    return dx.plan_reliability(
+        pilot, (2, 4), (20, 40), panel=6, studies=2, draws=30, random_seed=1, progressbar=False
+    )
 
 
 def _along_thresholds(systems):

@@ -18,6 +18,7 @@ from dissensus.plots import PLOTS
 
 NAMES = [plot.name for plot in PLOTS]
 ARVIZ = {"forest", "distribution"}
+NO_AXES = {"item", "models", "reliability_plan", "simplex"}
 
 
 def arguments(name, evaluation):
@@ -45,7 +46,7 @@ def test_signature(name):
     parameters = inspect.signature(dx.plots.get(name).function).parameters
     assert next(iter(parameters)) == "source"
     assert "figsize" in parameters
-    assert {"ax", "backend"} & set(parameters) or name in {"item", "models", "simplex"}
+    assert {"ax", "backend"} & set(parameters) or name in NO_AXES
     optional = [p for p in parameters.values() if p.default is not p.empty]
     assert all(p.kind is p.KEYWORD_ONLY or p.default is None for p in optional)
 

@@ -100,8 +100,11 @@ def test_inverse_rank_keeps_what_was_said_beside_its_predictions(rankings):
 @pytest.mark.parametrize("model", dx.models.names())
 def test_a_fit_without_predictive_draws_says_how_to_get_them(model, words):
     number = words.drop_vars(["label_code", "label"]).assign(
-        value=("annotation", np.arange(6.0))).assign_attrs(kind="continuous")  # fmt: skip
+        value=("annotation", np.arange(6.0) ** 2)).assign_attrs(kind="continuous")  # fmt: skip
     ann = words if "nominal" in dx.models.get(model).kinds else number
+    if dx.models.get(model).pools:
+        pool = number["annotator_code"].to_numpy() % 2
+        ann = number.assign(pool_code=("annotation", pool)).assign_coords(pool=["p", "q"])
     fit = dx.models.get(model).module.fit(ann, **QUICK)
     hint = rf"fit: expected .* group 'posterior_predictive'.*models\.{model}\.fit\(\.\.\., post"
     with pytest.raises(dx.ArgumentError, match=hint):

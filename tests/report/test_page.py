@@ -156,7 +156,7 @@ def test_scores_have_no_reliability(page):
     pred = {"item": range(9), "system": ["m"] * 9, "label": rng.normal(size=9)}
     result = dx.evaluate(
         dx.annotations(frame), dx.predictions(pred, kind="continuous"), threshold=0.0,
-        draws=150, random_seed=1, progressbar=False,
+        draws=150, random_seed=1, progressbar=False, components=None,
     )  # fmt: skip
     text = page(result).text
     assert "eliability" not in text.split("Data and model")[1].split("Model")[0]

@@ -92,6 +92,11 @@ class _Source(NamedTuple):
             f"{self.annotations.attrs['kind']!r}",
         )
 
+    def items(self) -> npt.NDArray[Any]:
+        """Return the names of items, which the posterior may do without."""
+        groups = ("posterior", "constant_data")
+        return next(self.fit[g][ITEM].to_numpy() for g in groups if ITEM in self.fit[g].coords)
+
     def people(self, item: Ints) -> tuple[Ints, Ints | None]:
         """Return annotators and trials, row by row; without annotations, one for each row."""
         if self.annotations is None:
@@ -178,8 +183,7 @@ def _scores(source: _Source) -> Replicates:
     """Read scores, one for each row."""
     given, drawn = source.observed["score"].to_numpy(), source.versions("score", ANNOTATION)
     where = source.fit.children.get("constant_data")
-    ann = source.annotations
-    items = source.fit["posterior"][ITEM].to_numpy()
+    ann, items = source.annotations, source.items()
     if ann is not None:
         known = "value" in ann or (ann.attrs["kind"] == "ordinal" and ann[LABEL].dtype.kind in "if")
         source.require_same(items, same=known and np.array_equal(given_numbers(ann), given))
@@ -194,6 +198,25 @@ def _scores(source: _Source) -> Replicates:
     who, trial = source.people(item)
     return source.made(
         "numbers", items=items, labels=np.array([]),
+        observed=Said(item, who, 1, lambda _: given[None], trial=trial),
+        drawn=Said(item, who, len(drawn), lambda some: drawn[some], trial=trial),
+    )  # fmt: skip
+
+
+def _codes(source: _Source) -> Replicates:
+    """Read codes of labels, one for each row."""
+    given = source.observed["label_code"].to_numpy()
+    drawn = source.versions("label_code", ANNOTATION)
+    constant, items = source.fit["constant_data"], source.items()
+    labels = constant[LABEL].to_numpy()
+    if source.annotations is not None:
+        ann = source.annotations
+        same = "label_code" in ann and np.array_equal(ann["label_code"].to_numpy(), given)
+        source.require_same(items, same=same and np.array_equal(ann[LABEL].to_numpy(), labels))
+    item = constant["item_code"].to_numpy()
+    who, trial = source.people(item)
+    return source.made(
+        "labels", items=items, labels=labels,
         observed=Said(item, who, 1, lambda _: given[None], trial=trial),
         drawn=Said(item, who, len(drawn), lambda some: drawn[some], trial=trial),
     )  # fmt: skip
@@ -238,7 +261,9 @@ def _ranked(source: _Source) -> _Rows:
 
 
 def _lists(source: _Source) -> Replicates:
-    """Read lists, as long and as tied as they were."""
+    """Read lists, as long and as tied as they were; codes of single labels are none."""
+    if "rank" not in source.observed and LABEL in source.fit["constant_data"].coords:
+        return _codes(source)
     given, lists = _ranked(source), source.versions("label_code", ANNOTATION)
     n_labels = len(given.space.labels)
     another = bool((lists < 0).any())

@@ -7,6 +7,7 @@ import xarray as xr
 
 from dissensus import convergence
 from dissensus._recipes import HEAVY_PRIOR
+from dissensus._report import component_checks as components
 from dissensus._report import numbers as facts
 from dissensus._report.language import Name, Sentence, sentence
 from dissensus._report.tables import Body, Table
@@ -21,7 +22,8 @@ ESS = 400
 
 def troubles(evaluation: xr.DataTree) -> list[Sentence]:
     """Return what is wrong with the draws; nothing, if all is well."""
-    return [one for side in _sides(evaluation) for one in _of_side(*side)]
+    found = [one for side in _sides(evaluation) for one in _of_side(*side)]
+    return found + components.troubles(evaluation)
 
 
 def _sides(evaluation: xr.DataTree) -> list[tuple[xr.DataTree, Sentence]]:
@@ -93,7 +95,7 @@ def _poor(side: xr.DataTree) -> tuple[bool, Sentence] | None:
 
 def cautions(evaluation: xr.DataTree) -> list[Sentence]:
     """Return what is right but easily misread."""
-    out = []
+    out = components.outweighed(evaluation)
     for side, whose in _sides(evaluation):
         poor = _poor(side)
         if poor is not None and not poor[0]:
@@ -139,7 +141,7 @@ def diagnosis(evaluation: xr.DataTree) -> list[Sentence]:
                 "Fewer than 100 draws a chain do not tell whether the chains of {model} have "
                 "run long enough.", model=str(side.attrs["model"]),
             ))  # fmt: skip
-    return out
+    return out + components.diagnosis(evaluation)
 
 
 def _metric_diagnosis(side: xr.DataTree) -> Sentence:

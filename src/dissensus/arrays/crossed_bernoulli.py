@@ -35,7 +35,7 @@ from dissensus.arrays.crossed_transport import (
     remember,
 )
 from dissensus.arrays.normal_variates import normal
-from dissensus.arrays.small_matrices import factorised, inverted
+from dissensus.arrays.small_matrices import backwards, factorised, forwards, inverted
 from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
 
@@ -298,47 +298,57 @@ def _scales_given_effects(
 
 
 @njit(cache=True)
-def _shift(state: State, mean: float, prior: Floats, precision: float, linear: float) -> float:
-    """Draw how far a mean moves where the effects about it move the other way."""
-    precision += 1.0 / prior[1] ** 2
-    linear -= (mean - prior[0]) / prior[1] ** 2
-    return linear / precision + normal(state) / math.sqrt(precision)
+def _against_items(
+    state: State, data: Crossed, par: Parameters, priors: Priors, known: Odds, room: EffectRoom
+) -> None:
+    """Move the means of all pools at once, and the items' effects the other way.
+
+    No label sees it, so that it is a Gaussian draw. All at once, since where pools agree about the
+    items one mean could hardly move without the others.
+    """
+    n_pools = len(par.mu)
+    precision, move = room.matrix, np.empty(n_pools)
+    _directions(data, par, room)
+    precision[:] = 0.0
+    for p in range(n_pools):
+        mean, sd = priors.mu[p]
+        precision[p, p] = 1.0 / (sd * sd)
+        move[p] = (mean - par.mu[p]) / (sd * sd)
+    for i in range(len(data.designs.of_item)):
+        d, first, stop = data.designs.of_item[i], data.item_start[i], data.item_start[i + 1]
+        for c in range(first, stop):
+            p = data.cell_pool[c]
+            for k in range(first, stop):
+                weight = room.precision[d, c - first, k - first]
+                precision[p, data.cell_pool[k]] += weight
+                move[p] += weight * par.item[k]
+    if not factorised(precision, n_pools):
+        return
+    forwards(precision, n_pools, move)
+    for p in range(n_pools):
+        move[p] += normal(state)
+    backwards(precision, n_pools, move)
+    par.mu[:] += move
+    for c in range(len(par.item)):
+        par.item[c] -= move[data.cell_pool[c]]
+        known.cell[c] = math.exp(held(par.item[c]))
 
 
 @njit(cache=True)
-def _move_means(
-    state: State, data: Crossed, par: Parameters, priors: Priors, known: Odds, room: EffectRoom
-) -> None:
-    """Move the means against the items, then against the annotators: no label sees it."""
-    n_pools = len(par.mu)
-    _directions(data, par, room)
-    for p in range(n_pools):
-        precision, linear = 0.0, 0.0
-        for i in range(len(data.designs.of_item)):
-            d, first = data.designs.of_item[i], data.item_start[i]
-            n = data.item_start[i + 1] - first
-            for k in range(n):
-                if data.cell_pool[first + k] == p:
-                    precision += room.precision[d, k, k]
-                    for j in range(n):
-                        linear += room.precision[d, k, j] * par.item[first + j]
-        move = _shift(state, par.mu[p], priors.mu[p], precision, linear)
-        par.mu[p] += move
-        for c in range(len(par.item)):
-            if data.cell_pool[c] == p:
-                par.item[c] -= move
-                known.cell[c] = math.exp(held(par.item[c]))
-        precision, linear = 0.0, 0.0
+def _against_annotators(state: State, data: Crossed, par: Parameters, priors: Priors) -> None:
+    """Move each pool's mean, and its annotators' effects the other way."""
+    for p in range(len(par.mu)):
+        mean, sd = priors.mu[p]
+        precision, linear = 1.0 / (sd * sd), (mean - par.mu[p]) / (sd * sd)
         for j in range(len(par.annotator)):
-            if data.annotator_pool[j] == p and par.sd_annotator[p] > 0.0:
+            if data.annotator_pool[j] == p:
                 precision += 1.0 / par.sd_annotator[p] ** 2
                 linear += par.annotator[j] / par.sd_annotator[p] ** 2
-        if precision > 0.0:
-            move = _shift(state, par.mu[p], priors.mu[p], precision, linear)
-            par.mu[p] += move
-            for j in range(len(par.annotator)):
-                if data.annotator_pool[j] == p:
-                    par.annotator[j] -= move
+        move = linear / precision + normal(state) / math.sqrt(precision)
+        par.mu[p] += move
+        for j in range(len(par.annotator)):
+            if data.annotator_pool[j] == p:
+                par.annotator[j] -= move
 
 
 @njit(cache=True)
@@ -351,7 +361,9 @@ def move_all(
     move_with_items(state, data, par, priors, tuning, known, paths)
     if len(tuning.sd_annotator):
         move_with_annotators(state, data, par, priors, tuning, known, paths)
-    _move_means(state, data, par, priors, known, room)
+    _against_items(state, data, par, priors, known, room)
+    if len(tuning.sd_annotator):
+        _against_annotators(state, data, par, priors)
     refresh_annotators(data, par, known)
     _move_items(state, data, par, known, room)
     if len(tuning.sd_annotator):

@@ -26,6 +26,9 @@ from dissensus.arrays.univariate_slice import slicer
 
 Floats = npt.NDArray[np.float64]
 
+_LEAST_SD = 1e-140
+"""Of a residual: its square can still be divided by, where labels leave no residual at all."""
+
 
 class ItemSums(NamedTuple):
     """All that the variances need to know of the labels, once annotators' effects are taken off."""
@@ -127,6 +130,8 @@ def log_within(data: Crossed, par: Parameters, within: Floats, n_means: Floats) 
     total = 0.0
     for p in range(len(within)):
         sd = residual_sd(par, p)
+        if sd < _LEAST_SD:
+            return -np.inf
         total -= (data.n_labels[p] - n_means[p]) * math.log(sd)
         total -= 0.5 * max(within[p], 0.0) / (sd * sd)
     return total

@@ -159,7 +159,7 @@ def label_steps(parts: Components) -> xr.DataArray:
         raise ArgumentError(
             "fit",
             expected="'label_value' in its group 'constant_data', a number for each label",
-            found="none" if values is None else f"{values.size} for {cutpoint.sizes['cutpoint']} "
+            found="none" if values is None else f"{values.size} for {cutpoint.sizes[BOUNDARY]} "
             "cutpoints",
         )  # fmt: skip
     steps = values.drop_vars(LABEL, errors="ignore").astype(np.float64).diff(LABEL)

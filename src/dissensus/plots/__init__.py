@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._agreement_check import agreement_check as agreement_check
     from ._better import better as better
     from ._certainty import certainty as certainty
+    from ._components import components as components
     from ._discrepancy import discrepancy as discrepancy
     from ._discrepancy_curve import discrepancy_curve as discrepancy_curve
     from ._distribution import distribution as distribution
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ._item import item as item
     from ._models import models as models
     from ._reliability import reliability as reliability
+    from ._reliability_plan import reliability_plan as reliability_plan
     from ._simplex import simplex as simplex
 
 
@@ -53,12 +55,14 @@ PLOTS: Final = (
     Plot("distribution", "metrics", "distribution of a metric over draws, for each system"),
     Plot("better", "comparison", "probability that one system is better than another"),
     Plot("discrepancy", "discrepancy", "systems among annotators: how far from the others"),
+    Plot("components", "components", "how reliable labels are, and how alike pools of annotators"),
     Plot("discrepancy_curve", "discrepancy_curve", "discrepancy ratio against the threshold"),
     Plot("certainty", "certainty", "annotation certainty of every item, sorted"),
     Plot("item", "posterior", "one item: annotations, plausibilities, predictions"),
     Plot("simplex", "posterior", "plausibilities over three labels in a triangle"),
     Plot("agreement_check", "agreement_check", "agreement of annotators beside that of a model's"),
     Plot("expected_risk", "expected_risk", "how many items have which expected risk"),
+    Plot("reliability_plan", "plan", "annotators for a reliable mean, items for a narrow interval"),
 )
 
 

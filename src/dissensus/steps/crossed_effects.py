@@ -33,8 +33,8 @@ class CrossedEffectsGibbs(BlockedStep):
     r"""Move means, standard deviations, correlations, cutpoints and all effects in one Gibbs sweep.
 
     For models as `dissensus.models.crossed_effects.build` and
-    `dissensus.models.cross_replication.build` make them, with the names they give. `pymc.sample` takes this
-    step for such models by itself. Terms that are added to the mean of numbers are
+    `dissensus.models.cross_replication.build` make them, with the names they give. `pymc.sample`
+    takes this step for such models by itself. Terms that are added to the mean of numbers are
     moved by a step of their own, PyMC's NUTS unless another is chosen.
 
     Parameters

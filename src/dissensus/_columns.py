@@ -1,0 +1,26 @@
+"""Options that several commands have: columns of the files, and how they are read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Item = Annotated[str, typer.Option(help="Column that names the item.")]
+Annotator = Annotated[str, typer.Option(help="Column that names the annotator.")]
+Label = Annotated[str, typer.Option(help="Column that holds the label (or number).")]
+Rank = Annotated[str | None, typer.Option(help="Column of ranks, for partial rankings.")]
+Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous or ranking.")]
+Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
+Trial = Annotated[str | None, typer.Option(help="Column that numbers repeated labels.")]
+Pool = Annotated[str | None, typer.Option(help="Column of annotators' groups.")]
+Cluster = Annotated[str | None, typer.Option(help="Column of what was sampled, such as patients.")]
+Stratum = Annotated[str | None, typer.Option(help="Column of kinds of items.")]
+Delimiter = Annotated[str | None, typer.Option(help="What separates cells, such as ';'.")]
+Encoding = Annotated[str, typer.Option(help="Of text files.")]
+Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
+PriorCount = Annotated[float | None, typer.Option(help="Labels each label has in advance.")]
+Prior = Annotated[str | None, typer.Option(help="Of scores: 'm,k,a,b', see the model's card.")]
+Seed = Annotated[int | None, typer.Option(help="Makes the draws repeatable.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
+Progress = Annotated[bool, typer.Option(help="Show progress.")]

@@ -1,0 +1,95 @@
+"""What an evaluation says of reliability as rows: one for each number, pool, or pair of pools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dissensus._component_groups import LATENT, OBSERVED
+from dissensus._pool_agreement import POINT
+from dissensus._spread import spread
+from dissensus.dims import POOL, SAMPLE, SCALE, other
+
+PAIR: Final = other(POOL)
+COLUMNS: Final = (
+    "quantity", "by", SCALE, POOL, PAIR, "observed", "mean", "sd", "lower", "upper",
+    "probability_positive", "undefined", "ess_bulk", "r_hat",
+)  # fmt: skip
+MODEL, BOOTSTRAP = "model", "bootstrap"
+_ON_ONE_SCALE: Final = {"residual_share": LATENT, "mean_reliability": OBSERVED}
+
+
+def component_rows(evaluation: xr.DataTree) -> pd.DataFrame:
+    """Summarise ``components`` and ``pools``; see `dissensus.summary`."""
+    rows: list[dict[str, Any]] = []
+    for group, by in (("components", MODEL), ("pools", BOOTSTRAP)):
+        data = evaluation[group].to_dataset() if group in evaluation.children else xr.Dataset()
+        for name, draws in data.data_vars.items():
+            if set(SAMPLE) <= set(draws.dims):
+                for place, one in _single(draws):
+                    found = _numbers(one, data.get(f"{POINT}{name}"), place, by)
+                    rows.append({"quantity": str(name), "by": by} | place | found)
+            elif name == "annotators_outweigh_items":
+                rows += _outweighing(draws, by)
+    out = pd.DataFrame(rows, columns=list(COLUMNS))
+    for column in (SCALE, POOL, PAIR):  # names stay what they are: 10 is not to become 10.0
+        out[column] = out[column].astype(object).where(out[column].notna(), None)
+    return out
+
+
+def _single(draws: xr.DataArray) -> Iterator[tuple[dict[str, Any], xr.DataArray]]:
+    """Go through the numbers that say something, and once each."""
+    for scale in draws[SCALE].to_numpy().tolist() if SCALE in draws.dims else [None]:
+        of_scale = draws if scale is None else draws.sel({SCALE: scale}, drop=True)
+        names = draws[POOL].to_numpy().tolist() if POOL in draws.dims else [None]
+        paired = PAIR in draws.dims
+        for one in combinations(names, 2) if paired else ((name, None) for name in names):
+            place = {POOL: one[0], PAIR: one[1]}
+            found = of_scale.sel({dim: name for dim, name in place.items() if dim in draws.dims})
+            compared = not str(draws.name).endswith("_difference")
+            if compared or not bool(found.isnull().all()):  # of the reference with itself: nothing
+                place[SCALE] = scale or _ON_ONE_SCALE.get(str(draws.name))
+                yield place, found.reset_coords(drop=True)
+
+
+def _numbers(
+    draws: xr.DataArray, points: xr.DataArray | None, place: dict[str, Any], by: str
+) -> dict[str, float]:
+    out = {name: float(value) for name, value in spread(draws, skipna=True).items()}
+    out["undefined"] = float(draws.isnull().mean())
+    if str(draws.name).endswith("_difference"):
+        out["probability_positive"] = float((draws > 0).mean())
+    if points is not None:
+        out["observed"] = float(points.sel({str(dim): place[str(dim)] for dim in points.dims}))
+    if by == MODEL:
+        out |= _diagnosed(draws)
+    return out
+
+
+def _diagnosed(draws: xr.DataArray) -> dict[str, float]:
+    """Return effective sample size and r-hat of one number, NaN where it is the same throughout."""
+    from arviz_stats import ess, rhat
+
+    values = draws.to_numpy()
+    if not np.isfinite(values).all() or values.min() == values.max():
+        return {}
+    several = draws.sizes["chain"] > 1
+    return {
+        "ess_bulk": float(ess(draws, method="bulk")),
+        "r_hat": float(rhat(draws)) if several else float("nan"),
+    }
+
+
+def _outweighing(chance: xr.DataArray, by: str) -> list[dict[str, Any]]:
+    """Return the probability that annotators outweigh items: a row without an interval."""
+    names = chance[POOL].to_numpy().tolist() if POOL in chance.dims else [None]
+    each = np.atleast_1d(chance.to_numpy()).tolist()
+    return [
+        {"quantity": str(chance.name), "by": by, POOL: name, "mean": value}
+        for name, value in zip(names, each, strict=True)
+    ]

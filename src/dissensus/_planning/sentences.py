@@ -1,0 +1,131 @@
+"""A plan of reliability in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+import xarray as xr
+
+from dissensus._wording import clean, counted, listed, share, spoken_probability
+from dissensus.dims import ANNOTATOR, ITEM, POOL, SAMPLE, other
+
+_FEW = 10
+"""Annotators of a pilot below which their standard deviation is pointed out as poorly known."""
+
+
+def sentences(found: xr.Dataset) -> list[str]:
+    """Say what a plan of reliability found.
+
+    Parameters
+    ----------
+    found : xarray.Dataset
+        From `dissensus.plan_reliability`.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> pilot = dx.simulate.replication_study(40, 30, 4, random_seed=1).annotations
+    >>> found = dx.plan_reliability(pilot, (4,), width=None, random_seed=1, progressbar=False)
+    >>> print(sentences(found)[-1])
+    New items and annotators are taken to be like the pilot's.
+    """
+    out = []
+    for name, part in per_pool(found):
+        out += [_lead(name, _of_one(part)), _lead(name, _of_several(part))]
+    for name, part in quantities(found):
+        out.append(_of_width(name, part))
+    return [*out, *_limits(found)]
+
+
+def per_pool(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
+    """Return the part of each pool, under its name; the whole without a name if there is one."""
+    if POOL not in found.dims:
+        return [("", found)]
+    names = found[POOL].to_numpy()
+    return [(clean(name), found.isel({POOL: p})) for p, name in enumerate(names)]
+
+
+def quantities(found: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+    """Return what there are intervals of: the ICC of each pool, and the xCC of each pair."""
+    if "half_width" not in found:
+        return
+    for name, part in per_pool(found):
+        yield (f"the ICC of {name}" if name else "the ICC"), part
+    if POOL not in found.dims:
+        return
+    names = [clean(name) for name in found[POOL].to_numpy()]
+    kept = ("half_width", "probability_narrow", "items_enough")
+    of_pairs = found[[f"xcc_{name}" for name in kept] + ["n_labels"]]
+    of_pairs = of_pairs.rename({f"xcc_{name}": name for name in kept})
+    for a, b in combinations(range(len(names)), 2):
+        pair = of_pairs.isel({POOL: a, other(POOL): b})
+        yield f"normalised xCC of {names[a]} and {names[b]}", pair
+
+
+def _lead(name: str, text: str) -> str:
+    return f"{name}: {text}" if name else text
+
+
+def _of_one(part: xr.Dataset) -> str:
+    draws = part["icc"].to_numpy().ravel()
+    level = part.attrs["probability"]
+    low, middle, high = np.nanquantile(draws, [(1 - level) / 2, 0.5, (1 + level) / 2])
+    return (
+        f"One label has a reliability (ICC) of {share(middle)}, "
+        f"{level:.0%} interval {share(low)} to {share(high)}."
+    )
+
+
+def _of_several(part: xr.Dataset) -> str:
+    k, target = part["annotators_enough"].item(), share(part.attrs["target"])
+    if not np.isfinite(k):
+        sure = share(part.attrs["assurance"])
+        return (
+            f"No number of annotators makes the mean label reach {target} with probability {sure}."
+        )
+    chance = (part["annotators_needed"] <= k).mean(SAMPLE).item()
+    fewer = (part["annotators_needed"] < k).mean(SAMPLE).item()
+    less = f"; with one fewer {spoken_probability(fewer)}" if k > 1 else ""
+    return (
+        f"With {counted(int(k), 'annotator')} an item the mean label reaches {target} "
+        f"with probability {spoken_probability(chance)}{less}."
+    )
+
+
+def _of_width(name: str, part: xr.Dataset) -> str:
+    """Name the study with the fewest labels that will do, or how far the best falls short."""
+    flat = part[["probability_narrow", "n_labels"]].stack(cell=(ANNOTATOR, ITEM))
+    chance, labels = flat["probability_narrow"].to_numpy(), flat["n_labels"].to_numpy()
+    width, studies = share(part.attrs["width"]), part.attrs["studies"]
+    chance = np.nan_to_num(chance)
+    enough = chance >= part.attrs["assurance"]
+    # Of the studies that will do the cheapest, else the surest, and of equal ones the cheapest.
+    order = np.lexsort((labels, -chance)) if not enough.any() else np.lexsort((labels, ~enough))
+    best = int(order[0])
+    k, n = flat["cell"].to_numpy()[best]
+    study = f"{counted(n, 'item')} with {counted(k, 'annotator')} each"
+    of_all = counted(studies, "simulated study", "simulated studies")
+    reached = f"{round(chance[best] * studies)} of {of_all}"
+    if not enough.any():
+        return (
+            f"No study tried gives {name} an interval of {width} or shorter with probability "
+            f"{share(part.attrs['assurance'])}: {study} does in {reached}."
+        )
+    return (
+        f"{study[0].upper()}{study[1:]}, {counted(labels[best], 'label')} in all, give {name} an "
+        f"interval of {width} or shorter in {reached}."
+    )
+
+
+def _limits(found: xr.Dataset) -> list[str]:
+    """Say what the plan takes for granted."""
+    out = []
+    people = np.atleast_1d(found.attrs.get("pilot_annotators", [_FEW]))
+    if min(people) < _FEW:
+        out.append(
+            f"The pilot had {listed([str(n) for n in people])} annotators: how much annotators "
+            "differ is poorly known from so few, and its prior has a say in all of this."
+        )
+    return [*out, "New items and annotators are taken to be like the pilot's."]

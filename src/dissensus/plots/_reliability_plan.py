@@ -1,0 +1,180 @@
+"""A plan of reliability: annotators for a reliable mean, items for a narrow interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from dissensus._planning.sentences import per_pool, quantities
+from dissensus._wording import capital, counted, share, short
+from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.errors import ArgumentError
+from dissensus.plots import _pieces as pieces
+from dissensus.plots import _style as look
+from dissensus.plots._style import Size
+
+_NARROW = 5.0
+
+
+def reliability_plan(source: Any, *, limit: int = 7, figsize: Size | None = None) -> Any:
+    """Draw how reliable mean labels would be, and how wide the intervals of new studies.
+
+    First the reliability of the mean label against the number of annotators of an item: its median
+    and interval over the draws of the pilot, pool by pool, with the target as a broken line, and
+    above the axis the probability that it is reached. Then, for the ICC of every pool and the
+    normalised xCC of every pair, half the interval's length in new studies against the number of
+    items, a line for each number of annotators; the broken line is half the target width.
+
+    Parameters
+    ----------
+    source : DataTree or Dataset
+        What `dissensus.plan_reliability` returns, or a DataTree with it as the group ``plan``.
+    limit : int
+        At most so many panels of intervals; pools come before pairs.
+    figsize : (float, float), optional
+        Width and height in inches; a height of None is chosen to fit. In a narrow figure one
+        panel is below the other.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ArgumentError
+        If the source holds no plan of reliability.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> pilot = dx.simulate.replication_study(40, 8, 4, random_seed=1).annotations
+    >>> found = dx.plan_reliability(pilot, (1, 2, 4), width=None, random_seed=1, progressbar=False)
+    >>> [ax.get_xlabel() for ax in dx.plots.reliability_plan(found).axes]
+    ['annotators of an item']
+    """
+    found = pieces.group(source, "plan")
+    if not {"reliability", "probability_reached"} <= set(found.data_vars):
+        raise ArgumentError(
+            "source", expected="what dissensus.plan_reliability returns",
+            found=f"the variables {', '.join(map(str, found.data_vars))}",
+        )  # fmt: skip
+    every = list(quantities(found))
+    parts = every[:limit]
+    axes = _panels(1 + len(parts), figsize)
+    _of_annotators(axes[0], found)
+    for ax, (name, part) in zip(axes[1:], parts, strict=True):
+        _of_items(ax, name, part)
+    if len(every) > limit:
+        look.note(axes[0].figure, f"The first {limit} of {len(every)} intervals; others left out.")
+    return axes[0].figure
+
+
+def _panels(count: int, figsize: Size | None) -> list[Axes]:
+    """Return axes for so many panels, two beside each other where there is room."""
+    columns = 1 if look.width_of(figsize) < _NARROW else min(2, count)
+    rows = -(-count // columns)
+    figure = look.Picture(
+        figsize=look.fitted(figsize, look.WIDTH, 2.9 * rows), layout="constrained"
+    )
+    grid = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for spare in grid[count:]:
+        spare.remove()
+    return grid[:count]
+
+
+def _of_annotators(ax: Axes, found: xr.Dataset) -> None:
+    level, target = found.attrs["probability"], found.attrs["target"]
+    x = found[ANNOTATOR].to_numpy().astype(np.float64)
+    pools = per_pool(found)
+    # Pools beside each other: on a logarithmic axis by factors.
+    shifts = np.exp(0.1 * (np.arange(len(pools)) - (len(pools) - 1) / 2))
+    for p, (name, part) in enumerate(pools):
+        one = look.style(p)
+        draws = part["reliability"].transpose(ANNOTATOR, ...).to_numpy().reshape(len(x), -1)
+        low, middle, high = np.nanquantile(draws, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=1)
+        at = x * shifts[p]
+        ax.vlines(at, low, high, color=one.color, linewidth=1.6)
+        ax.plot(at, middle, color=one.color, linestyle=one.dash, linewidth=1.0,
+                marker=one.marker, markersize=4.5, label=look.label(name))  # fmt: skip
+        if len(pools) == 1:
+            _chances(ax, at, part["probability_reached"].to_numpy())
+    _target(ax, target)
+    ax.annotate(f"target {share(target)}", (0, target), xycoords=("axes fraction", "data"),
+                xytext=(3, 2), textcoords="offset points", fontsize=look.SMALL)  # fmt: skip
+    ax.set_ylim(0, 1.1 if len(pools) == 1 else 1.0)
+    ax.set_yticks(np.linspace(0, 1, 6))
+    look.tidy(ax, grid="y")
+    look.share_axis(ax.yaxis)
+    _sizes(ax, x)
+    ax.set_xlabel("annotators of an item")
+    ax.set_title(f"Reliability of the mean label,\n{level:.0%} intervals", loc="left",
+                 fontsize=look.SMALL + 1)  # fmt: skip
+    if len(pools) > 1:
+        ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right")
+
+
+def _chances(ax: Axes, x: Any, chances: Any) -> None:
+    """Write the probabilities of reaching the target above the intervals."""
+    for place, chance in zip(x, chances, strict=True):
+        ax.annotate(share(chance), (place, 1.03), ha="center", va="bottom",
+                    fontsize=look.SMALL, color=look.ink())  # fmt: skip
+    ax.annotate("P:", (0, 1.03), xycoords=("axes fraction", "data"), ha="right", va="bottom",
+                fontsize=look.SMALL, color=look.ink())  # fmt: skip
+
+
+def _of_items(ax: Axes, name: str, part: xr.Dataset) -> None:
+    x = part[ITEM].to_numpy().astype(np.float64)
+    half = part["half_width"].transpose(ANNOTATOR, ITEM).to_numpy()
+    annotators = part[ANNOTATOR].to_numpy()
+    for row in range(len(annotators)):
+        one = look.style(row)
+        ax.plot(x, half[row], color=one.color, linestyle=one.dash, linewidth=1.4,
+                marker=one.marker, markersize=4)  # fmt: skip
+    _target(ax, part.attrs["width"] / 2)
+    look.tidy(ax, grid="y")
+    _halves(ax, np.append(half[np.isfinite(half)], part.attrs["width"] / 2))
+    _sizes(ax, x)
+    ax.set_xlabel("items")
+    _names(ax, half, annotators)
+    title = look.plain(capital(short(name.removeprefix("the "), 44)))
+    ax.set_title(f"{title}:\nhalf the interval; broken line: target", loc="left",
+                 fontsize=look.SMALL + 1)  # fmt: skip
+
+
+def _halves(ax: Axes, values: Any) -> None:
+    """Lay out lengths by factors: a quarter of it takes sixteen times the items."""
+    ax.set_yscale("log")
+    low, high = values.min() / 1.25, values.max() * 1.25
+    ax.set_ylim(low, high)
+    ticks = [m * 10.0**e for e in range(-5, 1) for m in (1, 2, 5)]
+    ax.yaxis.set_major_locator(FixedLocator([t for t in ticks if low <= t <= high]))
+    ax.yaxis.set_minor_locator(NullLocator())
+    look.share_axis(ax.yaxis)
+
+
+def _names(ax: Axes, half: Any, annotators: Any) -> None:
+    """Write at the end of each line how many annotators it stands for."""
+    low, high = np.log(ax.get_ylim())
+    ends = np.log(np.where(np.isfinite(half[:, -1]), half[:, -1], np.exp(low)))
+    places = look.spread(ends, 0.085 * (high - low), low, high)
+    for row, (k, place) in enumerate(zip(annotators, places, strict=True)):
+        ax.annotate(counted(int(k), "annotator"), (1.0, np.exp(place)), ha="left", va="center",
+                    xycoords=("axes fraction", "data"), fontsize=look.SMALL,
+                    color=look.style(row).color, annotation_clip=False)  # fmt: skip
+
+
+def _target(ax: Axes, height: float) -> None:
+    ax.axhline(height, color=look.ink(), linewidth=0.9, linestyle=(0, (4, 2)), zorder=0)
+
+
+def _sizes(ax: Axes, x: Any) -> None:
+    """Lay out numbers of annotators or items, of which each more counts less than the last."""
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(FixedLocator(x.tolist()))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xticklabels([f"{value:,.0f}" for value in x])
+    ax.set_xlim(x.min() / 1.25, x.max() * 1.25)

@@ -1,0 +1,68 @@
+"""Intervals of reliability and cross-replication hold the truth as often as they say.
+
+Simulation-based calibration is over a prior; this is at given truths: three pools whose correlation
+is low, middling or all but perfect, under the priors of the card, which are scaled to the data.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dissensus as dx
+
+LEVEL = 0.9
+POOLS = ("control", "treatment", "experts")
+TRUTH = {
+    "gaussian": {"mu": (3.0, 3.5, 2.5), "sigma_item": (1.0, 1.2, 0.9), "sigma": 0.8,
+                 "sigma_annotator": (0.5, 0.4, 0.6)},
+    "bernoulli": {"mu": (0.5, -0.3, 0.0), "sigma_item": (1.8, 2.0, 2.2),
+                  "sigma_annotator": (0.7, 0.9, 0.6)},
+    "ordinal": {"mu": (0.3, -0.3, 0.0), "sigma_item": (1.0, 1.2, 0.9),
+                "sigma_annotator": (0.5, 0.4, 0.6)},
+}  # fmt: skip
+
+
+def held(family, correlation, seed):
+    """Return, for each quantity, whether its interval in one study holds the truth."""
+    study = dx.simulate.replication_study(
+        120, (10, 10, 6), (4, 4, 3), family=family, correlation=correlation, pools=POOLS,
+        overlap=0.8, random_seed=seed, **TRUTH[family],
+    )  # fmt: skip
+    fit = dx.models.cross_replication.fit(
+        study.annotations, family=family, draws=1500, tune=300, chains=1, keep_effects=False,
+        random_seed=seed, progressbar=False,
+    )  # fmt: skip
+    found = {"normalized_xcc": dx.normalized_xcc(fit), "xcc": dx.xcc(fit), "icc": dx.icc(fit)}
+    out = {}
+    for name, draws in found.items():
+        low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=(0, 1))
+        truth = study.truth[name].to_numpy()
+        inside = (low <= truth) & (truth <= high)
+        out[name] = inside if name == "icc" else inside[np.triu_indices(len(POOLS), 1)]
+    return out
+
+
+def coverage(family, correlation, studies, seed):
+    """Return for each quantity the share of studies whose interval holds it, by pool or pair."""
+    each = [held(family, correlation, seed + one) for one in range(studies)]
+    return {name: np.mean([one[name] for one in each], axis=0) for name in each[0]}
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
+def test_intervals_hold_the_truth():
+    # Of three pairs or pools that are not independent: three standard errors for one of them.
+    found = coverage("gaussian", 0.7, 30, seed=1)
+    assert {name: share for name, share in found.items() if share.mean() < 0.73} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
+@pytest.mark.parametrize("correlation", [0.3, 0.7, 0.95])
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
+def test_intervals_hold_the_truth_in_full(family, correlation):
+    found = coverage(family, correlation, 200, seed=1000)
+    print(family, correlation, {name: share.round(3).tolist() for name, share in found.items()})
+    # Each of nine shares within about three standard errors, .021 in 200 studies.
+    low, high = LEVEL - 0.065, LEVEL + 0.065
+    assert {n: x for n, x in found.items() if not ((low <= x) & (x <= high)).all()} == {}

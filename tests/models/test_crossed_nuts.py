@@ -1,0 +1,74 @@
+"""The Gibbs sampler of crossed effects beside NUTS on the same model.
+
+NUTS needs minutes for what takes Gibbs a second, so that most of these run with ``make calibrate``
+only; what runs always is integration over the prior, in the files beside this one. Data say
+enough of every effect for NUTS to get there: it moves effects and their spread together, and
+diverges where the spread may be 0.
+"""
+
+from __future__ import annotations
+
+import crossed_reference
+import numpy as np
+import pytest
+
+import dissensus as dx
+
+# PyMC runs on a slower BLAS, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")
+slow = pytest.mark.slow
+
+
+def both(model, ann, **options):
+    fit = dx.models.get(model).module.fit
+    run = {"random_seed": 4, "progressbar": False, "chains": 2, **options}
+    gibbs = fit(ann, draws=3000, tune=500, **run)
+    nuts = fit(ann, draws=1000, tune=800, sampler="nuts", **run)
+    assert "NUTS" in nuts.attrs["inference"]
+    assert "Gibbs" in gibbs.attrs["inference"]
+    crossed_reference.compare_fits(gibbs, nuts, enough=120)
+
+
+def unbalanced(ann, share=0.8):
+    """Leave rows out at random, so that items and annotators have unequal numbers of labels."""
+    keep = np.random.default_rng(3).random(ann.sizes["annotation"]) < share
+    return ann.isel(annotation=np.flatnonzero(keep))
+
+
+ONE_POOL = [
+    pytest.param("gaussian", {}, id="gaussian"),
+    pytest.param("gaussian", {"anonymous": True}, marks=slow, id="gaussian, anonymous"),
+    pytest.param("bernoulli", {}, marks=slow, id="bernoulli"),
+    pytest.param("ordinal", {}, marks=slow, id="ordinal"),
+]
+
+
+@pytest.mark.parametrize(("family", "options"), ONE_POOL)
+def test_one_pool(family, options):
+    n_items = 20 if family == "gaussian" else 40
+    study = dx.simulate.replication_study(
+        n_items, 12, None, family=family, sigma_item=1.5, sigma_annotator=1.2, random_seed=2
+    )
+    both("crossed_effects", unbalanced(study.annotations), family=family, **options)
+
+
+POOLS = [
+    pytest.param("gaussian", 2, {}, id="gaussian"),
+    pytest.param("gaussian", 3, {"residual": "pool"}, id="three pools, residual per pool"),
+    pytest.param("bernoulli", 2, {}, id="bernoulli"),
+    pytest.param("ordinal", 2, {}, id="ordinal"),
+    pytest.param("ordinal", 2, {"n_labels": 2}, id="two ordered labels"),
+]
+
+
+@slow
+@pytest.mark.parametrize(("family", "n_pools", "options"), POOLS)
+def test_several_pools(family, n_pools, options):
+    cutpoint = [0.0] if "n_labels" in options else None
+    options = {name: value for name, value in options.items() if name != "n_labels"}
+    study = dx.simulate.replication_study(
+        20 if family == "gaussian" else 30, 10, None, family=family, pools=list("abc")[:n_pools],
+        correlation=0.3, sigma_item=1.5, sigma_annotator=1.2, cutpoint=cutpoint, random_seed=2,
+    )  # fmt: skip
+    ann = unbalanced(study.annotations, 0.9)
+    both("cross_replication", ann, family=family, correlation_prior=4.0, **options)

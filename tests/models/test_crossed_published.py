@@ -1,0 +1,114 @@
+"""Crossed effects beside published tables and lme4's REML figures.
+
+Figures of lme4 1.1-31 and of pingouin 0.6.1 are those of the READMEs in ``shared/data``. REML
+maximises a likelihood, a posterior averages: with thousands of items they are one, with six they
+only have to be compatible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dissensus as dx
+from dissensus.models import crossed_effects
+
+PARTS = ("sigma_item", "sigma_annotator", "sigma")
+SHROUT_FLEISS = [
+    [9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7],
+]  # fmt: skip
+"""Table 2 of Shrout & Fleiss (1979): six targets by four judges."""
+FLAT = dict.fromkeys(PARTS, ("half_t", 100.0, 3.0))
+"""All but flat where scores go from 1 to 10."""
+
+
+def fit(ann, **options):
+    return crossed_effects.fit(
+        ann,
+        **{"draws": 2000, "chains": 2, "tune": 300, "random_seed": 8, "progressbar": False,
+           "keep_effects": False, **options},
+    )  # fmt: skip
+
+
+def read(path, column="label", kind="continuous", **options):
+    if not path.is_file():
+        pytest.skip(f"{path.name} of {path.parent.name} is not in shared/data")
+    return dx.annotations(pd.read_csv(path), label=column, kind=kind, **options)
+
+
+def variances(found):
+    return {name: (found["posterior"][name] ** 2).to_numpy() for name in PARTS}
+
+
+def inside(draws, value, share=0.9):
+    low, high = np.quantile(draws, [(1 - share) / 2, (1 + share) / 2])
+    return low < value < high
+
+
+def test_shrout_and_fleiss():
+    """REML: item 2.556, judge 5.244, residual 1.019; ICC(2,1) .290, as printed."""
+    found = fit(dx.from_matrix(SHROUT_FLEISS, kind="continuous"), priors=FLAT, draws=4000)
+    for name, value in zip(PARTS, (2.556, 5.244, 1.019), strict=True):
+        assert inside(variances(found)[name], value), name
+    assert inside(dx.icc(found), 0.290)
+    # Four judges say next to nothing of how judges differ.
+    low, high = np.quantile(dx.icc(found), [0.05, 0.95])
+    assert low < 0.1
+    assert high > 0.6
+
+
+LARGE = {
+    "insteval/ratings.csv.gz": (0.27373, 0.10621, 1.38718, 3.254158),
+    "vcc2018_mos/ratings.csv.gz": (0.47873, 0.48494, 0.71186, 2.89696),
+    "nflx_video_quality/ratings.csv": (1.40403, 0.08761, 0.39405, 3.54479),
+}
+"""lmer(label ~ 1 + (1 | item) + (1 | annotator)), REML: variances of items, annotators and
+residual, and the intercept."""
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_lme4_on_thousands_of_grades(name, shared):
+    *parts, intercept = LARGE[name]
+    found = fit(read(shared / name), draws=400, tune=200)
+    for part, value in zip(PARTS, parts, strict=True):
+        draws = variances(found)[part]
+        # With 26 annotators or 79 items the mean of a skewed posterior lies above its peak.
+        assert abs(np.median(draws) - value) < 0.35 * draws.std(), part
+    mu = found["posterior"]["mu"].to_numpy()
+    assert abs(mu.mean() - intercept) < 0.25 * mu.std()
+
+
+def test_lme4_and_pingouin_on_wine_scores(shared):
+    """REML SDs: bottle 13.817, judge 8.517, residual 12.587; ICC(A,1) .4525."""
+    found = fit(read(shared / "wine_bitterness" / "ratings.csv", "response"))
+    for name, value in zip(PARTS, (13.817, 8.517, 12.587), strict=True):
+        draws = found["posterior"][name].to_numpy()
+        assert abs(np.median(draws) - value) < 0.6 * draws.std(), name
+    assert np.median(dx.icc(found)) == pytest.approx(0.4525, abs=0.05)
+
+
+TABLES = {
+    "wine_bitterness/ratings.csv": 0.3885,
+    "textbook_reliability/irr_anxiety.csv": 0.1980,
+    "textbook_reliability/icc_wine_judges.csv": 0.7277,
+}
+"""ICC(A,1), two-way random effects, absolute agreement: the ICC of this model."""
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_pingouin_on_small_tables(name, shared):
+    icc = dx.icc(fit(read(shared / name)))
+    assert inside(icc, TABLES[name])
+    assert abs(np.median(icc) - TABLES[name]) < 0.75 * float(icc.std())
+
+
+def test_judges_of_wine_in_grades(shared):
+    """clmm (logit; temperature and contact as fixed effects): judges' variance 1.288.
+
+    Bottles differ by temperature and contact, so that their random effects here take the place of
+    those fixed ones. A logistic standard deviation is 1.6 to 1.8 of a probit one.
+    """
+    ann = read(shared / "wine_bitterness" / "ratings.csv", kind="ordinal", labels=range(1, 6))
+    judges = fit(ann, family="ordinal")["posterior"]["sigma_annotator"]
+    assert inside(judges, np.sqrt(1.288) / 1.7)

@@ -1,0 +1,142 @@
+"""What the report says of a label's variance, and what it warns of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from component_fits import fit_of
+
+import dissensus as dx
+from dissensus._component_groups import component_draws
+from dissensus._report import component_checks, components
+from dissensus._report.language import text
+
+NAMES = ("crowd", "experts", "tool")
+
+
+@pytest.fixture
+def evaluation(votes):
+    return dx.evaluate(votes[0], draws=50, random_seed=1, progressbar=False)
+
+
+def with_components(evaluation, fit, n_labels=4.0, reference=None, **attrs):
+    """Put dictated components into an evaluation."""
+    tree = evaluation.copy()
+    found = component_draws(fit, xr.DataArray(n_labels), reference)
+    if "pool" in found.dims:
+        shape = dict.fromkeys(("pool", "pool_"), list(NAMES))
+        found["n_labels"] = xr.DataArray([n_labels] * 3, {"pool": list(NAMES)}, ["pool"])
+        found["n_items_shared"] = xr.DataArray(np.full((3, 3), 7), shape, ["pool", "pool_"])
+    found.attrs.update(fit.attrs, inference="by hand", notes="", finite=1, **attrs)
+    if reference is not None:
+        found.attrs["reference"] = reference
+    tree["components"] = found
+    return tree
+
+
+def one(family="gaussian", item=2.0, annotator=1.0, **more):
+    noise = np.linspace(-0.01, 0.01, 100)[None, :]
+    more |= {"sigma": 1.0} if family == "gaussian" else {}
+    return fit_of(
+        family, mu=0.0 * noise, sigma_item=item + noise, sigma_annotator=annotator + noise, **more
+    )
+
+
+def pools():
+    noise = np.linspace(-0.01, 0.01, 100)[None, :, None]
+    rho = np.array([[1, 0.9, 0.5], [0.9, 1, 0.2], [0.5, 0.2, 1]])
+    return fit_of(
+        "gaussian", names=NAMES, correlation=rho, mu=0 * noise, sigma=1.0 + 0 * noise,
+        sigma_item=np.array([2.0, 1.0, 1.0]) + noise,
+        sigma_annotator=np.array([1.0, 0.5, 3.0]) + noise,
+    )  # fmt: skip
+
+
+def words(tree):
+    frame = dx.summary(tree, "components")
+    return " ".join(text(part) for part in components.words(tree, frame))
+
+
+def test_the_words_are_the_numbers(evaluation):
+    # Variances 4, 1 and 1: the item has 2/3, and by Spearman-Brown 4 labels (8/3) / 3 = 8/9.
+    said = words(with_components(evaluation, one())).replace("\N{NO-BREAK SPACE}", " ")
+    assert "An item explains 67 % [67 to 67] of a label's variance, the annotator 17 %" in said
+    assert "The mean of the 4 labels of a typical item has reliability .89 [.89 to .89]" in said
+
+
+def test_one_label_is_no_mean(evaluation):
+    said = words(with_components(evaluation, one(), n_labels=1.0))
+    assert "One label of an item has reliability .67" in said
+
+
+def test_labels_that_are_no_numbers_have_two_scales(evaluation):
+    said = words(with_components(evaluation, one("bernoulli")))
+    assert "of the variance behind a label" in said
+    assert "As they are given, two annotators' labels of one item correlate at" in said
+
+
+def test_annotators_who_outweigh_items_are_warned_of(evaluation, page):
+    tree = with_components(evaluation, one(item=1.0, annotator=2.0))
+    found = page(tree)
+    assert "the annotators explain more than the items (probability > .99)" in found.text
+    assert "these data are no measurement of the items" in found.text
+    assert component_checks.outweighed(with_components(evaluation, one())) == []
+
+
+def test_pools_are_told_apart(evaluation, page):
+    tree = with_components(evaluation, pools(), reference="crowd")
+    said = words(tree)
+    assert "crowd and experts see the items most alike" in said
+    assert "experts and tool see them least alike: .20" in said
+    assert "experts sees the items more as crowd does than tool does with probability" in said
+    warned = [text(part) for part in component_checks.outweighed(tree)]
+    assert len(warned) == 1
+    assert warned[0].startswith("In tool, the annotators")
+    found = page(tree)
+    assert {"components", "table-components", "table-pools", "table-differences"} <= set(found.ids)
+    assert "crowd and experts, 7 items in common" in found.text
+
+
+def test_poor_chains_are_no_small_print(evaluation, page):
+    poor = with_components(evaluation, one(), n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)
+    found = page(poor)
+    assert "Do not rely on these numbers yet" in found.text
+    assert "as few as 30 effective draws, r-hat up to 1.20" in found.text
+    wrong = with_components(evaluation, one())
+    wrong["components"].attrs["finite"] = 0
+    assert "not all finite" in text(component_checks.troubles(wrong)[0])
+
+
+def test_without_components_nothing_is_said(evaluation, page):
+    assert components.section(evaluation) is None
+    assert "components" not in page(evaluation).ids
+
+
+def test_an_icc_far_from_alpha_is_pointed_out():
+    # Half the items are clear to everybody, and for the others labels are tossed.
+    rng = np.random.default_rng(1)
+    sure = np.repeat(rng.integers(0, 2, (60, 1)), 6, axis=1)
+    ann = dx.from_matrix(np.where(sure, "yes", "no").astype(object))
+    result = dx.evaluate(ann, draws=50, random_seed=1, progressbar=False, components=None)
+    tree = with_components(result, one("bernoulli", item=1.0))
+    assert "As to how far annotators agree, rely on alpha" in words(tree)
+
+
+def test_names_stay_text(evaluation, page):
+    bad = ("<script>alert(1)</script>", "b", "c")
+    fit = pools()
+    fit = fit.map_over_datasets(
+        lambda data: data.assign_coords({d: list(bad) for d in ("pool", "pool_") if d in data.dims})
+    )
+    tree = evaluation.copy()
+    n_labels = xr.DataArray([2.0] * 3, {"pool": list(bad)}, ["pool"])
+    found = component_draws(fit, n_labels, "b")
+    found["n_items_shared"] = xr.DataArray(
+        np.ones((3, 3)), {"pool": list(bad), "pool_": list(bad)}, ["pool", "pool_"]
+    )
+    found.attrs.update(pools().attrs, inference="by hand", notes="", finite=1, reference="b")
+    tree["components"] = found
+    html = page(tree)
+    assert len(html.all("script")) == 1
+    assert bad[0] in html.text

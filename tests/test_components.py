@@ -1,0 +1,280 @@
+"""Variance components in an evaluation: what is fitted, what is kept, and what is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from component_fits import cross_replication, crossed_effects
+
+import dissensus as dx
+from dissensus import _components
+from dissensus._component_groups import component_draws
+from dissensus._component_plan import planned, shared_items
+from dissensus._components import _typical
+from dissensus._observed import Settings
+from dissensus._pool_agreement import pool_agreement
+
+QUIET = {"draws": 60, "random_seed": 1, "progressbar": False}
+
+
+def study(family="gaussian", pools=None, n_items=30, **more):
+    if pools is not None:
+        more["pools"] = pools
+    return dx.simulate.replication_study(
+        n_items, 6, 4, family=family, random_seed=1, **more
+    ).annotations
+
+
+def grades(n_labels, n_items=12, **more):
+    rng = np.random.default_rng(1)
+    item, who = np.indices((n_items, 4)).reshape(2, -1)
+    label = (item + rng.integers(0, 3, len(item))) % n_labels + 1
+    table = {"item": item, "annotator": who, "label": label}
+    return dx.annotations(table, labels=range(1, n_labels + 1), **more)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "family"),
+    [
+        (lambda: study(), "gaussian"),
+        (lambda: grades(5, kind="ordinal"), "ordinal"),
+        (lambda: grades(10, kind="ordinal"), "ordinal"),
+        (lambda: grades(11, kind="ordinal"), "gaussian"),
+        (lambda: grades(2, kind="nominal"), "bernoulli"),
+        (lambda: grades(2, kind="ordinal"), "bernoulli"),
+    ],
+)
+def test_the_family_follows_the_labels(annotations, family):
+    assert planned(annotations(), None, "auto", None).family == family
+
+
+@pytest.mark.parametrize(
+    ("annotations", "reason", "told"),
+    [
+        (lambda: grades(3, kind="nominal"), "without an order", False),
+        (lambda: grades(5), "nobody called ordered", True),
+        (lambda: grades(5, n_items=4, kind="ordinal"), "only 4 items have two annotators", True),
+        (
+            lambda: dx.from_matrix([[1.0] * 3] * 9, kind="continuous"),
+            "all labels are the same",
+            True,
+        ),
+        (lambda: dx.from_matrix([[k + 0.5] for k in range(9)]), "no item has two", False),
+        (lambda: dx.simulate.study(n_items=9, random_seed=1).annotations, "rankings", False),
+    ],
+)
+def test_what_has_no_components_says_why(annotations, reason, told):
+    plan = planned(annotations(), None, "auto", None)
+    assert plan.family == ""
+    assert reason in plan.why_not
+    assert plan.told == told
+
+
+def test_a_family_that_is_asked_for_is_taken():
+    assert planned(grades(5), None, "ordinal", None).family == "ordinal"
+    assert planned(grades(5, kind="ordinal"), None, "gaussian", None).family == "gaussian"
+    assert planned(grades(5, kind="ordinal"), None, None, None).why_not == "not asked for"
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(dx.ArgumentError, match="components: expected 'auto'"):
+        planned(study(), None, "probit", None)
+    with pytest.raises(dx.ArgumentError, match="no item has two annotators"):
+        planned(dx.from_matrix([[0.5], [1.5]]), None, "gaussian", None)
+    with pytest.raises(dx.ArgumentError, match="reference: expected None"):
+        planned(study(), None, "auto", "a")
+    with pytest.raises(dx.ArgumentError, match=r"one of the pools 'old', 'new'"):
+        planned(study(pools=("old", "new")), None, "auto", "olds")
+    with pytest.raises(dx.ArgumentError, match="not asked for"):
+        planned(study(pools=("old", "new")), None, None, "old")
+
+
+def test_annotators_whom_nobody_knows_again_are_anonymous():
+    ann = grades(5, kind="ordinal")
+    n = ann.sizes["annotation"]
+    alone = ann.drop_dims("annotator").assign(annotator_code=("annotation", np.arange(n)))
+    plan = planned(alone.assign_coords(annotator=np.arange(n)), None, "auto", None)
+    assert plan.anonymous
+    assert "No annotator labelled two items" in plan.remarks[0]
+
+
+def test_pools_are_compared_unless_there_are_too_many():
+    names = tuple("abcdefghi")
+    assert planned(study(pools=names[:8]), None, "auto", "a").pools
+    plan = planned(study(pools=names), None, "auto", None)
+    assert not plan.pools
+    assert "There are 9 pools, too many" in plan.remarks[0]
+
+
+def two_pools(items, annotators):
+    """Labels of pool x and pool y: which items, and which annotators, each."""
+    rows = [
+        (item, who, pool, float(item) + 0.1 * len(str(who)) + 0.01 * place)
+        for pool, some, people in zip("xy", items, annotators, strict=True)
+        for item in some
+        for place, who in enumerate(people)
+    ]
+    frame = pd.DataFrame(rows, columns=["item", "annotator", "pool", "label"])
+    return dx.annotations(frame, pool="pool", kind="continuous")
+
+
+def test_people_in_two_pools_are_noted():
+    plan = planned(two_pools([range(8), range(8, 16)], ["ab", "bc"]), None, "auto", None)
+    assert plan.shared
+    assert "1 annotator in several pools" in plan.remarks[0]
+
+
+def test_pools_without_an_item_in_common_are_noted():
+    ann = two_pools([range(6), range(6, 12)], ["ab", "cd"])
+    np.testing.assert_array_equal(shared_items(ann), [[6, 0], [0, 6]])
+    plan = planned(ann, None, "auto", None)
+    assert "No item was labelled by both 'x' and 'y'" in plan.remarks[0]
+
+
+def test_a_typical_item_is_that_of_its_pool():
+    ann = two_pools([range(6), range(3)], ["abc", "de"])
+    np.testing.assert_array_equal(_typical(ann, pools=True), [3, 2])
+    assert float(_typical(ann, pools=False)) == 4.0  # three items of 3, three of 5
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
+def test_draws_are_those_of_the_metrics(family):
+    fit = crossed_effects(family)
+    found = component_draws(fit, xr.DataArray(3.0))
+    for scale in ("latent", "observed"):
+        one = found.sel(scale=scale)
+        np.testing.assert_allclose(one["icc"], dx.icc(fit, scale=scale))
+        np.testing.assert_allclose(one["annotator_icc"], dx.annotator_icc(fit, scale=scale))
+    np.testing.assert_allclose(
+        found["mean_reliability"], dx.spearman_brown(dx.icc(fit, scale="observed"), 3)
+    )
+    shares = found.sel(scale="latent")
+    total = shares["icc"] + shares["annotator_icc"] + shares["residual_share"]
+    np.testing.assert_allclose(total, 1.0)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "ordinal"])
+def test_draws_of_pools_and_what_a_reference_adds(family):
+    fit = cross_replication(family)
+    n_labels = xr.DataArray([1.0, 2.0, 3.0], {"pool": list("abc")}, ["pool"])
+    found = component_draws(fit, n_labels, "b").sel(scale="observed")
+    np.testing.assert_allclose(found["xcc"], dx.xcc(fit, scale="observed"))
+    np.testing.assert_allclose(
+        found["normalized_xcc"], dx.normalized_xcc(fit, scale="observed"), rtol=1e-10
+    )
+    close = dx.normalized_xcc(fit, scale="observed", reference="b")
+    gap = found["normalized_xcc_difference"].sel(pool="a", pool_="c")
+    np.testing.assert_allclose(gap, close.sel(pool="a") - close.sel(pool="c"))
+    more = found["icc_difference"].sel(pool="c")
+    icc = dx.icc(fit, scale="observed")
+    np.testing.assert_allclose(more, icc.sel(pool="c") - icc.sel(pool="b"))
+    assert found["icc_difference"].sel(pool="b").isnull().all()
+    assert found["normalized_xcc_difference"].sel(pool_="b").isnull().all()
+    assert "xcc_difference" not in component_draws(fit, n_labels)
+
+
+def test_an_evaluation_has_the_group_and_can_be_asked_again():
+    result = dx.evaluate(study(), threshold=0.0, **QUIET)
+    found = result["components"]
+    assert found["icc"].dims == ("chain", "draw", "scale")
+    assert found.sizes["draw"] == 1000
+    np.testing.assert_allclose(dx.icc(found), found["icc"].sel(scale="latent"), rtol=1e-12)
+    assert float(dx.annotators_needed(dx.icc(found), 0.8).median()) >= 1
+    assert "item_effect" not in found["posterior"]
+    assert result.attrs["components"] == "gaussian"
+    again = dx.evaluate(study(), threshold=0.0, **QUIET)
+    xr.testing.assert_identical(again["components"].to_dataset(), found.to_dataset())
+    without = dx.evaluate(study(), threshold=0.0, components=None, **QUIET)
+    assert "components" not in without.children
+    assert without.attrs["components"] == "none: not asked for"
+
+
+def test_pools_go_through_cross_replication_with_what_was_observed_beside():
+    ann = study("bernoulli", pools=("old", "new"))
+    result = dx.evaluate(ann, reference="old", **QUIET)
+    found, beside = result["components"], result["pools"]
+    assert found.attrs["model"] == "cross_replication"
+    assert found.attrs["reference"] == "old"
+    assert float(found["n_items_shared"].sel(pool="old", pool_="new")) == 30
+    np.testing.assert_allclose(
+        beside["observed_cross_kappa"].sel(pool="old", pool_="new"), dx.cross_kappa(ann)
+    )
+    part = ann.isel(annotation=ann["pool_code"].to_numpy() == 1)
+    name = ann["pool"].to_numpy()[1]
+    np.testing.assert_allclose(
+        beside["observed_krippendorff_alpha"].sel(pool=name), dx.krippendorff_alpha(part)
+    )
+    np.testing.assert_array_equal(
+        beside["cross_kappa"].isnull().all(("chain", "draw")), np.eye(2, dtype=bool)
+    )
+
+
+def test_a_reason_that_a_reader_would_miss_is_among_the_notes():
+    result = dx.evaluate(grades(5), **QUIET)
+    assert "components" not in result.children
+    assert "There is no ICC" in result["agreement"].attrs["notes"]
+
+
+def test_what_the_model_refuses_is_noted_unless_it_was_asked_for():
+    exact = np.add.outer(np.arange(9.0), [0.0, 0.25, 0.5])  # items and annotators explain it all
+    ann = dx.from_matrix(exact, kind="continuous")
+    result = dx.evaluate(ann, threshold=4.0, **QUIET)
+    assert "components" not in result.children
+    assert "the model refuses" in result["agreement"].attrs["notes"]
+    with pytest.raises(dx.AnnotationError, match="do not explain to the last digit"):
+        dx.evaluate(ann, threshold=4.0, components="gaussian", **QUIET)
+
+
+def test_chains_that_are_too_short_are_warned_of(monkeypatch):
+    monkeypatch.setattr(_components, "LEAST_DRAWS", 100)
+    monkeypatch.setattr(_components, "_WARM_UP", 0)
+    monkeypatch.setattr("dissensus.convergence.ESS", 1e9)
+    with pytest.warns(dx.ConvergenceWarning, match="Do not trust the intervals of ICCs"):
+        result = dx.evaluate(study(), threshold=0.0, **QUIET)
+    assert result["components"].attrs["n_items_poor"] > 0
+
+
+def test_rows_say_each_number_once():
+    result = dx.evaluate(study("bernoulli", pools=("old", "new")), reference="old", **QUIET)
+    rows = dx.summary(result, "components")
+    assert not rows.duplicated(["quantity", "by", "scale", "pool", "pool_"]).any()
+    one = rows[(rows["quantity"] == "icc") & (rows["scale"] == "latent") & (rows["pool"] == "new")]
+    draws = result["components"]["icc"].sel(scale="latent", pool="new")
+    assert one["mean"].item() == pytest.approx(float(draws.mean()))
+    assert one["lower"].item() < one["mean"].item() < one["upper"].item()
+    assert one["ess_bulk"].item() > 100
+    gap = rows[rows["quantity"] == "icc_difference"]
+    assert gap["pool"].tolist() == ["new", "new"]
+    assert gap["probability_positive"].between(0, 1).all()
+    assert set(rows["by"]) == {"model", "bootstrap"}
+    assert rows[rows["by"] == "bootstrap"]["observed"].notna().all()
+    empty = dx.summary(dx.evaluate(grades(3, kind="nominal"), **QUIET), "components")
+    assert empty.empty
+    assert list(empty.columns) == list(rows.columns)
+
+
+def test_published_components_of_a_rating_study(shared):
+    """NFLX public set, REML of the crossed model (lme4 1.1-31, the folder's README).
+
+    Item 1.40403, annotator 0.08761, residual 0.39405: ICC .7446, annotator ICC .0465.
+    """
+    frame = pd.read_csv(shared / "nflx_video_quality" / "ratings.csv")
+    ann = dx.annotations(frame, kind="ordinal")
+    result = dx.evaluate(ann, components="gaussian", reliability=(1,), **QUIET)
+    mean = result["components"].to_dataset().sel(scale="latent").mean(("chain", "draw"))
+    assert float(mean["icc"]) == pytest.approx(0.7446, abs=0.02)
+    assert float(mean["annotator_icc"]) == pytest.approx(0.0465, abs=0.015)
+    assert float(result["components"]["n_labels"]) == 26
+
+
+def test_published_agreement_of_pools(shared):
+    """Two annotation paradigms: figures of the folder's README, computed by other packages."""
+    frame = pd.read_csv(shared / "annotation_paradigms" / "ratings.csv.gz")
+    ann = dx.annotations(frame, pool="group")
+    found = pool_agreement(ann, Settings(100, 1, None, 0.1, "raise"))
+    alpha = found["observed_krippendorff_alpha"].sel(pool=["g1", "g2", "g3"])
+    np.testing.assert_allclose(alpha, [0.1978, 0.7781, 0.1478], atol=5e-5)
+    between = found["observed_normalized_cross_kappa"].sel(pool="g1", pool_=["g2", "g3"])
+    np.testing.assert_allclose(between, [0.5696, 1.0512], atol=5e-5)
