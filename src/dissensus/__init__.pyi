@@ -21,7 +21,9 @@ from ._plan import plan as plan
 from ._plan_reliability import plan_reliability as plan_reliability
 from ._predictions import predictions as predictions
 from ._replication.agreement_check import agreement_check as agreement_check
+from ._replication.label_check import label_check as label_check
 from ._replication.model_discrepancy_ratio import model_discrepancy_ratio as model_discrepancy_ratio
+from ._replication.residual_check import residual_check as residual_check
 from ._report import report as report
 from ._summary import summary as summary
 from .errors import AnnotationError as AnnotationError

@@ -2,6 +2,9 @@
 
 Simulation-based calibration is over a prior; this is at given truths: three pools whose correlation
 is low, middling or all but perfect, under the priors of the card, which are scaled to the data.
+At a given truth an interval covers as it says where the data outweigh the prior. With 120 items and
+10, 10 and 6 annotators, and a correlation of .95, xCC is held in .82 of studies: the prior draws
+the correlation and both ICCs the same way, down.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ TRUTH = {
 def held(family, correlation, seed):
     """Return, for each quantity, whether its interval in one study holds the truth."""
     study = dx.simulate.replication_study(
-        120, (10, 10, 6), (4, 4, 3), family=family, correlation=correlation, pools=POOLS,
+        300, 40, 5, family=family, correlation=correlation, pools=POOLS,
         overlap=0.8, random_seed=seed, **TRUTH[family],
     )  # fmt: skip
     fit = dx.models.cross_replication.fit(
@@ -52,7 +55,7 @@ def coverage(family, correlation, studies, seed):
 @pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
 def test_intervals_hold_the_truth():
     # Of three pairs or pools that are not independent: three standard errors for one of them.
-    found = coverage("gaussian", 0.7, 30, seed=1)
+    found = coverage("gaussian", 0.7, 25, seed=1)
     assert {name: share for name, share in found.items() if share.mean() < 0.73} == {}
 
 
@@ -61,7 +64,9 @@ def test_intervals_hold_the_truth():
 @pytest.mark.parametrize("correlation", [0.3, 0.7, 0.95])
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 def test_intervals_hold_the_truth_in_full(family, correlation):
-    found = coverage(family, correlation, 200, seed=1000)
+    # Other studies in each case: what is the same in all of them is not seen nine times.
+    seed = 1000 * (1 + sorted(TRUTH).index(family)) + round(10_000 * correlation)
+    found = coverage(family, correlation, 200, seed)
     print(family, correlation, {name: share.round(3).tolist() for name, share in found.items()})
     # Each of nine shares within about three standard errors, .021 in 200 studies.
     low, high = LEVEL - 0.065, LEVEL + 0.065

@@ -13,7 +13,8 @@ from dissensus.models import cross_replication, crossed_effects
 
 FAMILIES = ("gaussian", "bernoulli", "ordinal")
 by_family = pytest.mark.parametrize("family", FAMILIES)
-WIDE = {"draws": 300, "tune": 200}
+WIDE = {"draws": 90, "tune": 200}
+"""So few that chains are not judged."""
 
 
 def fit(ann, **options):
