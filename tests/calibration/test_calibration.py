@@ -248,8 +248,16 @@ FAULTS = [
 ]
 
 
+LONG = {"cross_replication: bernoulli", "cross_replication: ordinal"}
+"""Half a minute for each fault; those of the other forms run with every change."""
+
+
 @pytest.mark.parametrize(
-    ("name", "fault"), [(n, f) for n, _, f in FAULTS], ids=[f"{n}: {w}" for n, w, _ in FAULTS]
+    ("name", "fault"),
+    [
+        pytest.param(n, f, id=f"{n}: {w}", marks=[pytest.mark.slow] if n in LONG else [])
+        for n, w, f in FAULTS
+    ],
 )
 def test_a_planted_fault_is_caught(name, fault):
     found = places(name, "faulty", fault)

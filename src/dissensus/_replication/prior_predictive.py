@@ -1,0 +1,199 @@
+"""What a model says of labels, and of their reliability, before it has seen any."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import fitting, models
+from dissensus._wording import share
+from dissensus.arrays.random import generator
+from dissensus.dims import LABEL, POOL, SAMPLE, other
+from dissensus.errors import brief
+from dissensus.metrics._components import MODELS
+from dissensus.metrics.icc import icc
+from dissensus.registry import one_of
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+BIN: Final = "bin"
+_BINS: Final = 40
+_CENTRAL: Final = (0.01, 0.99)
+"""Of the prior's numbers, what the bins hold: its tails are so long that all would be one bin."""
+
+
+def prior_predictive(
+    model: str | ModuleType,
+    annotations: xr.Dataset,
+    *,
+    draws: int = 500,
+    random_seed: Any = None,
+    **settings: Any,
+) -> xr.Dataset:
+    """Draw labels, and how reliable they are, from the prior of a model of crossed effects.
+
+    Each draw takes means, standard deviations and correlations from the prior, and from these new
+    labels for the same design: as many items and annotators, who label the same. Labels that the
+    prior all but rules out, or an ICC that it holds for certain, say that ``priors=`` should
+    be given.
+
+    Parameters
+    ----------
+    model : str or module
+        "crossed_effects" or "cross_replication", or `models.crossed_effects` itself.
+    annotations : Dataset
+        Numbers, two labels, or ordered labels. Of them the prior takes the design and, for
+        numbers, the scale.
+    draws : int
+        How many. All labels of all draws are held in memory at once.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the draws repeatable.
+    **settings
+        Of the model's ``build``: ``family``, ``priors``, ``correlation_prior`` and so on.
+
+    Returns
+    -------
+    Dataset
+        ``observed`` and ``replicated`` (chain, draw): the share of each ``label``, or of numbers
+        the share in each ``bin`` (from ``bin_lower`` to ``bin_upper``; bins hold the data and the
+        central 98 % of what the prior says). ``icc`` (chain, draw), or (chain, draw, pool): on the
+        latent scale. ``correlation`` (chain, draw, ``pool``, ``pool_``) of `cross_replication`. The
+        attribute ``in_words`` says what is to be expected.
+
+    Raises
+    ------
+    ArgumentError
+        If the model is another one, or a setting makes no sense.
+    AnnotationError
+        If the annotations do not suit the model.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.simulate.replication_study(30, 6, 3, family="ordinal", random_seed=1).annotations
+    >>> found = dx.prior_predictive(
+    ...     "crossed_effects", ann, family="ordinal", draws=200, random_seed=1)
+    >>> found["replicated"].dims, bool(abs(found["replicated"].sum("label") - 1).max() < 1e-9)
+    (('chain', 'draw', 'label'), True)
+    >>> bool(found["icc"].quantile(0.05) < 0.1 and found["icc"].quantile(0.95) > 0.8)
+    True
+    """
+    name = _name_of(model)
+    rng = generator(random_seed, "prior_predictive")
+    built = models.get(name).module.build(annotations, **settings)
+    tree = _drawn(built, fitting.whole("draws", draws), int(rng.integers(2**31)))
+    attrs = {"model": name, "hyper_family": settings.get("family", "gaussian")}
+    tree.attrs.update(attrs)
+    out = _shares(tree, annotations)
+    out["icc"] = icc(tree)
+    if "correlation" in tree["posterior"]:
+        out["correlation"] = tree["posterior"]["correlation"].drop_attrs()
+    return out.assign_attrs(attrs, in_words=_words(out))
+
+
+def _name_of(model: Any) -> str:
+    """Return the name of a model that is given by name or as a module."""
+    name = model.__name__.rpartition(".")[2] if isinstance(model, ModuleType) else model
+    one_of("model", name if isinstance(name, str) else brief(name), MODELS)
+    return str(name)
+
+
+def _drawn(built: Any, draws: int, seed: int) -> xr.DataTree:
+    """Draw parameters and labels; parameters as ``posterior``, where the metrics read them.
+
+    Effects are left out: there is one for every item, and nobody asks for them.
+    """
+    import pymc as pm
+
+    names = [v.name for v in built.unobserved_RVs if not v.name.endswith("_effect")]
+    names += [v.name for v in built.observed_RVs]
+    with _quiet():
+        tree = pm.sample_prior_predictive(draws, model=built, var_names=names, random_seed=seed)
+    groups = {"posterior": "prior", "prior_predictive": "prior_predictive", "observed_data": None}
+    return xr.DataTree.from_dict(
+        {to: tree[start or to].to_dataset().drop_attrs() for to, start in groups.items()}
+    )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep PyMC from listing what it draws."""
+    logger = logging.getLogger("pymc.sampling.forward")
+    before = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _shares(tree: xr.DataTree, annotations: xr.Dataset) -> xr.Dataset:
+    """Return the share of each label, or of numbers in each bin: observed, and draw by draw."""
+    (name,) = tree["observed_data"].data_vars
+    drawn = tree["prior_predictive"][name].transpose(*SAMPLE, ...)
+    seen = tree["observed_data"][name].to_numpy()
+    values = drawn.to_numpy().reshape(-1, len(seen))
+    if name == "label_code":
+        dim, coords = LABEL, {LABEL: annotations[LABEL].to_numpy()}
+        count = len(coords[LABEL])
+    else:
+        edges = _edges(seen, values)
+        values, seen, count = _placed(values, edges), _placed(seen, edges), len(edges) - 1
+        dim, coords = BIN, {"bin_lower": (BIN, edges[:-1]), "bin_upper": (BIN, edges[1:])}
+    replicated = _shares_of(values, count).reshape(*drawn.shape[:2], count)
+    out = {"observed": (dim, _shares_of(seen[None], count)[0]),
+           "replicated": ((*SAMPLE, dim), replicated)}  # fmt: skip
+    return xr.Dataset(out, coords={d: drawn[d] for d in SAMPLE} | coords)
+
+
+def _edges(seen: Floats, drawn: Floats) -> Floats:
+    low, high = np.quantile(drawn, _CENTRAL)
+    return np.linspace(min(low, seen.min()), max(high, seen.max()), _BINS + 1)
+
+
+def _placed(values: Floats, edges: Floats) -> Ints:
+    """Return the bin of each number, -1 for those outside; the last bin has its upper end."""
+    place = np.searchsorted(edges, values, side="right") - 1
+    place[values == edges[-1]] = len(edges) - 2
+    return np.where(place < len(edges) - 1, place, -1)
+
+
+def _shares_of(codes: Ints, count: int) -> Floats:
+    """Return the share (version, code) of each code; those below 0 count in the whole only."""
+    found = [np.bincount(row[row >= 0], minlength=count) for row in codes]
+    return np.array(found) / codes.shape[1]
+
+
+def _words(found: xr.Dataset) -> str:
+    lines = [_said("ICC of a label, latent scale", found["icc"])]
+    if "correlation" in found:
+        lines.append(_said("correlation of two pools", pairs(found["correlation"])))
+    return "\n".join(lines)
+
+
+def _said(name: str, values: xr.DataArray) -> str:
+    low, middle, high = (share(float(v)) for v in np.quantile(values, [0.05, 0.5, 0.95]))
+    return f"{name}: a priori median {middle}, 90 % from {low} to {high}."
+
+
+def pairs(correlation: xr.DataArray) -> xr.DataArray:
+    """Return the correlations (chain, draw, pair) of two different pools, each once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> two = xr.DataArray([[[[1.0, 0.3], [0.3, 1.0]]]], dims=("chain", "draw", "pool", "pool_"))
+    >>> pairs(two).values.tolist()
+    [[[0.3]]]
+    """
+    values = correlation.transpose(*SAMPLE, POOL, other(POOL)).to_numpy()
+    rows, columns = np.triu_indices(values.shape[-1], 1)
+    return xr.DataArray(values[..., rows, columns], dims=(*SAMPLE, "pair"))
