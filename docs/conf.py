@@ -1,6 +1,7 @@
 """Sphinx configuration; the API pages are written from the registries before each build."""
 
 from pathlib import Path
+from typing import Any
 
 import dissensus as dx
 from dissensus import metrics, models, statistics
@@ -81,3 +82,45 @@ for _name, _text in _PAGES.items():
     _path = _HERE / "api" / f"{_name}.rst"
     _path.parent.mkdir(parents=True, exist_ok=True)
     _path.write_text(_text, encoding="utf-8")
+
+
+# -- What the cards' priors say, drawn: family and pools of a small simulated study ------------
+
+_PRIORS: dict[str, tuple[str, tuple[str, ...] | None]] = {
+    "crossed_effects": ("ordinal", None),
+    "cross_replication": ("gaussian", ("old", "new")),
+}
+
+
+def _picture(name: str) -> str:
+    """Draw what a model's default priors say, and return the picture's file name."""
+    family, pools = _PRIORS[name]
+    study = dx.simulate.replication_study(60, 8, 4, family=family, pools=pools, random_seed=1)
+    found = dx.prior_predictive(name, study.annotations, family=family, random_seed=1)
+    file = f"prior-{name}.png"
+    dx.plots.prior_predictive(found).savefig(_HERE / "api" / file, dpi=144)
+    return file
+
+
+_PICTURES = {f"dissensus.models.{name}": (name, _picture(name)) for name in _PRIORS}
+
+
+def _with_picture(*event: Any) -> None:
+    """Put the picture at the end of a model's card."""
+    _, what, name, _, _, lines = event
+    if what != "module" or name not in _PICTURES:
+        return
+    model, file = _PICTURES[name]
+    family, pools = _PRIORS[model]
+    of = f" in {len(pools)} pools" if pools else ""
+    lines += [
+        "", f".. figure:: {file}", f"   :alt: Prior predictive distribution of {model}",
+        "   :width: 100%", "",
+        "   The default priors, before there are data: `dissensus.prior_predictive` of a "
+        f"simulated study of 60 items (family \"{family}\"{of}).", "",
+    ]  # fmt: skip
+
+
+def setup(app: Any) -> None:
+    """Have Sphinx pass the cards by."""
+    app.connect("autodoc-process-docstring", _with_picture)

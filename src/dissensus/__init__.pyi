@@ -23,6 +23,7 @@ from ._predictions import predictions as predictions
 from ._replication.agreement_check import agreement_check as agreement_check
 from ._replication.label_check import label_check as label_check
 from ._replication.model_discrepancy_ratio import model_discrepancy_ratio as model_discrepancy_ratio
+from ._replication.prior_predictive import prior_predictive as prior_predictive
 from ._replication.residual_check import residual_check as residual_check
 from ._report import report as report
 from ._summary import summary as summary

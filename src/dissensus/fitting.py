@@ -166,7 +166,7 @@ def predicted(
     """Draw what is observed in a model anew, from each draw of the posterior."""
     import pymc as pm
 
-    with _quiet(not progressbar):
+    with quiet(not progressbar):
         found = pm.sample_posterior_predictive(
             posterior,
             model=model,
@@ -179,7 +179,7 @@ def predicted(
 
 
 @contextmanager
-def _quiet(wanted: bool) -> Iterator[None]:
+def quiet(wanted: bool) -> Iterator[None]:
     """Keep PyMC from announcing what it samples, where no progress is to be shown."""
     logger = logging.getLogger("pymc.sampling.forward")
     before = logger.level

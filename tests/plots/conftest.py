@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import component_fits as made
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -55,6 +57,8 @@ def _evaluated(study, **options):
     result["agreement_check"] = _checked(study.annotations)
     result["components"] = component_draws(cross_replication("ordinal"), xr.DataArray(3.0))
     result["plan"] = _planned()
+    for name, found in _crossed_checks().items():
+        result[name] = found
     result["discrepancy_curve"] = _along_thresholds(study.predictions["system"].to_numpy())
     return result
 
@@ -65,6 +69,24 @@ def _planned():
     return dx.plan_reliability(
         pilot, (2, 4), (20, 40), panel=6, studies=2, draws=30, random_seed=1, progressbar=False
     )
+
+
+@cache
+def _crossed_checks():
+    """Checks of crossed effects, before and after they have seen ordered labels."""
+    study = dx.simulate.replication_study(12, 5, 3, family="ordinal", random_seed=1)
+    fit = dx.models.crossed_effects.fit(
+        study.annotations, family="ordinal", draws=30, chains=2, random_seed=1, progressbar=False,
+        posterior_predictive=True,
+    )  # fmt: skip
+    prior = dx.prior_predictive(
+        "crossed_effects", study.annotations, family="ordinal", draws=30, random_seed=1
+    )
+    return {
+        "label_check": dx.label_check(fit),
+        "residual_check": dx.residual_check(fit),
+        "prior_predictive": prior,
+    }
 
 
 def _along_thresholds(systems):

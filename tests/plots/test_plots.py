@@ -18,7 +18,10 @@ from dissensus.plots import PLOTS
 
 NAMES = [plot.name for plot in PLOTS]
 ARVIZ = {"forest", "distribution"}
-NO_AXES = {"item", "models", "reliability_plan", "simplex"}
+NO_AXES = {
+    "item", "label_check", "models", "prior_predictive", "reliability_plan", "residual_check",
+    "simplex",
+}  # fmt: skip
 
 
 def arguments(name, evaluation):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from inspect import signature
 from types import ModuleType
 from typing import Any, Final
 
@@ -14,7 +12,7 @@ import xarray as xr
 
 from dissensus import fitting, models
 from dissensus._wording import share
-from dissensus.arrays.random import generator
+from dissensus.arrays.seeds import generator
 from dissensus.dims import LABEL, POOL, SAMPLE, other
 from dissensus.errors import brief
 from dissensus.metrics._components import MODELS
@@ -34,7 +32,7 @@ def prior_predictive(
     model: str | ModuleType,
     annotations: xr.Dataset,
     *,
-    draws: int = 500,
+    draws: int = 1000,
     random_seed: Any = None,
     **settings: Any,
 ) -> xr.Dataset:
@@ -88,7 +86,7 @@ def prior_predictive(
     """
     name = _name_of(model)
     rng = generator(random_seed, "prior_predictive")
-    built = models.get(name).module.build(annotations, **settings)
+    built = _build(name, annotations, settings)
     tree = _drawn(built, fitting.whole("draws", draws), int(rng.integers(2**31)))
     attrs = {"model": name, "hyper_family": settings.get("family", "gaussian")}
     tree.attrs.update(attrs)
@@ -106,6 +104,15 @@ def _name_of(model: Any) -> str:
     return str(name)
 
 
+def _build(name: str, annotations: xr.Dataset, settings: dict[str, Any]) -> Any:
+    """Write the model as its module does, or raise on a setting that it does not have."""
+    build = models.get(name).module.build
+    known = [p.name for p in signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for setting in settings:
+        one_of(f"setting of {name}", setting, known)
+    return build(annotations, **settings)
+
+
 def _drawn(built: Any, draws: int, seed: int) -> xr.DataTree:
     """Draw parameters and labels; parameters as ``posterior``, where the metrics read them.
 
@@ -115,7 +122,7 @@ def _drawn(built: Any, draws: int, seed: int) -> xr.DataTree:
 
     names = [v.name for v in built.unobserved_RVs if not v.name.endswith("_effect")]
     names += [v.name for v in built.observed_RVs]
-    with _quiet():
+    with fitting.quiet(True):
         tree = pm.sample_prior_predictive(draws, model=built, var_names=names, random_seed=seed)
     groups = {"posterior": "prior", "prior_predictive": "prior_predictive", "observed_data": None}
     return xr.DataTree.from_dict(
@@ -123,24 +130,13 @@ def _drawn(built: Any, draws: int, seed: int) -> xr.DataTree:
     )
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep PyMC from listing what it draws."""
-    logger = logging.getLogger("pymc.sampling.forward")
-    before = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-
-
 def _shares(tree: xr.DataTree, annotations: xr.Dataset) -> xr.Dataset:
     """Return the share of each label, or of numbers in each bin: observed, and draw by draw."""
-    (name,) = tree["observed_data"].data_vars
+    name = str(next(iter(tree["observed_data"].data_vars)))
     drawn = tree["prior_predictive"][name].transpose(*SAMPLE, ...)
     seen = tree["observed_data"][name].to_numpy()
     values = drawn.to_numpy().reshape(-1, len(seen))
+    coords: dict[str, Any]
     if name == "label_code":
         dim, coords = LABEL, {LABEL: annotations[LABEL].to_numpy()}
         count = len(coords[LABEL])

@@ -57,8 +57,10 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
     Notes
     -----
     Items' effects are fitted to these labels, so that tail probabilities of means stay near .5
-    even where items are odd; those of spreads tell more. Of a true model fewer than one in ten
-    lies below .05 or above .95.
+    even where items are odd; those of spreads tell more. For the same reason spreads of a true
+    model tend to be smaller than those of replicates, the more so the fewer labels an item has.
+    In a simulated study, with four labels for each effect of an item, 107 of 600 items were below
+    90 % of their replicates, and 2 above. A spread above is what to look at.
 
     Examples
     --------

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from ._expected_risk import expected_risk as expected_risk
     from ._forest import forest as forest
     from ._item import item as item
+    from ._label_check import label_check as label_check
     from ._models import models as models
+    from ._prior_predictive import prior_predictive as prior_predictive
     from ._reliability import reliability as reliability
     from ._reliability_plan import reliability_plan as reliability_plan
+    from ._residual_check import residual_check as residual_check
     from ._simplex import simplex as simplex
 
 
@@ -61,6 +64,9 @@ PLOTS: Final = (
     Plot("item", "posterior", "one item: annotations, plausibilities, predictions"),
     Plot("simplex", "posterior", "plausibilities over three labels in a triangle"),
     Plot("agreement_check", "agreement_check", "agreement of annotators beside that of a model's"),
+    Plot("label_check", "label_check", "each annotator's use of the labels beside the model's"),
+    Plot("residual_check", "residual_check", "residuals of every item beside the model's"),
+    Plot("prior_predictive", "prior_predictive", "labels and ICC before there are any data"),
     Plot("expected_risk", "expected_risk", "how many items have which expected risk"),
     Plot("reliability_plan", "plan", "annotators for a reliable mean, items for a narrow interval"),
 )
