@@ -113,8 +113,9 @@ def test_what_is_no_correlation_matrix_has_no_density():
 def test_lkj_is_a_power_of_the_determinant(n):
     one = study(n, seed=7)
     want = 1.5 * np.linalg.slogdet(one.par.correlation)[1]
-    assert crossed_covariance.log_lkj(one.par.correlation, 2.5, np.empty((n, n))) == pytest.approx(want)
-    assert crossed_covariance.log_lkj(one.par.correlation, 1.0, np.empty((n, n))) == 0.0
+    room = np.empty((n, n))
+    assert crossed_covariance.log_lkj(one.par.correlation, 2.5, room) == pytest.approx(want)
+    assert crossed_covariance.log_lkj(one.par.correlation, 1.0, room) == 0.0
 
 
 def posterior(one):
