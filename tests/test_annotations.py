@@ -392,6 +392,6 @@ def test_one_person_may_label_an_item_in_two_pools():
     ann = dx.annotations(table, pool="tool")
     assert ann.sizes["annotation"] == 2
     with pytest.raises(
-        dx.AnnotationError, match="one label for each item and annotator.*in each pool"
+        dx.AnnotationError, match=r"one label for each item and annotator.*in each pool"
     ):
         dx.annotations({**table, "tool": ["a", "a"]}, pool="tool")
