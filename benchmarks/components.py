@@ -29,8 +29,8 @@ import xarray as xr
 from machine import described
 
 import dissensus as dx
-from dissensus import _crossed_sampler as sampler
-from dissensus._crossed_process import process
+from dissensus._crossed import sampler as sampler
+from dissensus._crossed.process import process
 
 SIZE = {"n_items": 4000, "n_annotators": 100, "labels_per_item": 5}
 PRIORS = {

@@ -22,8 +22,11 @@ pool did not see are welcome: what there is of them counts.
 
 Priors and why. As in `crossed_effects`, the same in all pools. R has an LKJ prior
 (``correlation_prior=``): 1, the default, is uniform over correlation matrices; larger values hold
-correlations closer to 0. With few items, or noisy pools, the correlation remains wide:
-believe the width.
+correlations closer to 0. With few items, or noisy pools, the correlation remains wide: believe
+the width. Where pools agree almost perfectly and are small, the priors pull down what one label
+shares with another: with 120 items, 6 to 10 annotators a pool and a true correlation of .95, 90 %
+intervals of xCC held the truth in 82 % of studies, lying below it in the others, and those of the
+normalised xCC in 90 %; with 300 items and 40 annotators a pool both did in 90 % (`make calibrate`).
 
 When to use it. To ask whether a change of tool, of instructions or of people changes what is
 measured. When not: for two pools of which one is the truth by definition, metrics of
@@ -43,9 +46,9 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus import _crossed_model as parts
-from dissensus._crossed_fit import fitted
-from dissensus._crossed_process import Process, process
+from dissensus._crossed import model as parts
+from dissensus._crossed.fit import fitted
+from dissensus._crossed.process import Process, process
 from dissensus.dims import ITEM, MEMBER, POOL, other
 
 KINDS = ("continuous", "ordinal")

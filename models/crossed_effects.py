@@ -60,9 +60,9 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus import _crossed_model as parts
-from dissensus._crossed_fit import fitted
-from dissensus._crossed_process import Process, process
+from dissensus._crossed import model as parts
+from dissensus._crossed.fit import fitted
+from dissensus._crossed.process import Process, process
 from dissensus.dims import ANNOTATOR, ITEM
 
 KINDS = ("continuous", "ordinal")

@@ -384,3 +384,14 @@ def test_a_bad_entry_of_the_label_space_is_no_row_of_the_table(tmp_path):
     path.write_text("item,annotator,label\n1,a,x\n")
     with pytest.raises(dx.AnnotationError, match="labels, entry 1: "):
         dx.read_annotations(path, labels=["x", None])
+
+
+def test_one_person_may_label_an_item_in_two_pools():
+    """The same people with two tools; in one pool it is a repetition, which trial= must name."""
+    table = {"item": [1, 1], "annotator": ["ann", "ann"], "label": ["x", "y"], "tool": ["a", "b"]}
+    ann = dx.annotations(table, pool="tool")
+    assert ann.sizes["annotation"] == 2
+    with pytest.raises(
+        dx.AnnotationError, match=r"one label for each item and annotator.*in each pool"
+    ):
+        dx.annotations({**table, "tool": ["a", "a"]}, pool="tool")

@@ -143,10 +143,12 @@ def _check_numbers(annotations: xr.Dataset, name: str, columns: Mapping[str, str
 
 
 def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
-    """One annotator says one thing about one item (per trial, per label in a ranking)."""
+    """One annotator says one thing about one item (per pool and trial, per label in a ranking)."""
     key, ranking = ranking_code(annotations), annotations.attrs["kind"] == "ranking"
     if ranking:
         key = key * annotations.sizes[LABEL] + annotations["label_code"].to_numpy()
+    elif "pool_code" in annotations:  # the same people with two tools, say
+        key = key * annotations.sizes[POOL] + annotations["pool_code"].to_numpy()
     again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if not len(again):
         return
@@ -159,6 +161,7 @@ def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> Non
     said = annotations[name].to_numpy() if name else _restored(annotations, LABEL)
     what, second = ("ranks", LABEL) if ranking else ("labels", ANNOTATOR)
     trial = ", once in each trial" if "trial" in annotations else ""
+    trial += ", in each pool" if "pool_code" in annotations and not ranking else ""
     raise AnnotationError(
         f"columns {columns.get(ITEM, ITEM)!r} and {columns.get(second, second)!r}",
         where=f"rows {first} and {row} ({_who(annotations, row)})",

@@ -112,7 +112,8 @@ def evaluate(
         draws a chain or more, of over 5,000 labels half as many), and of pools ``pools``, the same
         as observed, ``diagnostics`` of the metrics' draws and, where Markov chains made them,
         ``convergence`` of the posterior at each reliability; the ``annotations`` and
-        ``predictions`` themselves. ``categories`` holds, where asked for, the plausibility of each category (in place of a label), the certainty of the leading one,
+        ``predictions`` themselves. ``categories`` holds, where asked for, the plausibility of
+        each category (in place of a label), the certainty of the leading one,
         and how often it is that of a system's first label. ``companion`` holds the same groups
         of the companion, of its posterior the means only; pictures and `summary` take it too.
 

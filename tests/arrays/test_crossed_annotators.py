@@ -9,7 +9,7 @@ from scipy import stats
 
 from dissensus.arrays import crossed_annotators as kernel
 from dissensus.arrays.crossed_gibbs import learned
-from dissensus.arrays.crossed_items import label_sums
+from dissensus.arrays.crossed_sums import label_sums
 from dissensus.arrays.stream import started
 
 CASES = [(1, False), (2, False), (3, True)]

@@ -7,6 +7,7 @@ import pytest
 from arrays.crossed_designs import cell_covariance, log_residuals, log_scales, residual, study
 from scipy import stats
 
+from dissensus.arrays import crossed_covariance, crossed_sums
 from dissensus.arrays import crossed_items as kernel
 from dissensus.arrays.stream import started
 
@@ -17,8 +18,8 @@ every_case = pytest.mark.parametrize(("n_pools", "own_residual"), CASES)
 def prepared(one):
     """Return what `move_items` looks at."""
     sums, room = kernel.item_room(one.data.designs, len(one.data.cell_pool))
-    labels = kernel.label_sums(one.data, one.par.latent)
-    kernel.sum_items(one.data, labels, one.par.annotator, sums.mean, sums)
+    labels = crossed_sums.label_sums(one.data, one.par.latent)
+    crossed_sums.sum_items(one.data, labels, one.par.annotator, sums.mean, sums)
     return sums, room
 
 
@@ -112,8 +113,9 @@ def test_what_is_no_correlation_matrix_has_no_density():
 def test_lkj_is_a_power_of_the_determinant(n):
     one = study(n, seed=7)
     want = 1.5 * np.linalg.slogdet(one.par.correlation)[1]
-    assert kernel.log_lkj(one.par.correlation, 2.5, np.empty((n, n))) == pytest.approx(want)
-    assert kernel.log_lkj(one.par.correlation, 1.0, np.empty((n, n))) == 0.0
+    room = np.empty((n, n))
+    assert crossed_covariance.log_lkj(one.par.correlation, 2.5, room) == pytest.approx(want)
+    assert crossed_covariance.log_lkj(one.par.correlation, 1.0, room) == 0.0
 
 
 def posterior(one):

@@ -8,8 +8,8 @@ from arrays.crossed_designs import log_labels, log_means, log_scale, study
 from scipy import stats
 
 from dissensus.arrays import crossed_ordinal as kernel
-from dissensus.arrays.crossed_items import label_sums
 from dissensus.arrays.crossed_parameters import cutpoints
+from dissensus.arrays.crossed_sums import label_sums
 from dissensus.arrays.stream import started
 
 

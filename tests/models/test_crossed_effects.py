@@ -14,8 +14,8 @@ from crossed_labels import PLACES, labels, one_pool, priors_of
 from scipy import stats
 
 import dissensus as dx
-from dissensus._crossed_process import process
-from dissensus._crossed_sampler import _start
+from dissensus._crossed.process import process
+from dissensus._crossed.sampler import _start
 from dissensus.models import crossed_effects
 
 FAMILIES = ("gaussian", "bernoulli", "ordinal")

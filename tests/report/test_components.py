@@ -25,7 +25,7 @@ def with_components(evaluation, fit, n_labels=4.0, reference=None, **attrs):
     tree = evaluation.copy()
     found = component_draws(fit, xr.DataArray(n_labels), reference)
     if "pool" in found.dims:
-        shape = dict.fromkeys(("pool", "pool_"), list(NAMES))
+        shape = {dim: list(NAMES) for dim in ("pool", "pool_")}
         found["n_labels"] = xr.DataArray([n_labels] * 3, {"pool": list(NAMES)}, ["pool"])
         found["n_items_shared"] = xr.DataArray(np.full((3, 3), 7), shape, ["pool", "pool_"])
     found.attrs.update(fit.attrs, inference="by hand", notes="", finite=1, **attrs)

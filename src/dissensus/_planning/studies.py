@@ -15,9 +15,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._crossed_fit import parameters
-from dissensus._crossed_process import process
-from dissensus._crossed_sampler import by_gibbs
+from dissensus._crossed.fit import parameters
+from dissensus._crossed.process import process
+from dissensus._crossed.sampler import by_gibbs
 from dissensus._planning.designs import Design
 from dissensus._planning.pilots import Pilot
 from dissensus.dims import LABEL, POOL, SAMPLE

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from numba import njit
 
 from dissensus.arrays.crossed_data import Crossed, Designs
-from dissensus.arrays.crossed_items import LabelSums, log_within, residual_sd
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
+from dissensus.arrays.crossed_sums import LabelSums, log_within, residual_sd
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer

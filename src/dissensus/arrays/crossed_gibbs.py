@@ -20,13 +20,15 @@ import numpy.typing as npt
 from numba import njit
 
 from dissensus.arrays.crossed_annotators import annotator_room, move_annotators
-from dissensus.arrays.crossed_bernoulli import effect_room, move_all
+from dissensus.arrays.crossed_bernoulli import move_all
 from dissensus.arrays.crossed_data import Crossed
-from dissensus.arrays.crossed_items import item_room, label_sums, move_items
+from dissensus.arrays.crossed_effect_room import effect_room
+from dissensus.arrays.crossed_items import item_room, move_items
 from dissensus.arrays.crossed_odds import odds
 from dissensus.arrays.crossed_ordinal import draw_latent, move_cutpoints, slopes_room
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning
 from dissensus.arrays.crossed_scale import move_scale
+from dissensus.arrays.crossed_sums import label_sums
 from dissensus.arrays.crossed_transport import Transport, transport
 from dissensus.arrays.stream import State, started
 

@@ -17,30 +17,16 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.crossed_covariance import cell_covariance, effect_covariance, log_lkj
 from dissensus.arrays.crossed_data import Crossed, Designs
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
+from dissensus.arrays.crossed_sums import ItemSums, LabelSums, log_within, residual_sd, sum_items
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.small_matrices import backwards, factorised, forwards, inverted
 from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
 
 Floats = npt.NDArray[np.float64]
-
-_LEAST_SD = 1e-140
-"""Of a residual: its square can still be divided by, where labels leave no residual at all."""
-
-
-class ItemSums(NamedTuple):
-    """All that the variances need to know of the labels, once annotators' effects are taken off."""
-
-    mean: Floats
-    """(cell)"""
-    first: Floats
-    """(design, place): of the cells' means over the items of a design."""
-    second: Floats
-    """(design, place, place): of their products."""
-    within: Floats
-    """(pool): squares of labels about the mean of their cell."""
 
 
 class ItemRoom(NamedTuple):
@@ -58,15 +44,6 @@ class ItemRoom(NamedTuple):
     """(design, place, place): Cholesky factor of the prior of an item's effects."""
 
 
-class LabelSums(NamedTuple):
-    """Sums of what is to be explained, over cells and over annotators."""
-
-    cell: Floats
-    annotator: Floats
-    square: Floats
-    """(pool)"""
-
-
 @njit(cache=True)
 def item_room(designs: Designs, n_cells: int) -> tuple[ItemSums, ItemRoom]:
     """Make room."""
@@ -78,63 +55,6 @@ def item_room(designs: Designs, n_cells: int) -> tuple[ItemSums, ItemRoom]:
         np.empty((n, p, p)), np.empty((n, p, p)),
     )  # fmt: skip
     return sums, room
-
-
-@njit(cache=True)
-def label_sums(data: Crossed, latent: Floats) -> LabelSums:
-    """Sum over cells and annotators."""
-    cell, annotator = np.zeros(len(data.cell_pool)), np.zeros(len(data.annotator_pool))
-    square = np.zeros(len(data.n_labels))
-    for c in range(len(cell)):
-        for n in range(data.cell_start[c], data.cell_start[c + 1]):
-            cell[c] += latent[n]
-            square[data.cell_pool[c]] += latent[n] * latent[n]
-            annotator[data.annotator[n]] += latent[n]
-    return LabelSums(cell, annotator, square)
-
-
-@njit(cache=True)
-def sum_items(
-    data: Crossed, sums: LabelSums, annotator: Floats, mean: Floats, out: ItemSums
-) -> None:
-    """Take annotators' effects off the labels, and sum what is left by design."""
-    out.first[:], out.second[:] = 0.0, 0.0
-    out.within[:] = sums.square
-    for j in range(len(annotator)):
-        n = data.annotator_start[j + 1] - data.annotator_start[j]
-        taken = annotator[j] * (n * annotator[j] - 2.0 * sums.annotator[j])
-        out.within[data.annotator_pool[j]] += taken
-    for i in range(len(data.designs.of_item)):
-        d, first = data.designs.of_item[i], data.item_start[i]
-        for c in range(first, data.item_start[i + 1]):
-            start, stop = data.cell_start[c], data.cell_start[c + 1]
-            total = sums.cell[c]
-            for n in range(start, stop):
-                total -= annotator[data.annotator[n]]
-            mean[c] = total / (stop - start)
-            out.within[data.cell_pool[c]] -= total * mean[c]
-            out.first[d, c - first] += mean[c]
-            for other in range(first, c + 1):
-                out.second[d, c - first, other - first] += mean[c] * mean[other]
-
-
-@njit(cache=True, inline="always")
-def residual_sd(par: Parameters, pool: int) -> float:
-    """Return the residual standard deviation of a pool."""
-    return par.sd[pool if len(par.sd) > 1 else 0]
-
-
-@njit(cache=True)
-def log_within(data: Crossed, par: Parameters, within: Floats, n_means: Floats) -> float:
-    """Return the log density of labels about their means, up to a constant."""
-    total = 0.0
-    for p in range(len(within)):
-        sd = residual_sd(par, p)
-        if sd < _LEAST_SD:
-            return -np.inf
-        total -= (data.n_labels[p] - n_means[p]) * math.log(sd)
-        total -= 0.5 * max(within[p], 0.0) / (sd * sd)
-    return total
 
 
 @njit(cache=True)
@@ -163,30 +83,11 @@ def _one_pool(designs: Designs, sums: ItemSums, par: Parameters, room: ItemRoom)
 
 
 @njit(cache=True)
-def effect_covariance(designs: Designs, d: int, par: Parameters, out: Floats) -> None:
-    """Write the covariance of an item's effects in the pools of its design."""
-    for i in range(designs.n_pools[d]):
-        p = designs.pool[d, i]
-        for j in range(designs.n_pools[d]):
-            q = designs.pool[d, j]
-            out[i, j] = par.correlation[p, q] * par.sd_item[p] * par.sd_item[q]
-
-
-@njit(cache=True)
-def _covariance(designs: Designs, d: int, par: Parameters, out: Floats) -> None:
-    """Write the covariance of the means of an item's cells."""
-    effect_covariance(designs, d, par, out)
-    for i in range(designs.n_pools[d]):
-        sd = residual_sd(par, designs.pool[d, i])
-        out[i, i] += sd * sd / designs.n_labels[d, i]
-
-
-@njit(cache=True)
 def _many_pools(designs: Designs, sums: ItemSums, par: Parameters, room: ItemRoom) -> float:
     total = 0.0
     for d in range(len(designs.n_items)):
         n = designs.n_pools[d]
-        _covariance(designs, d, par, room.matrix)
+        cell_covariance(designs, d, par, room.matrix)
         if not factorised(room.matrix, n):
             return -np.inf
         total -= 0.5 * designs.n_items[d] * inverted(room.matrix, n, room.inverse)
@@ -241,19 +142,6 @@ def _of_sd(
 
 
 @njit(cache=True)
-def log_lkj(correlation: Floats, shape: float, matrix: Floats) -> float:
-    """Return the log density of a correlation matrix, minus infinity if it is none."""
-    n = len(correlation)
-    matrix[:] = correlation
-    if not factorised(matrix, n):
-        return -np.inf
-    total = 0.0
-    for p in range(n):
-        total += 2.0 * (shape - 1.0) * math.log(matrix[p, p])
-    return total
-
-
-@njit(cache=True)
 def _of_correlation(
     x: float, p: int, q: int, data: Crossed, sums: ItemSums, par: Parameters, priors: Priors,
     room: ItemRoom,
@@ -268,7 +156,11 @@ def _of_correlation(
 
 
 _slice_sd_item = slicer(_of_sd_item)
+
+
 _slice_sd = slicer(_of_sd)
+
+
 _slice_correlation = slicer(_of_correlation)
 
 
@@ -286,7 +178,7 @@ def _gains(designs: Designs, par: Parameters, room: ItemRoom) -> None:
     """Write, for each design, what draws items' effects: the prior's factor and the gain."""
     for d in range(len(designs.n_items)):
         n = designs.n_pools[d]
-        _covariance(designs, d, par, room.matrix)
+        cell_covariance(designs, d, par, room.matrix)
         factorised(room.matrix, n)
         inverted(room.matrix, n, room.inverse)
         effect_covariance(designs, d, par, room.root[d])

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from numba import njit
 
 from dissensus.arrays.crossed_data import Crossed
-from dissensus.arrays.crossed_items import LabelSums
 from dissensus.arrays.crossed_parameters import (
     EXPONENTIAL,
     Parameters,
@@ -26,6 +25,7 @@ from dissensus.arrays.crossed_parameters import (
     cutpoints,
     log_scale_prior,
 )
+from dissensus.arrays.crossed_sums import LabelSums
 from dissensus.arrays.normal_interval import interval
 from dissensus.arrays.normal_variates import normal, normal_between
 from dissensus.arrays.small_matrices import backwards, factorised, forwards

@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.crossed_covariance import effect_covariance, log_lkj
 from dissensus.arrays.crossed_data import Crossed
-from dissensus.arrays.crossed_items import effect_covariance, log_lkj
 from dissensus.arrays.crossed_odds import Odds, held, log_of_annotators, log_of_cells
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
 from dissensus.arrays.crossed_sites import Sites, place, sites

@@ -180,8 +180,6 @@ def _root_functions(model: Any) -> tuple[Any, Any]:
     transform, inputs = model.rvs_to_transforms[variable], variable.owner.inputs
     value = model.rvs_to_values[variable].type()
     root = variable.type()
-    there = pytensor.function(
-        [value], transform.backward(value, *inputs), on_unused_input="ignore"
-    )
+    there = pytensor.function([value], transform.backward(value, *inputs), on_unused_input="ignore")
     back = pytensor.function([root], transform.forward(root, *inputs), on_unused_input="ignore")
     return there, back

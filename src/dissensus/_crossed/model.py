@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dissensus._crossed_process import Process
+from dissensus._crossed.process import Process
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN
 from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, MEMBER, POOL, other
 

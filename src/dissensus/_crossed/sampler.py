@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus import fitting
-from dissensus._crossed_process import Process
+from dissensus._crossed.process import Process
 from dissensus.arrays import crossed_gibbs as gibbs
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters

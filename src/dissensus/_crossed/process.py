@@ -11,8 +11,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._crossed_exactness import require_a_rest
-from dissensus._crossed_priors import Prior, as_row, priors_for, spelled
+from dissensus._crossed.exactness import require_a_rest
+from dissensus._crossed.priors import Prior, as_row, priors_for, spelled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.arrays.crossed_parameters import Priors

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import convergence, fitting
-from dissensus._crossed_model import OBSERVED
-from dissensus._crossed_process import LATENT_SD, Process, named
-from dissensus._crossed_sampler import Draws, by_gibbs, by_nuts, require_room
+from dissensus._crossed.model import OBSERVED
+from dissensus._crossed.process import LATENT_SD, Process, named
+from dissensus._crossed.sampler import Draws, by_gibbs, by_nuts, require_room
 from dissensus.arrays import crossed_likelihood as likelihood
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.arrays.seeds import generator
