@@ -35,7 +35,7 @@ def test_good_chains_say_nothing_and_have_arviz_numbers():
 
 def test_poor_items_are_named_with_what_to_do():
     with pytest.warns(
-        dx.ConvergenceWarning, match=r"1 of 3 items \('?stuck.*r-hat up to.*draws=1600"
+        dx.ConvergenceWarning, match=r"1 of 3 items \('?stuck.*r-hat up to.*draws=11600"
     ):
         found = diagnosed(chains())
     assert found["r_hat_max_item"] == found["ess_bulk_min_item"] == "stuck"

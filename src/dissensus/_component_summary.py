@@ -37,8 +37,9 @@ def component_rows(evaluation: xr.DataTree) -> pd.DataFrame:
             elif name == "annotators_outweigh_items":
                 rows += _outweighing(draws, by)
     out = pd.DataFrame(rows, columns=list(COLUMNS))
-    for column in (SCALE, POOL, PAIR):  # names stay what they are: 10 is not to become 10.0
-        out[column] = out[column].astype(object).where(out[column].notna(), None)
+    for column in (SCALE, POOL, PAIR):  # names stay what they are: a table of its own accord
+        each = [row.get(column) for row in rows]  # makes 10.0 of 10 where other rows have none
+        out[column] = pd.Series(each, index=out.index, dtype=object)
     return out
 
 

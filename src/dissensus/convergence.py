@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from typing import Any, Final
@@ -90,7 +91,8 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
     found["n_items_poor"] = int(poor.sum())
     if found["n_items_poor"]:
         words = f"{len(names[poor])} of {len(names)} {dim}s ({shown(list(names[poor]))})"
-        _warn(found, f"{draws.name}" if alone else f"{draws.name} of {words}", draws.sizes[DRAW])
+        what = words if draws.name == f"{dim}s" else f"{draws.name} of {words}"
+        _warn(found, f"{draws.name}" if alone else what, draws.sizes[DRAW])
     return {f"{prefix}{name}": value for name, value in found.items()}
 
 
@@ -111,10 +113,11 @@ def _worst(draws: xr.DataArray, dim: str) -> tuple[Floats, Floats]:
 
 def _warn(found: dict[str, Any], what: str, draws: int) -> None:
     r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
+    times = max(4, math.ceil(2 * ESS / max(found["ess_bulk_min"], 1.0)))
     warnings.warn(
         f"The chains have not run long enough for the {what}: as few as "
         f"{found['ess_bulk_min']:.0f} effective draws{r_hat}. Do not trust such intervals; ask for "
-        f"more draws (draws={4 * draws}).",
+        f"more draws (draws={times * draws}).",
         ConvergenceWarning,
         stacklevel=5,
     )

@@ -186,7 +186,9 @@ def test_bad_arguments(metric):
         metric(crossed_effects("gaussian"))
     with pytest.raises(dx.ArgumentError, match=r"^reference: .*Did you mean 'experts'\?"):
         metric(fit, reference="expert")
-    with pytest.raises(dx.ArgumentError, match=r"^pools: expected pools among 'experts', 'crowd'"):
+    with pytest.raises(
+        dx.ArgumentError, match=r"^pools: expected one of the pools 'experts', 'crowd'"
+    ):
         metric(fit, pools=("experts", 3))
     for wrong in ("experts", ("experts",), ("experts", "experts"), ["a", "b", "c"], 3, [1, [2]]):
         with pytest.raises(dx.ArgumentError, match=r"^pools: "):

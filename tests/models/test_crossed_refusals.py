@@ -158,5 +158,25 @@ def test_a_pool_whose_numbers_leave_no_residual():
     ann = ann.assign(value=("annotation", value))
     run = {"draws": 5, "chains": 1, "tune": 5, "progressbar": False}
     cross_replication.fit(ann, **run)
-    with pytest.raises(dx.AnnotationError, match="do not explain to the last digit"):
+    with pytest.raises(dx.AnnotationError, match="of pool 'new' that they do"):
         cross_replication.fit(ann, residual="pool", **run)
+
+
+def test_ordered_words_are_no_numbers():
+    ann = dx.annotations(
+        {"item": [1, 1, 2], "annotator": list("aba"), "label": ["bad", "good", "bad"]},
+        kind="ordinal", labels=["bad", "good"],
+    )  # fmt: skip
+    with pytest.raises(dx.AnnotationError, match="ordered words such as 'bad'.*family='ordinal'"):
+        crossed_effects.fit(ann)
+
+
+@pytest.mark.parametrize("unit", [1e-160, 1e160])
+def test_numbers_of_which_no_square_can_be_taken(unit):
+    value = unit * np.random.default_rng(1).normal(size=6)
+    ann = dx.annotations(
+        {"item": [1, 1, 2, 2, 3, 3], "annotator": list("ababab"), "label": value},
+        kind="continuous",
+    )  # fmt: skip
+    with pytest.raises(dx.AnnotationError, match="range lies between 1e-100 and 1e\\+100"):
+        crossed_effects.fit(ann)

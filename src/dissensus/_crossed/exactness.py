@@ -27,7 +27,7 @@ _STALLED: Final = 0.99
 """Where a round leaves more than this of a sum of squares, it will not go to 0."""
 
 
-def require_a_rest(value: Floats, cell: Ints, member: Ints | None) -> None:
+def require_a_rest(value: Floats, cell: Ints, member: Ints | None, whose: str = "") -> None:
     """Raise if numbers are a sum of effects, and more numbers than effects can fit.
 
     Parameters
@@ -37,14 +37,16 @@ def require_a_rest(value: Floats, cell: Ints, member: Ints | None) -> None:
         Codes of items, or of items in a pool.
     member : array (annotation), optional
         Codes of annotators; None where they have no effects.
+    whose : str
+        For the complaint, where these are not all numbers: " of pool 'a'".
 
     Examples
     --------
     >>> require_a_rest(np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), None)
     Traceback (most recent call last):
     ...
-    dissensus.errors.AnnotationError: annotations: expected numbers that items do not explain to the
-    last digit, for a residual to be estimated; found 3 that they do. ...
+    dissensus.errors.AnnotationError: annotations: expected numbers that items do not explain to
+    within a millionth of their spread, for a residual to be estimated; found 3 that they do. ...
     >>> require_a_rest(np.array([1.0, 1.1, 2.0]), np.array([0, 0, 1]), None)
     """
     if _left(value, cell, member) or len(value) <= _fitted_exactly(cell, member):
@@ -52,11 +54,12 @@ def require_a_rest(value: Floats, cell: Ints, member: Ints | None) -> None:
     who = "items" if member is None else "items and annotators"
     raise AnnotationError(
         "annotations",
-        expected=f"numbers that {who} do not explain to the last digit, for a residual to be "
-        "estimated",
-        found=f"{len(value):,} that they do",
-        hint="Everybody agrees (but perhaps for a constant of each annotator's own): no model is "
-        "needed to see it. If numbers were rounded to grades, family='ordinal' takes these",
+        expected=f"numbers that {who} do not explain to within a millionth of their spread, for a "
+        "residual to be estimated",
+        found=f"{len(value):,}{whose} that they do",
+        hint="If everybody agrees (but perhaps for a constant of each annotator's own), no model "
+        "is needed to see it, and of grades family='ordinal' takes these. If one label is millions "
+        "of times farther out than the others, is it a slip?",
     )
 
 

@@ -28,6 +28,8 @@ FAMILIES: Final = (GAUSSIAN, BERNOULLI, ORDINAL)
 SAMPLERS: Final = ("gibbs", "nuts")
 RESIDUALS: Final = ("shared", "pool")
 KINDS: Final = ("continuous", "ordinal", "nominal")
+_SIZE: Final = 1e100
+"""Of numbers: with their squares, and products of these, arithmetic stays within its range."""
 LATENT_SD: Final = {BERNOULLI: float(np.pi / np.sqrt(3)), ORDINAL: 1.0}
 """Of the residual on the latent scale, where it is not learned."""
 
@@ -162,7 +164,13 @@ def _values(annotations: xr.Dataset, family: str) -> tuple[Floats, npt.NDArray[A
                 hint="Two labels: family='bernoulli'. Ordered ones: read them with "
                 "kind='ordinal', and family='ordinal'",
             )  # fmt: skip
-        return given_numbers(annotations).astype(np.float64), np.empty(0)
+        if kind == "ordinal" and annotations[LABEL].dtype.kind not in "if":
+            raise AnnotationError(
+                "annotations", expected="numbers, with family='gaussian'",
+                found=f"ordered words such as {str(annotations[LABEL].to_numpy()[0])!r}",
+                hint="family='ordinal' takes them",
+            )  # fmt: skip
+        return _sized(given_numbers(annotations).astype(np.float64)), np.empty(0)
     if "label_code" not in annotations:
         raise AnnotationError(
             "annotations", expected=f"labels, with family={family!r}", found=f"{kind} numbers",
@@ -184,6 +192,17 @@ def _values(annotations: xr.Dataset, family: str) -> tuple[Floats, npt.NDArray[A
     return annotations["label_code"].to_numpy().astype(np.float64), labels
 
 
+def _sized(value: Floats) -> Floats:
+    """Return numbers whose squares are finite and not 0, or raise."""
+    spread = float(np.ptp(value)) if len(value) else 0.0
+    if spread and not 1.0 / _SIZE < spread < _SIZE:
+        raise AnnotationError(
+            "annotations", expected=f"numbers whose range lies between {1 / _SIZE:g} and {_SIZE:g}",
+            found=f"a range of {spread:.3g}", hint="Read them in another unit",
+        )  # fmt: skip
+    return value
+
+
 def _pools(annotations: xr.Dataset, shared_annotators: bool) -> npt.NDArray[Any]:
     """Return the names of the pools."""
     if "pool_code" not in annotations or annotations.sizes[POOL] < 2:
@@ -203,8 +222,8 @@ def _pools(annotations: xr.Dataset, shared_annotators: bool) -> npt.NDArray[Any]
             where=f"annotators {shown(list(people))}",
             expected="everybody in one pool: pools are compared as different people",
             found=f"{len(people)} in several",
-            hint="Are they the same people? shared_annotators=True gives them an effect of its "
-            "own in each pool. If not, give them different names",
+            hint="Are they the same people? shared_annotators=True gives them an effect of "
+            "their own in each pool. If not, give them different names",
         )
     names: npt.NDArray[Any] = annotations[POOL].to_numpy()
     return names
@@ -227,11 +246,15 @@ def _members(
 def _require_a_rest(what: Process) -> None:
     """Raise where a residual that is learned is 0: its posterior would be a spike there."""
     cell = what.item * what.n_pools + what.pool
-    alike = [what.pool == p for p in range(what.n_pools)] if what.n_sd > 1 else [slice(None)]
-    for rows in alike:
+    alike: list[Any] = [slice(None)]
+    whose = [""]
+    if what.n_sd > 1 and what.pools is not None:
+        alike = [what.pool == p for p in range(what.n_pools)]
+        whose = [f" of pool {shown([name])}" for name in what.pools]
+    for rows, words in zip(alike, whose, strict=True):
         if len(what.value[rows]):
             member = None if what.anonymous else what.member[rows]
-            require_a_rest(what.value[rows], cell[rows], member)
+            require_a_rest(what.value[rows], cell[rows], member, words)
 
 
 def _warn_of_strangers(what: Process) -> None:

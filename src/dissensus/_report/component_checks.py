@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import numpy as np
 import xarray as xr
 
 from dissensus._report import numbers as facts
 from dissensus._report.language import Name, Sentence, sentence
-from dissensus._wording import probability
-from dissensus.dims import POOL
+from dissensus._wording import number, probability, share
+from dissensus.dims import POOL, SAMPLE
+
+_SURE: Final = 0.95
+"""Probability above which it is said without a probably."""
 
 
 def outweighed(evaluation: xr.DataTree) -> list[Sentence]:
@@ -21,16 +26,32 @@ def outweighed(evaluation: xr.DataTree) -> list[Sentence]:
         return []
     pools = data[POOL].to_numpy().tolist() if POOL in chance.dims else [None]
     each = zip(pools, np.atleast_1d(chance.to_numpy()).tolist(), strict=True)
-    return [
-        sentence(
-            "{whose}the annotators explain more than the items (probability {p}): these data are "
-            "no measurement of the items.",
-            whose=() if pool is None else sentence("In {pool}, ", pool=Name(str(pool))),
-            p=probability(p),
-        )
-        for pool, p in each
-        if p > 0.5
-    ]  # fmt: skip
+    return [_outweighed(data, pool, p) for pool, p in each if p > 0.5]
+
+
+def _outweighed(data: xr.Dataset, pool: Any, p: float) -> Sentence:
+    """Say it as surely as the draws do, and what several labels are worth all the same."""
+    words = "{whose}the annotators probably explain more than the items (probability {p}): a "
+    words += "single label says more about who gave it than about the item{mean}."
+    if p > _SURE:
+        words = "{whose}the annotators explain more than the items (probability {p}): single "
+        words += "labels are no measurement of the items{mean}."
+    whose = () if pool is None else sentence("In {pool}, ", pool=Name(str(pool)))
+    return sentence(words, whose=whose, p=probability(p), mean=_of_mean(data, pool))
+
+
+def _of_mean(data: xr.Dataset, pool: Any) -> str:
+    """Return how reliable the mean of several labels is, where there are several."""
+    if not {"mean_reliability", "n_labels"} <= set(data):
+        return ""
+    own = [data[name] for name in ("mean_reliability", "n_labels")]
+    reliability, k = (one if pool is None else one.sel({POOL: pool}) for one in own)
+    mean, count = float(reliability.mean(SAMPLE)), float(k)
+    if count <= 1 or not np.isfinite(mean):
+        return ""
+    return (
+        f"; the mean of the {number(count)} labels of a typical item has reliability {share(mean)}"
+    )
 
 
 def troubles(evaluation: xr.DataTree) -> list[Sentence]:

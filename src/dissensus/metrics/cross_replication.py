@@ -267,7 +267,7 @@ def _place(argument: str, pool: Any, names: Any) -> int:
     near = get_close_matches(pool, map(str, known), n=1) if isinstance(pool, str) else []
     raise ArgumentError(
         argument,
-        expected=f"pools among {shown(known, 9)}",
+        expected=f"one of the pools {shown(known, 9)}",
         found=brief(pool),
         hint=f"Did you mean {near[0]!r}?" if near else "",
     )
