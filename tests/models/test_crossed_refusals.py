@@ -178,5 +178,5 @@ def test_numbers_of_which_no_square_can_be_taken(unit):
         {"item": [1, 1, 2, 2, 3, 3], "annotator": list("ababab"), "label": value},
         kind="continuous",
     )  # fmt: skip
-    with pytest.raises(dx.AnnotationError, match="range lies between 1e-100 and 1e\\+100"):
+    with pytest.raises(dx.AnnotationError, match=r"range lies between 1e-100 and 1e\+100"):
         crossed_effects.fit(ann)
