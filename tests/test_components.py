@@ -223,7 +223,7 @@ def test_what_the_model_refuses_is_noted_unless_it_was_asked_for():
     result = dx.evaluate(ann, threshold=4.0, **QUIET)
     assert "components" not in result.children
     assert "the model refuses" in result["agreement"].attrs["notes"]
-    with pytest.raises(dx.AnnotationError, match="do not explain to the last digit"):
+    with pytest.raises(dx.AnnotationError, match="do not explain to within a millionth"):
         dx.evaluate(ann, threshold=4.0, components="gaussian", **QUIET)
 
 
@@ -253,6 +253,26 @@ def test_rows_say_each_number_once():
     empty = dx.summary(dx.evaluate(grades(3, kind="nominal"), **QUIET), "components")
     assert empty.empty
     assert list(empty.columns) == list(rows.columns)
+
+
+def test_pools_whose_names_are_numbers_stay_whole_numbers(tmp_path):
+    ann = study("bernoulli", pools=("old", "new")).assign_coords(pool=[2, 3])
+    result = dx.evaluate(ann, reference=2, **QUIET)
+    rows = dx.summary(result, "components")
+    for column in ("pool", "pool_"):
+        assert rows[column].dtype == object
+        assert not any(isinstance(name, float) for name in rows[column])
+    assert rows["pool_"].isna().any()  # which made floats of all the others
+    rows.to_csv(tmp_path / "components.csv")
+    table = pd.read_csv(tmp_path / "components.csv", dtype=str)
+    assert set(table["pool"].dropna()) | set(table["pool_"].dropna()) == {"2", "3"}
+    dx.report(result, tmp_path / "report.html")
+    assert "2 and 3" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_numbers_need_a_threshold_and_are_told_how_to_do_without():
+    with pytest.raises(dx.ArgumentError, match=r"^threshold: .*fit models\.crossed_effects"):
+        dx.evaluate(study(), components="gaussian", **QUIET)
 
 
 def test_published_components_of_a_rating_study(shared):

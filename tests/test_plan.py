@@ -59,3 +59,13 @@ def test_nonsense_is_refused(pilot, options, message):
 def test_what_is_no_plan_is_refused_by_name(pilot, bad):
     with pytest.raises(dx.ArgumentError, match=f"^{next(iter(bad))}: "):
         dx.plan(pilot, **bad)
+
+
+@pytest.mark.parametrize("more", [{"target": 0.8}, {}], ids=str)
+def test_what_no_plan_takes_is_refused_by_name(pilot, more):
+    with pytest.raises(
+        dx.ArgumentError, match=r"^threshold: expected no such argument: plan takes"
+    ):
+        dx.plan(pilot, threshold=3, **more)
+    with pytest.raises(dx.ArgumentError, match=r"^studys: .*Did you mean studies=\?"):
+        dx.plan(pilot, studys=3, **more)

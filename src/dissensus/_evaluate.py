@@ -89,7 +89,8 @@ def evaluate(
         eight pools). By default "gaussian" for numbers, "ordinal" for ordered labels ("gaussian"
         for more than ten that are numbers), "bernoulli" for two labels; nothing for other labels,
         for whole numbers that nobody called ordered, and for fewer than five items with two
-        annotators. None leaves it out.
+        annotators. None leaves it out. It comes beside the rest, so numbers need ``threshold`` here
+        too; for reliability alone fit `models.crossed_effects`, which needs none.
     reference : pool, optional
         The pool that all others are compared with: how much more or less reliable they are, and
         which of two is closer to it.

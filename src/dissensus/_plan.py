@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
+from inspect import signature
 from typing import Any
 
 import xarray as xr
@@ -10,7 +12,7 @@ import xarray as xr
 from dissensus._plan_reliability import plan_reliability
 from dissensus._planning.pilots import is_fit
 from dissensus._planning.plausibility import planned
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 
 
 def plan(
@@ -93,6 +95,7 @@ def plan(
     >>> bool(result.certainty.sel(annotator=8) > result.certainty.sel(annotator=1))
     True
     """
+    _all_known(settings)
     own = {"accuracy": accuracy, "reliability": reliability, "prior_count": prior_count}
     shared = {"prob": prob, "draws": draws, "random_seed": random_seed}
     asked = {"target": target, "width": width, "family": family}
@@ -103,6 +106,23 @@ def plan(
         )
     _none_of(settings, "none, as the accuracy of a system is planned: target= asks for reliability")
     return planned(pilot, annotators, items, **_given(own | shared))
+
+
+def _all_known(settings: dict[str, Any]) -> None:
+    """Raise if an argument is one of neither kind of study; a TypeError would name another one."""
+    known = list(
+        dict.fromkeys([*signature(plan).parameters, *signature(plan_reliability).parameters])
+    )
+    known.remove("settings")
+    for name, value in settings.items():
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            raise ArgumentError(
+                name,
+                expected=f"no such argument: plan takes {', '.join(known)}",
+                found=brief(value),
+                hint=f"Did you mean {near[0]}=?" if near else "",
+            )
 
 
 def _of_measurements(pilot: Any, asked: dict[str, Any]) -> bool:

@@ -231,7 +231,8 @@ def recipe_for(
             "threshold",
             expected="the cut between the two outcomes, for annotations that are numbers",
             found="None",
-            hint='If the numbers are names of labels, read them with kind="nominal"',
+            hint='If the numbers are names of labels, read them with kind="nominal". For their '
+            "reliability alone fit models.crossed_effects, which needs no threshold",
         )
     cut = finite("threshold", threshold)
     return replace(recipe, kind=kind, threshold=cut, point=_Sides(cut))

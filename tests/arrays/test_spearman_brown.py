@@ -54,6 +54,17 @@ def test_round_numbers_are_not_rounded_up():
         assert labels_needed(1 / (k + 1), 0.5) == k
 
 
+def test_rounding_does_not_leave_the_scale():
+    # k r / (1 + (k - 1) r) of r = -1 / (2 k - 1) is -1; what lies well below it is no rounding.
+    k = np.arange(2, 500)
+    found = stepped_up(-1 / (2 * k - 1), k)
+    assert found.min() == -1.0
+    np.testing.assert_allclose(found, -1.0, rtol=1e-12)
+    assert stepped_up(-0.2, 3) == -1.0
+    assert stepped_up(-0.25, 3) == pytest.approx(-1.5)
+    assert stepped_up(-0.2 - 1e-9, 3) < -1
+
+
 def test_ends_of_the_scale():
     found = labels_needed([1.0, 0.0, -0.3, np.nan, 1e-320], 0.9)
     np.testing.assert_array_equal(found[:4], [1, np.inf, np.inf, np.nan])

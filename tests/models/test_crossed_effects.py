@@ -112,7 +112,7 @@ AGREED = {
 def test_numbers_that_leave_no_residual_are_refused(table):
     ann = dx.from_matrix(np.array(table, dtype=float), kind="continuous")
     for use in (crossed_effects.fit, crossed_effects.build):
-        with pytest.raises(dx.AnnotationError, match="do not explain to the last digit"):
+        with pytest.raises(dx.AnnotationError, match="do not explain to within a millionth"):
             use(ann, priors=priors_of("gaussian"))
 
 

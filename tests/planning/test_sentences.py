@@ -50,11 +50,35 @@ def test_the_cheapest_study_that_will_do_is_named(found):
     assert sentences(cheaper)[2].startswith("100 items with 2 annotators each, 200 labels in all")
 
 
-def test_if_no_study_will_do_the_surest_is_named(found):
+def test_a_probability_too_low_is_not_rounded_to_the_one_wanted(found):
+    # In 7,996 of 10,000 draws 8 annotators are enough, in the rest 9.
+    needed = xr.DataArray(
+        np.where(np.arange(10_000) < 7996, 8.0, 9.0)[None], dims=("chain", "draw")
+    )
+    plan = found.drop_dims(("chain", "draw"))
+    plan = plan.assign(annotators_needed=needed, icc=0.3 + 0 * needed)
+    assert (
+        "probability above .99; with one fewer .799."
+        in sentences(plan.assign_attrs(assurance=0.8))[1]
+    )
+    assert "; with one fewer .80." in sentences(plan.assign_attrs(assurance=0.9))[1]
+
+
+def test_if_no_study_will_do_the_surest_and_the_largest_are_named(found):
     wanting = found.assign_attrs(assurance=0.95)
+    start = "No study tried gives the ICC an interval of .10 or shorter with probability .95: "
     assert sentences(wanting)[2] == (
-        "No study tried gives the ICC an interval of .10 or shorter with probability .95: "
-        "100 items with 4 annotators each does in 9 of 10 simulated studies."
+        start + "the largest, 100 items with 4 annotators each, does in 9 of 10 simulated studies."
+    )
+    by_chance = wanting.copy()
+    by_chance["probability_narrow"] = (("annotator", "item"), [[0.0, 0.5], [0.2, 0.4]])
+    assert sentences(by_chance)[2] == (
+        start + "the surest, 100 items with 2 annotators each, does in 5 of 10 simulated studies, "
+        "the largest, 100 items with 4 annotators each, in 4."
+    )
+    hopeless = wanting.assign(probability_narrow=0 * wanting["probability_narrow"])
+    assert sentences(hopeless)[2] == (
+        start + "the largest, 100 items with 4 annotators each, does in 0 of 10 simulated studies."
     )
 
 

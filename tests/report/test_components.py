@@ -80,8 +80,25 @@ def test_annotators_who_outweigh_items_are_warned_of(evaluation, page):
     tree = with_components(evaluation, one(item=1.0, annotator=2.0))
     found = page(tree)
     assert "the annotators explain more than the items (probability > .99)" in found.text
-    assert "these data are no measurement of the items" in found.text
+    assert "single labels are no measurement of the items" in found.text
     assert component_checks.outweighed(with_components(evaluation, one())) == []
+
+
+@pytest.mark.parametrize(("chance", "sure"), [(0.76, False), (0.95, False), (0.96, True)])
+def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
+    # Variances 1, 4 and 1: the ICC is 1/6, and by Spearman-Brown that of 4 labels (4/6) / (9/6).
+    tree = with_components(evaluation, one(item=1.0, annotator=2.0))
+    tree["components"]["annotators_outweigh_items"] = xr.DataArray(chance)
+    (said,) = map(text, component_checks.outweighed(tree))
+    if sure:
+        assert said.startswith("the annotators explain more than the items (probability .96): ")
+    else:
+        assert said.startswith("the annotators probably explain more than the items (probability ")
+        assert ": a single label says more about who gave it than about the item;" in said
+        assert "no measurement" not in said
+    assert said.endswith("; the mean of the 4 labels of a typical item has reliability .44.")
+    single = with_components(evaluation, one(item=1.0, annotator=2.0), n_labels=1.0)
+    assert "the mean of" not in text(component_checks.outweighed(single)[0])
 
 
 def test_pools_are_told_apart(evaluation, page):

@@ -87,11 +87,19 @@ def _of_several(part: xr.Dataset) -> str:
         )
     chance = (part["annotators_needed"] <= k).mean(SAMPLE).item()
     fewer = (part["annotators_needed"] < k).mean(SAMPLE).item()
-    less = f"; with one fewer {spoken_probability(fewer)}" if k > 1 else ""
+    less = f"; with one fewer {_short_of(fewer, part.attrs['assurance'])}" if k > 1 else ""
     return (
         f"With {counted(int(k), 'annotator')} an item the mean label reaches {target} "
         f"with probability {spoken_probability(chance)}{less}."
     )
+
+
+def _short_of(value: float, wanted: float) -> str:
+    """Write a probability that is too low so that rounding does not make it the one wanted."""
+    if value < 0.005 or share(value) != share(wanted):
+        return spoken_probability(value)
+    down = np.floor(1000 * value * (1 + 1e-12)) / 1000  # of .799 itself nothing is lost
+    return share(down, 3)
 
 
 def _of_width(name: str, part: xr.Dataset) -> str:
@@ -103,20 +111,29 @@ def _of_width(name: str, part: xr.Dataset) -> str:
     enough = chance >= part.attrs["assurance"]
     # Of the studies that will do the cheapest, else the surest, and of equal ones the cheapest.
     order = np.lexsort((labels, -chance)) if not enough.any() else np.lexsort((labels, ~enough))
-    best = int(order[0])
-    k, n = flat["cell"].to_numpy()[best]
-    study = f"{counted(n, 'item')} with {counted(k, 'annotator')} each"
+    best, largest = int(order[0]), int(np.argmax(labels))
+    named = [_study(*cell) for cell in flat["cell"].to_numpy()]
+    count = [round(one * studies) for one in chance]
     of_all = counted(studies, "simulated study", "simulated studies")
-    reached = f"{round(chance[best] * studies)} of {of_all}"
     if not enough.any():
+        most = f"the largest, {named[largest]}, "
+        surest = f"the surest, {named[best]}, does in {count[best]} of {of_all}, {most}"
+        end = f"in {count[largest]}"
+        if chance[best] == chance[largest]:  # then a cheaper one, as bad, tells nothing more
+            surest, end = most, f"does in {count[largest]} of {of_all}"
         return (
             f"No study tried gives {name} an interval of {width} or shorter with probability "
-            f"{share(part.attrs['assurance'])}: {study} does in {reached}."
+            f"{share(part.attrs['assurance'])}: {surest}{end}."
         )
+    study, reached = named[best], f"{count[best]} of {of_all}"
     return (
         f"{study[0].upper()}{study[1:]}, {counted(labels[best], 'label')} in all, give {name} an "
         f"interval of {width} or shorter in {reached}."
     )
+
+
+def _study(annotators: int, items: int) -> str:
+    return f"{counted(items, 'item')} with {counted(annotators, 'annotator')} each"
 
 
 def _limits(found: xr.Dataset) -> list[str]:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 _ROUNDING = 1e-12
-"""A target missed by no more than this part of it is missed by rounding only."""
+"""A target missed by no more than this part of it is missed by rounding only; so is a bound."""
 
 
 def stepped_up(reliability: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
@@ -23,7 +23,10 @@ def stepped_up(reliability: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
     """
     one, k = (np.asarray(values, dtype=np.float64) for values in (reliability, labels))
     below = (k - 1) * one + 1
-    return np.asarray(k * one / np.where(below > 0, below, np.nan))
+    found = k * one / np.where(below > 0, below, np.nan)
+    beyond = np.abs(found) - 1
+    rounded = (beyond > 0) & (beyond <= _ROUNDING)  # -.2 of three labels is to be -1, and no less
+    return np.asarray(np.where(rounded, np.sign(found), found))
 
 
 def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
