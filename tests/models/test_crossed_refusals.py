@@ -167,7 +167,7 @@ def test_ordered_words_are_no_numbers():
         {"item": [1, 1, 2], "annotator": list("aba"), "label": ["bad", "good", "bad"]},
         kind="ordinal", labels=["bad", "good"],
     )  # fmt: skip
-    with pytest.raises(dx.AnnotationError, match="ordered words such as 'bad'.*family='ordinal'"):
+    with pytest.raises(dx.AnnotationError, match=r"ordered words such as 'bad'.*family='ordinal'"):
         crossed_effects.fit(ann)
 
 
