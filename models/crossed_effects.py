@@ -34,8 +34,9 @@ gap between cutpoints                                                 exponentia
 
 For numbers they are scaled to the data, which uses these twice, but only for the scale. For labels
 the latent scale is fixed, and they say: an item two standard deviations from the average may be as
-good as certain, and need not be. With three or four annotators their standard deviation is hardly
-known, and the prior shows: give what is known of people like them.
+good as certain, and need not be. Of five ordered labels each end then has about a third on
+average; a few dozen labels overrule that. With three or four annotators their standard deviation
+is hardly known, and the prior shows: give what is known of people like them.
 
 When to use it. To know how reliable labels are (`dissensus.icc`), how many annotators
 are needed (`dissensus.annotators_needed`), and who is lenient. When not: a truth that annotators
