@@ -2,9 +2,8 @@
 
 Slices under the exact density of one effect are cheaper than a Polya-Gamma variate for each of its
 labels, and nothing latent holds the chain back (`docs/decisions`). Standard deviations and
-correlations are drawn twice a sweep, given the effects, and given the effects as multiples of them
-(Yu & Meng 2011): one of the two moves freely, whether the labels say much or little. So do the
-means: alone, against the items, against the annotators.
+correlations are drawn twice a sweep: given the effects, and with the effects along paths
+(`dissensus.arrays.crossed_transport`). Means move against the items and against the annotators.
 """
 
 from __future__ import annotations
