@@ -41,7 +41,8 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
     Parameters
     ----------
     draws : DataArray (chain, draw, ...)
-        What is judged, with its name: for each item the worst of the numbers along other dims.
+        What is judged, with its name, if it has one: for each item the worst of the numbers along
+        other dims.
     dim : str
         What is called an item here; where it is not among the dims, there is one number.
     prefix : str
@@ -91,7 +92,7 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
     found["n_items_poor"] = int(poor.sum())
     if found["n_items_poor"]:
         words = f"{len(names[poor])} of {len(names)} {dim}s ({shown(list(names[poor]))})"
-        what = words if draws.name == f"{dim}s" else f"{draws.name} of {words}"
+        what = words if draws.name is None else f"{draws.name} of {words}"
         _warn(found, f"{draws.name}" if alone else what, draws.sizes[DRAW])
     return {f"{prefix}{name}": value for name, value in found.items()}
 

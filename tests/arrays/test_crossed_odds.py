@@ -18,8 +18,8 @@ def totals(one, known):
     par, data = one.par, one.data
     by_cells = by_annotators = 0.0
     for p in range(len(par.mu)):
-        by_cells += kernel.log_of_cells(data, known, p, par.item, 1.0, known.annotator)
-        by_annotators += kernel.log_of_annotators(data, known, p, par, par.mu[p], 1.0)
+        by_cells += kernel.log_of_cells(data, known, p, par.item, known.annotator)
+        by_annotators += kernel.log_of_annotators(data, known, p, par)
     held_cells = np.clip(par.item, -150, 150)
     held_people = np.clip(par.mu[data.annotator_pool] + par.annotator, -150, 150)
     by_cells += (known.annotator_sum * held_people).sum()
@@ -38,10 +38,10 @@ def test_both_sides_add_up_to_the_likelihood(n_pools):
 def test_stretched_effects(stretch):
     one = study(2, "bernoulli", seed=2)
     known, par = known_of(one), one.par
-    found = [kernel.log_of_cells(one.data, known, p, par.item, stretch, known.annotator)
+    found = [kernel.log_of_cells(one.data, known, p, stretch * par.item, known.annotator)
              for p in range(2)]  # fmt: skip
-    people = [kernel.log_of_annotators(one.data, known, p, par, par.mu[p], stretch)
-              for p in range(2)]  # fmt: skip
+    stretched = par._replace(annotator=stretch * par.annotator)
+    people = [kernel.log_of_annotators(one.data, known, p, stretched) for p in range(2)]
     rest = (known.annotator_sum * (par.mu[one.data.annotator_pool] + par.annotator)).sum()
     items = (known.cell_sum * par.item).sum()
     far = one._replace(par=par._replace(item=stretch * par.item))

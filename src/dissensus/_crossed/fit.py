@@ -164,7 +164,7 @@ def _diagnosed(posterior: Mapping[str, xr.DataArray], found: Draws) -> dict[str,
                 coords={"parameter": [names[k] for k in keep]},
             )
         )
-    whole = xr.concat(parts, dim="parameter").rename("parameters")
+    whole = xr.concat(parts, dim="parameter")
     return convergence.diagnosed(whole, "parameter") | convergence.divergences(
         {name: xr.DataArray(x, dims=(CHAIN, DRAW)) for name, x in found.stats.items()}
     )

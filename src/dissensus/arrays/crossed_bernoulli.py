@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numba import njit
 
 from dissensus.arrays.crossed_data import Crossed
-from dissensus.arrays.crossed_effect_room import EffectRoom
+from dissensus.arrays.crossed_effect_room import EffectRoom, directions
 from dissensus.arrays.crossed_means import against_annotators, against_items
 from dissensus.arrays.crossed_odds import Odds, refresh_annotators
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning
@@ -43,6 +43,7 @@ def move_all(
     move_with_items(state, data, par, priors, tuning, known, paths)
     if len(tuning.sd_annotator):
         move_with_annotators(state, data, par, priors, tuning, known, paths)
+    directions(data, par, room)  # which means and items go by
     against_items(state, data, par, priors, known, room)
     if len(tuning.sd_annotator):
         against_annotators(state, data, par, priors)

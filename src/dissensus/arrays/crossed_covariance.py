@@ -11,7 +11,7 @@ from numba import njit
 from dissensus.arrays.crossed_data import Designs
 from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.crossed_sums import residual_sd
-from dissensus.arrays.small_matrices import factorised
+from dissensus.arrays.small_matrices import factorised, inverted
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,3 +46,26 @@ def log_lkj(correlation: Floats, shape: float, matrix: Floats) -> float:
     for p in range(n):
         total += 2.0 * (shape - 1.0) * math.log(matrix[p, p])
     return total
+
+
+@njit(cache=True)
+def effect_precisions(
+    designs: Designs, par: Parameters, matrix: Floats, out: Floats, log_det: Floats
+) -> bool:
+    """Write the precision of an item's effects, by design; return whether there is one.
+
+    Parameters
+    ----------
+    matrix : array (pool, pool)
+        Room to compute in.
+    out : array (design, place, place)
+    log_det : array (design)
+        Of the covariance.
+    """
+    for d in range(len(designs.n_items)):
+        n = designs.n_pools[d]
+        effect_covariance(designs, d, par, matrix)
+        if not factorised(matrix, n):
+            return False
+        log_det[d] = inverted(matrix, n, out[d])
+    return True

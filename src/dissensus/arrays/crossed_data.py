@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -151,3 +152,15 @@ def _designs(table: Floats) -> Designs:
         pool=order,
         n_labels=np.take_along_axis(distinct, order, axis=1),
     )
+
+
+@njit(cache=True)
+def longest(data: Crossed) -> int:
+    """Return the most labels that one item or one annotator has."""
+    most = 0
+    for i in range(len(data.item_start) - 1):
+        n = data.cell_start[data.item_start[i + 1]] - data.cell_start[data.item_start[i]]
+        most = max(most, n)
+    for j in range(len(data.annotator_pool)):
+        most = max(most, data.annotator_start[j + 1] - data.annotator_start[j])
+    return most

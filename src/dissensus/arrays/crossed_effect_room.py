@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dissensus.arrays.crossed_covariance import effect_covariance
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.crossed_covariance import effect_precisions
+from dissensus.arrays.crossed_data import Crossed, longest
 from dissensus.arrays.crossed_parameters import Parameters
-from dissensus.arrays.crossed_transport import longest
-from dissensus.arrays.small_matrices import factorised, inverted
+from dissensus.arrays.small_matrices import factorised
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,6 +27,8 @@ class EffectRoom(NamedTuple):
     """(design, place, place): sums of products of effects."""
     precision: Floats
     """(design, place, place): of the prior."""
+    log_det: Floats
+    """(design): of its covariance."""
     direction: Floats
     """(design, place, place): rows along which items are moved."""
     matrix: Floats
@@ -44,7 +45,8 @@ def effect_room(data: Crossed) -> EffectRoom:
     n, p = data.designs.pool.shape
     shape = (n, p, p)
     return EffectRoom(
-        np.empty(shape), np.empty(shape), np.empty(shape), np.empty((p, p)), np.empty((p, p)),
+        np.empty(shape), np.empty(shape), np.empty(n), np.empty(shape), np.empty((p, p)),
+        np.empty((p, p)),
         np.empty((4, p + 1)), np.empty(longest(data)),
     )  # fmt: skip
 
@@ -57,11 +59,9 @@ def directions(data: Crossed, par: Parameters, room: EffectRoom) -> None:
     their posterior covariance, one number after another is as good as all at once.
     """
     designs = data.designs
+    effect_precisions(designs, par, room.matrix, room.precision, room.log_det)
     for d in range(len(designs.n_items)):
         n = designs.n_pools[d]
-        effect_covariance(designs, d, par, room.matrix)
-        factorised(room.matrix, n)
-        inverted(room.matrix, n, room.precision[d])
         room.matrix[:] = room.precision[d]
         for k in range(n):
             room.matrix[k, k] += QUARTER * designs.n_labels[d, k]

@@ -21,12 +21,12 @@ from numba import njit
 
 from dissensus.arrays.crossed_annotators import annotator_room, move_annotators
 from dissensus.arrays.crossed_bernoulli import move_all
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_effect_room import effect_room
 from dissensus.arrays.crossed_items import item_room, move_items
 from dissensus.arrays.crossed_odds import odds
 from dissensus.arrays.crossed_ordinal import draw_latent, move_cutpoints, slopes_room
-from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning
+from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_T, Parameters, Priors, Tuning
 from dissensus.arrays.crossed_scale import move_scale
 from dissensus.arrays.crossed_sums import label_sums
 from dissensus.arrays.crossed_transport import Transport, transport
@@ -145,8 +145,6 @@ def learned(data: Crossed, family: str, par: Parameters) -> Learned:
 
 def nothing(n_pools: int) -> Crossed:
     """Lay out a study without labels."""
-    from dissensus.arrays.crossed_data import crossed
-
     none = np.zeros(0, dtype=np.int64)
     return crossed(np.zeros(0), none, none, none, n_items=0, annotator_pool=none, n_pools=n_pools)
 
@@ -230,8 +228,6 @@ def room_for(data: Crossed, par: Parameters, draws: int, *, effects: bool = Fals
 
 def flat_priors(n_pools: int) -> Priors:
     """Return priors that say little of numbers of about the size of 1."""
-    from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_T
-
     scale = np.tile([HALF_T, 2.5, 3.0], (n_pools, 1))
     return Priors(
         mu=np.tile([0.0, 10.0], (n_pools, 1)), sd_item=scale, sd_annotator=scale.copy(),

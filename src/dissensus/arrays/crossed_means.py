@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from dissensus.arrays.crossed_data import Crossed
-from dissensus.arrays.crossed_effect_room import EffectRoom, directions
+from dissensus.arrays.crossed_effect_room import EffectRoom
 from dissensus.arrays.crossed_odds import Odds, held
 from dissensus.arrays.crossed_parameters import Parameters, Priors
 from dissensus.arrays.normal_variates import normal
@@ -27,7 +27,6 @@ def against_items(
     """
     n_pools = len(par.mu)
     precision, move = room.matrix, np.empty(n_pools)
-    directions(data, par, room)
     precision[:] = 0.0
     for p in range(n_pools):
         mean, sd = priors.mu[p]

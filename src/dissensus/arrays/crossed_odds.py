@@ -95,17 +95,15 @@ def _log_products(factor: float, other: Floats, at: Indices, start: int, stop: i
 
 
 @njit(cache=True)
-def log_of_cells(
-    data: Crossed, known: Odds, pool: int, effect: Floats, stretch: float, annotator: Floats
-) -> float:
-    """Return the log-likelihood of a pool's labels if its cells had these effects, stretched.
+def log_of_cells(data: Crossed, known: Odds, pool: int, effect: Floats, annotator: Floats) -> float:
+    """Return the log-likelihood of a pool's labels if its cells had these effects.
 
     What annotators add to it by themselves is left out.
     """
     total = 0.0
     for c in range(len(effect)):
         if data.cell_pool[c] == pool:
-            x = held(effect[c] * stretch)
+            x = held(effect[c])
             total += known.cell_sum[c] * x
             start, stop = data.cell_start[c], data.cell_start[c + 1]
             total -= _log_products(math.exp(x), annotator, data.annotator, start, stop)
@@ -113,17 +111,15 @@ def log_of_cells(
 
 
 @njit(cache=True)
-def log_of_annotators(
-    data: Crossed, known: Odds, pool: int, par: Parameters, mean: float, stretch: float
-) -> float:
-    """Return the log-likelihood of a pool's labels if its annotators had stretched effects.
+def log_of_annotators(data: Crossed, known: Odds, pool: int, par: Parameters) -> float:
+    """Return the log-likelihood of a pool's labels if annotators' effects are as they stand.
 
     What cells add to it by themselves is left out.
     """
     total = 0.0
     for j in range(len(par.annotator)):
         if data.annotator_pool[j] == pool:
-            x = held(mean + stretch * par.annotator[j])
+            x = held(par.mu[pool] + par.annotator[j])
             total += known.annotator_sum[j] * x
             known.trial_annotator[j] = math.exp(x)
     for c in range(len(par.item)):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from dissensus.arrays.crossed_data import Crossed
-from dissensus.arrays.crossed_effect_room import QUARTER, EffectRoom, directions
+from dissensus.arrays.crossed_effect_room import QUARTER, EffectRoom
 from dissensus.arrays.crossed_odds import LARGE, Odds, held, log_product
 from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.stream import State
@@ -91,7 +91,6 @@ def slice_items(
     state: State, data: Crossed, par: Parameters, known: Odds, room: EffectRoom
 ) -> None:
     """Move every item's effects, and sum their products by design."""
-    directions(data, par, room)
     room.second[:] = 0.0
     cells, others = room.cells, room.others
     for i in range(len(data.designs.of_item)):

@@ -22,12 +22,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dissensus.arrays.crossed_covariance import effect_covariance, log_lkj
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.crossed_covariance import effect_precisions, log_lkj
+from dissensus.arrays.crossed_data import Crossed, longest
 from dissensus.arrays.crossed_odds import Odds, held, log_of_annotators, log_of_cells
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
 from dissensus.arrays.crossed_sites import Sites, place, sites
-from dissensus.arrays.small_matrices import factorised, inverted
 from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
 
@@ -67,28 +66,9 @@ def transport(data: Crossed) -> Transport:
 
 
 @njit(cache=True)
-def longest(data: Crossed) -> int:
-    """Return the most labels that one item or one annotator has."""
-    most = 0
-    for i in range(len(data.item_start) - 1):
-        n = data.cell_start[data.item_start[i + 1]] - data.cell_start[data.item_start[i]]
-        most = max(most, n)
-    for j in range(len(data.annotator_pool)):
-        most = max(most, data.annotator_start[j + 1] - data.annotator_start[j])
-    return most
-
-
-@njit(cache=True)
 def prior_precisions(data: Crossed, par: Parameters, room: Transport) -> bool:
     """Write the precision of an item's effects, by design; return whether there is one."""
-    designs = data.designs
-    for d in range(len(designs.n_items)):
-        n = designs.n_pools[d]
-        effect_covariance(designs, d, par, room.matrix)
-        if not factorised(room.matrix, n):
-            return False
-        room.log_det[d] = inverted(room.matrix, n, room.precision[d])
-    return True
+    return effect_precisions(data.designs, par, room.matrix, room.precision, room.log_det)
 
 
 # -- Items ------------------------------------------------------------------------------------
@@ -144,7 +124,7 @@ def _of_sd_item(
         return -np.inf
     total = s + log_scale_prior(par.sd_item[p], priors.sd_item[p])
     total += _follow(data, par, p, s, room, False, known.trial)
-    return total + log_of_cells(data, known, p, known.trial, 1.0, known.annotator)
+    return total + log_of_cells(data, known, p, known.trial, known.annotator)
 
 
 @njit(cache=True)
@@ -159,7 +139,7 @@ def _of_correlation(
     if total == -np.inf or not prior_precisions(data, par, room):
         return -np.inf
     total += _follow(data, par, p, math.log(par.sd_item[p]), room, False, known.trial)
-    return total + log_of_cells(data, known, p, known.trial, 1.0, known.annotator)
+    return total + log_of_cells(data, known, p, known.trial, known.annotator)
 
 
 _slice_sd_item = slicer(_of_sd_item)
@@ -217,7 +197,7 @@ def _of_sd_annotator(
             x = middle + spread * room.rest[j]
             total += math.log(spread) - s - 0.5 * (x / sd) ** 2
             par.annotator[j] = x
-    return total + log_of_annotators(data, known, p, par, par.mu[p], 1.0)
+    return total + log_of_annotators(data, known, p, par)
 
 
 _slice_sd_annotator = slicer(_of_sd_annotator)
