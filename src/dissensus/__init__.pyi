@@ -75,6 +75,7 @@ from .statistics.gwet_ac import gwet_ac as gwet_ac
 from .statistics.iota import iota as iota
 from .statistics.krippendorff_alpha import krippendorff_alpha as krippendorff_alpha
 from .statistics.leave_one_out_agreement import leave_one_out_agreement as leave_one_out_agreement
+from .statistics.lehner import lehner as lehner
 from .statistics.majority_vote_accuracy import majority_vote_accuracy as majority_vote_accuracy
 from .statistics.naive_accuracy import naive_accuracy as naive_accuracy
 from .statistics.non_inferiority import non_inferiority as non_inferiority

@@ -2,14 +2,19 @@
 
 `toy` is a line with three overlapping labels, small enough to look at; `study` is a whole
 evaluation: items, annotators who disagree, and systems of known quality; `replication_study` is one
-pool of annotators, or several that label the same items, with a known reliability. Nothing here is
-data of anybody.
+pool of annotators, or several that label the same items, with a known reliability;
+`confusion_study` has one true label for each item, and annotators and systems that mistake it.
+Nothing here is data of anybody.
 """
 
 from __future__ import annotations
 
+from dissensus.simulate._confusion import ConfusionStudy, confusion_study
 from dissensus.simulate._replication import ReplicationStudy, replication_study
 from dissensus.simulate._study import Study, study
 from dissensus.simulate._toy import Toy, toy
 
-__all__ = ["ReplicationStudy", "Study", "Toy", "replication_study", "study", "toy"]
+__all__ = [
+    "ConfusionStudy", "ReplicationStudy", "Study", "Toy", "confusion_study", "replication_study",
+    "study", "toy",
+]  # fmt: skip

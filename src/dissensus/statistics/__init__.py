@@ -34,6 +34,8 @@ class Statistic:
     """The kinds of annotations it can be taken of."""
     variants: tuple[tuple[tuple[str, Any], ...], ...] = ((),)
     """Arguments that make it another coefficient: the tests go through all of them."""
+    variable: str = ""
+    """Which of several variables the bounds are for, if it has another name than the statistic."""
     pairwise: bool = True
     """Whether the annotators may be renamed item by item without changing it."""
 
@@ -141,6 +143,13 @@ STATISTICS: Final = (
     ),
     Statistic("naive_accuracy", takes="predictions", low=0.0, kinds=("nominal", "ordinal")),
     Statistic("majority_vote_accuracy", takes="predictions", low=0.0, kinds=("nominal", "ordinal")),
+    Statistic(
+        "lehner",
+        takes="predictions",
+        low=0.0,
+        kinds=("nominal", "ordinal"),
+        variable="system_accuracy",
+    ),
     Statistic(
         "advantage_probability",
         takes="predictions",

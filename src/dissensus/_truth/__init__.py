@@ -1,0 +1,1 @@
+"""What the models of a latent truth share, and their cards need not show."""

@@ -1,0 +1,191 @@
+"""Maximum likelihood of a latent truth, from annotations: Dawid and Skene's EM."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import fitting
+from dissensus.arrays.seeds import generator
+from dissensus.arrays.truth_em import Estimate, climb, labels_given
+from dissensus.arrays.truth_votes import votes
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE
+from dissensus.errors import ArgumentError, ConvergenceWarning, brief
+from dissensus.schema import label_counts, statements_per
+
+Floats = npt.NDArray[np.float64]
+
+KINDS: Final = ("nominal", "ordinal")
+_START: Final = "start"
+_STARTS: Final = ("votes", "random")
+
+
+def em(
+    annotations: xr.Dataset,
+    *,
+    start: str = "votes",
+    starts: int = 1,
+    iterations: int = 1000,
+    tolerance: float = 1e-8,
+    smoothing: float = 0.0,
+    random_seed: Any = None,
+) -> xr.Dataset:
+    r"""Find prevalences and error rates under which the labels are most probable.
+
+    .. math:: \log L = \sum_i \log \sum_z \pi_z \prod_{(j, y) \in i} C_{j z y}
+
+    over the labels y that annotators j gave item i: the EM algorithm of Dawid and Skene (1979),
+    the deterministic counterpart of the model `dawid_skene`. It has no prior and no draws, and
+    says nothing of its own uncertainty. With few labels for each annotator the likelihood has
+    several maxima, some of them with error rates of exactly 0 and 1; which one is found depends
+    on the start, and the highest need not be the one to believe.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Labels, nominal or ordinal. Repeated labels by one annotator count each as a label.
+    start : {"votes", "random"}
+        The first guess of an item's truth: the shares of its labels, or a draw from
+        Dirichlet(1 + its counts of labels), in which every label has a chance and keeps its name.
+    starts : int
+        How many random starts to try; the best one is returned.
+    iterations : int
+        How many to give up after, with a warning.
+    tolerance : float
+        Stop when an iteration adds no more than this to the log-likelihood; >= 0.
+    smoothing : float
+        Count added to every label, of the prevalence and of each row of each confusion matrix;
+        >= 0. Above 0 this is the posterior mode under Dirichlet(1 + smoothing) priors, and it is
+        the log posterior density that rises.
+    random_seed : int or numpy.random.Generator, optional
+        Makes random starts repeatable.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``prevalence`` (label)
+            How probable each label is to be true of an item.
+        ``confusion`` (annotator, label, response)
+            How probable a response is where the label is true; rows sum to 1.
+        ``labels_given`` (annotator, label)
+            What a row of ``confusion`` rests on: the expected number of labels that the annotator
+            gave where this label was true. Where it is 0 the likelihood says nothing of the row,
+            which is flat by convention.
+        ``truth`` (item, label)
+            How probable each label is to be true of this item, given the above.
+        ``log_likelihood``
+            Without multinomial constants.
+        ``start_log_likelihood`` (start)
+            Where each start led.
+
+        The attributes ``iterations`` and ``converged`` (1 or 0) are those of the best start.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are of another kind, or an item has none.
+    ArgumentError
+        If an argument makes no sense.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the log-likelihood was still rising.
+
+    References
+    ----------
+    Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM
+    algorithm, Applied Statistics 28(1), 20-28.
+
+    Examples
+    --------
+    The prevalences that Dawid and Skene published, .40, .42, .11 and .07, are where their start
+    leads, but the likelihood is larger elsewhere:
+
+    >>> import dissensus as dx
+    >>> ann = dx.datasets.load("anaesthesia").annotations
+    >>> from_votes = em(ann)
+    >>> from_votes["prevalence"].values.round(2), from_votes["log_likelihood"].item()
+    (array([0.4 , 0.42, 0.11, 0.07]), -192.890...)
+    >>> best = em(ann, start="random", starts=200, random_seed=1)
+    >>> best["prevalence"].values.round(2), best["log_likelihood"].item()
+    (array([0.4 , 0.45, 0.09, 0.07]), -191.568...)
+    """
+    n_starts = _checked_starts(start, starts)
+    fitting.require_kind(annotations, KINDS, "dawid_skene")
+    fitting.require_annotated(
+        statements_per(annotations, ITEM), annotations, "without one nothing speaks of its truth"
+    )
+    smoothing = fitting.positive("smoothing", smoothing, zero=True)
+    iterations = fitting.whole("iterations", iterations)
+    tolerance = fitting.positive("tolerance", tolerance, zero=True)
+    item, annotator, label = (
+        annotations[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ITEM, ANNOTATOR, LABEL)
+    )
+    found, pattern = votes(item, annotator, label, annotations.sizes[ITEM])
+    counts = np.empty((len(found.n_items), annotations.sizes[LABEL]))
+    counts[pattern] = label_counts(annotations)  # the same for all items of a pattern
+    rng = generator(random_seed, "dawid_skene em")
+    n_annotators = annotations.sizes[ANNOTATOR]
+    reached = np.empty(n_starts)
+    best: Estimate | None = None
+    for turn in range(n_starts):
+        guess = _shares(counts if start == "votes" else rng.standard_gamma(1 + counts))
+        one = climb(found, guess, n_annotators, smoothing, iterations, tolerance)
+        reached[turn] = one.log_likelihood
+        if best is None or one.objective > best.objective:
+            best = one
+    assert best is not None  # there is one start at least
+    if not best.converged:
+        _warn(best, tolerance)
+    given = labels_given(found, best.truth, n_annotators).sum(axis=1)
+    out = _named(annotations, best, pattern, given, reached)
+    return out.assign_attrs(start=start, smoothing=smoothing)
+
+
+def _checked_starts(start: Any, starts: Any) -> int:
+    if not isinstance(start, str) or start not in _STARTS:
+        raise ArgumentError("start", expected=f"one of {_STARTS}", found=brief(start))
+    n_starts = fitting.whole("starts", starts)
+    if start == "votes" and n_starts > 1:
+        raise ArgumentError(
+            "starts", expected='1 with start="votes", which always leads to the same place',
+            found=str(n_starts), hint='Several starts are for start="random"',
+        )  # fmt: skip
+    return n_starts
+
+
+def _shares(weight: Floats) -> Floats:
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+def _warn(best: Estimate, tolerance: float) -> None:
+    warnings.warn(
+        f"em: the log-likelihood was still rising by more than {tolerance:g} an iteration after "
+        f"{best.iterations}. Give more iterations (iterations={4 * best.iterations}).",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+
+
+def _named(
+    annotations: xr.Dataset, best: Estimate, pattern: npt.NDArray[np.int64], given: Floats,
+    reached: Floats,
+) -> xr.Dataset:  # fmt: skip
+    names = {dim: annotations[dim].to_numpy() for dim in (ITEM, ANNOTATOR, LABEL)}
+    return xr.Dataset(
+        {
+            "prevalence": (LABEL, best.prevalence),
+            "confusion": ((ANNOTATOR, LABEL, RESPONSE), best.confusion.transpose(0, 2, 1)),
+            "labels_given": ((ANNOTATOR, LABEL), given),
+            "truth": ((ITEM, LABEL), best.truth[pattern]),
+            "log_likelihood": best.log_likelihood,
+            "start_log_likelihood": (_START, reached),
+        },
+        coords=names | {RESPONSE: names[LABEL]},
+        attrs={"iterations": best.iterations, "converged": int(best.converged)},
+    )

@@ -1,0 +1,144 @@
+"""Where errors fall: on all other labels alike, on near ones rather, or on a voice's own choice."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dissensus.arrays.stream import State, log_gamma_variate
+from dissensus.arrays.truth_counts import Counts
+from dissensus.arrays.truth_parameters import (
+    CONCENTRATION,
+    DECAY,
+    GRADED,
+    UNEQUAL,
+    Form,
+    Parameters,
+    Priors,
+)
+from dissensus.arrays.univariate_slice import slicer
+
+Floats = npt.NDArray[np.float64]
+
+
+@njit(cache=True)
+def log_graded(decay: float, out: Floats) -> None:
+    """Write log-probabilities of errors that fall off with distance (label, response)."""
+    n = len(out)
+    for z in range(n):
+        high = -math.inf
+        for y in range(n):
+            out[z, y] = -math.inf if y == z else -decay * abs(y - z)
+            high = max(high, out[z, y])
+        total = 0.0
+        for y in range(n):
+            if y != z:
+                total += math.exp(out[z, y] - high)
+        for y in range(n):
+            if y != z:
+                out[z, y] -= high + math.log(total)
+
+
+@njit(cache=True)
+def _log_decay(decay: float, sd: float, error: Floats, room: Floats) -> float:
+    """Return the log density of the decay, given errors counted (label, response)."""
+    log_graded(decay, room)
+    out = -0.5 * (decay / sd) ** 2
+    for z in range(len(room)):
+        for y in range(len(room)):
+            if error[z, y] > 0.0:
+                out += error[z, y] * room[z, y]
+    return out
+
+
+_slice_decay = slicer(_log_decay)
+
+
+@njit(cache=True)
+def _log_unequal(concentration: float, base: Floats, error: Floats) -> float:
+    """Return the log-likelihood of errors (voice, label, response), each voice's rows summed out."""
+    out = 0.0
+    n = len(base)
+    for v in range(len(error)):
+        for z in range(n):
+            total = 0.0
+            for y in range(n):
+                if error[v, z, y] > 0.0:
+                    alpha = concentration * math.exp(base[z, y])
+                    total += error[v, z, y]
+                    out += math.lgamma(alpha + error[v, z, y]) - math.lgamma(alpha)
+            if total > 0.0:
+                out += math.lgamma(concentration) - math.lgamma(concentration + total)
+    return out
+
+
+@njit(cache=True)
+def _log_unequal_decay(
+    decay: float, sd: float, concentration: float, source: Floats, error: Floats, room: Floats
+) -> float:
+    prior = _log_decay(decay, sd, source, room)
+    return prior + _log_unequal(concentration, room, error)
+
+
+_slice_unequal_decay = slicer(_log_unequal_decay)
+
+
+@njit(cache=True)
+def _log_concentration(
+    log_concentration: float, prior: Floats, base: Floats, error: Floats
+) -> float:
+    out = -0.5 * ((log_concentration - prior[0]) / prior[1]) ** 2
+    return out + _log_unequal(math.exp(log_concentration), base, error)
+
+
+_slice_concentration = slicer(_log_concentration)
+
+
+@njit(cache=True)
+def draw_errors(
+    state: State, form: Form, par: Parameters, prior: Priors, counts: Counts
+) -> None:
+    """Draw where errors fall, of voices with one accuracy each."""
+    n, base = form.n_labels, par.log_base
+    known = counts.error[: form.evidence]  # others must teach nothing that annotators share
+    source = counts.source_error if form.evidence == form.n_voices else np.zeros((n, n))
+    if form.errors == GRADED:
+        pooled = known.sum(axis=0) + source
+        par.number[DECAY] = _slice_decay(state, par.number[DECAY], 0.5, prior.decay, pooled, base)
+        log_graded(par.number[DECAY], base)
+        par.log_error[:] = base
+    if form.errors == UNEQUAL:
+        if form.ordered:
+            par.number[DECAY] = _slice_unequal_decay(
+                state, par.number[DECAY], 0.5, prior.decay, par.number[CONCENTRATION],
+                source, known, base,
+            )  # fmt: skip
+            log_graded(par.number[DECAY], base)
+        par.number[CONCENTRATION] = math.exp(
+            _slice_concentration(
+                state, math.log(par.number[CONCENTRATION]), 1.0, prior.concentration, base, known
+            )
+        )  # fmt: skip
+        for v in range(form.n_voices):
+            for z in range(n):
+                shape = par.number[CONCENTRATION] * np.exp(base[z]) + counts.error[v, z]
+                draw_log_row(state, shape, z, par.log_error[v, z])
+
+
+@njit(cache=True)
+def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None:
+    """Draw the logarithm of a Dirichlet row, one place of it left out; in logs not to underflow."""
+    high = -math.inf
+    for y in range(len(shape)):
+        out[y] = -math.inf if y == skipped else log_gamma_variate(state, shape[y])
+        high = max(high, out[y])
+    total = 0.0
+    for y in range(len(shape)):
+        if y != skipped:
+            total += math.exp(out[y] - high)
+    for y in range(len(shape)):
+        if y != skipped:
+            out[y] -= high + math.log(total)

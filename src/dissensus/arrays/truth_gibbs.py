@@ -1,0 +1,238 @@
+"""Sweeps of the Gibbs sampler of a latent truth, and what is kept of each.
+
+A sweep draws the state of every item given the parameters, and then all parameters given what was
+counted: of the items it needs no more than counts. What is kept belongs together: parameters, the
+truth's probabilities given them, and a draw of the truth.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dissensus.arrays.stream import State
+from dissensus.arrays.truth_counts import Counts, room, sort_counts
+from dissensus.arrays.truth_errors import draw_errors, draw_log_row
+from dissensus.arrays.truth_parameters import (
+    DIFFICULTY,
+    SHARED,
+    SOURCE,
+    Form,
+    Parameters,
+    Priors,
+)
+from dissensus.arrays.truth_rows import draw_rows
+from dissensus.arrays.truth_difficulty import draw_difficulty
+from dissensus.arrays.truth_skills import draw_skills, draw_source
+from dissensus.arrays.truth_states import (
+    draw_states,
+    fill_tables,
+    log_sigmoid,
+    n_states,
+    pattern_log_likelihood,
+    replicate,
+)
+from dissensus.arrays.truth_votes import Votes
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Work(NamedTuple):
+    """Tables and counts of one sweep, written over by the next."""
+
+    log_weight: Floats
+    log_response: Floats
+    counts: Counts
+    truth: Floats
+    """(pattern, label)"""
+    ease: Floats
+    """The mean ease of the items of each pattern; empty if they are all as hard."""
+
+
+class Trace(NamedTuple):
+    """What is kept, draw in front; empty where nothing is asked for."""
+
+    prevalence: Floats
+    accuracy: Floats
+    """Over items as hard as they come (draw, voice)."""
+    confusion: Floats
+    """(draw, voice, label, response)"""
+    number: Floats
+    slope: Floats
+    """(draw, system)"""
+    population: Floats
+    alike: Floats
+    correct: Floats
+    """The share of items that each system got right (draw, system)."""
+    log_likelihood: Floats
+    """Of all items together (draw)."""
+    truth: Floats
+    """(draw, pattern, label)"""
+    ease: Floats
+    """(draw, pattern)"""
+    each: Floats
+    """The log-likelihood of an item of each pattern (draw, pattern)."""
+    replicate: npt.NDArray[np.int32]
+    """Labels drawn anew, of items drawn anew (draw, row)."""
+
+
+def trace_room(
+    votes: Votes, form: Form, draws: int, *, items: bool, each: bool, n_rows: int
+) -> Trace:
+    """Make room for draws."""
+    n, v, p = form.n_labels, form.n_voices, len(votes.n_items)
+    rows = draws if form.rows else 0
+    kept = draws if items else 0
+    return Trace(
+        prevalence=np.empty((draws, n)),
+        accuracy=np.empty((draws, v)),
+        confusion=np.empty((rows, v, n, n)),
+        number=np.empty((draws, 7)),
+        slope=np.empty((draws, v - form.first_system)),
+        population=np.empty((rows, n, n)),
+        alike=np.empty((rows, n)),
+        correct=np.empty((draws, v - form.first_system)),
+        log_likelihood=np.empty(draws),
+        truth=np.empty((kept, p, n)),
+        ease=np.empty((kept if form.difficulty else 0, p)),
+        each=np.empty((draws if each else 0, p)),
+        replicate=np.empty((draws if n_rows else 0, n_rows), dtype=np.int32),
+    )
+
+
+def work_room(votes: Votes, form: Form, ease: Floats) -> Work:
+    """Make room for a sweep."""
+    states = n_states(form, ease)
+    p = len(votes.n_items)
+    return Work(
+        log_weight=np.empty(states),
+        log_response=np.empty((form.n_voices, form.n_labels, states)),
+        counts=room(form, len(ease), states),
+        truth=np.empty((p, form.n_labels)),
+        ease=np.empty(p if form.difficulty else 0),
+    )
+
+
+@njit(cache=True, nogil=True)
+def advance(
+    state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, prior: Priors,
+    work: Work, trace: Trace, item: Ints, voice: Ints, n: int, first: int,
+) -> None:  # fmt: skip
+    """Go through n sweeps, keeping what they find from the place ``first`` on, or nothing below 0.
+
+    ``item`` and ``voice`` say whose labels are to be drawn anew (row), if the trace has room.
+    """
+    for sweep in range(n):
+        whole = visit(state, votes, form, ease, par, work)
+        if first >= 0:
+            trace.log_likelihood[first + sweep] = whole
+            keep(state, votes, form, ease, par, work, trace, item, voice, first + sweep)
+        draw_parameters(state, form, ease, par, prior, work)
+
+
+@njit(cache=True, nogil=True)
+def visit(
+    state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, work: Work
+) -> float:
+    """Draw the state of all items given the parameters, and count; return the log-likelihood."""
+    fill_tables(form, ease, par, work.log_weight, work.log_response)
+    whole = draw_states(
+        state, votes, form, ease, work.log_weight, work.log_response, work.counts.raw,
+        work.counts.size, work.truth, work.ease,
+    )  # fmt: skip
+    sort_counts(state, form, par, work.log_response, work.counts)
+    return whole
+
+
+@njit(cache=True)
+def draw_parameters(
+    state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, work: Work
+) -> None:
+    """Draw all parameters given the counts."""
+    counts = work.counts
+    draw_log_row(state, prior.prevalence + counts.truth, -1, par.log_prevalence)
+    if form.rows:
+        draw_rows(state, form, ease, par, prior, counts)
+    else:
+        draw_skills(state, form, ease, par, prior, counts)
+        draw_errors(state, form, par, prior, counts)
+    if form.related:
+        draw_source(state, ease, par, counts)
+    if form.difficulty:
+        draw_difficulty(state, form, ease, par, prior, counts)
+
+
+@njit(cache=True)
+def keep(
+    state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, work: Work,
+    trace: Trace, item: Ints, voice: Ints, place: int,
+) -> None:  # fmt: skip
+    """Write one draw down."""
+    trace.prevalence[place] = np.exp(par.log_prevalence)
+    trace.number[place] = par.number
+    trace.slope[place] = par.slope[form.first_system :]
+    for v in range(form.n_voices):
+        trace.accuracy[place, v] = _accuracy(form, ease, par, v)
+    if form.rows:
+        _keep_rows(form, ease, par, trace, place)
+    _keep_correct(form, work, trace, place)
+    if len(trace.truth):
+        trace.truth[place] = work.truth
+    if len(trace.ease):
+        trace.ease[place] = work.ease
+    if len(trace.each):
+        pattern_log_likelihood(
+            votes, form, work.log_weight, work.log_response, trace.each[place]
+        )
+    if len(trace.replicate):
+        replicate(state, work.log_weight, work.log_response, item, voice, trace.replicate[place])
+
+
+@njit(cache=True)
+def _mean_right(eta: float, spread: float, ease: Floats) -> float:
+    """Return an accuracy over items as hard as they come."""
+    out = 0.0
+    for q in range(len(ease)):
+        out += np.exp(log_sigmoid(eta + spread * ease[q]))
+    return out / len(ease)
+
+
+@njit(cache=True)
+def _accuracy(form: Form, ease: Floats, par: Parameters, v: int) -> float:
+    """Return how often a voice is right, whatever the truth and however hard the item."""
+    out, spread = 0.0, par.number[DIFFICULTY]
+    own = spread * par.slope[v]
+    for z in range(form.n_labels):
+        out += np.exp(par.log_prevalence[z]) * _mean_right(par.skill[v, z], own, ease)
+    if form.related and v >= form.first_system:
+        taken = np.exp(log_sigmoid(par.number[SHARED]))
+        out = (1.0 - taken) * out + taken * _mean_right(par.number[SOURCE], spread, ease)
+    return out
+
+
+@njit(cache=True)
+def _keep_rows(form: Form, ease: Floats, par: Parameters, trace: Trace, place: int) -> None:
+    for v in range(form.n_voices):
+        spread = par.number[DIFFICULTY] * par.slope[v]
+        for z in range(form.n_labels):
+            right = _mean_right(par.skill[v, z], spread, ease)
+            for y in range(form.n_labels):
+                own = right if y == z else (1.0 - right) * np.exp(par.log_error[v, z, y])
+                trace.confusion[place, v, z, y] = own
+    trace.population[place] = np.exp(par.log_population)
+    trace.alike[place] = par.alike
+
+
+@njit(cache=True)
+def _keep_correct(form: Form, work: Work, trace: Trace, place: int) -> None:
+    raw = work.counts.raw
+    for v in range(form.first_system, form.n_voices):
+        right = 0.0
+        for s in range(raw.shape[2]):
+            right += raw[v, s % form.n_labels, s]
+        total = raw[v].sum()
+        trace.correct[place, v - form.first_system] = right / total if total > 0.0 else np.nan

@@ -1,0 +1,276 @@
+"""A study of known confusion matrices: annotators, systems, and the true label of every item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import _annotations, _predictions
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
+from dissensus.simulate._confusion_checks import Design, checked
+from dissensus.simulate._confusion_matrices import expected_accuracy, matrices, responses
+from dissensus.simulate._crossed import subsets
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_GROUP: Final = "group"
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class ConfusionStudy(NamedTuple):
+    """What `confusion_study` returns."""
+
+    annotations: xr.Dataset
+    predictions: xr.Dataset
+    truth: xr.Dataset
+    """``truth_label`` and ``item_group`` (item), ``prevalence`` (label), ``accuracy_shift``
+    (group), ``confusion`` (annotator, group, label, response), ``annotator_accuracy`` and
+    ``annotator_correct`` (annotator), and the same of systems under ``system_...``."""
+
+
+def confusion_study(
+    n_items: int = 200,
+    n_annotators: int = 3,
+    n_labels: int = 5,
+    *,
+    ipc: float | Sequence[float] = 0.6,
+    difficulty: float = 0.0,
+    asymmetry: float = 1.0,
+    error_range: float = 0.0,
+    system_accuracy: float | Sequence[float] = (0.9,),
+    prevalence: Sequence[float] | None = None,
+    labels_per_item: int | None = None,
+    related: float = 0.0,
+    random_seed: Any = None,
+) -> ConfusionStudy:
+    r"""Simulate annotators and systems that mistake one label for another, as Lehner (2015) did.
+
+    Every item has one true label. An annotator's or a system's label is drawn from the row of
+    its confusion matrix for this true label, independently of the others'. By default all
+    assumptions of `lehner` hold; ``ipc``, ``difficulty``, ``asymmetry`` and ``error_range`` each
+    violate one. The source's violations are ``ipc=(0.5, 0.6, 0.7)``, ``difficulty=0.2``,
+    ``asymmetry=2.0``, ``error_range=1.0``, all at once (its Figures 8 to 14).
+
+    Parameters
+    ----------
+    n_items, n_annotators, n_labels : int
+        How many; at least 1 (two labels). Labels are ordered, "A" to "E", or numbers if there are
+        more than 26.
+    ipc : float or sequence of float
+        The source's IPC, the initial probability of being correct: of all annotators, or one for
+        each; in [0, 1].
+    difficulty : float
+        PDA, in [0, 1]: in a third of the items (as nearly as can be, drawn at random)
+        accuracies, of annotators and systems alike, are lower by so much, in another third higher;
+        but not below 0 nor above 1.
+    asymmetry : float
+        AD, > 0: an error is so many times as probable as one a step further off.
+    error_range : float
+        PER, in [0, 1]: each error's probability is multiplied by a number drawn evenly from
+        1 - PER to 1 + PER. Then rows are made to sum to 1, and the diagonal is multiplied by one
+        factor (entries staying at most 1), so that the accuracy over the prevalence is again
+        the one asked for. Every annotator and every system has a matrix of its own in each third of
+        the items.
+    system_accuracy : float or sequence of float
+        IPC of each system.
+    prevalence : sequence of float, optional
+        How probable each label is to be true. By default drawn, all being equally likely.
+    labels_per_item : int, optional
+        How many annotators label an item, a random set; by default all.
+    related : float
+        With two systems or more, the chance in [0, 1] that a system does not answer itself but
+        repeats an answer that was drawn for the item once, from the first system's matrix. So
+        systems err alike; the others' accuracies are so far drawn to the first one's.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the study repeatable. With one seed, who labels what does not depend on the
+        accuracies.
+
+    Returns
+    -------
+    ConfusionStudy
+        With the fields ``annotations`` (of the kind "ordinal"), ``predictions`` and ``truth``.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument makes no sense.
+
+    Notes
+    -----
+    ``truth`` holds both of the source's measures of true accuracy: ``annotator_accuracy`` and
+    ``system_accuracy`` are expected ones, over the prevalence and over groups of items, and
+    ``annotator_correct`` and ``system_correct`` the share of these items' labels that are right
+    (NaN for an annotator who labelled nothing). Where difficulty would take an accuracy beyond
+    0 or 1, the expected one is not the one asked for: .9 becomes .867 and .1 becomes .133 with a
+    difficulty of .2. ``system_confusion`` and what follows from it include repeated answers.
+
+    References
+    ----------
+    Lehner (2015), Estimating the Accuracy of Automated Classification Systems Using Only Expert
+    Ratings that are Less Accurate than the System, Journal of Modern Applied Statistical Methods
+    14(1), Article 13: "Performance and robustness".
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> study = dx.simulate.confusion_study(
+    ...     300, ipc=(0.5, 0.6, 0.7), difficulty=0.2, asymmetry=2.0, error_range=1.0,
+    ...     system_accuracy=(0.9, 0.1), random_seed=1,
+    ... )
+    >>> dict(study.annotations.sizes)
+    {'annotation': 900, 'item': 300, 'annotator': 3, 'label': 5}
+    >>> study.truth["annotator_accuracy"].round(3).values
+    array([0.5, 0.6, 0.7])
+    >>> study.truth["system_accuracy"].round(3).values
+    array([0.867, 0.133])
+    >>> vote = dx.majority_vote_accuracy(study.annotations, study.predictions)
+    >>> (vote < study.truth["system_correct"]).values  # the vote itself errs
+    array([ True, False])
+    """
+    design = checked(
+        n_items=n_items, n_annotators=n_annotators, n_labels=n_labels, ipc=ipc,
+        difficulty=difficulty, asymmetry=asymmetry, error_range=error_range,
+        system_accuracy=system_accuracy, prevalence=prevalence, labels_per_item=labels_per_item,
+        related=related,
+    )  # fmt: skip
+    who, of_voices, of_items, of_labels = np.random.default_rng(random_seed).spawn(4)
+    people = subsets(design.n_items, design.n_annotators, design.labels_per_item, who)
+    process = _drawn_process(design, of_voices)
+    items = _drawn_items(design, process, of_items)
+    said = _drawn_labels(design, process, items, people, of_labels)
+    names = _names(design)
+    return ConfusionStudy(
+        annotations=_annotated(said, names),
+        predictions=_predicted(said, names),
+        truth=_truth(design, process, items, said, names),
+    )
+
+
+class _Process(NamedTuple):
+    prevalence: Floats
+    confusion: Floats
+    """(voice, group, label, response), of each voice by itself: annotators, then systems."""
+
+
+class _Items(NamedTuple):
+    group: Ints
+    truth: Ints
+
+
+class _Said(NamedTuple):
+    people: Ints
+    """(item, place): who labelled it."""
+    labels: Ints
+    """(item, place)"""
+    answers: Ints
+    """(item, system)"""
+
+
+def _drawn_process(design: Design, rng: np.random.Generator) -> _Process:
+    first, second = rng.spawn(2)
+    prevalence = design.prevalence
+    if prevalence is None:
+        prevalence = first.dirichlet(np.ones(design.n_labels))
+    accuracy = np.clip(design.accuracy[:, None] + design.shift, 0.0, 1.0)
+    drawn = matrices(accuracy, design.asymmetry, design.error_range, prevalence, second)
+    return _Process(prevalence, drawn)
+
+
+def _drawn_items(design: Design, process: _Process, rng: np.random.Generator) -> _Items:
+    turn = rng.permutation(len(design.groups))  # else what is left over would always be hard
+    group = rng.permutation(turn[np.arange(design.n_items) % len(turn)])
+    return _Items(group, rng.choice(design.n_labels, design.n_items, p=process.prevalence))
+
+
+def _drawn_labels(
+    design: Design, process: _Process, items: _Items, people: Ints, rng: np.random.Generator
+) -> _Said:
+    by_people, by_systems = rng.spawn(2)
+    theirs = process.confusion[people, items.group[:, None], items.truth[:, None]]
+    answers = _answers(design, process, items, by_systems)
+    return _Said(people, responses(theirs, by_people), answers)
+
+
+def _answers(design: Design, process: _Process, items: _Items, rng: np.random.Generator) -> Ints:
+    """Draw the systems' answers, some of them from the source that they share."""
+    alone, shared, which = rng.spawn(3)
+    theirs = process.confusion[design.n_annotators :, items.group, items.truth]
+    own = responses(theirs, alone).T
+    source = responses(theirs[0], shared)
+    return np.where(which.random(own.shape) < design.related, source[:, None], own)
+
+
+def _names(design: Design) -> dict[str, npt.NDArray[Any]]:
+    """Name everything: letters as far as they go, then numbers."""
+    label: list[Any] = list(_LETTERS[: design.n_labels])
+    if design.n_labels > len(_LETTERS):
+        label = list(range(1, design.n_labels + 1))
+    width = len(str(design.n_systems))
+    system = [f"system {number:0{width}d}" for number in range(1, design.n_systems + 1)]
+    if design.n_systems <= len(_LETTERS):
+        system = [f"system {letter}" for letter in _LETTERS[: design.n_systems]]
+    return {
+        ITEM: np.arange(1, design.n_items + 1),
+        ANNOTATOR: np.arange(1, design.n_annotators + 1),
+        SYSTEM: np.array(system),
+        LABEL: np.array(label),
+        _GROUP: np.array(design.groups),
+    }
+
+
+def _annotated(said: _Said, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
+    item = np.repeat(names[ITEM], said.people.shape[1])
+    table = {
+        "item": item,
+        "annotator": names[ANNOTATOR][said.people.ravel()],
+        "label": names[LABEL][said.labels.ravel()],
+    }
+    return _annotations.annotations(table, kind="ordinal", labels=names[LABEL].tolist())
+
+
+def _predicted(said: _Said, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
+    item, system = np.indices(said.answers.shape).reshape(2, -1)
+    table = {
+        "item": names[ITEM][item],
+        "system": names[SYSTEM][system],
+        "label": names[LABEL][said.answers.ravel()],
+    }
+    return _predictions.predictions(table, kind="nominal")
+
+
+def _truth(
+    design: Design, process: _Process, items: _Items, said: _Said,
+    names: dict[str, npt.NDArray[Any]],
+) -> xr.Dataset:  # fmt: skip
+    """Lay the truth out, with what systems say through the source that they share."""
+    people, own = np.split(process.confusion, [design.n_annotators])
+    systems = (1 - design.related) * own + design.related * own[0]
+    right = (said.labels == items.truth[:, None]).ravel()
+    n_right, n_said = (
+        np.bincount(said.people.ravel(), weight, design.n_annotators) for weight in (right, None)
+    )
+    matrix = (_GROUP, LABEL, RESPONSE)
+    return xr.Dataset(
+        {
+            "truth_label": (ITEM, names[LABEL][items.truth]),
+            "item_group": (ITEM, names[_GROUP][items.group]),
+            "accuracy_shift": (_GROUP, design.shift),
+            "prevalence": (LABEL, process.prevalence),
+            "confusion": ((ANNOTATOR, *matrix), people),
+            "system_confusion": ((SYSTEM, *matrix), systems),
+            "annotator_accuracy": (ANNOTATOR, expected_accuracy(people, process.prevalence)),
+            "system_accuracy": (SYSTEM, expected_accuracy(systems, process.prevalence)),
+            "annotator_correct": (
+                ANNOTATOR,
+                np.divide(n_right, n_said, out=np.full(len(n_said), np.nan), where=n_said > 0),
+            ),
+            "system_correct": (SYSTEM, (said.answers == items.truth[:, None]).mean(axis=0)),
+        },
+        coords=names | {RESPONSE: names[LABEL]},
+        attrs={"related": design.related},
+    )
