@@ -47,6 +47,16 @@ MODELS: Final = (
         "crossed effects in several pools: xCC (also of two labels)",
         pools=True,
     ),
+    Model(
+        "symmetric_confusion",
+        ("nominal", "ordinal"),
+        "one truth, accuracies of annotators and systems",
+    ),
+    Model(
+        "dawid_skene",
+        ("nominal", "ordinal"),
+        "one truth, a confusion matrix for each annotator",
+    ),
 )
 
 

@@ -6,12 +6,12 @@ import discrepancy_reference as reference
 import numpy as np
 import pytest
 
+from dissensus._system_answers import systems_of
 from dissensus.arrays import voice_pairs
 from dissensus.errors import ArgumentError
 from dissensus.statistics._apart import apart
 from dissensus.statistics._asked import Asked
 from dissensus.statistics._statements import rows_of
-from dissensus.statistics._systems import systems_of
 
 DELTAS = {
     "squared": lambda y, z: (y - z) ** 2,

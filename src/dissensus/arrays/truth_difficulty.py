@@ -77,7 +77,7 @@ def _hits(form: Form, par: Parameters, counts: Counts, first: int, last: int) ->
 def draw_difficulty(
     state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
 ) -> None:
-    """Draw how much items differ, and each system's slope."""
+    """Draw how much items differ in how hard they are."""
     last = min(form.evidence, form.n_voices)  # others must teach nothing that annotators share
     hits = _hits(form, par, counts, 0, last)
     if last == form.n_voices:
@@ -87,6 +87,13 @@ def draw_difficulty(
     par.number[DIFFICULTY] = math.exp(
         _slice_difficulty(state, log_spread, 0.5, prior.difficulty, ease, hits)
     )
+
+
+@njit(cache=True)
+def draw_slopes(
+    state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
+) -> None:
+    """Draw how much it matters to each system how hard items are."""
     for v in range(form.first_system, form.n_voices):
         hits = _hits(form, par, counts, v, v + 1)
         par.slope[v] = math.exp(

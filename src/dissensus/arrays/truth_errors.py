@@ -98,10 +98,8 @@ _slice_concentration = slicer(_log_concentration)
 
 
 @njit(cache=True)
-def draw_errors(
-    state: State, form: Form, par: Parameters, prior: Priors, counts: Counts
-) -> None:
-    """Draw where errors fall, of voices with one accuracy each."""
+def draw_errors(state: State, form: Form, par: Parameters, prior: Priors, counts: Counts) -> None:
+    """Draw where errors fall, of annotators with one accuracy each, and what all have in common."""
     n, base = form.n_labels, par.log_base
     known = counts.error[: form.evidence]  # others must teach nothing that annotators share
     source = counts.source_error if form.evidence == form.n_voices else np.zeros((n, n))
@@ -122,10 +120,16 @@ def draw_errors(
                 state, math.log(par.number[CONCENTRATION]), 1.0, prior.concentration, base, known
             )
         )  # fmt: skip
-        for v in range(form.n_voices):
-            for z in range(n):
-                shape = par.number[CONCENTRATION] * np.exp(base[z]) + counts.error[v, z]
-                draw_log_row(state, shape, z, par.log_error[v, z])
+        draw_error_rows(state, par, counts, 0, form.first_system)
+
+
+@njit(cache=True)
+def draw_error_rows(state: State, par: Parameters, counts: Counts, first: int, last: int) -> None:
+    """Draw where the errors of some voices fall, each in its own way."""
+    for v in range(first, last):
+        for z in range(par.log_base.shape[0]):
+            shape = par.number[CONCENTRATION] * np.exp(par.log_base[z]) + counts.error[v, z]
+            draw_log_row(state, shape, z, par.log_error[v, z])
 
 
 @njit(cache=True)

@@ -15,18 +15,20 @@ from numba import njit
 
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts, room, sort_counts
-from dissensus.arrays.truth_errors import draw_errors, draw_log_row
+from dissensus.arrays.truth_difficulty import draw_difficulty, draw_slopes
+from dissensus.arrays.truth_errors import draw_error_rows, draw_errors, draw_log_row
 from dissensus.arrays.truth_parameters import (
     DIFFICULTY,
     SHARED,
     SOURCE,
+    UNEQUAL,
     Form,
     Parameters,
     Priors,
 )
-from dissensus.arrays.truth_rows import draw_rows
-from dissensus.arrays.truth_difficulty import draw_difficulty
-from dissensus.arrays.truth_skills import draw_skills, draw_source
+from dissensus.arrays.truth_related import draw_related, draw_source
+from dissensus.arrays.truth_rows import draw_rows, draw_system_rows
+from dissensus.arrays.truth_skills import draw_skills, draw_system_skills
 from dissensus.arrays.truth_states import (
     draw_states,
     fill_tables,
@@ -39,6 +41,10 @@ from dissensus.arrays.truth_votes import Votes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+_SETTLING = 10
+"""Rounds of drawing what is the systems' own where they are no evidence: what annotators are like
+moves on from sweep to sweep, and each time systems must be drawn anew, not only nudged."""
 
 
 class Work(NamedTuple):
@@ -72,6 +78,8 @@ class Trace(NamedTuple):
     """Of all items together (draw)."""
     truth: Floats
     """(draw, pattern, label)"""
+    truth_mean: Floats
+    """(pattern, label)"""
     ease: Floats
     """(draw, pattern)"""
     each: Floats
@@ -98,6 +106,7 @@ def trace_room(
         correct=np.empty((draws, v - form.first_system)),
         log_likelihood=np.empty(draws),
         truth=np.empty((kept, p, n)),
+        truth_mean=np.zeros((p, n)),
         ease=np.empty((kept if form.difficulty else 0, p)),
         each=np.empty((draws if each else 0, p)),
         replicate=np.empty((draws if n_rows else 0, n_rows), dtype=np.int32),
@@ -120,28 +129,37 @@ def work_room(votes: Votes, form: Form, ease: Floats) -> Work:
 @njit(cache=True, nogil=True)
 def advance(
     state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, prior: Priors,
-    work: Work, trace: Trace, item: Ints, voice: Ints, n: int, first: int,
+    work: Work, after: Work, trace: Trace, item: Ints, voice: Ints, n: int, first: int,
 ) -> None:  # fmt: skip
     """Go through n sweeps, keeping what they find from the place ``first`` on, or nothing below 0.
 
-    ``item`` and ``voice`` say whose labels are to be drawn anew (row), if the trace has room.
+    ``after`` is room for judging systems that are no evidence, or ``work`` again. ``item`` and
+    ``voice`` say whose labels are to be drawn anew (row), if the trace has room.
     """
+    alone = form.evidence < form.n_voices
     for sweep in range(n):
-        whole = visit(state, votes, form, ease, par, work)
+        if form.related and not alone:
+            draw_related(state, votes, form, ease, par, work.log_weight, work.log_response)
+        whole = visit(state, votes, form, form.evidence, ease, par, work)
+        if alone:
+            settle(state, votes, form, ease, par, prior, after)
         if first >= 0:
             trace.log_likelihood[first + sweep] = whole
-            keep(state, votes, form, ease, par, work, trace, item, voice, first + sweep)
-        draw_parameters(state, form, ease, par, prior, work)
+            keep(state, votes, form, ease, par, work, after, trace, item, voice, first + sweep)
+        draw_common(state, form, ease, par, prior, work.counts)
+        if not alone:
+            draw_systems(state, form, ease, par, prior, work.counts)
 
 
 @njit(cache=True, nogil=True)
 def visit(
-    state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, work: Work
-) -> float:
+    state: State, votes: Votes, form: Form, evidence: int, ease: Floats, par: Parameters,
+    work: Work,
+) -> float:  # fmt: skip
     """Draw the state of all items given the parameters, and count; return the log-likelihood."""
     fill_tables(form, ease, par, work.log_weight, work.log_response)
     whole = draw_states(
-        state, votes, form, ease, work.log_weight, work.log_response, work.counts.raw,
+        state, votes, form, evidence, ease, work.log_weight, work.log_response, work.counts.raw,
         work.counts.size, work.truth, work.ease,
     )  # fmt: skip
     sort_counts(state, form, par, work.log_response, work.counts)
@@ -149,27 +167,59 @@ def visit(
 
 
 @njit(cache=True)
-def draw_parameters(
-    state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, work: Work
+def settle(
+    state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, prior: Priors,
+    after: Work,
+) -> None:  # fmt: skip
+    """Judge systems by annotators whom they teach nothing.
+
+    What annotators are like is given; what the truth is hangs on systems' answers too. To take
+    the truth without them would be to take its uncertainty for their errors.
+    """
+    for _ in range(_SETTLING):
+        if form.related:
+            draw_related(state, votes, form, ease, par, after.log_weight, after.log_response)
+        visit(state, votes, form, form.n_voices, ease, par, after)
+        draw_systems(state, form, ease, par, prior, after.counts)
+    visit(state, votes, form, form.n_voices, ease, par, after)
+
+
+@njit(cache=True)
+def draw_common(
+    state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
 ) -> None:
-    """Draw all parameters given the counts."""
-    counts = work.counts
+    """Draw all parameters given the counts, but those of systems."""
     draw_log_row(state, prior.prevalence + counts.truth, -1, par.log_prevalence)
     if form.rows:
         draw_rows(state, form, ease, par, prior, counts)
     else:
         draw_skills(state, form, ease, par, prior, counts)
         draw_errors(state, form, par, prior, counts)
-    if form.related:
-        draw_source(state, ease, par, counts)
     if form.difficulty:
         draw_difficulty(state, form, ease, par, prior, counts)
 
 
 @njit(cache=True)
+def draw_systems(
+    state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
+) -> None:
+    """Draw what is the systems' own, given the counts."""
+    if form.rows:
+        draw_system_rows(state, form, ease, par, prior, counts)
+    else:
+        draw_system_skills(state, form, ease, par, counts)
+        if form.errors == UNEQUAL:
+            draw_error_rows(state, par, counts, form.first_system, form.n_voices)
+    if form.related:
+        draw_source(state, ease, par, counts)
+    if form.difficulty:
+        draw_slopes(state, form, ease, par, prior, counts)
+
+
+@njit(cache=True)
 def keep(
     state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, work: Work,
-    trace: Trace, item: Ints, voice: Ints, place: int,
+    after: Work, trace: Trace, item: Ints, voice: Ints, place: int,
 ) -> None:  # fmt: skip
     """Write one draw down."""
     trace.prevalence[place] = np.exp(par.log_prevalence)
@@ -179,17 +229,16 @@ def keep(
         trace.accuracy[place, v] = _accuracy(form, ease, par, v)
     if form.rows:
         _keep_rows(form, ease, par, trace, place)
-    _keep_correct(form, work, trace, place)
+    _keep_correct(form, after, trace, place)
+    trace.truth_mean[:] += work.truth / len(trace.prevalence)
     if len(trace.truth):
         trace.truth[place] = work.truth
     if len(trace.ease):
         trace.ease[place] = work.ease
     if len(trace.each):
-        pattern_log_likelihood(
-            votes, form, work.log_weight, work.log_response, trace.each[place]
-        )
+        pattern_log_likelihood(votes, form, after.log_weight, after.log_response, trace.each[place])
     if len(trace.replicate):
-        replicate(state, work.log_weight, work.log_response, item, voice, trace.replicate[place])
+        replicate(state, after.log_weight, after.log_response, item, voice, trace.replicate[place])
 
 
 @njit(cache=True)
@@ -236,3 +285,30 @@ def _keep_correct(form: Form, work: Work, trace: Trace, place: int) -> None:
             right += raw[v, s % form.n_labels, s]
         total = raw[v].sum()
         trace.correct[place, v - form.first_system] = right / total if total > 0.0 else np.nan
+
+
+@njit(cache=True, nogil=True)
+def replay(
+    state: State, votes: Votes, form: Form, ease: Floats, many: Parameters, par: Parameters,
+    prior: Priors, work: Work, after: Work, trace: Trace, item: Ints, voice: Ints,
+) -> None:  # fmt: skip
+    """Keep what follows from parameters drawn elsewhere, draw in front.
+
+    Systems that are no evidence are not among them, and are drawn here.
+    """
+    n = form.n_voices if form.evidence == form.n_voices else form.first_system
+    for place in range(len(many.log_prevalence)):
+        par.log_prevalence[:] = many.log_prevalence[place]
+        par.skill[:n] = many.skill[place, :n]
+        par.log_error[:n] = many.log_error[place, :n]
+        par.log_base[:] = many.log_base[place]
+        par.slope[:n] = many.slope[place, :n]
+        par.log_population[:] = many.log_population[place]
+        par.alike[:] = many.alike[place]
+        for number in range(len(par.number)):
+            if n == form.n_voices or number not in (SHARED, SOURCE):
+                par.number[number] = many.number[place, number]
+        trace.log_likelihood[place] = visit(state, votes, form, form.evidence, ease, par, work)
+        if n < form.n_voices:
+            settle(state, votes, form, ease, par, prior, after)
+        keep(state, votes, form, ease, par, work, after, trace, item, voice, place)

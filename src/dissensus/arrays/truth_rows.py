@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 def draw_rows(
     state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
 ) -> None:
-    """Draw the confusion matrix of every voice, and what those of annotators have in common."""
+    """Draw the confusion matrices of annotators, and what they have in common."""
     if form.pooling == HIERARCHICAL:
         for z in range(form.n_labels):
             if form.difficulty:
@@ -42,16 +42,25 @@ def draw_rows(
             else:
                 _draw_common_of_counts(state, form, par, prior, counts, z)
     shape = np.empty(form.n_labels)
-    for v in range(form.n_voices):
-        if v >= form.first_system:
-            _draw_level(state, form, par, prior, counts, v)
+    for v in range(form.first_system):
         for z in range(form.n_labels):
-            if v >= form.first_system:
-                _system_shape(form, par, prior, v, z, shape)
-            elif form.pooling == HIERARCHICAL:
+            if form.pooling == HIERARCHICAL:
                 shape[:] = par.alike[z] * np.exp(par.log_population[z])
             else:
                 shape[:] = prior.rows[z]
+            _draw_row(state, form, ease, par, counts, v, z, shape)
+
+
+@njit(cache=True)
+def draw_system_rows(
+    state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
+) -> None:
+    """Draw the confusion matrices of systems."""
+    shape = np.empty(form.n_labels)
+    for v in range(form.first_system, form.n_voices):
+        _draw_level(state, form, par, prior, counts, v)
+        for z in range(form.n_labels):
+            _system_shape(form, par, prior, v, z, shape)
             _draw_row(state, form, ease, par, counts, v, z, shape)
 
 
@@ -71,9 +80,7 @@ def _draw_row(
 
 
 @njit(cache=True)
-def _system_shape(
-    form: Form, par: Parameters, prior: Priors, v: int, z: int, out: Floats
-) -> None:
+def _system_shape(form: Form, par: Parameters, prior: Priors, v: int, z: int, out: Floats) -> None:
     """Write the Dirichlet shape of a system's row: its accuracy, errors alike."""
     level = par.level[v - form.first_system]
     out[:] = prior.system * math.exp(log_sigmoid(-level)) / max(form.n_labels - 1, 1)
@@ -210,9 +217,7 @@ _slice_part = slicer(_log_part)
 
 
 @njit(cache=True)
-def _draw_common_of_rows(
-    state: State, form: Form, par: Parameters, prior: Priors, z: int
-) -> None:
+def _draw_common_of_rows(state: State, form: Form, par: Parameters, prior: Priors, z: int) -> None:
     """Draw them given annotators' rows, where these cannot be summed out."""
     n, n_rows = form.n_labels, form.first_system
     row = np.zeros(n)

@@ -18,8 +18,6 @@ from dissensus.arrays.truth_counts import Counts
 from dissensus.arrays.truth_parameters import (
     DIFFICULTY,
     MEAN,
-    SHARED,
-    SOURCE,
     SPREAD,
     Form,
     Parameters,
@@ -144,7 +142,7 @@ def _draw_own(
 def draw_skills(
     state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
 ) -> None:
-    """Draw accuracies of which each voice has one."""
+    """Draw accuracies of annotators who have one each, or one for all."""
     spread, low = par.number[DIFFICULTY], lowest(form.n_labels)
     right, wrong = counts.right.sum(axis=1), counts.wrong.sum(axis=1)
     n = form.first_system
@@ -155,19 +153,17 @@ def draw_skills(
             state, par.skill[0, 0], 1.0, 1.0, low, spread, ease, right[:n].sum(axis=0),
             wrong[:n].sum(axis=0),
         )  # fmt: skip
-    for v in range(n, form.n_voices):
+
+
+@njit(cache=True)
+def draw_system_skills(
+    state: State, form: Form, ease: Floats, par: Parameters, counts: Counts
+) -> None:
+    """Draw accuracies of systems that have one each."""
+    spread = par.number[DIFFICULTY]
+    right, wrong = counts.right.sum(axis=1), counts.wrong.sum(axis=1)
+    for v in range(form.first_system, form.n_voices):
         par.skill[v] = draw_beta(
             state, par.skill[v, 0], 1.0, 1.0, -math.inf, spread * par.slope[v], ease, right[v],
             wrong[v],
         )  # fmt: skip
-
-
-@njit(cache=True)
-def draw_source(state: State, ease: Floats, par: Parameters, counts: Counts) -> None:
-    """Draw how good the source is that systems share, and how often they give its answer."""
-    par.number[SOURCE] = draw_beta(
-        state, par.number[SOURCE], 1.0, 1.0, -math.inf, par.number[DIFFICULTY], ease,
-        counts.source_right, counts.source_wrong,
-    )  # fmt: skip
-    taken, own = counts.shared
-    par.number[SHARED] = log_gamma_variate(state, 1.0 + taken) - log_gamma_variate(state, 1.0 + own)

@@ -110,7 +110,7 @@ def weigh(
 
 @njit(cache=True)
 def draw_states(
-    state: State, votes: Votes, form: Form, ease: Floats, log_weight: Floats,
+    state: State, votes: Votes, form: Form, evidence: int, ease: Floats, log_weight: Floats,
     log_response: Floats, count: Floats, size: Floats, truth: Floats, mean_ease: Floats,
 ) -> float:  # fmt: skip
     """Draw the state of every item, and count what was said in which.
@@ -120,6 +120,8 @@ def draw_states(
     state : stream
     votes : Votes
     form : Form
+    evidence : int
+        The first voice that is no evidence of the truth.
     ease : array (ease)
     log_weight, log_response : array
         As `fill_tables` makes them.
@@ -144,7 +146,7 @@ def draw_states(
     found = np.empty(len(log_weight), dtype=np.int64)
     whole = 0.0
     for p in range(len(votes.n_items)):
-        high = weigh(votes, form.evidence, log_weight, log_response, p, weight)
+        high = weigh(votes, evidence, log_weight, log_response, p, weight)
         total = weight.sum()
         whole += votes.n_items[p] * (high + math.log(total))
         truth[p] = 0.0
@@ -160,9 +162,7 @@ def draw_states(
                 continue
             size[s] += found[s]
             for entry in range(votes.start[p], votes.start[p + 1]):
-                count[votes.voice[entry], votes.label[entry], s] += (
-                    found[s] * votes.times[entry]
-                )
+                count[votes.voice[entry], votes.label[entry], s] += found[s] * votes.times[entry]
     return whole
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from dissensus._system_answers import Systems, systems_of
 from dissensus.arrays.grouped import Ints
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.statistics._apart import Apart, Distance, apart, described
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Matrix, compact
-from dissensus.statistics._systems import Systems, systems_of
 
 Bools = npt.NDArray[np.bool_]
 

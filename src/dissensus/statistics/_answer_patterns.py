@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from dissensus._system_answers import said_by_systems, systems_of
 from dissensus.arrays.grouped import Ints
 from dissensus.arrays.truth_algebra import Answers
 from dissensus.arrays.truth_votes import Votes, votes
 from dissensus.dims import ITEM
 from dissensus.statistics._statements import labels_of, rows_of
 from dissensus.statistics._sums import Matrix, compact
-from dissensus.statistics._systems import said_by_systems, systems_of
 from dissensus.statistics._votes import categories
 
 

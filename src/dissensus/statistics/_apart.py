@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus._system_answers import Systems, numbers_by_systems, said_by_systems
 from dissensus.arrays.grouped import Grouped
 from dissensus.arrays.voice_numbers import (
     excess_apart,
@@ -28,7 +29,6 @@ from dissensus.statistics._apart_pairs import by_callable, by_ranking, by_set, d
 from dissensus.statistics._distances import called, check_range
 from dissensus.statistics._settings import is_whole, real
 from dissensus.statistics._statements import labels_of, numbers_of, read
-from dissensus.statistics._systems import Systems, numbers_by_systems, said_by_systems
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

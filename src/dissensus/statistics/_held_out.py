@@ -10,6 +10,7 @@ import xarray as xr
 from scipy import sparse
 
 from dissensus import tables
+from dissensus._system_answers import said_by_systems, systems_of
 from dissensus.arrays.grouped import Floats, Grouped, Ints, grouped
 from dissensus.arrays.label_lookup import leaders
 from dissensus.arrays.label_shares import label_shares
@@ -20,7 +21,6 @@ from dissensus.registry import one_of
 from dissensus.statistics._settings import code_of, names_in, spelled
 from dissensus.statistics._statements import rows_of
 from dissensus.statistics._sums import Matrix, compact
-from dissensus.statistics._systems import said_by_systems, systems_of
 
 AVERAGES: Final = ("binary", "macro", "micro")
 NO_GOLD: Final = "no annotator held out shares items with a vote on a positive label"

@@ -11,11 +11,11 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
+from dissensus._system_answers import Systems, numbers_by_systems
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, PredictionError, brief, shown
 from dissensus.statistics._settings import code_of
 from dissensus.statistics._statements import labels_of
-from dissensus.statistics._systems import Systems, numbers_by_systems
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

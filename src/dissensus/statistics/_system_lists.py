@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus import tables
+from dissensus._system_answers import Systems
 from dissensus.arrays.list_distances import Lists, lists_of
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown, warn_caller
-from dissensus.statistics._systems import Systems
 
 Ints = npt.NDArray[np.int64]
 

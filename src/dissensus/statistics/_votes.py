@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus._system_answers import said_by_systems, systems_of
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.label_lookup import amounts_at
 from dissensus.arrays.label_shares import LabelShares, label_shares
@@ -16,7 +17,6 @@ from dissensus.errors import AnnotationError
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._statements import labels_of, read, rows_of
 from dissensus.statistics._sums import Sums
-from dissensus.statistics._systems import said_by_systems, systems_of
 
 
 class Votes(NamedTuple):

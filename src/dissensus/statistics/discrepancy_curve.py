@@ -9,6 +9,7 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
+from dissensus._system_answers import systems_of
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.dims import ITEM, SAMPLE, SYSTEM, THRESHOLD
 from dissensus.errors import ArgumentError, shown
@@ -23,7 +24,6 @@ from dissensus.statistics._scores import (
 )
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Finish, Matrix, Sums, compact
-from dissensus.statistics._systems import systems_of
 
 
 def discrepancy_curve(

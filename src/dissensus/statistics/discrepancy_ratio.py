@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus._system_answers import systems_of
 from dissensus.arrays.grouped import Floats
 from dissensus.dims import ITEM, POOL, SYSTEM
 from dissensus.statistics._apart import Distance, apart, described
@@ -22,7 +23,6 @@ from dissensus.statistics._ratios import (
 from dissensus.statistics._settings import check_flag
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Finish, Sums
-from dissensus.statistics._systems import systems_of
 
 
 def discrepancy_ratio(

@@ -1,0 +1,233 @@
+r"""Symmetric confusion: one truth for each item, errors that fall anywhere.
+
+The story. Every item has one true label. An annotator hits it with a certain probability, and
+otherwise says one of the others; systems do likewise, each with an accuracy of its own. Nobody
+knows the truth, but where annotators agree it is rarely by chance: agreement tells accuracy, and
+accuracy tells the truth. So a system can be found to be better than everybody who judged it.
+
+.. math::
+
+    z_i &\sim \mathrm{Categorical}(\pi), \qquad \pi \sim \mathrm{Dirichlet}(\alpha) \\
+    P(y_{ij} = y \mid z_i = z) &= \begin{cases} p_j & y = z \\
+        (1 - p_j)\, e_{zy} & y \neq z \end{cases}
+
+with K labels. The truth z is summed out, and items with the same labels are computed once.
+
+As it stands this is the process behind kappa: one accuracy p for all annotators
+(``accuracy="common"``), all errors alike (``errors="equal"``, :math:`e_{zy} = 1/(K-1)`), all items
+alike. Each can be given up, and `dissensus.check_assumptions` says which should be:
+
+``accuracy="annotator"``
+    An accuracy for each, :math:`\operatorname{logit} p_j \sim \mathrm{Normal}(\operatorname{logit}
+    m, s^2)`.
+``errors="graded"`` (ordered labels)
+    An error m steps off is :math:`e^{-\lambda m}` as likely: ``distance_decay``.
+``errors="unequal"``
+    Everybody has errors of his own, :math:`e_{j z} \sim \mathrm{Dirichlet}(\kappa\, \bar e_z)`
+    around equal ones, or graded ones if labels are ordered.
+``difficulty=True``
+    :math:`\operatorname{logit} p_{ij} = a_j + \tau b_j d_i` with :math:`d_i` from a standard normal
+    distribution in fifths: easy items are easy for all. :math:`b_j` is 1 for annotators; systems
+    have a slope of their own. Accuracies are then averages over items.
+``systems="related"``
+    Systems that were trained alike err alike: each gives, with probability c
+    (``shared_answers``), the answer of a source that is drawn once for an item.
+
+Priors and why. Prevalence is uniform over the simplex (``prior_count=1``). The accuracy of
+annotators, or its mean, is uniform above guessing, 1/K: below it "they are mostly right" and "they
+are mostly wrong" would explain two labels equally well. The accuracy of systems is uniform from 0
+to 1; annotators are what gives labels their meaning. s and :math:`\tau` are half-normal with scale
+1 (logits), :math:`\lambda` normal with sd 1 around equal errors, :math:`\log\kappa` normal
+(1.5, 1), :math:`\log b` normal with sd 1/2, c uniform.
+
+When to use it. To estimate accuracies without a known truth: annotators know better than guessing,
+labels are nominal or ordered, the truth is one of them, and answers are independent given the
+truth and how hard the item is. When not: labels confused in ways of their own (`dawid_skene`, if
+there are labels enough to learn a matrix from); items that have no one true label (`dirichlet`);
+annotators who saw the system's answer, or each other's. If many annotators make the same mistake it
+is no mistake to this model.
+
+A system is evidence of the truth too: ``evidence="all"``. With ``evidence="annotators"`` the truth
+is inferred from annotators alone and systems are judged by it afterwards, the source's own order;
+wider intervals, but no system can pull the truth towards itself.
+
+Drawn by an exact Gibbs sampler that costs as much as there are patterns of labels; NUTS on the
+same model, the truth summed out, is there as a witness.
+
+Source: Lehner (2015), "Estimating the accuracy of automated classification systems using only
+expert ratings that are less accurate than the system", whose algebra is `dissensus.lehner`; what
+goes beyond is its "future research".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import xarray as xr
+
+from dissensus._truth import symmetric as parts
+from dissensus._truth.fit import fitted
+
+KINDS = ("nominal", "ordinal")
+
+
+def build(
+    annotations: xr.Dataset,
+    *,
+    predictions: xr.Dataset | None = None,
+    accuracy: str = "common",
+    errors: str = "equal",
+    difficulty: bool = False,
+    systems: str = "independent",
+    evidence: str = "all",
+    prior_count: float = 1.0,
+    sampler: str = "gibbs",
+    on_missing: str = "raise",
+) -> Any:
+    """Write the process as a PyMC model.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Labels, nominal or ordinal. Repeated labels by one annotator count each as a label.
+    predictions : xarray.Dataset, optional
+        One label for each item from each system.
+    accuracy : {"common", "annotator"}
+        One for all annotators, or one for each.
+    errors : {"equal", "graded", "unequal"}
+        Where they fall, see the card. "graded" needs ordered labels.
+    difficulty : bool
+        Whether items differ in how hard they are.
+    systems : {"independent", "related"}
+        Whether they share a source of answers.
+    evidence : {"all", "annotators"}
+        Whose labels tell the truth. With "annotators" the systems have no place in the PyMC form.
+    prior_count : float
+        Items that each label is given in advance; > 0.
+    sampler : {"gibbs", "nuts"}
+        Not used: the model is the same. Here so that `build` and `fit` take the same settings.
+    on_missing : {"raise", "drop"}
+        Whether items that only one side has are an error. With "drop", predictions for items that
+        nobody annotated are left out, and annotated items without predictions stay.
+
+    Returns
+    -------
+    pymc.Model
+        With ``prevalence`` (label), ``annotator_accuracy``, ``system_accuracy`` (system), what
+        else the settings ask for, and the observed ``labels``: those of annotators, then systems'.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are no labels, or of fewer than two kinds, or an item has none.
+    PredictionError
+        If the predictions are not one label for each of these items.
+    ArgumentError
+        If a setting makes no sense.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> data = dx.datasets.load("lehner_table2")
+    >>> model = build(data.annotations, predictions=data.predictions)
+    >>> [v.name for v in model.basic_RVs]
+    ['prevalence', 'annotator_accuracy', 'system_accuracy', 'labels']
+    """
+    what = parts.checked(
+        annotations, predictions, accuracy=accuracy, errors=errors, difficulty=difficulty,
+        systems=systems, evidence=evidence, prior_count=prior_count, sampler=sampler,
+        on_missing=on_missing,
+    )  # fmt: skip
+    return parts.built(what)
+
+
+def fit(
+    annotations: xr.Dataset,
+    *,
+    predictions: xr.Dataset | None = None,
+    draws: int = 1000,
+    tune: int = 500,
+    chains: int = 4,
+    random_seed: Any = None,
+    progressbar: bool = True,
+    log_likelihood: bool = False,
+    posterior_predictive: bool = False,
+    accuracy: str = "common",
+    errors: str = "equal",
+    difficulty: bool = False,
+    systems: str = "independent",
+    evidence: str = "all",
+    prior_count: float = 1.0,
+    keep_items: bool = True,
+    sampler: str = "gibbs",
+    on_missing: str = "raise",
+) -> xr.DataTree:
+    """Draw from the posterior.
+
+    Parameters
+    ----------
+    annotations, predictions, accuracy, errors, difficulty, systems, evidence, prior_count
+        As in `build`.
+    draws, tune, chains : int
+        Draws per chain, sweeps before the first of them, and chains.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the draws repeatable.
+    progressbar : bool
+        Show progress.
+    log_likelihood : bool
+        Add the log-likelihood of each item, all its labels together and the truth summed out:
+        `arviz.compare` then weighs variants that were fitted to the same data.
+    posterior_predictive : bool
+        Add labels drawn anew: by the same annotators and systems, of new items.
+    keep_items : bool
+        Keep the draws of every item's truth. Without, nothing grows with items but the labels;
+        ``truth_mean`` in ``constant_data`` stays.
+    sampler : {"gibbs", "nuts"}
+        The Gibbs sampler, or NUTS on the same model, slower by far.
+    on_missing : {"raise", "drop"}
+        As in `build`.
+
+    Returns
+    -------
+    xarray.DataTree
+        ``posterior`` with ``annotator_accuracy`` (or one for each annotator), ``system_accuracy``
+        (system): how often it is right on items like these; ``system_correct`` (system): the share
+        of *these* items it got right; ``prevalence`` (label); ``truth`` (item, label): how probable
+        each label is to be true, given the other parameters of the draw; and, as asked for,
+        ``mean_accuracy``, ``accuracy_spread``, ``distance_decay``, ``error_concentration``,
+        ``difficulty_spread``, ``difficulty_slope`` (system), ``item_difficulty`` (item, logits),
+        ``shared_answers``. Attributes summarise r-hat and effective sample size.
+
+    Raises
+    ------
+    AnnotationError, PredictionError, ArgumentError
+        As in `build`; also if the truth of items would take more than 4 GB.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the chains have not run long enough.
+    DissensusWarning
+        If no item has two labels.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> study = dx.simulate.confusion_study(300, ipc=0.6, system_accuracy=[0.9], random_seed=1)
+    >>> fit = dx.models.symmetric_confusion.fit(
+    ...     study.annotations, predictions=study.predictions, random_seed=1, progressbar=False)
+    >>> fit.posterior.annotator_accuracy.mean().round(2).item()
+    0.6
+    >>> fit.posterior.system_accuracy.quantile([0.05, 0.95]).values.round(2)
+    array([0.85, 0.96])
+    """
+    settings = {
+        "accuracy": accuracy, "errors": errors, "difficulty": difficulty, "systems": systems,
+        "evidence": evidence, "prior_count": prior_count, "sampler": sampler,
+    }  # fmt: skip
+    what = parts.checked(annotations, predictions, on_missing=on_missing, **settings)
+    return fitted(
+        what, lambda: parts.built(what), draws=draws, tune=tune, chains=chains,
+        random_seed=random_seed, progressbar=progressbar, sampler=sampler, keep_items=keep_items,
+        log_likelihood=log_likelihood, posterior_predictive=posterior_predictive, hyper=settings,
+    )  # fmt: skip

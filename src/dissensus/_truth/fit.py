@@ -1,0 +1,159 @@
+"""From draws of a latent truth to the DataTree that a fit returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import convergence, fitting
+from dissensus._truth.names import parameters
+from dissensus._truth.process import Process
+from dissensus._truth.sampler import Draws, Wanted, by_gibbs, by_nuts
+from dissensus.arrays.seeds import generator
+from dissensus.arrays.truth_parameters import DIFFICULTY
+from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
+
+Floats = npt.NDArray[np.float64]
+
+
+def fitted(
+    what: Process,
+    build: Callable[[], Any],
+    *,
+    draws: int,
+    tune: int,
+    chains: int,
+    random_seed: Any,
+    progressbar: bool,
+    sampler: str,
+    keep_items: bool,
+    log_likelihood: bool,
+    posterior_predictive: bool,
+    hyper: Mapping[str, Any],
+) -> xr.DataTree:
+    """Sample, and put the draws under their names."""
+    chains, draws = fitting.sample_shape(draws, chains)
+    tune = fitting.whole("tune", tune, least=0)
+    rng = generator(random_seed, "fit")
+    wanted = Wanted(keep_items, log_likelihood, posterior_predictive)
+    run: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": rng}
+    run["progressbar"] = progressbar
+    if sampler == "nuts":
+        found = by_nuts(what, wanted, build, **run)
+    else:
+        found = by_gibbs(what, wanted, **run)
+    posterior = parameters(what, found.trace)
+    stats = {name: xr.DataArray(x, dims=SAMPLE) for name, x in found.stats.items()}
+    diagnostics = _diagnosed(posterior) | convergence.divergences(stats)
+    if keep_items:
+        posterior |= _of_items(what, found)
+    tree = fitting.fitted(
+        what.model,
+        posterior=posterior,
+        sample_stats=stats | {"log_likelihood": _sampled(found.trace.log_likelihood)},
+        observed_data=_observed(what),
+        constant_data=_constants(what, found),
+        hyper=hyper,
+        inference=found.inference,
+        diagnostics=diagnostics,
+    )
+    if log_likelihood:
+        each = found.trace.each[..., found.pattern]
+        group = xr.Dataset({"labels": _of(what, each, ITEM)})
+        fitting.attach(tree, "log_likelihood", _numbered(group))
+    if posterior_predictive:
+        fitting.attach(tree, "posterior_predictive", _numbered(_replicates(what, found)))
+    return tree
+
+
+def _sampled(values: Any) -> xr.DataArray:
+    return xr.DataArray(values, dims=SAMPLE)
+
+
+def _of(what: Process, values: Any, *dims: str) -> xr.DataArray:
+    names = {ITEM: what.items, LABEL: what.labels}
+    return xr.DataArray(values, dims=(*SAMPLE, *dims), coords={dim: names[dim] for dim in dims})
+
+
+def _numbered(group: xr.Dataset) -> xr.Dataset:
+    return group.assign_coords({dim: np.arange(group.sizes[dim]) for dim in SAMPLE})
+
+
+def _of_items(what: Process, found: Draws) -> dict[str, xr.DataArray]:
+    """Name what is said of items."""
+    out = {"truth": _of(what, found.trace.truth[:, :, found.pattern], ITEM, LABEL)}
+    if what.form.difficulty:
+        spread = found.trace.number[..., DIFFICULTY]
+        hard = -spread[..., None] * found.trace.ease[:, :, found.pattern]
+        out["item_difficulty"] = _of(what, hard, ITEM)
+    return out
+
+
+def _diagnosed(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
+    """Judge the chains by all parameters at once, and warn if they are poor."""
+    parts = []
+    for name, draws in posterior.items():
+        flat = draws.to_numpy().reshape(*draws.shape[:2], -1)
+        if name == "confusion" and 0 in draws.transpose(*SAMPLE, ...).data.strides:
+            continue  # one matrix under many names, which is judged under its own
+        names = [name] if draws.ndim == 2 else [f"{name}[{one}]" for one in _places(draws)]
+        parts.append(xr.DataArray(flat, dims=(*SAMPLE, "parameter"), coords={"parameter": names}))
+    whole = xr.concat(parts, dim="parameter")
+    return convergence.diagnosed(whole.dropna("parameter"), "parameter")
+
+
+def _places(draws: xr.DataArray) -> list[str]:
+    names = [draws[dim].to_numpy() for dim in draws.dims[2:]]
+    shape = draws.shape[2:]
+    return [
+        ", ".join(str(one[k]) for one, k in zip(names, place, strict=True))
+        for place in np.ndindex(*shape)
+    ]
+
+
+def _observed(what: Process) -> dict[str, xr.DataArray]:
+    """Return what was said, in codes of labels."""
+    given = what.annotations["label_code"].to_numpy().astype(np.int64)
+    out = {"label_code": xr.DataArray(given, dims=ANNOTATION)}
+    if len(what.systems):
+        out["system_label_code"] = _answers(what, what.answers, ())
+    return out
+
+
+def _answers(what: Process, codes: Any, lead: tuple[str, ...]) -> xr.DataArray:
+    coords = {ITEM: what.items, SYSTEM: what.systems}
+    return xr.DataArray(codes, dims=(*lead, ITEM, SYSTEM), coords=coords)
+
+
+def _constants(what: Process, found: Draws) -> dict[str, xr.DataArray]:
+    """Return who said it, and what is said of items on average."""
+    out = {
+        f"{dim}_code": xr.DataArray(
+            what.annotations[f"{dim}_code"].to_numpy().astype(np.int64), dims=ANNOTATION
+        )
+        for dim in ("item", "annotator")
+    }
+    mean = found.trace.truth_mean.mean(axis=0)[found.pattern]
+    out["truth_mean"] = xr.DataArray(
+        mean, dims=(ITEM, LABEL), coords={ITEM: what.items, LABEL: what.labels}
+    )
+    return out
+
+
+def _replicates(what: Process, found: Draws) -> xr.Dataset:
+    """Give labels drawn anew back to annotators and systems."""
+    drawn = found.trace.replicate
+    values = np.empty_like(drawn)
+    values[..., found.order] = drawn
+    n = what.annotations.sizes[ANNOTATION]
+    out = {"label_code": xr.DataArray(values[..., :n], dims=(*SAMPLE, ANNOTATION))}
+    if len(what.systems):
+        who, which = np.nonzero(what.answers.T >= 0)
+        codes = np.full((*values.shape[:2], *what.answers.shape), -1, dtype=values.dtype)
+        codes[..., which, who] = values[..., n:]
+        out["system_label_code"] = _answers(what, codes, (CHAIN, DRAW))
+    return xr.Dataset(out)

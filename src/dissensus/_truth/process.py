@@ -1,0 +1,206 @@
+"""What the PyMC forms and the Gibbs sampler of a latent truth share: labels and settings."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from scipy import stats
+
+from dissensus import fitting
+from dissensus._system_answers import said_by_systems, systems_of
+from dissensus.arrays.truth_parameters import Form, Priors
+from dissensus.arrays.truth_votes import Votes, votes
+from dissensus.dims import ANNOTATOR, ITEM, LABEL
+from dissensus.errors import (
+    AnnotationError,
+    ArgumentError,
+    PredictionError,
+    shown,
+    warn_caller,
+)
+from dissensus.registry import one_of
+from dissensus.schema import statements_per
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+KINDS: Final = ("nominal", "ordinal")
+SAMPLERS: Final = ("gibbs", "nuts")
+SYSTEMS: Final = ("independent", "related")
+EVIDENCE: Final = ("all", "annotators")
+_EASES: Final = 5
+"""Fifths of a normal distribution that stand for how hard items are. Eleven make no difference
+that a thousand items could show."""
+
+
+class Process(NamedTuple):
+    """Labels of annotators, then those of systems, in codes; the form of the process; priors."""
+
+    model: str
+    annotations: xr.Dataset
+    item: Ints
+    """(label given)"""
+    voice: Ints
+    """(label given): annotators, who may share one voice, then systems."""
+    label: Ints
+    """(label given)"""
+    answers: Ints
+    """Of systems (item, system); -1 for none."""
+    systems: npt.NDArray[Any]
+    """Their names."""
+    shared: bool
+    """Whether nothing tells annotators apart, and they are one voice."""
+    form: Form
+    ease: Floats
+    """How easy the items of each fifth are, in standard deviations."""
+    priors: Priors
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """The names of labels."""
+        return np.asarray(self.annotations[LABEL].to_numpy())
+
+    @property
+    def items(self) -> npt.NDArray[Any]:
+        """The names of items."""
+        return np.asarray(self.annotations[ITEM].to_numpy())
+
+    @property
+    def annotators(self) -> npt.NDArray[Any]:
+        """The names of annotators."""
+        return np.asarray(self.annotations[ANNOTATOR].to_numpy())
+
+    def votes(self) -> tuple[Votes, Ints]:
+        """Lay out labels by pattern, for the sampler."""
+        return votes(self.item, self.voice, self.label, len(self.items))
+
+
+def process(
+    model: str,
+    annotations: xr.Dataset,
+    predictions: xr.Dataset | None,
+    *,
+    shared: bool,
+    form: dict[str, int],
+    difficulty: bool,
+    systems: str,
+    evidence: str,
+    sampler: str,
+    prior_count: float,
+    on_missing: str,
+    rows: Floats | None = None,
+) -> Process:
+    """Check annotations, predictions and settings, and put them together.
+
+    ``shared`` says that nothing tells annotators apart, ``form`` what else differs between models.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are no labels, or of fewer than two kinds, or an item has none.
+    PredictionError
+        If the predictions are no labels of these items.
+    ArgumentError
+        If a setting makes no sense.
+    """
+    fitting.require_kind(annotations, KINDS, model)
+    one_of("systems", systems, SYSTEMS)
+    one_of("evidence", evidence, EVIDENCE)
+    one_of("sampler", sampler, SAMPLERS)
+    _require_labels(annotations)
+    answers, names = _answers(annotations, predictions, on_missing)
+    if systems == "related" and len(names) < 2:
+        raise ArgumentError(
+            "systems", expected="'independent' with fewer than two systems", found="'related'"
+        )
+    item, annotator, label = _rows(annotations)
+    first = 1 if shared else annotations.sizes[ANNOTATOR]
+    who, which = np.nonzero(answers.T >= 0)
+    voice = np.zeros_like(annotator) if shared else annotator
+    n_voices = first + len(names)
+    n_labels = annotations.sizes[LABEL]
+    _warn_of_single_labels(annotations, evidence, len(names))
+    return Process(
+        model=model, annotations=annotations,
+        item=np.concatenate([item, which]), voice=np.concatenate([voice, first + who]),
+        label=np.concatenate([label, answers[which, who]]), answers=answers, systems=names,
+        shared=shared,
+        form=Form(
+            **{"n_labels": n_labels, "n_voices": n_voices, "first_system": first,
+               "evidence": n_voices if evidence == "all" else first, "rows": 0, "own_accuracy": 0,
+               "errors": 0, "ordered": 0, "pooling": 0, **form,
+               "difficulty": int(_flag("difficulty", difficulty)),
+               "related": int(systems == "related")}
+        ),
+        ease=_fifths() if difficulty else np.zeros(1),
+        priors=Priors(
+            prevalence=np.full(n_labels, fitting.positive("prior_count", prior_count)),
+            spread=1.0, difficulty=1.0, slope=0.5, decay=1.0, concentration=np.array([1.5, 1.0]),
+            rows=np.ones((n_labels, n_labels)) if rows is None else rows,
+            alike=np.array([2.0, 0.2]), system=10.0,
+        ),
+    )  # fmt: skip
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentError(name, expected="True or False", found=repr(value))
+    return bool(value)
+
+
+def _fifths() -> Floats:
+    """Return the means of the fifths of a normal distribution, brought to variance 1."""
+    edges = stats.norm.ppf(np.linspace(0, 1, _EASES + 1))
+    means = -np.diff(stats.norm.pdf(edges)) * _EASES
+    return np.asarray(means / means.std())
+
+
+def _require_labels(annotations: xr.Dataset) -> None:
+    n = annotations.sizes[LABEL]
+    if n < 2:
+        raise AnnotationError(
+            "annotations", expected="two labels or more", found=f"{shown(list(annotations[LABEL].to_numpy()))} only",
+            hint="If annotators could have said something else, read them again with labels=",
+        )  # fmt: skip
+    fitting.require_annotated(
+        statements_per(annotations, ITEM), annotations, "without one nothing speaks of its truth"
+    )
+
+
+def _rows(annotations: xr.Dataset) -> tuple[Ints, Ints, Ints]:
+    """Return the codes of items, annotators and labels of the annotations."""
+    item, annotator, label = (
+        annotations[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ITEM, ANNOTATOR, LABEL)
+    )
+    return item, annotator, label
+
+
+def _answers(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str
+) -> tuple[Ints, npt.NDArray[Any]]:
+    """Return what systems said (item, system), and their names."""
+    if predictions is None:
+        return np.zeros((annotations.sizes[ITEM], 0), dtype=np.int64), np.empty(0, dtype=object)
+    found = systems_of(annotations, predictions, on_missing)
+    labels = annotations[LABEL].to_numpy()
+    vocabulary = found.predictions.get(LABEL, xr.DataArray([], dims=LABEL)).to_numpy()
+    strange = [one for one in vocabulary.tolist() if one not in set(labels.tolist())]
+    if strange:
+        raise PredictionError(
+            "predictions", expected=f"labels that annotators could give: {shown(list(labels))}",
+            found=f"{shown(strange)}",
+            hint="Read the annotations again with labels=, all that can be true",
+        )  # fmt: skip
+    return said_by_systems(found, labels), found.names
+
+
+def _warn_of_single_labels(annotations: xr.Dataset, evidence: str, n_systems: int) -> None:
+    most = int(statements_per(annotations, ITEM).max())
+    if most + (n_systems if evidence == "all" else 0) < 2:
+        warn_caller(
+            "No item has two labels: nothing tells how accurate anybody is, and the posterior is "
+            "the prior. Have some items labelled twice or more."
+        )

@@ -1,0 +1,194 @@
+"""Draw from the posterior of a latent truth: by the Gibbs kernel itself, or by PyMC's NUTS."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus import fitting
+from dissensus._truth.points import points
+from dissensus._truth.process import Process
+from dissensus.arrays import truth_gibbs as gibbs
+from dissensus.arrays.stream import started
+from dissensus.arrays.truth_parameters import (
+    DIFFICULTY,
+    MEAN,
+    SHARED,
+    SOURCE,
+    SPREAD,
+    Parameters,
+    blank,
+)
+from dissensus.arrays.truth_votes import Votes
+from dissensus.errors import ArgumentError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_LOTS: Final = 50
+"""Sweeps go in so many lots, for a smooth progress bar."""
+_ROOM: Final = 4 * 2**30
+"""Bytes of draws to keep without being asked twice."""
+
+
+class Wanted(NamedTuple):
+    """What is to be kept of each draw."""
+
+    items: bool
+    each: bool
+    """The log-likelihood of each item."""
+    replicates: bool
+
+
+class Draws(NamedTuple):
+    """What a sampler brings back, chain and draw in front."""
+
+    trace: gibbs.Trace
+    pattern: Ints
+    """(item)"""
+    order: Ints
+    """Where each label drawn anew stands among those given."""
+    stats: dict[str, Any]
+    inference: str
+
+
+def require_room(what: Process, votes: Votes, wanted: Wanted, draws: int, chains: int) -> None:
+    """Raise if keeping what was asked for would fill the memory."""
+    n = what.form.n_labels
+    n_items = len(what.items)
+    of_items = 8.0 * draws * chains * n_items * n * (1.0 + len(votes.n_items) / n_items)
+    of_voices = 8.0 * draws * chains * what.form.n_voices * n * n * what.form.rows
+    if wanted.items and of_items > _ROOM:
+        raise ArgumentError(
+            "keep_items",
+            expected=f"False, for {draws:,} draws in {chains} chains of the truth of "
+            f"{n_items:,} items with {n} labels",
+            found="True",
+            hint=f"They would take {of_items / 2**30:.0f} GB. Accuracies do not need them, and "
+            "the mean over draws is kept in constant_data",
+        )
+    if of_voices > _ROOM:
+        raise ArgumentError(
+            "draws",
+            expected=f"fewer than {draws:,} in {chains} chains, of the confusion matrices of "
+            f"{what.form.n_voices:,} voices with {n} labels",
+            found=f"{of_voices / 2**30:.0f} GB",
+        )
+
+
+def by_gibbs(
+    what: Process, wanted: Wanted, *, draws: int, tune: int, chains: int,
+    rng: np.random.Generator, progressbar: bool,
+) -> Draws:  # fmt: skip
+    """Draw all chains by the Gibbs kernel, each in a thread."""
+    votes, pattern = what.votes()
+    require_room(what, votes, wanted, draws, chains)
+    runs = [_Chain(what, votes, one, draws, wanted) for one in rng.spawn(chains)]
+    lots = [*_lots(tune, -tune), *_lots(draws, 0)]
+    with ThreadPoolExecutor(min(chains, os.cpu_count() or 1)) as pool:
+        for first, n in fitting.tracked(lots, "Sampling the truth", progressbar):
+            list(pool.map(lambda run: run.advance(first, n), runs))  # noqa: B023 (done here)
+    return Draws(
+        _stacked([run.trace for run in runs]), pattern, runs[0].order, {},
+        "exact Gibbs sampling, items with the same labels taken together",
+    )  # fmt: skip
+
+
+def _stacked(traces: list[gibbs.Trace]) -> gibbs.Trace:
+    return gibbs.Trace(*(np.stack(part) for part in zip(*traces, strict=True)))
+
+
+def _lots(n: int, first: int) -> list[tuple[int, int]]:
+    """Cut sweeps into lots: (first draw, how many); before 0 they are the warm-up."""
+    edges = np.unique(np.linspace(0, n, min(n, _LOTS) + 1).astype(int)).tolist()
+    return [(first + low, high - low) for low, high in pairwise(edges)]
+
+
+class _Chain:
+    """One chain, with all it writes to."""
+
+    def __init__(
+        self, what: Process, votes: Votes, rng: np.random.Generator, draws: int, wanted: Wanted
+    ) -> None:
+        self.what, self.votes = what, votes
+        self.order = np.argsort(what.item, kind="stable")
+        n_rows = len(what.item) if wanted.replicates else 0
+        self.rows = tuple(part[self.order] for part in (what.item, what.voice))
+        self.work = gibbs.work_room(votes, what.form, what.ease)
+        alone = what.form.evidence < what.form.n_voices
+        self.after = gibbs.work_room(votes, what.form, what.ease) if alone else self.work
+        self.trace = gibbs.trace_room(
+            votes, what.form, draws, items=wanted.items, each=wanted.each, n_rows=n_rows
+        )
+        self.par = start(what, rng)
+        self.state = started(rng.integers(2**64, dtype=np.uint64))
+
+    def advance(self, first: int, n: int) -> None:
+        """Go through a lot of sweeps."""
+        gibbs.advance(
+            self.state, self.votes, self.what.form, self.what.ease, self.par, self.what.priors,
+            self.work, self.after, self.trace, *self.rows, n, max(first, -1),
+        )  # fmt: skip
+
+    def replay(self, many: Parameters) -> None:
+        """Keep what follows from given parameters, draw by draw."""
+        gibbs.replay(
+            self.state, self.votes, self.what.form, self.what.ease, many, self.par,
+            self.what.priors, self.work, self.after, self.trace, *self.rows,
+        )  # fmt: skip
+
+
+def start(what: Process, rng: np.random.Generator) -> Parameters:
+    """Start with voices that are right more often than not, in each chain otherwise.
+
+    Every label then means itself. A chain that started where labels had changed places would stay
+    there: with many annotators nothing leads from one such place to another.
+    """
+    par = blank(what.form)
+    chance = 1.0 / what.form.n_labels
+    accuracy = chance + (1.0 - chance) * rng.uniform(0.3, 0.9, par.skill.shape[0])
+    par.skill[:] = np.log(accuracy / (1 - accuracy))[:, None]
+    first = par.skill[: what.form.first_system]
+    if not what.form.own_accuracy and not what.form.rows:
+        first[:] = first[0]
+    par.number[MEAN] = first.mean()
+    par.number[SPREAD] = rng.uniform(0.2, 1.0)
+    par.number[DIFFICULTY] *= rng.uniform(0.5, 2.0)
+    par.number[[SHARED, SOURCE]] = rng.normal(0.0, 1.0, 2)
+    diagonal = np.eye(what.form.n_labels)
+    par.log_population[:] = np.log(0.4 * diagonal + 0.6 * chance)
+    par.alike[:] = rng.uniform(3.0, 15.0, len(par.alike))
+    return par
+
+
+def by_nuts(
+    what: Process, wanted: Wanted, build: Callable[[], Any], *, draws: int, tune: int, chains: int,
+    rng: np.random.Generator, progressbar: bool,
+) -> Draws:  # fmt: skip
+    """Let PyMC's NUTS sample the same model, and draw truths given its parameters."""
+    import pymc as pm
+
+    votes, pattern = what.votes()
+    require_room(what, votes, wanted, draws, chains)
+    with build():
+        tree = pm.sample(
+            draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
+            progressbar=progressbar, step=pm.NUTS(), nuts_sampler="pymc",
+            compute_convergence_checks=False,  # ours say what to do
+        )  # fmt: skip
+    found = tree["posterior"].to_dataset()
+    runs = [_Chain(what, votes, one, draws, wanted) for one in rng.spawn(chains)]
+    for chain, run in enumerate(runs):
+        run.replay(points(what, found.isel(chain=chain)))
+    stats = tree["sample_stats"].to_dataset()
+    return Draws(
+        _stacked([run.trace for run in runs]), pattern, runs[0].order,
+        {n: stats[n].to_numpy() for n in ("diverging", "step_size") if n in stats},
+        "NUTS on the PyMC model, the truth summed out",
+    )  # fmt: skip
