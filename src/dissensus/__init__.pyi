@@ -21,6 +21,8 @@ from ._plan import plan as plan
 from ._plan_reliability import plan_reliability as plan_reliability
 from ._predictions import predictions as predictions
 from ._replication.agreement_check import agreement_check as agreement_check
+from ._replication.check_assumptions import check_assumptions as check_assumptions
+from ._replication.compare_truth_models import compare_truth_models as compare_truth_models
 from ._replication.label_check import label_check as label_check
 from ._replication.model_discrepancy_ratio import model_discrepancy_ratio as model_discrepancy_ratio
 from ._replication.prior_predictive import prior_predictive as prior_predictive

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import stats
 
-from dissensus.errors import ConvergenceWarning
+from dissensus.errors import ConvergenceWarning, DissensusWarning
 
 Floats = npt.NDArray[np.float64]
 Fit = Callable[..., xr.DataTree]
@@ -69,6 +69,8 @@ def run(fit: Fit, simulate: Callable[[np.random.Generator], Case], *, studies: i
         with warnings.catch_warnings():
             # Of forty short chains one may well be poor; that is what the places are to show.
             warnings.simplefilter("ignore", ConvergenceWarning)
+            # Drawn from a prior, annotators are sometimes that bad.
+            warnings.filterwarnings("ignore", "Annotators mostly call", DissensusWarning)
             tree = fit(case.annotations, draws=draws * case.thin, chains=1, progressbar=False,
                        random_seed=int(rng.integers(2**31)), **case.hyper)  # fmt: skip
         tree = tree.isel(draw=slice(None, None, case.thin)) if case.thin > 1 else tree

@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from calibration import crossed_simulators, harness
+from calibration import crossed_simulators, harness, truth_faults, truth_simulators
 from calibration.simulators import SIMULATORS
 from scipy import stats
 
@@ -21,11 +21,14 @@ REDUCED, FAULTY, FULL = (20, 199), (8, 199), (100, 999)
 """Studies of 40 items each, and draws of each fit."""
 ONE_ANSWER = {"reduced": (40, 99), "faulty": (80, 99), "full": (400, 199)}
 """The same where a study has one answer to a question, and not one for each item."""
+TRUTH = {"reduced": (30, 49), "faulty": (100, 49), "full": (400, 99)}
+"""The same of a latent truth: many variants, each a kernel's work."""
 FALSE_ALARM = 0.001
 """Of one question; seeds are fixed, so that a run that passes goes on passing."""
 PICTURES = Path(__file__).resolve().parents[2] / "calibration"
 
 every_model = pytest.mark.parametrize("name", sorted(SIMULATORS))
+often = pytest.mark.parametrize("name", sorted(set(SIMULATORS) - truth_simulators.LONG))
 
 
 def model_of(name):
@@ -38,8 +41,11 @@ def fit_of(name):
 
 def places(name, extent, fault=lambda fit: fit, seed=1):
     """Run the harness to some extent."""
-    many = {"reduced": REDUCED, "faulty": FAULTY, "full": FULL}
-    size = ONE_ANSWER if model_of(name) in crossed_simulators.MODELS else many
+    size = {"reduced": REDUCED, "faulty": FAULTY, "full": FULL}
+    if model_of(name) in crossed_simulators.MODELS:
+        size = ONE_ANSWER
+    if model_of(name) in truth_simulators.MODELS:
+        size = TRUTH
     studies, draws = size[extent]
     return harness.run(fault(fit_of(name)), SIMULATORS[name], studies=studies, draws=draws,
                        seed=seed)  # fmt: skip
@@ -49,7 +55,7 @@ def test_every_model_has_a_simulator():
     assert {model_of(name) for name in SIMULATORS} == set(dx.models.names())
 
 
-@every_model
+@often
 def test_calibrated(name):
     found = places(name, "reduced")
     assert {
@@ -61,7 +67,7 @@ def test_calibrated(name):
 @every_model
 def test_calibrated_in_full(name):
     found = places(name, "full", seed=2)
-    file = PICTURES / f"{name.replace(': ', '-')}.png"
+    file = PICTURES / f"{name.replace(': ', '-').replace(' ', '-')}.png"
     harness.picture(found, f"{name}: simulation-based calibration", file)
     print(name, {question: round(harness.p_value(p), 4) for question, p in found.items()})
     assert {
@@ -245,10 +251,11 @@ FAULTS = [
     ("cross_replication: gaussian", "another prior of R", other_prior(correlation_prior=30.0)),
     ("cross_replication: bernoulli", "a wrong power", wrong_power("sigma_item", -1)),
     ("cross_replication: ordinal", "a dropped annotator", dropped_annotator),
+    *truth_faults.FAULTS,
 ]
 
 
-LONG = {"cross_replication: bernoulli", "cross_replication: ordinal"}
+LONG = {"cross_replication: bernoulli", "cross_replication: ordinal", *truth_faults.LONG}
 """Half a minute for each fault; those of the other forms run with every change."""
 
 

@@ -55,6 +55,7 @@ def _evaluated(study, **options):
     )
     result["truth"] = study.truth
     result["agreement_check"] = _checked(study.annotations)
+    result["assumptions"] = _assumptions()
     result["components"] = component_draws(cross_replication("ordinal"), xr.DataArray(3.0))
     result["plan"] = _planned()
     for name, found in _crossed_checks().items():
@@ -69,6 +70,17 @@ def _planned():
     return dx.plan_reliability(
         pilot, (2, 4), (20, 40), panel=6, studies=2, draws=30, random_seed=1, progressbar=False
     )
+
+
+@cache
+def _assumptions():
+    """Checks of a model of the truth, of a small study of its own."""
+    study = dx.simulate.confusion_study(40, system_accuracy=(0.9, 0.7), random_seed=1)
+    fit = dx.models.symmetric_confusion.fit(
+        study.annotations, predictions=study.predictions, draws=200, chains=2, random_seed=1,
+        progressbar=False, posterior_predictive=True,
+    )  # fmt: skip
+    return dx.check_assumptions(fit)
 
 
 @cache

@@ -10,12 +10,13 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import convergence, fitting
+from dissensus._truth.label_order import label_order
 from dissensus._truth.names import parameters
 from dissensus._truth.process import Process
 from dissensus._truth.sampler import Draws, Wanted, by_gibbs, by_nuts
 from dissensus.arrays.seeds import generator
 from dissensus.arrays.truth_parameters import DIFFICULTY
-from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,6 +50,9 @@ def fitted(
     posterior = parameters(what, found.trace)
     stats = {name: xr.DataArray(x, dims=SAMPLE) for name, x in found.stats.items()}
     diagnostics = _diagnosed(posterior) | convergence.divergences(stats)
+    if what.form.rows:
+        people = found.trace.confusion[..., : what.form.first_system, :, :]
+        diagnostics |= label_order(what, people)
     if keep_items:
         posterior |= _of_items(what, found)
     tree = fitting.fitted(
@@ -118,7 +122,8 @@ def _places(draws: xr.DataArray) -> list[str]:
 def _observed(what: Process) -> dict[str, xr.DataArray]:
     """Return what was said, in codes of labels."""
     given = what.annotations["label_code"].to_numpy().astype(np.int64)
-    out = {"label_code": xr.DataArray(given, dims=ANNOTATION)}
+    kind = {"kind": what.annotations.attrs["kind"]}
+    out = {"label_code": xr.DataArray(given, dims=ANNOTATION, attrs=kind)}
     if len(what.systems):
         out["system_label_code"] = _answers(what, what.answers, ())
     return out
@@ -137,6 +142,10 @@ def _constants(what: Process, found: Draws) -> dict[str, xr.DataArray]:
         )
         for dim in ("item", "annotator")
     }
+    out["n_labels_given"] = xr.DataArray(
+        np.bincount(out["annotator_code"], minlength=len(what.annotators)), dims=ANNOTATOR,
+        coords={ANNOTATOR: what.annotators},
+    )  # fmt: skip
     mean = found.trace.truth_mean.mean(axis=0)[found.pattern]
     out["truth_mean"] = xr.DataArray(
         mean, dims=(ITEM, LABEL), coords={ITEM: what.items, LABEL: what.labels}

@@ -18,9 +18,10 @@ OTHER_LABEL = "other_label"
 def coordinates(what: Process) -> dict[str, Any]:
     """Return the coordinates of a PyMC model."""
     n = what.form.n_labels
+    n_given = int((what.voice < what.form.evidence).sum())
     return {
         ITEM: what.items, LABEL: what.labels, RESPONSE: what.labels,
-        ANNOTATOR: what.annotators, SYSTEM: what.systems, GIVEN: np.arange((what.voice < what.form.evidence).sum()),
+        ANNOTATOR: what.annotators, SYSTEM: what.systems, GIVEN: np.arange(n_given),
         VOICE: np.arange(what.form.n_voices), OTHER_LABEL: np.arange(n - 1),
     }  # fmt: skip
 
@@ -49,6 +50,7 @@ def observe(what: Process, share: Any, skill: Any, log_error: Any, log_source: A
     """
     import pytensor.tensor as pt
 
+    import dissensus.steps  # noqa: F401 (pymc.sample then takes the Gibbs step by itself)
     from dissensus.distributions import LatentTruth
 
     form, n = what.form, what.form.n_labels
@@ -59,7 +61,7 @@ def observe(what: Process, share: Any, skill: Any, log_error: Any, log_source: A
     log_weight = (pt.log(share) - np.log(len(what.ease)))[:, None] + pt.zeros(len(what.ease))
     related = form.related and known_systems(what)
     if related:
-        taken, source = _source(what)
+        taken, source = _source()
         answer = _answers(
             source + spread * what.ease[None, None, :], log_source[:, :, None], same[:, :, None]
         )
@@ -104,7 +106,7 @@ def _difficulty(what: Process) -> tuple[Any, Any]:
     return spread, pt.concatenate([one, slope])
 
 
-def _source(what: Process) -> tuple[Any, Any]:
+def _source() -> tuple[Any, Any]:
     """Make how often systems give the answer of a source they share, and the source's logit."""
     import pymc as pm
 

@@ -7,11 +7,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
-from scipy import stats
 
 from dissensus import fitting
 from dissensus._system_answers import said_by_systems, systems_of
-from dissensus.arrays.truth_parameters import Form, Priors
+from dissensus.arrays.truth_parameters import Form, Priors, fifths
 from dissensus.arrays.truth_votes import Votes, votes
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import (
@@ -31,9 +30,6 @@ KINDS: Final = ("nominal", "ordinal")
 SAMPLERS: Final = ("gibbs", "nuts")
 SYSTEMS: Final = ("independent", "related")
 EVIDENCE: Final = ("all", "annotators")
-_EASES: Final = 5
-"""Fifths of a normal distribution that stand for how hard items are. Eleven make no difference
-that a thousand items could show."""
 
 
 class Process(NamedTuple):
@@ -135,7 +131,7 @@ def process(
                "difficulty": int(_flag("difficulty", difficulty)),
                "related": int(systems == "related")}
         ),
-        ease=_fifths() if difficulty else np.zeros(1),
+        ease=fifths() if difficulty else np.zeros(1),
         priors=Priors(
             prevalence=np.full(n_labels, fitting.positive("prior_count", prior_count)),
             spread=1.0, difficulty=1.0, slope=0.5, decay=1.0, concentration=np.array([1.5, 1.0]),
@@ -151,18 +147,12 @@ def _flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def _fifths() -> Floats:
-    """Return the means of the fifths of a normal distribution, brought to variance 1."""
-    edges = stats.norm.ppf(np.linspace(0, 1, _EASES + 1))
-    means = -np.diff(stats.norm.pdf(edges)) * _EASES
-    return np.asarray(means / means.std())
-
-
 def _require_labels(annotations: xr.Dataset) -> None:
     n = annotations.sizes[LABEL]
     if n < 2:
         raise AnnotationError(
-            "annotations", expected="two labels or more", found=f"{shown(list(annotations[LABEL].to_numpy()))} only",
+            "annotations", expected="two labels or more",
+            found=f"{shown(list(annotations[LABEL].to_numpy()))} only",
             hint="If annotators could have said something else, read them again with labels=",
         )  # fmt: skip
     fitting.require_annotated(

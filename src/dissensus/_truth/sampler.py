@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus import fitting
-from dissensus._truth.points import points
 from dissensus._truth.process import Process
+from dissensus._truth_points import points
 from dissensus.arrays import truth_gibbs as gibbs
 from dissensus.arrays.stream import started
 from dissensus.arrays.truth_parameters import (
@@ -185,7 +185,8 @@ def by_nuts(
     found = tree["posterior"].to_dataset()
     runs = [_Chain(what, votes, one, draws, wanted) for one in rng.spawn(chains)]
     for chain, run in enumerate(runs):
-        run.replay(points(what, found.isel(chain=chain)))
+        values = {str(n): x.isel(chain=chain).to_numpy() for n, x in found.data_vars.items()}
+        run.replay(points(what.form, values))
     stats = tree["sample_stats"].to_dataset()
     return Draws(
         _stacked([run.trace for run in runs]), pattern, runs[0].order,

@@ -34,7 +34,10 @@ def checked(
     own = accuracy == "annotator"
     return process(
         "symmetric_confusion", annotations, predictions, shared=not own and errors != "unequal",
-        form={"own_accuracy": int(own), "errors": ERRORS[errors], "ordered": int(ordered and errors != "equal")},
+        form={
+            "own_accuracy": int(own), "errors": ERRORS[errors],
+            "ordered": int(ordered and errors != "equal"),
+        },
         **settings,
     )  # fmt: skip
 
@@ -50,12 +53,12 @@ def built(what: Process) -> Any:
         skill = pt.concatenate([people, systems]) if systems is not None else people
         skill = skill[:, None] + pt.zeros(what.form.n_labels)
         base = _base(what)
-        rows = _rows(what, base, skill.shape[0])
+        rows = _rows(what, base)
         parts.observe(what, share, skill, rows, base)
     return model
 
 
-def _typical(what: Process, name: str, low: float, dims: Any, exact: bool) -> Any:
+def _typical(name: str, low: float, dims: Any, exact: bool) -> Any:
     """Make an accuracy, or that of a typical item where the average is another; as logits."""
     import pymc as pm
 
@@ -73,7 +76,7 @@ def _annotators(what: Process) -> Any:
         mean = pm.math.logit(pm.Uniform("mean_accuracy", low, 1.0))
         spread = pm.HalfNormal("accuracy_spread", sigma=what.priors.spread)
         return pm.Normal("annotator_logit", mu=mean, sigma=spread, dims=ANNOTATOR)
-    logit = _typical(what, "annotator", low, None, not what.form.difficulty)
+    logit = _typical("annotator", low, None, not what.form.difficulty)
     return logit + pt.zeros(what.form.first_system)
 
 
@@ -82,7 +85,7 @@ def _systems(what: Process) -> Any:
     if not parts.known_systems(what):
         return None
     exact = not (what.form.difficulty or what.form.related)
-    return _typical(what, "system", 0.0, SYSTEM, exact)
+    return _typical("system", 0.0, SYSTEM, exact)
 
 
 def _base(what: Process) -> Any:
@@ -100,7 +103,7 @@ def _base(what: Process) -> Any:
     return pt.switch(step > 0, -decay * step - pt.log(weight.sum(axis=1, keepdims=True)), 0.0)
 
 
-def _rows(what: Process, base: Any, n_voices: Any) -> Any:
+def _rows(what: Process, base: Any) -> Any:
     """Make each voice's own errors (voice, label, response), or what all have."""
     import pymc as pm
     import pytensor.tensor as pt

@@ -59,7 +59,7 @@ _slice_decay = slicer(_log_decay)
 
 @njit(cache=True)
 def _log_unequal(concentration: float, base: Floats, error: Floats) -> float:
-    """Return the log-likelihood of errors (voice, label, response), each voice's rows summed out."""
+    """Return the log-likelihood of errors (voice, label, response), rows of voices summed out."""
     out = 0.0
     n = len(base)
     for v in range(len(error)):

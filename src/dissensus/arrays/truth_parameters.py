@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -14,6 +15,9 @@ EQUAL, GRADED, UNEQUAL = 0, 1, 2
 """How errors fall on the other labels."""
 NONE, COMPLETE, HIERARCHICAL = 0, 1, 2
 """How annotators' confusion matrices are pooled."""
+_EASES = 5
+"""Fifths of a normal distribution that stand for how hard items are. Eleven make no difference
+that a thousand items could show."""
 MEAN, SPREAD, DECAY, CONCENTRATION, DIFFICULTY, SHARED, SOURCE = range(7)
 """Places in `Parameters.number`."""
 
@@ -81,6 +85,13 @@ class Parameters(NamedTuple):
     """``confusion_concentration`` (label)"""
     level: Floats
     """Logit of the accuracy that a system's rows are drawn to (system)"""
+
+
+def fifths() -> Floats:
+    """Return how easy items are: means of the fifths of a normal distribution, of variance 1."""
+    edges = stats.norm.ppf(np.linspace(0, 1, _EASES + 1))
+    means = -np.diff(stats.norm.pdf(edges)) * _EASES
+    return np.asarray(means / means.std())
 
 
 def blank(form: Form) -> Parameters:

@@ -1,4 +1,4 @@
-"""Confusion matrices of voices: each row drawn given what was counted, and what rows have in common.
+"""Confusion matrices of voices: rows given what was counted, and what rows have in common.
 
 A row is two things: how often the voice is right when this is the truth (a logit, ``skill``), and
 where its errors fall (``log_error``). Under a Dirichlet prior they are independent, which is what
@@ -100,9 +100,7 @@ def _log_level(
     level: float, weight: float, collapsed: bool, skill: Floats, right: Floats, wrong: Floats,
     error: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of a system's level: rows of errors, and accuracies if they can be,
-    are summed out.
-    """
+    """Return the log density of a system's level, its errors summed out, accuracies if they can be."""
     out = log_sigmoid(level) + log_sigmoid(-level)  # a uniform accuracy, as a logit
     a, b = weight * math.exp(log_sigmoid(level)), weight * math.exp(log_sigmoid(-level))
     n = len(right)
@@ -150,31 +148,51 @@ def _tables(state: State, n: float, alpha: float) -> float:
 
 
 @njit(cache=True)
+def _log_alike_of_counts(log_alike: float, prior: Floats, mean: Floats, said: Floats) -> float:
+    """Return the log density of how alike annotators are, given what each said; rows summed out."""
+    alike = math.exp(log_alike)
+    out = prior[0] * log_alike - prior[1] * alike
+    for v in range(len(said)):
+        total = 0.0
+        for y in range(len(mean)):
+            if said[v, y] > 0.0:
+                a = alike * math.exp(mean[y])
+                if a < 1e-300:
+                    return -math.inf
+                total += said[v, y]
+                out += math.lgamma(a + said[v, y]) - math.lgamma(a)
+        if total > 0.0:
+            out += math.lgamma(alike) - math.lgamma(alike + total)
+    return out
+
+
+_slice_alike_of_counts = slicer(_log_alike_of_counts)
+
+
+@njit(cache=True)
 def _draw_common_of_counts(
     state: State, form: Form, par: Parameters, prior: Priors, counts: Counts, z: int
 ) -> None:
     """Draw the population's row and how alike annotators are, their own rows summed out.
 
-    Given how many tables each count takes, both have closed forms: Escobar & West (1995), Teh et
-    al. (2006).
+    Given how many tables each count takes, the population's row has a closed form (Teh et al.
+    2006). So has the other, but tables hold it where it is: with many labels it would hardly move.
     """
     n = form.n_labels
-    taken, log_rest = np.zeros(n), 0.0
+    said = counts.error[: form.first_system, z].copy()
     for v in range(form.first_system):
-        right = counts.right[v, z].sum()
-        total = right + counts.wrong[v, z].sum()
-        if total == 0.0:
-            continue
+        said[v, z] = counts.right[v, z].sum()
+    mean = par.log_population[z]
+    log_alike = math.log(par.alike[z])
+    par.alike[z] = math.exp(
+        _slice_alike_of_counts(state, log_alike, 0.5, prior.alike, mean, said)
+    )
+    taken = np.zeros(n)
+    for v in range(form.first_system):
         for y in range(n):
-            said = right if y == z else counts.error[v, z, y]
-            taken[y] += _tables(state, said, par.alike[z] * math.exp(par.log_population[z, y]))
-        one, other = log_gamma_variate(state, par.alike[z]), log_gamma_variate(state, total)
-        high = max(one, other)
-        log_rest += one - high - math.log(math.exp(one - high) + math.exp(other - high))
-    shape, rate = prior.alike
-    new = log_gamma_variate(state, shape + taken.sum()) - math.log(rate - log_rest)
-    par.alike[z] = math.exp(new)
-    draw_log_row(state, prior.rows[z] + taken, -1, par.log_population[z])
+            if said[v, y] > 0.0:
+                taken[y] += _tables(state, said[v, y], par.alike[z] * math.exp(mean[y]))
+    draw_log_row(state, prior.rows[z] + taken, -1, mean)
 
 
 @njit(cache=True)

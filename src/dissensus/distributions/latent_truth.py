@@ -105,9 +105,9 @@ class LatentTruth(Discrete):
             )  # fmt: skip
         return super().dist([log_weight, log_response, item, voice], **kwargs)
 
-    def support_point(rv: Any, size: Any, log_weight: Any, log_response: Any, item: Any,  # noqa: N805
-                      voice: Any) -> Any:  # fmt: skip
+    def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
         """Return the first label for all."""
+        *_, item, _voice = args
         return pt.zeros_like(item)
 
     def logp(value: Any, log_weight: Any, log_response: Any, item: Any, voice: Any) -> Any:  # noqa: N805

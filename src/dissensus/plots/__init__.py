@@ -16,6 +16,7 @@ from dissensus.registry import find
 
 if TYPE_CHECKING:
     from ._agreement_check import agreement_check as agreement_check
+    from ._assumptions import assumptions as assumptions
     from ._better import better as better
     from ._certainty import certainty as certainty
     from ._components import components as components
@@ -64,6 +65,7 @@ PLOTS: Final = (
     Plot("item", "posterior", "one item: annotations, plausibilities, predictions"),
     Plot("simplex", "posterior", "plausibilities over three labels in a triangle"),
     Plot("agreement_check", "agreement_check", "agreement of annotators beside that of a model's"),
+    Plot("assumptions", "assumptions", "what a model of the truth assumes, beside the data"),
     Plot("label_check", "label_check", "each annotator's use of the labels beside the model's"),
     Plot("residual_check", "residual_check", "residuals of every item beside the model's"),
     Plot("prior_predictive", "prior_predictive", "labels and ICC before there are any data"),

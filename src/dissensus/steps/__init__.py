@@ -6,9 +6,10 @@ Importing this package registers them, so that `pymc.sample` chooses them by its
 from pymc.step_methods import STEP_METHODS
 
 from dissensus.steps.crossed_effects import CrossedEffectsGibbs
+from dissensus.steps.latent_truth import LatentTruthGibbs
 from dissensus.steps.plackett_luce import PlackettLuceGibbs
 
-__all__ = ["CrossedEffectsGibbs", "PlackettLuceGibbs"]
+__all__ = ["CrossedEffectsGibbs", "LatentTruthGibbs", "PlackettLuceGibbs"]
 
-_OURS = (CrossedEffectsGibbs, PlackettLuceGibbs)
+_OURS = (CrossedEffectsGibbs, LatentTruthGibbs, PlackettLuceGibbs)
 STEP_METHODS.extend(one for one in _OURS if one not in STEP_METHODS)

@@ -1,0 +1,216 @@
+"""Which model of the truth predicts labels best: variants fitted and compared by LOO."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+import xarray as xr
+
+from dissensus import fitting, models
+from dissensus._replication.truth_candidates import (
+    MODEL,
+    Candidates,
+    candidates_for,
+    checked_candidates,
+)
+from dissensus._wording import capital, counted, listed, number
+from dissensus.dims import ITEM
+from dissensus.errors import ArgumentError, ConvergenceWarning, warn_caller
+
+_LIKE: Final = 2.0
+"""Standard errors of a difference within which two variants are not told apart."""
+_SMALL: Final = 4.0
+"""Differences below this are not told apart either: their standard errors are too small then."""
+
+
+class TruthComparison(NamedTuple):
+    """What `compare_truth_models` returns."""
+
+    table: pd.DataFrame
+    """One row for each variant, best first: what `arviz.compare` says, unrounded, and ``k_high``,
+    the items whose Pareto k is too high."""
+    fits: dict[str, xr.DataTree]
+    """Each variant's fit, by name."""
+    settings: dict[str, dict[str, Any]]
+    """Each variant's settings, with its ``model``."""
+    best: str
+    """The variant that predicts best."""
+    simplest: str
+    """The first in the list of candidates, plainest first, that cannot be told from the best."""
+    in_words: str
+    """What was found, in sentences."""
+
+
+def compare_truth_models(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset | None = None,
+    candidates: Candidates | None = None,
+    **options: Any,
+) -> TruthComparison:
+    r"""Fit variants of a model of the truth, and rank them by how well they predict items.
+
+    What is compared is the expected log probability of all labels of an item, annotators' and
+    systems', that the others tell nothing of but the parameters: leave-one-out over items,
+
+    .. math:: \mathrm{elpd} = \sum_i \log p(y_i \mid y_{-i}),
+
+    estimated from one fit by Pareto-smoothed importance sampling, the truth summed out.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        Labels, nominal or ordinal.
+    predictions : Dataset, optional
+        One label for each item from each system.
+    candidates : mapping, optional
+        Names of variants, plainest first, with their settings: those of
+        `dissensus.models.symmetric_confusion`, or with ``"model": "dawid_skene"`` of that. By
+        default each assumption of the plainest is given up alone and together: an accuracy for each
+        annotator, errors graded by distance (ordered labels) or unequal (else), with three labels
+        or more; hard and easy items; related systems, if there are two; and confusion matrices
+        ("matrices"), if there are a hundred labels for each label there is.
+    **options
+        What both models' ``fit`` takes: ``draws``, ``tune``, ``chains``, ``random_seed``,
+        ``progressbar``, ``evidence``, ``prior_count``, ``keep_items``, ``posterior_predictive``,
+        ``on_missing``.
+
+    Returns
+    -------
+    TruthComparison
+        ``table``, ``fits``, ``settings``, ``best``, ``simplest`` and ``in_words``.
+
+    Raises
+    ------
+    ArgumentError
+        If candidates are no such mapping, or a setting makes no sense.
+    AnnotationError, PredictionError
+        As the models' ``fit``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Which variants' chains have not run long enough.
+    DissensusWarning
+        If Pareto k is too high for some items, so that leaving them out is not done well.
+
+    Notes
+    -----
+    LOO says which variant predicts labels best, not which one has accuracies right: a matrix for
+    each annotator may predict well by explaining hard items as something else. Take the simplest of
+    those that cannot be told apart, and look at what `dissensus.check_assumptions` says of it.
+    Variants whose elpd differs by less than 4, or by less than two standard errors, are taken for
+    equal.
+
+    Source: Vehtari, Gelman & Gabry (2017), "Practical Bayesian model evaluation using leave-one-out
+    cross-validation and WAIC", *Statistics and Computing* 27.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> study = dx.simulate.confusion_study(300, asymmetry=3, random_seed=1)
+    >>> found = dx.compare_truth_models(
+    ...     study.annotations, study.predictions, {"plain": {}, "graded": {"errors": "graded"}},
+    ...     draws=250, random_seed=1, progressbar=False)
+    >>> found.best, found.simplest, found.table.index.tolist()
+    ('graded', 'graded', ['graded', 'plain'])
+    """
+    if candidates is None:
+        fitting.require_kind(annotations, ("nominal", "ordinal"), "compare_truth_models")
+        wanted = candidates_for(annotations, predictions)
+    else:
+        wanted = checked_candidates(candidates)
+    if "log_likelihood" in options:
+        raise ArgumentError(
+            "log_likelihood", expected="nothing: it is what is compared", found="a value"
+        )
+    fits, poor = {}, []
+    for name, settings in wanted.items():
+        fits[name], rough = _fitted(annotations, predictions, settings, options)
+        poor += [name] * rough
+    if poor:
+        warnings.warn(
+            f"The chains of {listed([repr(one) for one in poor])} have not run long enough for "
+            "all parameters: before relying on one of them, fit it with more draws.",
+            ConvergenceWarning, stacklevel=2,
+        )  # fmt: skip
+    table = _compared(fits)
+    best, order = str(table.index[0]), list(wanted)
+    like = [str(one) for one in table.index[1:] if _alike(table.loc[one])]
+    simplest = min([best, *like], key=order.index)
+    return TruthComparison(
+        table, fits, {name: dict(one) for name, one in wanted.items()}, best, simplest,
+        _words(table, best, like, simplest),
+    )  # fmt: skip
+
+
+def _fitted(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, settings: Any, options: dict[str, Any]
+) -> tuple[xr.DataTree, bool]:
+    """Fit one variant, and return whether its chains are poor."""
+    own = {name: value for name, value in settings.items() if name != MODEL}
+    module = models.get(settings[MODEL]).module
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit = module.fit(
+            annotations, predictions=predictions, log_likelihood=True, **{**options, **own}
+        )
+    rough = False
+    for one in caught:
+        if issubclass(one.category, ConvergenceWarning):
+            rough = True
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return fit, rough
+
+
+def _compared(fits: dict[str, xr.DataTree]) -> pd.DataFrame:
+    """Rank fits by LOO."""
+    import arviz as az
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Pareto k, which is said below in our words
+        each = {name: az.loo(fit, var_name="labels", pointwise=True) for name, fit in fits.items()}
+        table = az.compare(each, round_to="none")
+    high = {name: int((one.pareto_k > one.good_k).sum()) for name, one in each.items()}
+    table["k_high"] = [high[name] for name in table.index]
+    bad = {name: n for name, n in high.items() if n}
+    if bad:
+        names = listed([f"{name!r} ({n:,})" for name, n in bad.items()])
+        n_items = next(iter(fits.values()))["log_likelihood"].sizes[ITEM]
+        warn_caller(
+            f"Some of {n_items:,} items weigh so much that leaving them out cannot be imitated "
+            f"(Pareto k too high): {names}. The elpd of these variants is too high rather than too "
+            "low, by an unknown amount; a few items of hundreds seldom change the order."
+        )
+    return table
+
+
+def _alike(row: Any) -> bool:
+    gap = abs(float(row["elpd_diff"]))
+    return gap < max(_SMALL, _LIKE * float(row["dse"]))
+
+
+def _words(table: pd.DataFrame, best: str, like: list[str], simplest: str) -> str:
+    """Say what was found."""
+    out = [f"{best!r} predicts labels best of {counted(len(table), 'variant')}."]
+    if like:
+        first = table.loc[like[0]]
+        out.append(
+            f"{capital(listed([repr(one) for one in like]))} cannot be told from it (the nearest: "
+            f"elpd lower by {_about(first['elpd_diff'])}, standard error {_about(first['dse'])})."
+        )
+    rest = [str(one) for one in table.index if str(one) not in {best, *like}]
+    if rest:
+        row = table.loc[rest[0]]
+        out.append(
+            f"The next, {rest[0]!r}, is clearly worse (by {_about(row['elpd_diff'])}, standard "
+            f"error {_about(row['dse'])})."
+        )
+    out.append(f"The plainest that will do is {simplest!r}; see what check_assumptions says of it.")
+    return " ".join(out)
+
+
+def _about(value: Any) -> str:
+    return number(float(f"{abs(float(value)):.1f}"))

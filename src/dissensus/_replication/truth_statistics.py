@@ -1,0 +1,257 @@
+"""What is checked of a latent truth: statistics of the labels, for the data and every replicate.
+
+Each is None where the data cannot show it, which the reason then says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus._replication.truth_labels import Labels
+from dissensus._wording import number, share, short
+from dissensus.arrays.truth_agreement import Sums
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Found:
+    """One statistic; version 0 is the data, the rest are replicates."""
+
+    name: str
+    meaning: str
+    values: Floats
+    """(version); nothing where it is not checked."""
+    size: str
+    """What was found in words, or why it was not looked for."""
+    two_sided: bool = False
+    """Whether too little of it speaks against the model as well."""
+
+    @property
+    def observed(self) -> float:
+        """That of the data."""
+        return float(self.values[0]) if len(self.values) else float("nan")
+
+    @property
+    def tail(self) -> float:
+        """P(replicated > observed), equal ones counting half."""
+        drawn = self.values[1:][np.isfinite(self.values[1:])]
+        if not (len(drawn) and np.isfinite(self.observed)):
+            return float("nan")
+        near = np.isclose(drawn, self.observed, rtol=1e-9, atol=1e-12)
+        return float(np.where(near, 0.5, drawn > self.observed).mean())
+
+    @property
+    def p_value(self) -> float:
+        """The tail probability, of both sides where both are looked at."""
+        tail = self.tail
+        return 2.0 * min(tail, 1.0 - tail) if self.two_sided else tail
+
+
+Statistic = Callable[[Labels, Sums], tuple[Floats | None, str]]
+"""From labels to values (version) with words about their size, or None with the reason."""
+
+
+def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return how far shares of disagreeing pairs are from those that the model leads to."""
+    n_labels = both.where.n_labels
+    if n_labels < 3:
+        return None, "with two labels there is one pair only"
+    a, b = np.triu_indices(n_labels, 1)
+    pairs = _divided(sums.pairs[:, a, b], sums.pairs.sum(axis=(1, 2))[:, None])
+    if not np.isfinite(pairs[0]).all():
+        return None, "nobody disagrees about an item"
+    expected = _mean(pairs)
+    gap = (pairs - expected) ** 2
+    far = _divided(gap, expected + (gap == 0)).sum(axis=1)
+    most = int(np.argmax(pairs[0] - expected))
+    one, two = (_name(both.labels[k[most]]) for k in (a, b))
+    return np.sqrt(far), (
+        f"{one} and {two} are taken for each other {_times(pairs[0, most], expected[most])}: they "
+        f"are {share(pairs[0, most])} of the pairs of labels that disagree"
+    )
+
+
+def error_distance(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return how many steps lie between two labels that disagree, on average."""
+    if not both.ordered or both.where.n_labels < 3:
+        return None, "labels have no order" if not both.ordered else "there are two labels only"
+    n = both.where.n_labels
+    steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    weight = sums.pairs.sum(axis=(1, 2))
+    values = _divided((sums.pairs * steps).sum(axis=(1, 2)), weight)
+    near = _divided((sums.pairs * (steps == 1)).sum(axis=(1, 2)), weight)
+    if not np.isfinite(values[0]):
+        return None, "nobody disagrees about an item"
+    return values, (
+        f"labels that disagree are {values[0]:.2f} steps apart, by the model "
+        f"{np.nanmean(values[1:]):.2f}: neighbouring labels are taken for each other "
+        f"{_times(near[0], np.nanmean(near[1:]))}"
+    )
+
+
+def label_use(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return how far annotators favour labels of their own, beyond what the model has them."""
+    n = _labels_with_others(both)
+    if (n > 0).sum() < 2:
+        return None, "there are not two annotators who labelled the same items"
+    excess = _divided(sums.excess, n[:, None])
+    expected = _mean(excess)
+    values = np.nansum(n[:, None] * (excess - expected) ** 2, axis=(1, 2)) / n.sum()
+    weight = np.abs(excess[0] - expected) * np.sqrt(n)[:, None]
+    who, which = np.unravel_index(np.nanargmax(weight), weight.shape)
+    more = excess[0, who, which]
+    return np.sqrt(values), (
+        f"annotator {_name(both.annotators[who])} says {_name(both.labels[which])} "
+        f"{_points(abs(more))} {'more' if more > 0 else 'less'} often than all who labelled the "
+        f"same items, by the model {_points(expected[who, which], signed=more > 0)}"
+    )
+
+
+def annotator_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return the standard deviation of annotators' agreement with the others."""
+    n = _labels_with_others(both)
+    if (n > 0).sum() < 3:
+        return None, "it takes three annotators to see which one agrees less"
+    there = n > 0
+    agreement = sums.agreed[:, there] / n[there]
+    weight = n[there] / n.sum()
+    mean = agreement @ weight
+    values = np.sqrt(((agreement - mean[:, None]) ** 2) @ weight)
+    names, seen = both.annotators[there], agreement[0]
+    low, high = (int(place) for place in (np.argmin(seen), np.argmax(seen)))
+    return values, (
+        f"agreement with the others goes from {share(seen[low])} (annotator {_name(names[low])}) "
+        f"to {share(seen[high])} ({_name(names[high])}); it differs between annotators "
+        f"{_times(values[0], values[1:].mean(), 'as much')}"
+    )
+
+
+def item_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return the standard deviation of agreement over items."""
+    n = int((both.n_of_items > 2).sum())
+    if n < 2:
+        return None, "no two items have three labels or more"
+    mean, square = (sums.items / n).T
+    values = np.sqrt(np.maximum(square - mean**2, 0.0))
+    return values, (
+        f"how far the labels of an item agree differs between items "
+        f"{_times(values[0], values[1:].mean(), 'as much')}"
+    )
+
+
+def system_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return the largest excess of two systems that agree against two labels that agree."""
+    if len(both.systems) < 2:
+        return None, "there are not two systems"
+    a, b = np.triu_indices(len(both.systems), 1)
+    asked = ((both.answers[0] >= 0) & (both.n_of_items > 1)[:, None]).astype(np.float64)
+    shares = _divided(sums.same[:, a, b], (asked.T @ asked)[a, b])
+    if not np.isfinite(shares[0]).any():
+        return None, "no two systems answered the same item that has two labels"
+    expected = _mean(shares)
+    values = np.nanmax(shares - expected, axis=1)
+    most = int(np.nanargmax(shares[0] - expected))
+    one, two = (_name(both.systems[k[most]]) for k in (a, b))
+    return values, (
+        f"{one} and {two} agree on one label where two annotators agree on another in "
+        f"{share(shares[0, most], 3)} of cases, {_times(shares[0, most], expected[most])}"
+    )
+
+
+def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return how much more systems agree with annotators who are of one mind."""
+    if not len(both.systems):
+        return None, "there are no systems"
+    one = _divided(sums.unanimous[..., 1], sums.unanimous[..., 0])
+    more = _divided(sums.split[..., 1], sums.split[..., 0])
+    gap = one - more
+    there = np.isfinite(gap[0])
+    if not there.any():
+        return None, "annotators are of one mind about all items, or about none"
+    values = gap[:, there].mean(axis=1)
+    most = int(np.argmax(np.abs(gap[0] - _mean(gap))[there]))
+    system = np.flatnonzero(there)[most]
+    same, split = ((x[0, system], np.nanmean(x[1:, system])) for x in (one, more))
+    return values, (
+        f"{_name(both.systems[system])} says the same as annotators who are of one mind for "
+        f"{share(same[0])} of items, by the model {share(same[1])}; as one of annotators who are "
+        f"not, {share(split[0])}, by the model {share(split[1])}"
+    )
+
+
+def repeats(both: Labels, _: Sums) -> tuple[Floats | None, str]:
+    """Return how often an annotator says the same of an item again."""
+    if not len(both.repeats):
+        return None, "nobody labelled an item twice"
+    first, second = both.repeats.T
+    values = (both.given[:, first] == both.given[:, second]).mean(axis=1)
+    return values, (
+        f"annotators who label an item again say the same {share(values[0])} of the time, by the "
+        f"model {share(values[1:].mean())}"
+    )
+
+
+CHECKS: Final[tuple[tuple[str, str, Statistic, bool], ...]] = (
+    ("error_pairs", "all errors are equally frequent", error_pairs, False),
+    ("error_distance", "errors fall near and far alike", error_distance, True),
+    ("label_use", "annotators use the labels alike", label_use, False),
+    ("annotator_agreement", "annotators are equally accurate", annotator_agreement, True),
+    ("item_agreement", "items are equally hard", item_agreement, True),
+    ("system_pairs", "systems err independently of each other", system_pairs, False),
+    ("system_unanimity", "hard for annotators is not hard for systems", system_unanimity, True),
+    ("repeats", "an annotator's second label is as good as another's", repeats, True),
+)
+"""Name, the assumption of the plainest model, the statistic, and whether both tails count."""
+
+
+def found(both: Labels) -> list[Found]:
+    """Compute all statistics."""
+    sums = both.sums()
+    out = []
+    for name, meaning, statistic, two_sided in CHECKS:
+        values, size = statistic(both, sums)
+        out.append(Found(name, meaning, np.empty(0) if values is None else values, size, two_sided))
+    return out
+
+
+def _labels_with_others(both: Labels) -> Floats:
+    """Return how many labels each annotator gave to items that have two or more."""
+    rows = np.repeat(both.n_of_items > 1, both.n_of_items)
+    n = np.bincount(both.where.annotator[rows], minlength=both.where.n_annotators)
+    return n.astype(np.float64)
+
+
+def _divided(above: Floats, below: Floats) -> Floats:
+    out = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
+    return np.divide(above, below, out=out, where=below > 0)
+
+
+def _mean(values: Floats) -> Floats:
+    """Return the mean of all versions: the data are one more, so that nothing is impossible."""
+    known = np.isfinite(values)
+    return _divided(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
+
+
+def _name(name: Any) -> str:
+    value = getattr(name, "item", lambda: name)()
+    return repr(short(value)) if isinstance(value, str) else str(value)
+
+
+def _times(observed: float, expected: float, what: str = "as often") -> str:
+    if not expected > 0:
+        return "though by the model never"
+    return f"{number(float(f'{observed / expected:.2g}'))} times {what} as the model says"
+
+
+def _points(value: float, *, signed: bool | None = None) -> str:
+    """Write a difference of shares in percentage points."""
+    text = f"{100 * abs(value):.0f} percentage points"
+    if signed is None or round(100 * abs(value)) == 0:
+        return text
+    return text if (value > 0) == signed else f"{text} the other way"

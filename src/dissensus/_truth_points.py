@@ -1,0 +1,169 @@
+"""Parameters of a latent truth: as PyMC's variables, by name, and as the Gibbs kernel has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit
+
+from dissensus.arrays.truth_parameters import (
+    COMPLETE,
+    CONCENTRATION,
+    DECAY,
+    DIFFICULTY,
+    HIERARCHICAL,
+    MEAN,
+    SHARED,
+    SOURCE,
+    SPREAD,
+    UNEQUAL,
+    Form,
+    Parameters,
+    blank,
+)
+
+Floats = npt.NDArray[np.float64]
+Values = Mapping[str, Any]
+
+_LEAST = 1e-300
+"""Of a probability that is to have a logarithm."""
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_NUMBERS: dict[str, tuple[int, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "mean_accuracy": (MEAN, logit, expit),
+    "accuracy_spread": (SPREAD, _as_it_is, _as_it_is),
+    "distance_decay": (DECAY, _as_it_is, _as_it_is),
+    "error_concentration": (CONCENTRATION, _as_it_is, _as_it_is),
+    "difficulty_spread": (DIFFICULTY, _as_it_is, _as_it_is),
+    "shared_answers": (SHARED, logit, expit),
+    "source_typical_accuracy": (SOURCE, logit, expit),
+}
+"""Single numbers: place, way there and way back."""
+
+
+def points(form: Form, values: Values) -> Parameters:
+    """Return parameters from variables, draw in front of both.
+
+    What has no variable is left at a start: systems that are no evidence have none.
+    """
+    one, n = blank(form), len(values["prevalence"])
+    many = Parameters(*(np.repeat(part[None], n, axis=0) for part in one))
+    many.log_prevalence[:] = np.log(values["prevalence"])
+    if form.rows:
+        _to_rows(form, values, many)
+    else:
+        _to_skills(form, values, many)
+        _to_errors(form, values, many)
+    for name, (place, there, _) in _NUMBERS.items():
+        if name in values:
+            many.number[:, place] = there(values[name])
+    if "difficulty_slope" in values:
+        many.slope[:, form.first_system :] = values["difficulty_slope"]
+    return many
+
+
+def variables(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str, Floats]:
+    """Return the variables of these names from parameters, draw in front of both."""
+    first = form.first_system
+    out = {
+        "prevalence": np.exp(many.log_prevalence),
+        "difficulty_slope": many.slope[:, first:],
+        "annotator_logit": many.skill[:, :first, 0],
+        "system_level": expit(many.level),
+        "confusion_concentration": many.alike,
+    }
+    for name in ("annotator_accuracy", "annotator_typical_accuracy"):
+        out[name] = expit(many.skill[:, 0, 0]) if first else np.empty(0)
+    for name in ("system_accuracy", "system_typical_accuracy"):
+        out[name] = expit(many.skill[:, first:, 0])
+    out |= {name: back(many.number[:, place]) for name, (place, _, back) in _NUMBERS.items()}
+    if form.errors == UNEQUAL:
+        out["error_rows"] = _other_labels(np.exp(many.log_error))
+    if form.rows:
+        rows = _rows(many)
+        out["confusion"], out["system_confusion"] = rows[:, :first], rows[:, first:]
+        pooled = np.exp(many.log_population)
+        out["population_confusion"] = pooled if form.pooling == HIERARCHICAL else rows[:, 0]
+    return {name: out[name] for name in names}
+
+
+def _to_skills(form: Form, values: Values, many: Parameters) -> None:
+    first = form.first_system
+    if form.own_accuracy:
+        many.skill[:, :first] = values["annotator_logit"][:, :, None]
+    else:
+        common = _first_of(values, "annotator_typical_accuracy", "annotator_accuracy")
+        many.skill[:, :first] = logit(common)[:, None, None]
+    systems = _first_of(values, "system_typical_accuracy", "system_accuracy")
+    if systems is not None:
+        many.skill[:, first:] = logit(systems)[:, :, None]
+
+
+def _first_of(values: Values, *names: str) -> Any:
+    """Return the value under the first of the names that there is."""
+    return next((values[name] for name in names if name in values), None)
+
+
+def _to_errors(form: Form, values: Values, many: Parameters) -> None:
+    n = form.n_labels
+    if "distance_decay" in values:
+        many.log_base[:] = _graded(values["distance_decay"], n)
+        many.log_error[:] = many.log_base[:, None]
+    if "error_rows" in values:
+        rows = np.log(np.maximum(values["error_rows"], _LEAST))  # (draw, voice, label, other label)
+        away = ~np.eye(n, dtype=bool)
+        many.log_error[:, : rows.shape[1], away] = rows.reshape(*rows.shape[:2], -1)
+
+
+def _graded(decay: Floats, n: int) -> Floats:
+    """Return logarithms of errors that fall off with distance (draw, label, response)."""
+    step = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    weight = np.where(step > 0, np.exp(-decay[:, None, None] * step), 0.0)
+    with np.errstate(divide="ignore"):  # the diagonal is no error
+        return np.asarray(np.log(weight / weight.sum(axis=-1, keepdims=True)))
+
+
+def _to_rows(form: Form, values: Values, many: Parameters) -> None:
+    first = form.first_system
+    shared = form.pooling == COMPLETE
+    people = values["population_confusion"][:, None] if shared else values["confusion"]
+    _take_apart(people, many, slice(0, first))
+    if "system_confusion" in values:
+        _take_apart(values["system_confusion"], many, slice(first, None))
+        many.level[:] = logit(values["system_level"])
+    if "population_confusion" in values:
+        many.log_population[:] = np.log(np.maximum(values["population_confusion"], _LEAST))
+    if "confusion_concentration" in values:
+        many.alike[:] = values["confusion_concentration"]
+
+
+def _take_apart(rows: Floats, many: Parameters, voices: slice) -> None:
+    """Take rows (draw, voice, label, response) apart into accuracies and errors."""
+    rows = np.maximum(rows, _LEAST)
+    right = np.diagonal(rows, axis1=-2, axis2=-1)
+    away = ~np.eye(rows.shape[-1], dtype=bool)
+    wrong = np.where(away, rows, 0.0).sum(axis=-1)
+    many.skill[:, voices] = np.log(right) - np.log(wrong)
+    many.log_error[:, voices] = np.where(away, np.log(rows) - np.log(wrong)[..., None], -np.inf)
+
+
+def _rows(many: Parameters) -> Floats:
+    """Put rows (draw, voice, label, response) together again."""
+    same = np.eye(many.skill.shape[-1], dtype=bool)
+    wrong = expit(-many.skill)[..., None] * np.exp(many.log_error)
+    rows = np.where(same, expit(many.skill)[..., None], wrong)
+    return np.asarray(np.maximum(rows, _LEAST))
+
+
+def _other_labels(rows: Floats) -> Floats:
+    """Leave the diagonal out (draw, voice, label, other label)."""
+    n = rows.shape[-1]
+    away = ~np.eye(n, dtype=bool)
+    return np.asarray(np.maximum(rows[..., away], _LEAST).reshape(*rows.shape[:-1], n - 1))

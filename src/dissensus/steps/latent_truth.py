@@ -1,0 +1,136 @@
+"""The Gibbs step for a latent truth, as a PyMC step method that moves everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytensor
+from pymc.model import Model, modelcontext
+from pymc.step_methods.compound import BlockedStep, Competence, StepMethodState
+from pymc.step_methods.state import dataclass_state
+from pymc.util import get_random_generator
+
+from dissensus._truth_points import points, variables
+from dissensus.arrays import truth_gibbs as gibbs
+from dissensus.arrays.stream import started
+from dissensus.arrays.truth_parameters import Parameters
+from dissensus.errors import ArgumentError
+from dissensus.steps import _truth_graph as graph
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass_state
+class LatentTruthGibbsState(StepMethodState):
+    """All that changes while sampling: the random stream, which every step method has."""
+
+
+class LatentTruthGibbs(BlockedStep):
+    r"""Move prevalences, accuracies, confusion matrices and all they hang on in one Gibbs sweep.
+
+    For models as `dissensus.models.symmetric_confusion.build` and
+    `dissensus.models.dawid_skene.build` make them, with the names they give. `pymc.sample` takes
+    this step for such models by itself. The truth, which the model sums out, is drawn on the way
+    and let go.
+
+    Parameters
+    ----------
+    vars : list of TensorVariable, optional
+        All free variables of the model.
+    model : pymc.Model, optional
+        By default that of the context.
+    rng : numpy.random.Generator, optional
+        Random stream.
+    initial_point : mapping, optional
+        Not used: the step looks at the points it is given.
+    compile_kwargs : mapping, optional
+        Not used.
+    blocked : bool
+        Whether all variables are moved together: always.
+
+    Raises
+    ------
+    ArgumentError
+        If the step would not be exact for the model, or some of the variables are left out.
+
+    Notes
+    -----
+    Derivation: `docs/derivations/latent-truth-gibbs.md`.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> from dissensus.steps import LatentTruthGibbs
+    >>> data = dx.datasets.load("lehner_table2")
+    >>> with dx.models.symmetric_confusion.build(data.annotations) as model:
+    ...     step = LatentTruthGibbs()
+    >>> point, stats = step.step(model.initial_point())
+    >>> sorted(point)
+    ['annotator_accuracy_interval__', 'prevalence_simplex__']
+    """
+
+    name = "latent_truth_gibbs"
+    stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
+    _state_class = LatentTruthGibbsState
+
+    def __init__(
+        self, vars: Any = None, *, model: Any = None, rng: Any = None, initial_point: Any = None,  # noqa: A002, ARG002
+        compile_kwargs: Any = None, blocked: bool = True,  # noqa: ARG002
+    ) -> None:  # fmt: skip
+        model = modelcontext(model)
+        self._reading = graph.read(model)
+        wanted = [model.rvs_to_values[model[name]] for name in self._reading.names]
+        self.vars = wanted if vars is None else [model.rvs_to_values.get(v, v) for v in vars]
+        if {v.name for v in self.vars} != {v.name for v in wanted}:
+            raise ArgumentError(
+                "vars", expected=f"all of {', '.join(self._reading.names)}, which move together",
+                found=", ".join(str(v.name) for v in self.vars),
+            )  # fmt: skip
+        self.blocked = blocked
+        self.rng = get_random_generator(rng)
+        self._names = [v.name for v in wanted]
+        self._values = _values(model, self._reading.names)
+        reading = self._reading
+        self._work = gibbs.work_room(reading.votes, reading.form, reading.ease)
+        self._trace = gibbs.trace_room(
+            reading.votes, reading.form, 0, items=False, each=False, n_rows=0
+        )
+
+    def step(self, point: Any) -> Any:
+        """Move everything; leave the point that was given as it is."""
+        votes, form, ease, priors, names, natural = self._reading
+        many = points(form, {name: value[None] for name, value in natural(point).items()})
+        par = Parameters(*(part[0] for part in many))
+        state = started(self.rng.integers(2**64, dtype=np.uint64))
+        nobody = np.empty(0, dtype=np.int64)
+        gibbs.advance(
+            state, votes, form, ease, par, priors, self._work, self._work, self._trace, nobody,
+            nobody, 1, -1,
+        )  # fmt: skip
+        found = variables(form, many, names)
+        values = self._values(*(found[name][0] for name in names))
+        return {**point, **dict(zip(self._names, values, strict=True))}, [{}]
+
+    @staticmethod
+    def competence(var: Any, has_grad: bool = False) -> Any:  # noqa: ARG004
+        """Say that this is the step for everything in a model of a latent truth."""
+        model = Model.get_context(error_if_none=False)
+        name = getattr(var, "name", None)
+        if model is None or name not in graph.NAMES or not graph.has_form(model):
+            return Competence.INCOMPATIBLE
+        return Competence.IDEAL if var in model.free_RVs else Competence.INCOMPATIBLE
+
+
+def _values(model: Any, names: tuple[str, ...]) -> Any:
+    """Compile the way from variables in natural units to the values that PyMC holds."""
+    inputs, outputs = [], []
+    for name in names:
+        variable = model[name]
+        natural, transform = variable.type(), model.rvs_to_transforms[variable]
+        inputs.append(natural)
+        outputs.append(
+            natural if transform is None else transform.forward(natural, *variable.owner.inputs)
+        )
+    return pytensor.function(inputs, outputs, on_unused_input="ignore")

@@ -1,0 +1,101 @@
+"""Sweeps leave the joint distribution of parameters, truth and labels as it is.
+
+Parameters drawn from the prior are a draw from the posterior given labels drawn from them. A chain
+that starts there is where it should be from the first sweep on, however slowly it moves, so that
+whatever is asked of it has the same expectation after some sweeps as before (Geweke, 2004, Journal
+of the American Statistical Association 99:799). Places of calibration need chains that have
+forgotten where they began; this does not, and what moves slowly is no excuse.
+"""
+
+from __future__ import annotations
+
+import warnings
+from unittest import mock
+
+import numpy as np
+import pytest
+from calibration.truth_simulators import SETTINGS, draw, questions_of
+from scipy import special
+
+import dissensus as dx
+from dissensus._truth import fit as fit_parts
+from dissensus._truth import sampler
+from dissensus.arrays import truth_parameters as places
+from dissensus.arrays.truth_parameters import blank
+from dissensus.errors import DissensusWarning
+
+SWEEPS = 15
+STUDIES = {"reduced": 150, "full": 2000}
+NAMES = sorted(name for name in SETTINGS if not name.endswith("known annotators"))
+
+
+def at(world, setting):
+    """Return what starts a chain at the world that the study came from."""
+
+    def start(what, rng):
+        par, first = blank(what.form), what.form.first_system
+        voices = [*range(first), *range(setting.n_annotators, len(world.skill))]
+        par.log_prevalence[:] = np.log(world.prevalence)
+        par.skill[:] = world.skill[voices]
+        par.log_error[:] = world.log_error[voices]
+        par.log_base[:] = world.log_base
+        par.slope[:] = world.slope[voices]
+        numbers = {
+            places.MEAN: world.mean, places.SPREAD: world.spread, places.DECAY: world.decay,
+            places.CONCENTRATION: world.concentration, places.DIFFICULTY: world.difficulty,
+            places.SHARED: special.logit(world.shared), places.SOURCE: world.source,
+        }  # fmt: skip
+        for place, value in numbers.items():
+            par.number[place] = value
+        if setting.pooling:
+            par.log_population[:] = np.log(world.population)
+            par.alike[:] = world.alike
+            par.level[:] = special.logit(world.level)
+        return par
+
+    return start
+
+
+def changes(name, studies, seed, fault=lambda fit: fit):
+    """Return what changed in some sweeps, of answers and of their squares (question, study)."""
+    rng = np.random.default_rng(seed)
+    fit = fault(dx.models.get(name.split(":")[0]).module.fit)
+    found = {}
+    for _ in range(studies):
+        drawn = draw(SETTINGS[name](rng), rng)
+        start = at(drawn.what, drawn.setting)
+        with (
+            mock.patch.object(sampler, "start", start),
+            mock.patch.object(fit_parts, "_diagnosed", lambda posterior: {}),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore", DissensusWarning)
+            options = {**drawn.hyper, "tune": 0, "random_seed": int(rng.integers(2**31))}
+            tree = fit(drawn.annotations, draws=SWEEPS + 1, chains=1, progressbar=False, **options)
+        for question, (draws, truth) in questions_of(drawn, rng)(tree).items():
+            for power in (1, 2):
+                change = draws[-1, 0] ** power - truth[0] ** power
+                found.setdefault((question, power), []).append(change)
+    return {key: np.array(each) for key, each in found.items()}
+
+
+def score(change):
+    """Return a z-score of the mean."""
+    return change.mean() / (change.std(ddof=1) / np.sqrt(len(change)))
+
+
+def scores(name, extent, seed=1, **options):
+    return {key: score(x) for key, x in changes(name, STUDIES[extent], seed, **options).items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sweeps_change_nothing_on_average(name):
+    assert {key: z for key, z in scores(name, "reduced").items() if abs(z) > 4.5} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_many_sweeps_change_nothing_on_average(name):
+    found = scores(name, "full", seed=2)
+    print(name, {key: round(z, 2) for key, z in found.items()})
+    assert {key: z for key, z in found.items() if abs(z) > 4.5} == {}

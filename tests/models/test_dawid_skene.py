@@ -1,0 +1,132 @@
+"""Confusion matrices against integration over the prior, and the anaesthetists."""
+
+from __future__ import annotations
+
+import crossed_reference
+import numpy as np
+import pytest
+import truth_pymc
+import truth_reference
+from truth_cases import ROWS, THREE, rows
+
+import dissensus as dx
+from dissensus.models import dawid_skene
+
+by_case = pytest.mark.parametrize("name", ROWS)
+LONG = ("complete, related systems", "hierarchical, difficulty, related systems",
+        "hierarchical, difficulty, three labels", "none, three labels",
+        "evidence of annotators")  # fmt: skip
+
+
+def slow_if_long(name):
+    return pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+
+
+@pytest.mark.parametrize("name", [slow_if_long(name) for name in ROWS])
+def test_posterior_is_what_integration_over_the_prior_gives(name):
+    case = ROWS[name]
+    reference = truth_reference.integrate(case)
+    fit = case.fit(draws=8000 if name in LONG else 4000, tune=300)
+    assert set(fit["posterior"].data_vars) == set(reference.points) | set(reference.inner)
+    for values in (fit["posterior"], reference.points):
+        for one in ("truth", "confusion", "population_confusion", "system_confusion"):
+            if one in values:  # of 1e-290 floating point numbers know little
+                values[one] = values[one].clip(min=1e-4)
+    crossed_reference.compare(fit, reference, enough=200)
+
+
+@by_case
+def test_pymc_form_has_the_likelihood_of_sums_over_states(name):
+    truth_pymc.likelihood_agrees(ROWS[name])
+
+
+@by_case
+def test_pymc_form_has_the_priors_of_the_card(name):
+    truth_pymc.prior_agrees(ROWS[name])
+
+
+@by_case
+def test_what_is_said_of_items_follows_from_the_other_parameters(name):
+    case = ROWS[name]
+    fit = case.fit(draws=20, tune=50, chains=2, log_likelihood=True)
+    points = truth_reference.points_of(case, fit["posterior"])
+    want = truth_reference.log_likelihood(case, points)
+    each = fit["log_likelihood"]["labels"].to_numpy().reshape(want.shape)
+    np.testing.assert_allclose(each, want, rtol=1e-5)
+    kept, _ = truth_reference.kept(case, points)
+    for one in kept:
+        draws = fit["posterior"][one].to_numpy().reshape(kept[one].shape)
+        np.testing.assert_allclose(draws, kept[one], rtol=1e-4, atol=1e-7, err_msg=one)
+
+
+def test_rows_sum_to_1():
+    post = ROWS["hierarchical"].fit(draws=50, chains=1)["posterior"]
+    for name in ("confusion", "system_confusion", "population_confusion"):
+        np.testing.assert_allclose(post[name].sum("response"), 1.0)
+
+
+def test_one_matrix_for_all_has_every_annotators_name():
+    post = rows(THREE, n_labels=3, pooling="complete").fit(draws=20, chains=1)["posterior"]
+    assert post["confusion"].dims == ("chain", "draw", "annotator", "label", "response")
+    for name in post["annotator"].to_numpy():
+        same = post["confusion"].sel(annotator=name)
+        np.testing.assert_array_equal(same, post["population_confusion"])
+
+
+# -- The anaesthetists -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def anaesthetists():
+    return dx.datasets.load("anaesthesia").annotations
+
+
+@pytest.mark.parametrize("pooling", ["none", "hierarchical", "complete"])
+def test_both_maxima_lie_within_the_posterior(anaesthetists, pooling):
+    """Prevalences of EM from the votes, as published, and of the highest of 3,000 starts.
+
+    Dawid & Skene (1979), Table 4: .40, .42, .11, .07; the likelihood's highest maximum is ours.
+    """
+    fit = dawid_skene.fit(anaesthetists, pooling=pooling, random_seed=1, progressbar=False)
+    low, high = fit["posterior"]["prevalence"].quantile([0.05, 0.95], ["chain", "draw"])
+    for found in ([0.40, 0.42, 0.11, 0.07], [0.400, 0.447, 0.087, 0.067]):
+        assert (low.to_numpy() < found).all()
+        assert (high.to_numpy() > found).all()
+
+
+def test_posterior_of_the_anaesthetists_is_near_that_of_rater():
+    """The README of the R package rater gives prevalences .3756, .4073, .1432, .0738.
+
+    Its prior counts three items for each prevalence, as here, but eight labels for each row, .6 of
+    them right, where ours counts four, .7 of them right: hence a tolerance of .02.
+    """
+    ann = dx.datasets.load("anaesthesia", transcription="rater").annotations
+    fit = dawid_skene.fit(
+        ann, pooling="none", prior_count=3.0, random_seed=1, progressbar=False, draws=2000
+    )
+    mean = fit["posterior"]["prevalence"].mean(("chain", "draw"))
+    np.testing.assert_allclose(mean, [0.3756, 0.4073, 0.1432, 0.0738], atol=0.02)
+
+
+def test_em_is_the_mode_that_chains_are_near(anaesthetists):
+    """Under the posterior the truth of nearly all patients is what EM takes it for."""
+    fit = dawid_skene.fit(anaesthetists, pooling="none", random_seed=1, progressbar=False)
+    one, two = fit["constant_data"]["truth_mean"], dawid_skene.em(anaesthetists)["truth"]
+    assert (one.argmax("label") == two.argmax("label")).mean() > 0.9
+
+
+def test_many_items_give_back_what_they_were_drawn_from():
+    study = dx.simulate.confusion_study(
+        3000, 5, 3, ipc=[0.6, 0.7, 0.8, 0.7, 0.9], asymmetry=3.0, system_accuracy=[0.85],
+        prevalence=[0.5, 0.3, 0.2], random_seed=1,
+    )  # fmt: skip
+    post = dawid_skene.fit(
+        study.annotations, predictions=study.predictions, random_seed=1, progressbar=False,
+        keep_items=False,
+    )["posterior"].mean(("chain", "draw"))  # fmt: skip
+    truth = study.truth
+    want = truth["confusion"].isel(group=0)  # no item is harder: all are alike
+    np.testing.assert_allclose(post["confusion"], want, atol=0.05)
+    np.testing.assert_allclose(post["annotator_accuracy"], truth["annotator_accuracy"], atol=0.03)
+    np.testing.assert_allclose(post["system_accuracy"], truth["system_accuracy"], atol=0.03)
+    np.testing.assert_allclose(post["prevalence"], truth["prevalence"], atol=0.03)

@@ -1,0 +1,66 @@
+"""The Gibbs sampler of a latent truth beside NUTS on the same model.
+
+NUTS takes a minute for what takes Gibbs a second, so that most of these run with ``make calibrate``
+only; what runs always is integration over the prior, in the files beside this one.
+"""
+
+from __future__ import annotations
+
+import crossed_reference
+import pytest
+
+import dissensus as dx
+
+# PyMC runs on a slower BLAS, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")
+slow = pytest.mark.slow
+SHORT = "The chains have not run long enough"
+CASES = [
+    ("symmetric_confusion", {}),
+    ("symmetric_confusion", {"accuracy": "annotator", "errors": "graded", "difficulty": True}),
+    ("symmetric_confusion", {"errors": "unequal", "systems": "related"}),
+    ("symmetric_confusion", {"evidence": "annotators", "difficulty": True}),
+    ("symmetric_confusion", {"evidence": "annotators", "errors": "unequal", "n_labels": 2}),
+    ("dawid_skene", {"pooling": "complete", "keep_items": False}),
+    ("dawid_skene", {"pooling": "none"}),
+    ("dawid_skene", {}),
+    ("dawid_skene", {"difficulty": True}),
+    ("dawid_skene", {"difficulty": True, "systems": "related"}),
+]
+
+
+@pytest.mark.filterwarnings(f"ignore:{SHORT}")
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [pytest.param(*case, marks=() if n in (0, 5) else slow, id=f"{case[0]} {case[1]}")
+     for n, case in enumerate(CASES)],
+)  # fmt: skip
+def test_both_find_one_posterior(model, settings):
+    settings = dict(settings)
+    study = dx.simulate.confusion_study(
+        40, 3, settings.pop("n_labels", 3), ipc=0.65, system_accuracy=[0.8, 0.7], asymmetry=1.5,
+        random_seed=2,
+    )  # fmt: skip
+    fit = dx.models.get(model).module.fit
+    run = {"predictions": study.predictions, "random_seed": 4, "progressbar": False, **settings}
+    simple = len(settings) < 2 and "evidence" not in settings
+    gibbs = fit(study.annotations, draws=3000 if simple else 10_000, tune=500, **run)
+    nuts = fit(
+        study.annotations, draws=500 if simple else 1000, tune=500, chains=2, sampler="nuts", **run
+    )  # fmt: skip
+    assert "NUTS" in nuts.attrs["inference"]
+    assert "Gibbs" in gibbs.attrs["inference"]
+    crossed_reference.compare_fits(gibbs, nuts, enough=60, errors=4.5)
+
+
+@slow
+@pytest.mark.parametrize("kind", ["nominal", "ordinal"])
+def test_two_labels_have_no_errors_to_choose_from(kind):
+    """Then PyMC's form has no rows of errors."""
+    study = dx.simulate.confusion_study(30, 3, 2, ipc=0.7, random_seed=1)
+    ann = study.annotations.assign_attrs(kind=kind)
+    fit = dx.models.symmetric_confusion.fit(
+        ann, errors="unequal", sampler="nuts", draws=500, tune=500, chains=2, progressbar=False,
+        random_seed=1,
+    )  # fmt: skip
+    assert 0.5 < fit["posterior"]["annotator_accuracy"].mean() < 0.95

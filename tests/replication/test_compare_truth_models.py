@@ -1,0 +1,125 @@
+"""Variants of a model of the truth, fitted and ranked by LOO."""
+
+from __future__ import annotations
+
+import arviz as az
+import numpy as np
+import pytest
+
+import dissensus as dx
+from dissensus._replication.truth_candidates import candidates_for
+
+FEW = {"draws": 250, "chains": 2, "random_seed": 1, "progressbar": False}
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_ranks_as_arviz_does_and_finds_what_the_labels_were_made_by():
+    study = dx.simulate.confusion_study(
+        400, 4, ipc=(0.4, 0.5, 0.7, 0.8), prevalence=[0.2] * 5, random_seed=1
+    )
+    wanted = {
+        "plain": {}, "own": {"accuracy": "annotator"},
+        "both": {"accuracy": "annotator", "difficulty": True},
+        "one matrix": {"model": "dawid_skene", "pooling": "complete"},
+    }  # fmt: skip
+    found = dx.compare_truth_models(study.annotations, study.predictions, wanted, **FEW)
+    assert found.simplest == "own"
+    assert {found.best, found.table.index[0], found.table.index[1]} <= {"own", "both"}
+    assert list(found.fits) == list(found.settings) == list(wanted)
+    assert found.settings["one matrix"] == {"model": "dawid_skene", "pooling": "complete"}
+    assert found.fits["both"].attrs["hyper_difficulty"] == 1
+    again = az.compare(found.fits, var_name="labels", round_to="none")
+    np.testing.assert_allclose(found.table["elpd"], again["elpd"])
+    assert (found.table["k_high"] == 0).all()
+    assert "'plain'" in found.in_words or "'one matrix'" in found.in_words
+    assert "clearly worse" in found.in_words
+
+
+def test_loo_is_near_the_log_probability_of_items_left_out():
+    study = dx.simulate.confusion_study(12, 3, 3, random_seed=1)
+    options = {**FEW, "draws": 2000}
+    found = dx.compare_truth_models(
+        study.annotations, None, {"plain": {}, "again": {"prior_count": 2.0}}, **options
+    )
+    whole = found.fits["plain"]["log_likelihood"]["labels"]
+    left_out = 0.0
+    for item in study.annotations["item"].to_numpy():
+        keep = study.annotations["item_code"].to_numpy() != item - 1
+        part = study.annotations.isel(annotation=np.flatnonzero(keep))
+        code = part["item_code"].to_numpy()
+        part = part.isel(item=np.unique(code)).assign(
+            item_code=("annotation", code - (code >= item))
+        )
+        fit = dx.models.symmetric_confusion.fit(part, **options)["posterior"]
+        p, share = fit["annotator_accuracy"], fit["prevalence"].to_numpy()[..., None, :]
+        same = np.eye(3)[study.annotations["label_code"].to_numpy()[~keep]]
+        right = p.to_numpy()[..., None, None]
+        each = np.where(same > 0, right, (1 - right) / 2).prod(axis=-2)
+        left_out += np.log((each * share[..., 0, :]).sum(axis=-1).mean())
+    assert float(found.table.loc["plain", "elpd"]) == pytest.approx(left_out, abs=0.15)
+    assert whole.sizes["item"] == 12
+
+
+def test_candidates_fit_the_labels():
+    study = dx.simulate.confusion_study(100, 3, 5, system_accuracy=(0.9, 0.8), random_seed=1)
+    found = candidates_for(study.annotations, study.predictions)
+    assert list(found) == [
+        "plain", "annotator", "graded", "difficulty", "annotator + graded",
+        "annotator + difficulty", "graded + difficulty", "annotator + graded + difficulty",
+        "related", "annotator + graded + difficulty + related",
+    ]  # fmt: skip
+    assert found["annotator + graded"] == {
+        "model": "symmetric_confusion", "accuracy": "annotator", "errors": "graded",
+    }  # fmt: skip
+    many = dx.simulate.confusion_study(200, 3, 5, random_seed=1)
+    assert "matrices" in candidates_for(many.annotations, None)
+    unordered = many.annotations.assign_attrs(kind="nominal")
+    assert candidates_for(unordered, None)["unequal"]["errors"] == "unequal"
+    assert "related" not in candidates_for(many.annotations, many.predictions)
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
+def test_default_candidates_of_few_labels_all_run():
+    study = dx.simulate.confusion_study(30, 3, 2, system_accuracy=(0.9, 0.8), random_seed=1)
+    found = dx.compare_truth_models(
+        study.annotations, study.predictions, draws=100, tune=100, chains=2, random_seed=1,
+        progressbar=False,
+    )  # fmt: skip
+    assert set(found.table.index) == set(candidates_for(study.annotations, study.predictions))
+    assert found.simplest in found.fits
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_says_where_pareto_k_is_too_high():
+    # One item in which three annotators, right everywhere else, all say another thing.
+    labels = [["a"] * 4] * 7 + [["b"] * 4] * 7 + [["c", "d", "d", "c"]]
+    ann = dx.from_matrix(labels)
+    wanted = {
+        "plain": {}, "matrices": {"model": "dawid_skene", "pooling": "none", "prior_count": 0.02},
+    }  # fmt: skip
+    with pytest.warns(dx.DissensusWarning, match="Pareto k too high"):
+        found = dx.compare_truth_models(ann, None, wanted, **FEW)
+    assert found.table["k_high"].max() > 0
+
+
+@pytest.mark.parametrize(
+    ("candidates", "match"),
+    [
+        ({"plain": {}}, "two variants or more"),
+        (["plain", "graded"], "two variants or more"),
+        ({"plain": {}, "x": 3}, "'x'.*settings by name"),
+        ({"plain": {}, "x": {"model": "dirichlet"}}, "'x'.*a model 'symmetric_confusion'"),
+        ({"plain": {}, "x": {"errors": "odd"}}, "errors"),
+    ],
+)  # fmt: skip
+def test_refuses_what_are_no_candidates(votes, candidates, match):
+    with pytest.raises(dx.ArgumentError, match=match):
+        dx.compare_truth_models(*votes, candidates, draws=10, progressbar=False)
+
+
+def test_refuses_numbers_and_what_it_sets_itself(votes):
+    numbers = dx.simulate.replication_study(12, 5, 3, random_seed=1).annotations
+    with pytest.raises(dx.AnnotationError, match="kind"):
+        dx.compare_truth_models(numbers)
+    with pytest.raises(dx.ArgumentError, match="log_likelihood"):
+        dx.compare_truth_models(*votes, log_likelihood=True)

@@ -1,0 +1,72 @@
+"""The PyMC form of a latent truth at points of the prior, for comparison with sums in loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor
+from pymc.model.transform.conditioning import remove_value_transforms
+from scipy import special, stats
+from truth_cases import Case
+from truth_prior import Points, prior
+from truth_reference import log_likelihood, uniform
+
+_PLAIN = "FAST_COMPILE"
+"""Runs in Python: for a few points compiling would take longer."""
+
+
+def variables(case: Case, points: Points) -> dict[str, Any]:
+    """Return the values of the PyMC form's variables (point, ...)."""
+    n, j = case.n_labels, case.n_annotators
+    hits = special.expit(points.right)
+    away = ~np.eye(n, dtype=bool)
+    out = {"prevalence": points.prevalence, **points.named}
+    if case.model == "symmetric_confusion":
+        out["annotator_logit"] = points.right[:, :j, 0]
+        for name in ("annotator_accuracy", "annotator_typical_accuracy"):
+            out[name] = hits[:, 0, 0]
+        for name in ("system_accuracy", "system_typical_accuracy"):
+            out[name] = hits[:, j:, 0]
+        known = j + (0 if case.cut else case.n_systems)
+        rows = points.errors[:, :known, away]
+        out["error_rows"] = rows.reshape(len(rows), known, n, n - 1)
+    else:
+        errors = (1 - hits)[..., None] * points.errors
+        rows = errors + hits[..., None] * np.eye(n)
+        out["confusion"], out["system_confusion"] = rows[:, :j], rows[:, j:]
+        out["system_level"] = np.full((len(rows), case.n_systems), 0.5)  # hangs on matrices only
+    return out
+
+
+def likelihood_agrees(case: Case) -> None:
+    """Compare log-likelihoods, all labels together, at points of the prior."""
+    _, _, n_dims = prior(case, np.full((1, 200), 0.5))
+    points, _, _ = prior(case, uniform(n_dims, 4, seed=5))
+    want = log_likelihood(case, points, systems=not case.cut).sum(axis=1)
+    values = variables(case, points)
+    model = remove_value_transforms(case.build())
+    names = [one.name for one in model.value_vars]
+    logp = pytensor.function(
+        model.value_vars, model.observedlogp, mode=_PLAIN, on_unused_input="ignore"
+    )
+    found = [logp(*(values[name][k] for name in names)) for k in range(len(want))]
+    np.testing.assert_allclose(found, want, rtol=1e-8)
+
+
+def prior_agrees(case: Case, draws: int = 400) -> None:
+    """Compare draws from the prior, number by number, with the reference's."""
+    _, _, n_dims = prior(case, np.full((1, 200), 0.5))
+    points, _, _ = prior(case, uniform(n_dims, 12, seed=6))
+    values, model = variables(case, points), case.build()
+    names = [one.name for one in model.free_RVs]
+    found = pm.draw(model.free_RVs, draws, random_seed=1, mode=_PLAIN)
+    for name, drawn in zip(names, found, strict=True):
+        if name == "system_level":
+            assert stats.kstest(drawn.ravel(), "uniform").pvalue > 1e-4
+            continue
+        want = values[name].reshape(len(values[name]), -1)
+        assert drawn.reshape(draws, -1).shape[1] == want.shape[1], name
+        for k, (one, two) in enumerate(zip(drawn.reshape(draws, -1).T, want.T, strict=True)):
+            assert stats.ks_2samp(one, two).pvalue > 1e-4, f"{name}[{k}]"
