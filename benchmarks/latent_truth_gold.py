@@ -1,4 +1,4 @@
-"""Truth hidden from the models: `uv run python benchmarks/latent_truth_gold.py --python INTERPRETER`.
+"""Truth hidden from models: `uv run python benchmarks/latent_truth_gold.py --python INTERPRETER`.
 
 INTERPRETER is a Python with crowd-kit: `uv venv peers && uv pip install --python peers crowd-kit`.
 
@@ -62,7 +62,8 @@ def main() -> None:
     if not asked.tables:
         jobs = _labels if asked.part == "labels" else _held_out
         with results.open("a") as file:
-            for row in jobs(asked, {(row["study"], row["method"], row.get("system")) for row in done}):
+            have = {(row["study"], row["method"], row.get("system")) for row in done}
+            for row in jobs(asked, have):
                 file.write(json.dumps(row) + "\n")
                 file.flush()
                 done.append(row)
@@ -89,7 +90,8 @@ def _asked() -> argparse.Namespace:
 
 
 def _read(results: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    text = results.read_text() if results.exists() else ""
+    return [json.loads(line) for line in text.splitlines()]
 
 
 # -- Labels ----------------------------------------------------------------------------------------
@@ -141,7 +143,8 @@ def _fit(study: Study, method: str, draws: int) -> tuple[pd.DataFrame, dict[str,
 
 
 def _frame(truth: Any) -> pd.DataFrame:
-    return pd.DataFrame(truth.values, index=truth["item"].astype(str), columns=truth["label"].values)
+    items = truth["item"].astype(str)
+    return pd.DataFrame(truth.values, index=items, columns=truth["label"].values)
 
 
 def _counted(study: Study, method: str) -> pd.DataFrame:

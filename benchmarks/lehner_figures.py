@@ -28,9 +28,10 @@ from machine import described
 import dissensus as dx
 
 ACCURACIES = (0.1, 0.3, 0.5, 0.7, 0.9)
-SIZES = {1: (5000, 0.6)} | {
-    2 + k: (n, middle) for k, (n, middle) in enumerate((n, m) for n in (200, 50) for m in (0.4, 0.6, 0.8))
-}  # fmt: skip
+SIZES = dict(
+    enumerate([(5000, 0.6), *((n, middle) for n in (200, 50) for middle in (0.4, 0.6, 0.8))], 1)
+)
+"""Items and the middle annotator's accuracy, of Figures 1 to 7; 8 to 14 have the same."""
 VIOLATED = {"difficulty": 0.2, "asymmetry": 2.0, "error_range": 1.0}
 SPREAD = 0.1
 EXTENDED = {"accuracy": "annotator", "difficulty": True}
@@ -85,7 +86,8 @@ def _figures(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 broken = sorted([*VIOLATED, "annotators"]) if violated else []
                 yield {
                     "case": str(figure), "n": n, "middle": middle, "accuracy": accuracy,
-                    "broken": broken, "study": study, "seed": [figure, study], "models": asked.models,
+                    "broken": broken, "study": study, "seed": [figure, study],
+                    "models": asked.models,
                 }  # fmt: skip
 
 
@@ -128,7 +130,8 @@ def _run(jobs: Iterable[dict[str, Any]], results: Path, processes: int) -> None:
             file.write(json.dumps(rows) + "\n")
             file.flush()
             if number % 100 == 0:
-                print(f"{number} of {len(lacking)}, {time.perf_counter() - start:.0f} s", flush=True)
+                spent = time.perf_counter() - start
+                print(f"{number} of {len(lacking)}, {spent:.0f} s", flush=True)
 
 
 def _key(job: dict[str, Any]) -> tuple[Any, ...]:

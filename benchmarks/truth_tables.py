@@ -16,7 +16,7 @@ def print_labels(table: pd.DataFrame) -> None:
     """Print accuracy, log score and LOO by study, then how far probabilities keep their word."""
     for study, rows in table.groupby("study", sort=False):
         print(f"{study}: {rows['items'].iloc[0]} items with a known truth\n")
-        print("| method | right | log score | unfloored | right one below 1e-6 | elpd | r-hat | worst ESS |")
+        print("| method | right | log score | unfloored | below 1e-6 | elpd | r-hat | worst ESS |")
         print("|---|--:|--:|--:|--:|--:|--:|--:|")
         for _, row in rows.iterrows():
             cells = [f"{row['accuracy']:.4f}", f"{row['log score']:.3f}"]
@@ -79,7 +79,7 @@ def save_plot(table: pd.DataFrame, path: str) -> None:
 def print_held_out(table: pd.DataFrame) -> None:
     """Print how often intervals hold the truth."""
     names = ("system_accuracy", "system_correct")
-    print("| study | model | systems | mean answers | bias | RMSE | coverage, accuracy | coverage, these items |")
+    print("| study | model | systems | answers | bias | RMSE | cover, accuracy | cover, correct |")
     print("|---|---|--:|--:|--:|--:|--:|--:|")
     for (study, method), rows in table.groupby(["study", "method"], sort=False):
         error = rows["system_correct mean"] - rows["share right"]

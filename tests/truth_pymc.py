@@ -51,7 +51,10 @@ def likelihood_agrees(case: Case) -> None:
     logp = pytensor.function(
         model.value_vars, model.observedlogp, mode=_PLAIN, on_unused_input="ignore"
     )
-    found = [logp(*(values[name][k] for name in names)) for k in range(len(want))]
+    found = [
+        logp(*(values[name.removeprefix("typical_")][k] for name in names))
+        for k in range(len(want))
+    ]
     np.testing.assert_allclose(found, want, rtol=1e-8)
 
 
@@ -66,7 +69,8 @@ def prior_agrees(case: Case, draws: int = 400) -> None:
         if name == "system_level":
             assert stats.kstest(drawn.ravel(), "uniform").pvalue > 1e-4
             continue
-        want = values[name].reshape(len(values[name]), -1)
+        want = values[name.removeprefix("typical_")]
+        want = want.reshape(len(want), -1)
         assert drawn.reshape(draws, -1).shape[1] == want.shape[1], name
         for k, (one, two) in enumerate(zip(drawn.reshape(draws, -1).T, want.T, strict=True)):
             assert stats.ks_2samp(one, two).pvalue > 1e-4, f"{name}[{k}]"

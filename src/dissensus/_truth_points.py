@@ -28,6 +28,9 @@ from dissensus.arrays.truth_parameters import (
 Floats = npt.NDArray[np.float64]
 Values = Mapping[str, Any]
 
+TYPICAL = "typical_"
+"""Before the name of a matrix that is of a typical item, where items differ in how hard they are; in
+a fit's posterior matrices are averages over items."""
 _LEAST = 1e-300
 """Of a probability that is to have a logarithm."""
 
@@ -53,6 +56,7 @@ def points(form: Form, values: Values) -> Parameters:
 
     What has no variable is left at a start: systems that are no evidence have none.
     """
+    values = {name.removeprefix(TYPICAL): value for name, value in values.items()}
     one, n = blank(form), len(values["prevalence"])
     many = Parameters(*(np.repeat(part[None], n, axis=0) for part in one))
     many.log_prevalence[:] = np.log(values["prevalence"])
@@ -91,7 +95,7 @@ def variables(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str,
         out["confusion"], out["system_confusion"] = rows[:, :first], rows[:, first:]
         pooled = np.exp(many.log_population)
         out["population_confusion"] = pooled if form.pooling == HIERARCHICAL else rows[:, 0]
-    return {name: out[name] for name in names}
+    return {name: out[name.removeprefix(TYPICAL)] for name in names}
 
 
 def _to_skills(form: Form, values: Values, many: Parameters) -> None:

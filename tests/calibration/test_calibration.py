@@ -21,7 +21,7 @@ REDUCED, FAULTY, FULL = (20, 199), (8, 199), (100, 999)
 """Studies of 40 items each, and draws of each fit."""
 ONE_ANSWER = {"reduced": (40, 99), "faulty": (80, 99), "full": (400, 199)}
 """The same where a study has one answer to a question, and not one for each item."""
-TRUTH = {"reduced": (30, 49), "faulty": (100, 49), "full": (400, 99)}
+TRUTH = {"reduced": (30, 39), "faulty": (100, 39), "full": (400, 49)}
 """The same of a latent truth: many variants, each a kernel's work."""
 FALSE_ALARM = 0.001
 """Of one question; seeds are fixed, so that a run that passes goes on passing."""

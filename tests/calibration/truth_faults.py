@@ -173,5 +173,5 @@ FAULTS = [
 ]
 
 LONG = truth_simulators.LONG | {
-    "dawid_skene: difficulty", "symmetric_confusion: related systems",
+    "dawid_skene: difficulty", "dawid_skene: one for all", "symmetric_confusion: related systems",
 }  # fmt: skip

@@ -36,12 +36,13 @@ from scipy import special
 import dissensus as dx
 
 ITEMS: Final = {"dawid_skene": 12, "symmetric_confusion": 25}
-"""With more of them, labels that changed places in the truth would seldom do so in a chain."""
+"""With more of them, labels that changed places in the truth would seldom do so in a chain; even
+so it takes thousands of sweeps, see `test_truth_invariance`."""
 MANY: Final = 1000
 KNOWN: Final = 20
 """Items that systems answered, of those many."""
 ANNOTATORS: Final = 4
-THIN: Final = {"dawid_skene": 40, "symmetric_confusion": 20}
+THIN: Final = {"dawid_skene": 150, "symmetric_confusion": 20}
 THIN_KNOWN: Final = 5
 """Systems are drawn anew for each draw of what annotators are like."""
 MODELS: Final = tuple(sorted(ITEMS))

@@ -13,6 +13,8 @@ from truth_cases import ROWS, SYMMETRIC, symmetric
 import dissensus as dx
 from dissensus.models import dawid_skene, symmetric_confusion
 
+# Of a few hundred draws: what is tested here does not hang on how good they are.
+pytestmark = pytest.mark.filterwarnings("ignore:The chains have not run long enough")
 MODELS = {"symmetric_confusion": symmetric_confusion, "dawid_skene": dawid_skene}
 by_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 ALL = {f"{c.model}: {name}": c for cases in (SYMMETRIC, ROWS) for name, c in cases.items()}
@@ -170,13 +172,11 @@ def test_seeds_repeat_draws_and_chains_differ(model, study):
 def test_what_else_is_asked_for_changes_no_draw(model, study):
     """All but labels drawn anew, which take their own random numbers from the same stream."""
     run = RUN | {"draws": 30}
-    plain = model.fit(study.annotations, **run)["posterior"]
-    more = model.fit(study.annotations, log_likelihood=True, **run)["posterior"]
+    plain = model.fit(study.annotations, **run)["posterior"].to_dataset()
+    more = model.fit(study.annotations, log_likelihood=True, **run)["posterior"].to_dataset()
     assert plain.equals(more)
-    less = model.fit(study.annotations, keep_items=False, **run)["posterior"]
-    assert plain.drop_vars("truth").to_dataset().drop_dims("item", errors="ignore").equals(
-        less.to_dataset()
-    )  # fmt: skip
+    less = model.fit(study.annotations, keep_items=False, **run)["posterior"].to_dataset()
+    assert plain.drop_dims("item").equals(less)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -188,14 +188,12 @@ def test_files(name, complete, tmp_path):
             xr.testing.assert_allclose(read[group].to_dataset(), complete[name][group].to_dataset())
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_arviz_summarises_and_weighs(name, complete):
-    assert len(az.summary(complete[name], var_names=["prevalence", "system_accuracy"])) == 5
-    assert np.isfinite(az.loo(complete[name]).elpd)
-
-
+# A few items have labels that nobody expected, and ArviZ says so.
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto:UserWarning")
 def test_arviz_compares_variants_fitted_to_the_same_data(complete):
     """Annotators here are alike: matrices of their own are worth no more than they cost."""
+    for fit in complete.values():
+        assert np.isfinite(az.loo(fit).elpd)
     table = az.compare(complete)
     assert set(table.index) == set(MODELS)
     assert abs(table["elpd_diff"]).max() < 40

@@ -147,6 +147,7 @@ def test_items_that_only_one_side_has_are_left_out_if_asked(fit):
     assert found["posterior"]["truth"].sizes["item"] == 2
 
 
+@pytest.mark.filterwarnings("ignore:Annotators mostly call:dissensus.errors.DissensusWarning")
 @each
 def test_no_item_with_two_labels(use):
     """Nothing then tells who errs: neither annotators nor systems."""
@@ -184,4 +185,4 @@ def test_numbers_of_draws_that_make_no_sense(fit, options):
 
 def test_few_draws_are_warned_of():
     with pytest.warns(dx.ConvergenceWarning, match="have not run long enough"):
-        dawid_skene.fit(labels(), **QUIET | {"draws": 60, "random_seed": np.random.default_rng(1)})
+        dawid_skene.fit(labels(), **QUIET | {"draws": 100, "random_seed": np.random.default_rng(1)})

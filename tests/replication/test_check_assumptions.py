@@ -178,8 +178,9 @@ def test_takes_confusion_matrices_of_any_pooling(pooling):
 def test_labels_that_changed_places_are_seen():
     study = dx.simulate.confusion_study(300, ipc=0.8, prevalence=[0.2] * 5, random_seed=1)
     fit = dx.models.dawid_skene.fit(
-        study.annotations, draws=50, chains=2, random_seed=1, progressbar=False, posterior_predictive=True
-    )
+        study.annotations, draws=50, chains=2, random_seed=1, progressbar=False,
+        posterior_predictive=True,
+    )  # fmt: skip
     turned = fit["posterior"].to_dataset()
     rows = turned["population_confusion"]
     turned["population_confusion"] = rows.copy(data=rows.to_numpy()[..., [1, 0, 2, 3, 4]])

@@ -98,10 +98,11 @@ def compare_truth_models(
     Notes
     -----
     LOO says which variant predicts labels best, not which one has accuracies right: a matrix for
-    each annotator may predict well by explaining hard items as something else. Take the simplest of
-    those that cannot be told apart, and look at what `dissensus.check_assumptions` says of it.
-    Variants whose elpd differs by less than 4, or by less than two standard errors, are taken for
-    equal.
+    each annotator may predict well by explaining hard items as something else. Where variants of
+    `dissensus.models.symmetric_confusion` cannot be told apart, accuracies of the richer one are
+    the safer: what hardly changes predictions may change them. Look at what
+    `dissensus.check_assumptions` says of it. Variants whose elpd differs by less than 4, or by less
+    than two standard errors, are taken for equal.
 
     Source: Vehtari, Gelman & Gabry (2017), "Practical Bayesian model evaluation using leave-one-out
     cross-validation and WAIC", *Statistics and Computing* 27.
@@ -208,7 +209,12 @@ def _words(table: pd.DataFrame, best: str, like: list[str], simplest: str) -> st
             f"The next, {rest[0]!r}, is clearly worse (by {_about(row['elpd_diff'])}, standard "
             f"error {_about(row['dse'])})."
         )
-    out.append(f"The plainest that will do is {simplest!r}; see what check_assumptions says of it.")
+    if simplest != best:
+        out.append(
+            f"The plainest that predicts as well is {simplest!r}; accuracies of the richer are the "
+            "safer, since what hardly changes predictions may change them."
+        )
+    out.append("See what check_assumptions says of it.")
     return " ".join(out)
 
 

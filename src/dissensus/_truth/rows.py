@@ -10,6 +10,7 @@ import xarray as xr
 
 from dissensus._truth import model as parts
 from dissensus._truth.process import Process, process
+from dissensus._truth_points import TYPICAL
 from dissensus.arrays.truth_parameters import COMPLETE, HIERARCHICAL, NONE
 from dissensus.dims import ANNOTATOR, LABEL, RESPONSE, SYSTEM
 from dissensus.registry import one_of
@@ -67,16 +68,23 @@ def _annotators(what: Process) -> Any:
 
     if what.form.pooling == NONE:
         shape = np.broadcast_to(what.priors.rows, (len(what.annotators), *what.priors.rows.shape))
-        return pm.Dirichlet("confusion", a=shape, dims=(ANNOTATOR, LABEL, RESPONSE))
-    mean = pm.Dirichlet("population_confusion", a=what.priors.rows, dims=(LABEL, RESPONSE))
+        return pm.Dirichlet(_called(what, "confusion"), a=shape, dims=(ANNOTATOR, LABEL, RESPONSE))
+    pooled = "population_confusion"
+    name = _called(what, pooled) if what.form.pooling == COMPLETE else pooled
+    mean = pm.Dirichlet(name, a=what.priors.rows, dims=(LABEL, RESPONSE))
     if what.form.pooling == COMPLETE:
         return mean[None]
     shape, rate = what.priors.alike
     alike = pm.Gamma("confusion_concentration", alpha=shape, beta=rate, dims=LABEL)
     return pm.Dirichlet(
-        "confusion", a=_every(len(what.annotators), alike[:, None] * mean),
+        _called(what, "confusion"), a=_every(len(what.annotators), alike[:, None] * mean),
         dims=(ANNOTATOR, LABEL, RESPONSE),
     )  # fmt: skip
+
+
+def _called(what: Process, name: str) -> str:
+    """Name a matrix: with difficulty it is that of a typical item."""
+    return f"{TYPICAL}{name}" if what.form.difficulty else name
 
 
 def _every(n: int, shape: Any) -> Any:
@@ -94,5 +102,7 @@ def _systems(what: Process) -> Any:
     level = pm.Uniform("system_level", 0.0, 1.0, dims=SYSTEM)[:, None, None]
     even = pt.switch(np.eye(n, dtype=bool), level, (1 - level) / (n - 1))
     return pm.Dirichlet(
-        "system_confusion", a=what.priors.system * even, dims=(SYSTEM, LABEL, RESPONSE)
+        _called(what, "system_confusion"),
+        a=what.priors.system * even,
+        dims=(SYSTEM, LABEL, RESPONSE),
     )

@@ -100,7 +100,7 @@ def _log_level(
     level: float, weight: float, collapsed: bool, skill: Floats, right: Floats, wrong: Floats,
     error: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of a system's level, its errors summed out, accuracies if they can be."""
+    """Return the log density of a system's level; errors summed out, accuracies if they can be."""
     out = log_sigmoid(level) + log_sigmoid(-level)  # a uniform accuracy, as a logit
     a, b = weight * math.exp(log_sigmoid(level)), weight * math.exp(log_sigmoid(-level))
     n = len(right)
@@ -184,9 +184,7 @@ def _draw_common_of_counts(
         said[v, z] = counts.right[v, z].sum()
     mean = par.log_population[z]
     log_alike = math.log(par.alike[z])
-    par.alike[z] = math.exp(
-        _slice_alike_of_counts(state, log_alike, 0.5, prior.alike, mean, said)
-    )
+    par.alike[z] = math.exp(_slice_alike_of_counts(state, log_alike, 0.5, prior.alike, mean, said))
     taken = np.zeros(n)
     for v in range(form.first_system):
         for y in range(n):

@@ -44,8 +44,8 @@ def assumptions(source: Any, *, figsize: Size | None = None) -> Any:
     Examples
     --------
     >>> import dissensus as dx
-    >>> ann = dx.simulate.confusion_study(60, random_seed=1).annotations
-    >>> fit = dx.models.symmetric_confusion.fit(ann, posterior_predictive=True, draws=100,
+    >>> ann = dx.simulate.confusion_study(100, random_seed=1).annotations
+    >>> fit = dx.models.symmetric_confusion.fit(ann, posterior_predictive=True, draws=400,
     ...     random_seed=1, progressbar=False)
     >>> figure = dx.plots.assumptions(dx.check_assumptions(fit))
     >>> figure.axes[0].get_title(loc="left")
@@ -53,7 +53,7 @@ def assumptions(source: Any, *, figsize: Size | None = None) -> Any:
     """
     found = _checked(source)
     width = look.width_of(figsize)
-    columns = max(1, min(found.sizes["check"], int(width // 2.1)))
+    columns = max(1, min(found.sizes["check"], int(width // 1.8)))
     rows = -(-found.sizes["check"] // columns)
     figure = look.Picture(figsize=look.fitted(figsize, width, 2.2 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
@@ -96,7 +96,7 @@ def _draw(ax: Axes, found: xr.Dataset, *, legend: bool) -> None:
     ax.set_yticks([])
     ax.locator_params(axis="x", nbins=4)
     ax.set_title(
-        fill(capital(str(found["assumption"].item())), 26), loc="left", fontsize=look.SMALL + 1,
+        fill(capital(str(found["assumption"].item())), 24), loc="left", fontsize=look.SMALL + 1,
         fontweight="bold" if p < _AGAINST else "normal",
     )  # fmt: skip
     said = "p < .001" if p < 0.001 else f"p {number(float(f'{p:.2g}'))}"

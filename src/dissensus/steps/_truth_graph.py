@@ -24,7 +24,7 @@ from pytensor.tensor.random.basic import (
 )
 from scipy.special import logit
 
-from dissensus._truth_points import points
+from dissensus._truth_points import TYPICAL, points
 from dissensus.arrays.truth_parameters import (
     COMPLETE,
     EQUAL,
@@ -56,7 +56,6 @@ _KINDS: Final = {
     "confusion_concentration": GammaRV, "confusion": DirichletRV, "system_level": UniformRV,
     "system_confusion": DirichletRV,
 }  # fmt: skip
-NAMES: Final = tuple(_KINDS)
 _TRIED: Final = 3
 
 
@@ -71,6 +70,11 @@ class Reading(NamedTuple):
     """Of the variables that the step moves."""
     natural: Callable[[Mapping[str, Any]], dict[str, Floats]]
     """From a point to the variables in natural units."""
+
+
+def knows(name: Any) -> bool:
+    """Say whether a variable of this name is one of a latent truth."""
+    return isinstance(name, str) and name.removeprefix(TYPICAL) in _KINDS
 
 
 def has_form(model: Any) -> bool:
@@ -93,7 +97,7 @@ def read(model: Any) -> Reading:
     """
     if not has_form(model):
         raise _unfit("one observed LatentTruth, and its prevalence", "others")
-    free = {one.name: one for one in model.free_RVs}
+    free = {one.name.removeprefix(TYPICAL): one for one in model.free_RVs}
     _refuse_strangers(model, free)
     labels = model.observed_RVs[0]
     log_weight, log_response, item, voice = labels.owner.op.dist_params(labels.owner)
@@ -123,7 +127,8 @@ def read(model: Any) -> Reading:
     value = np.asarray(model.rvs_to_values[labels].eval(), dtype=np.int64)
     which, who = (np.asarray(one.eval(), dtype=np.int64) for one in (item, voice))
     found, _ = votes(which, who, value, int(which.max(initial=-1)) + 1)
-    return Reading(found, form, ease, priors, tuple(free), lambda point: at(point).natural)
+    names = tuple(one.name for one in free.values())
+    return Reading(found, form, ease, priors, names, lambda point: at(point).natural)
 
 
 class _Seen(NamedTuple):

@@ -118,7 +118,7 @@ class LatentTruthGibbs(BlockedStep):
         """Say that this is the step for everything in a model of a latent truth."""
         model = Model.get_context(error_if_none=False)
         name = getattr(var, "name", None)
-        if model is None or name not in graph.NAMES or not graph.has_form(model):
+        if model is None or not graph.knows(name) or not graph.has_form(model):
             return Competence.INCOMPATIBLE
         return Competence.IDEAL if var in model.free_RVs else Competence.INCOMPATIBLE
 
