@@ -181,8 +181,9 @@ def fit(
         ``posterior`` with ``confusion`` (annotator, label, response), rows of which sum to 1;
         ``annotator_accuracy`` (annotator) over items of such prevalence; ``population_confusion``
         (label, response) and ``confusion_concentration`` (label) where annotators are pooled;
-        ``system_confusion``, ``system_accuracy`` and ``system_correct`` (system), the share of
-        *these* items that it got right; ``prevalence`` (label); ``truth`` (item, label): how
+        ``system_confusion``, where systems are related of a system's own answers only;
+        ``system_accuracy`` and ``system_correct`` (system), the share of *these* items that it
+        got right; ``prevalence`` (label); ``truth`` (item, label): how
         probable each label is to be true, given the other parameters of the draw; with difficulty
         ``difficulty_spread``, ``difficulty_slope`` (system) and ``item_difficulty`` (item).
         Attributes summarise r-hat and effective sample size.

@@ -262,7 +262,9 @@ def _near(draws: Any, want: Any, error: Any, enough: float, errors: float, text:
     assert ess > enough, f"{text}: {ess:.0f} effective draws are too few to judge by"
     spread = np.hypot(draws.std() / np.sqrt(ess), error)
     gap = abs(draws.mean() - want)
-    assert gap <= errors * spread, f"{text}: {draws.mean():.4f}, expected {want:.4f} +- {spread:.4f}"
+    assert gap <= errors * spread, (
+        f"{text}: {draws.mean():.4f}, expected {want:.4f} +- {spread:.4f}"
+    )
 
 
 def compare_fits(one: xr.DataTree, two: xr.DataTree, *, enough: float, errors: float = 4) -> None:

@@ -24,7 +24,10 @@ def variables(case: Case, points: Points) -> dict[str, Any]:
     away = ~np.eye(n, dtype=bool)
     out = {"prevalence": points.prevalence, **points.named}
     if case.model == "symmetric_confusion":
-        out["annotator_logit"] = points.right[:, :j, 0]
+        if "accuracy_spread" in points.named:
+            mean = special.logit(points.named["mean_accuracy"])
+            spread = points.named["accuracy_spread"]
+            out["annotator_offset"] = (points.right[:, :j, 0] - mean[:, None]) / spread[:, None]
         for name in ("annotator_accuracy", "annotator_typical_accuracy"):
             out[name] = hits[:, 0, 0]
         for name in ("system_accuracy", "system_typical_accuracy"):

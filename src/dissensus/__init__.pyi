@@ -18,6 +18,7 @@ from ._evaluate import evaluate as evaluate
 from ._nested import from_matrix as from_matrix
 from ._nested import from_rankings as from_rankings
 from ._plan import plan as plan
+from ._plan_accuracy import plan_accuracy as plan_accuracy
 from ._plan_reliability import plan_reliability as plan_reliability
 from ._predictions import predictions as predictions
 from ._replication.agreement_check import agreement_check as agreement_check

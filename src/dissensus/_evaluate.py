@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import _accuracy_plan
+from dissensus._accuracy import with_accuracy
 from dissensus._categories import categories
 from dissensus._component_plan import AUTO, planned
 from dissensus._components import with_components
@@ -40,6 +42,7 @@ def evaluate(
     margin: float = 0.1,
     components: str | None = AUTO,
     reference: Any = None,
+    truth: str | None = AUTO,
     on_missing: str = "raise",
     **hyper: Any,
 ) -> xr.DataTree:
@@ -94,6 +97,12 @@ def evaluate(
     reference : pool, optional
         The pool that all others are compared with: how much more or less reliable they are, and
         which of two is closer to it.
+    truth : {"auto", "symmetric_confusion", "dawid_skene"} or None
+        Model by which accuracies are estimated as if every item had one true label. By default
+        `models.symmetric_confusion` with items that differ in difficulty, an accuracy for each
+        annotator and, for ordered labels, errors that fall off with distance; nothing for numbers
+        and rankings, for more than 30 labels, and for fewer than five items with two annotators.
+        Systems that gave lists count with their first labels. None leaves it out.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     **hyper
@@ -111,7 +120,9 @@ def evaluate(
         annotators), ``components``, draws of ICCs, of the reliability of an item's mean label and,
         of pools, of xCCs (a fit itself, of which `dissensus.icc` and its kin can be asked; 1,000
         draws a chain or more, of over 5,000 labels half as many), and of pools ``pools``, the same
-        as observed, ``diagnostics`` of the metrics' draws and, where Markov chains made them,
+        as observed, ``accuracy``, draws of the accuracy of systems and of annotators if every item
+        has one true label, with accuracy by majority vote beside them and what checks of the
+        assumptions found (attributes ``checks``, ``recommendation``), ``diagnostics`` of the metrics' draws and, where Markov chains made them,
         ``convergence`` of the posterior at each reliability; the ``annotations`` and
         ``predictions`` themselves. ``categories`` holds, where asked for, the plausibility of
         each category (in place of a label), the certainty of the leading one,
@@ -148,6 +159,7 @@ def evaluate(
     )  # fmt: skip
     run = _run(main, reliability, hyper)
     plan = planned(annotations, given, components, reference)
+    one_truth = _accuracy_plan.planned(annotations, given, truth, threshold)
     notes = Notes()
     asked = Settings(draws * chains, random_seed, distance, margin, on_missing)
     beyond = observed(annotations, given, asked)
@@ -158,8 +170,9 @@ def evaluate(
     if predictions is not None:
         found["predictions"] = predictions
     found, words = with_components(found, plan, asked, chains, progressbar, notes)
+    found, accuracies = with_accuracy(found, one_truth, asked, chains, progressbar, notes)
     tree = xr.DataTree.from_dict(found)
-    tree.attrs.update(_provenance(run, task, tree), components=words)
+    tree.attrs.update(_provenance(run, task, tree), components=words, truth=accuracies)
     if beside is not None:
         other = _run(beside, None, {})
         side = xr.DataTree.from_dict(results(replace(other, keeps_draws=False), task, notes))

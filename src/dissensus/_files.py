@@ -15,7 +15,9 @@ from dissensus._report import report
 from dissensus._summary import summary
 from dissensus.dims import CHAIN, ITEM
 
-MORE: Final = (("agreement", "statistics"), ("components", "components"))
+MORE: Final = (
+    ("agreement", "statistics"), ("components", "components"), ("accuracy", "accuracy")
+)  # fmt: skip
 """Groups that have a table of their own, and its name."""
 
 

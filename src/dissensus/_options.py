@@ -137,7 +137,7 @@ def result_folder(out: Path, store: str, force: bool) -> None:
     there = [one for one in (out, *out.parents) if one.exists()]
     if there and not there[0].is_dir():
         raise ArgumentError("--out", expected="a folder", found=f"the file {there[0]}")
-    tables = ("summary.csv", "statistics.csv", "components.csv")
+    tables = ("summary.csv", "statistics.csv", "components.csv", "accuracy.csv")
     names = (f"evaluation.{store}", *tables, "report.html")
     earlier = [name for name in names if (out / name).exists()]
     if earlier and not force:

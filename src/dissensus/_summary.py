@@ -5,25 +5,26 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
+from dissensus._accuracy_summary import accuracy_rows
 from dissensus._component_summary import component_rows
 from dissensus._spread import spread
 from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 
-_OF = ("metrics", "statistics", "components")
+_OF = ("metrics", "statistics", "components", "accuracy")
 _COLUMNS = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper", "undefined"]
 
 
 def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
-    """Summarise the metrics of an evaluation, its statistics, or its variance components.
+    """Summarise the metrics of an evaluation, its statistics, components, or accuracies.
 
     Parameters
     ----------
     evaluation : xarray.DataTree
         From `dissensus.evaluate`.
-    of : {"metrics", "statistics", "components"}
+    of : {"metrics", "statistics", "components", "accuracy"}
         Of what: metrics need predictions, statistics need items with two annotators, components
-        labels that have a variance.
+        labels that have a variance, accuracy labels one of which may be true.
 
     Returns
     -------
@@ -45,6 +46,12 @@ def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
         ``annotator_icc`` and ``residual_share`` are shares of variance that add up to 1 on the
         latent scale; ``mean_reliability`` is that of an item's mean label; the mean of
         ``annotators_outweigh_items`` is a probability.
+
+        Of accuracy: columns of ("system", "annotator"), name (empty where one accuracy stands for
+        all annotators), scope, mean, sd, lower, upper of the accuracy if every item has one true
+        label; majority, how often the label is that of most annotators (for annotators: of most
+        others); uncertainty_adjusted, the mean top-1 accuracy of a system at the reference
+        reliability; ess_bulk and r_hat.
 
     Raises
     ------
@@ -70,6 +77,8 @@ def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
         raise ArgumentError("of", expected=f"one of {_OF}", found=repr(of))
     if of == "components":
         return _noted(component_rows(evaluation))
+    if of == "accuracy":
+        return _noted(accuracy_rows(evaluation))
     if of == "statistics":
         return _of_statistics(evaluation)
     out = of_model(evaluation)

@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 Values = Mapping[str, Any]
 
 TYPICAL = "typical_"
-"""Before the name of a matrix that is of a typical item, where items differ in how hard they are; in
+"""Before the name of a matrix of a typical item, where items differ in how hard they are; in
 a fit's posterior matrices are averages over items."""
 _LEAST = 1e-300
 """Of a probability that is to have a logarithm."""
@@ -79,7 +79,6 @@ def variables(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str,
     out = {
         "prevalence": np.exp(many.log_prevalence),
         "difficulty_slope": many.slope[:, first:],
-        "annotator_logit": many.skill[:, :first, 0],
         "system_level": expit(many.level),
         "confusion_concentration": many.alike,
     }
@@ -88,6 +87,9 @@ def variables(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str,
     for name in ("system_accuracy", "system_typical_accuracy"):
         out[name] = expit(many.skill[:, first:, 0])
     out |= {name: back(many.number[:, place]) for name, (place, _, back) in _NUMBERS.items()}
+    if form.own_accuracy:
+        offset = many.skill[:, :first, 0] - many.number[:, [MEAN]]
+        out["annotator_offset"] = offset / many.number[:, [SPREAD]]
     if form.errors == UNEQUAL:
         out["error_rows"] = _other_labels(np.exp(many.log_error))
     if form.rows:
@@ -101,7 +103,8 @@ def variables(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str,
 def _to_skills(form: Form, values: Values, many: Parameters) -> None:
     first = form.first_system
     if form.own_accuracy:
-        many.skill[:, :first] = values["annotator_logit"][:, :, None]
+        offset = values["accuracy_spread"][:, None] * values["annotator_offset"]
+        many.skill[:, :first] = (logit(values["mean_accuracy"])[:, None] + offset)[:, :, None]
     else:
         common = _first_of(values, "annotator_typical_accuracy", "annotator_accuracy")
         many.skill[:, :first] = logit(common)[:, None, None]

@@ -42,6 +42,8 @@ from dissensus._options import (
 )
 from dissensus._plan_command import plan
 from dissensus._terminal import (
+    accuracy_lines,
+    accuracy_table,
     agreement_table,
     certainty_table,
     components_lines,
@@ -115,6 +117,9 @@ def evaluate(
     reference: Annotated[
         str | None, typer.Option(help="The pool that others are compared with.")
     ] = None,
+    truth: Annotated[
+        str | None, typer.Option(help="Of accuracy: symmetric_confusion, dawid_skene; or none.")
+    ] = None,
     on_missing: Annotated[str, typer.Option(help="raise, or drop items of one side.")] = "raise",
     prior_count: PriorCount = None,
     prior: Prior = None,
@@ -151,7 +156,8 @@ def evaluate(
         reliability=None if reliability is None else numbers(reliability, "--reliability"),
         risk=mapping(risk, "--risk", "number"), groups=mapping(groups, "--groups", "category"),
         on_missing=on_missing, distance=distance, margin=margin, progressbar=progress,
-        reference=pool_named(ann, reference), **or_none(companion=beside, components=components),
+        reference=pool_named(ann, reference),
+        **or_none(companion=beside, components=components, truth=truth),
         **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior"),
                 concentration=concentration),
     )  # fmt: skip
@@ -258,6 +264,11 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
         doubtful = bool(attrs.get("n_items_poor", 0)) or not attrs["finite"]
         console.print(components_table(rows, doubtful=doubtful))
         for line in components_lines(result, rows):
+            console.print(line, highlight=False)
+    if "accuracy" in result.children:
+        rows, attrs = dx.summary(result, "accuracy"), result["accuracy"].attrs
+        console.print(accuracy_table(rows, doubtful=bool(attrs.get("n_items_poor", 0))))
+        for line in accuracy_lines(result, rows):
             console.print(line, highlight=False)
     if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
         console.print(

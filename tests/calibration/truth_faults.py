@@ -103,10 +103,10 @@ def wrong_way(tree, rng):
 @in_draws
 def transposed(tree, rng):
     """Confuse the rows of matrices with their columns."""
+    post = tree["posterior"]
     for name in ("confusion", "system_confusion"):
-        if name in tree["posterior"]:
-            values = tree["posterior"][name].to_numpy()
-            values[:] = values.swapaxes(-1, -2).copy()
+        if name in post:
+            post[name] = post[name].copy(data=post[name].to_numpy().swapaxes(-1, -2))
 
 
 @in_draws
@@ -157,14 +157,15 @@ FAULTS = [
     ("symmetric_confusion: graded errors", "near errors for far ones", wrong_way),
     ("symmetric_confusion: unequal errors", "errors alike", other_prior(concentration=[6.0, 0.1])),
     ("symmetric_confusion: difficulty", "no slopes of systems", other_prior(slope=1e-3)),
-    ("symmetric_confusion: difficulty", "a flat prior of the spread", other_prior(difficulty=9.0)),
+    ("symmetric_confusion: difficulty", "a flat prior of the spread", other_prior(difficulty=30.0)),
     ("symmetric_confusion: related systems", "systems taken for independent", unrelated),
     ("symmetric_confusion: all at once", "systems counted twice", systems_twice),
     ("symmetric_confusion: evidence of annotators", "truth of the prior", truth_of_the_prior),
     ("symmetric_confusion: known annotators", "systems judged afterwards", judged_afterwards),
     ("dawid_skene: pooled", "annotators alike", other_prior(alike=[2000.0, 20.0])),
     ("dawid_skene: pooled", "systems alike", other_prior(system=1000.0)),
-    ("dawid_skene: unpooled", "rows for columns", transposed),
+    ("dawid_skene: unpooled", "systems counted twice", systems_twice),
+    ("dawid_skene: one for all", "rows for columns", transposed),
     ("dawid_skene: one for all", "patterns counted once", patterns_once),
     ("dawid_skene: difficulty", "no slopes of systems", other_prior(slope=1e-3)),
     ("dawid_skene: all at once", "systems counted twice", systems_twice),

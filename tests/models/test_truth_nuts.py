@@ -29,8 +29,6 @@ CASES = [
 ]
 
 
-# Where a spread may be 0 NUTS diverges: of what is learned it finds the same all the same.
-@pytest.mark.filterwarnings("ignore:.* transitions diverged")
 @pytest.mark.filterwarnings(f"ignore:{SHORT}")
 @pytest.mark.parametrize(
     ("model", "settings"),

@@ -11,8 +11,7 @@ import xarray as xr
 from dissensus import convergence, models
 from dissensus.arrays.truth_from_agreement import accuracy_from
 from dissensus.dims import SCOPES
-from dissensus.simulate import confusion_study
-from dissensus.simulate.confusion import ConfusionStudy
+from dissensus.simulate import ConfusionStudy, confusion_study
 from dissensus.statistics.lehner import lehner
 
 Floats = npt.NDArray[np.float64]

@@ -246,7 +246,12 @@ def _name(name: Any) -> str:
 def _times(observed: float, expected: float, what: str = "as often") -> str:
     if not expected > 0:
         return "though by the model never"
-    return f"{number(float(f'{observed / expected:.2g}'))} times {what} as the model says"
+    times = number(float(f"{observed / expected:.2g}"))
+    return (
+        f"about {what} as the model says"
+        if times == "1"
+        else f"{times} times {what} as the model says"
+    )
 
 
 def _points(value: float, *, signed: bool | None = None) -> str:

@@ -175,6 +175,13 @@ def _answers(
     if predictions is None:
         return np.zeros((annotations.sizes[ITEM], 0), dtype=np.int64), np.empty(0, dtype=object)
     found = systems_of(annotations, predictions, on_missing)
+    kind = found.predictions.attrs["kind"]
+    if kind != "nominal":
+        raise PredictionError(
+            "predictions", expected="one label from each system and item",
+            found=f'numbers (kind "{kind}")' if kind == "continuous" else f"lists (kind {kind!r})",
+            hint="Cut numbers into labels; of lists, read the first label only",
+        )  # fmt: skip
     labels = annotations[LABEL].to_numpy()
     vocabulary = found.predictions.get(LABEL, xr.DataArray([], dims=LABEL)).to_numpy()
     strange = [one for one in vocabulary.tolist() if one not in set(labels.tolist())]

@@ -75,7 +75,8 @@ def _annotators(what: Process) -> Any:
     if what.form.own_accuracy:
         mean = pm.math.logit(pm.Uniform("mean_accuracy", low, 1.0))
         spread = pm.HalfNormal("accuracy_spread", sigma=what.priors.spread)
-        return pm.Normal("annotator_logit", mu=mean, sigma=spread, dims=ANNOTATOR)
+        # In units of the spread: with few annotators NUTS would get stuck where that is small.
+        return mean + spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
     logit = _typical("annotator", low, None, not what.form.difficulty)
     return logit + pt.zeros(what.form.first_system)
 

@@ -55,8 +55,9 @@ def _named(
 @njit(cache=True)
 def _leading_label_named(
     start: Ints, end_of: Ints, weight: Floats, said: Ints, n_labels: int, any_tied: bool
-) -> Floats:
+) -> tuple[Floats, Floats]:
     n_items = len(start) - 1
+    each = np.full(len(said), np.nan)
     where = np.full(n_labels, -1, dtype=np.int64)  # of a label's entry, if this item has one
     stamp = np.full(n_labels, -1, dtype=np.int64)  # the last annotator's first row to name it
     out = np.full(n_items, np.nan)
@@ -85,13 +86,14 @@ def _leading_label_named(
                 own[one] += weight[row]
             chosen = entry[:distinct]
             leading, named = _named(chosen, own, total, group, size, score, mine)
-            credit += min(named, 1) if any_tied else named / leading
+            each[begin] = min(named, 1) if any_tied else named / leading
+            credit += each[begin]
             voices += 1
             begin = end_of[begin]
         out[i] = credit / voices
         for row in range(first, last):
             where[said[row]] = -1
-    return out
+    return out, each
 
 
 def leading_label_named(
@@ -125,6 +127,10 @@ def leading_label_named(
     array (item)
         NaN where fewer than two annotators spoke.
 
+    See Also
+    --------
+    leading_label_by_annotator : The same of each annotator, over items.
+
     Examples
     --------
     >>> from dissensus.arrays.grouped import grouped
@@ -132,6 +138,56 @@ def leading_label_named(
     >>> leading_label_named(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)
     array([0.33333333,        nan])
     """
+    return _both(rows, weight, codes, n_labels, any_tied)[0]
+
+
+def leading_label_by_annotator(
+    rows: Grouped,
+    weight: Floats,
+    codes: npt.NDArray[np.integer],
+    n_labels: int,
+    annotator: npt.NDArray[np.integer],
+    n_annotators: int,
+) -> Floats:
+    """Return how often each annotator names the label that leads among the others of an item.
+
+    Of n leading labels, naming one counts 1/n.
+
+    Parameters
+    ----------
+    rows, weight, codes, n_labels
+        As for `leading_label_named`.
+    annotator : array of int (row)
+        Codes of annotators, as the rows stand in the data.
+    n_annotators : int
+        How many there are.
+
+    Returns
+    -------
+    array (annotator)
+        The mean over items that somebody else annotated too; NaN where there are none.
+
+    Examples
+    --------
+    >>> from dissensus.arrays.grouped import grouped
+    >>> item, who = np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0])
+    >>> rows = grouped(item, who, 2)
+    >>> leading_label_by_annotator(rows, np.ones(4), np.array([1, 1, 0, 1]), 2, who, 3)
+    array([0.5, 0.5, 0. ])
+    """
+    each = _both(rows, weight, codes, n_labels, False)[1]
+    judged = np.isfinite(each)
+    who = annotator[rows.order][judged]
+    count = np.bincount(who, minlength=n_annotators)
+    total = np.bincount(who, weights=each[judged], minlength=n_annotators)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _both(
+    rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, any_tied: bool
+) -> tuple[Floats, Floats]:
+    """Return the means by item, and each annotator's credit at his first row of an item."""
     said = codes.astype(np.int64, copy=False)[rows.order]
-    given = weight[rows.order]
-    return np.asarray(_leading_label_named(rows.start, rows.own, given, said, n_labels, any_tied))
+    return _leading_label_named(  # type: ignore[no-any-return]
+        rows.start, rows.own, weight[rows.order], said, n_labels, any_tied
+    )

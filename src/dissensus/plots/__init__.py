@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dissensus.registry import find
 
 if TYPE_CHECKING:
+    from ._accuracies import accuracies as accuracies
     from ._agreement_check import agreement_check as agreement_check
     from ._assumptions import assumptions as assumptions
     from ._better import better as better
@@ -60,6 +61,7 @@ PLOTS: Final = (
     Plot("better", "comparison", "probability that one system is better than another"),
     Plot("discrepancy", "discrepancy", "systems among annotators: how far from the others"),
     Plot("components", "components", "how reliable labels are, and how alike pools of annotators"),
+    Plot("accuracies", "accuracy", "systems and annotators, if every item has one true label"),
     Plot("discrepancy_curve", "discrepancy_curve", "discrepancy ratio against the threshold"),
     Plot("certainty", "certainty", "annotation certainty of every item, sorted"),
     Plot("item", "posterior", "one item: annotations, plausibilities, predictions"),

@@ -9,7 +9,7 @@ import xarray as xr
 
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 from dissensus.arrays.inverse_rank import inverse_rank_weights
-from dissensus.arrays.leading_label import leading_label_named
+from dissensus.arrays.leading_label import leading_label_by_annotator, leading_label_named
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.registry import one_of
@@ -120,6 +120,21 @@ def sums(annotations: xr.Dataset, *, ties: str = "share", per_item: bool = False
     parts = (paired, np.nan_to_num(agreement))
     attrs = {"ties": str(ties)}
     return Sums(NAME, parts, finish, annotations[ITEM].to_numpy(), attrs=attrs)
+
+
+def by_annotator(annotations: xr.Dataset) -> xr.DataArray:
+    """Return how often each annotator gives the label that leads among the others (annotator).
+
+    Of n tied leaders naming one counts 1/n; NaN for annotators who share no item with anybody.
+    """
+    annotations = categories(annotations, rankings=True)
+    rows = rows_of(annotations)
+    n = annotations.sizes[ANNOTATOR]
+    found = leading_label_by_annotator(
+        rows, _votes(annotations, rows), annotations["label_code"].to_numpy(),
+        annotations.sizes[LABEL], annotations["annotator_code"].to_numpy(), n,
+    )  # fmt: skip
+    return xr.DataArray(found, dims=ANNOTATOR, coords={ANNOTATOR: annotations[ANNOTATOR].to_numpy()})
 
 
 def _by_item(annotations: Any, ties: str) -> tuple[xr.Dataset, Grouped, Floats]:

@@ -22,7 +22,6 @@ from pytensor.tensor.random.basic import (
     NormalRV,
     UniformRV,
 )
-from scipy.special import logit
 
 from dissensus._truth_points import TYPICAL, points
 from dissensus.arrays.truth_parameters import (
@@ -48,7 +47,7 @@ Values = Mapping[str, Floats]
 _KINDS: Final = {
     "prevalence": DirichletRV, "annotator_accuracy": UniformRV,
     "annotator_typical_accuracy": UniformRV, "mean_accuracy": UniformRV,
-    "accuracy_spread": HalfNormalRV, "annotator_logit": NormalRV, "system_accuracy": UniformRV,
+    "accuracy_spread": HalfNormalRV, "annotator_offset": NormalRV, "system_accuracy": UniformRV,
     "system_typical_accuracy": UniformRV, "distance_decay": NormalRV,
     "error_concentration": LogNormalRV, "error_rows": DirichletRV,
     "difficulty_spread": HalfNormalRV, "difficulty_slope": LogNormalRV, "shared_answers": UniformRV,
@@ -161,7 +160,7 @@ def _form(seen: _Seen) -> tuple[Form, Floats]:
     graded, unequal = "distance_decay" in names, "error_concentration" in names
     form = Form(
         n_labels=n, n_voices=n_voices, first_system=n_voices - n_systems, evidence=n_voices,
-        rows=int(pooled or own), own_accuracy=int("annotator_logit" in names),
+        rows=int(pooled or own), own_accuracy=int("annotator_offset" in names),
         errors=UNEQUAL if unequal else GRADED if graded else EQUAL, ordered=int(graded),
         difficulty=int(difficulty), related=int(related),
         pooling=(HIERARCHICAL if own else COMPLETE) if pooled else NONE,
@@ -229,9 +228,7 @@ def _expected(
         "prevalence": (priors.prevalence,), "annotator_accuracy": low,
         "annotator_typical_accuracy": low, "mean_accuracy": low,
         "accuracy_spread": (0.0, priors.spread),
-        "annotator_logit": (
-            logit(natural.get("mean_accuracy", 0.5)), natural.get("accuracy_spread", 1.0)
-        ),
+        "annotator_offset": unit,
         "system_accuracy": unit, "system_typical_accuracy": unit,
         "distance_decay": (0.0, priors.decay), "error_concentration": tuple(priors.concentration),
         "error_rows": (concentration * np.exp(par.log_base[away].reshape(n, n - 1)),),

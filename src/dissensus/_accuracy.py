@@ -1,0 +1,216 @@
+"""What an evaluation says of accuracy if every item has one true label, which nobody knows.
+
+Labels go through `models.symmetric_confusion`, or `models.dawid_skene`. What the model assumes is
+checked by replicates, and what it finds against the labels is said beside the numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus import convergence, models, statistics
+from dissensus._accuracy_plan import Plan
+from dissensus._notes import Notes
+from dissensus._observed import Settings
+from dissensus._replication.check_assumptions import CHECK, CLEAR, check_assumptions
+from dissensus.arrays.seeds import generator
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.errors import AnnotationError, ConvergenceWarning, DissensusWarning, PredictionError
+from dissensus.statistics.leave_one_out_agreement import by_annotator
+
+LEAST_DRAWS: Final = 500
+"""A chain."""
+FEW_LABELS: Final = 5000
+"""Up to so many a sweep takes no time, and twice as many draws are taken."""
+_WARM_UP: Final = 300
+_CELLS: Final = 100_000_000
+"""Labels times draws up to which assumptions are checked: replicates of them are held for that."""
+_REPLICATES: Final = 500
+
+
+def with_accuracy(
+    found: dict[str, xr.Dataset], plan: Plan, settings: Settings, chains: int, progressbar: bool,
+    notes: Notes,
+) -> tuple[dict[str, xr.Dataset], str]:  # fmt: skip
+    """Add to the groups of an evaluation what it says of accuracy, or why nothing.
+
+    Returned with the groups: the model, or the reason, in words.
+    """
+    why_not, told = plan.why_not, plan.told
+    if plan.model:
+        try:
+            group = _fitted(found["annotations"], plan, settings, chains, progressbar, notes)
+            return found | {"accuracy": group}, plan.model
+        except AnnotationError as problem:
+            if plan.asked:
+                raise
+            why_not, told = f"the model refuses {problem}", True
+    if told and "agreement" in found:  # beside which it would stand
+        text = f"Accuracies are not estimated: {why_not.removesuffix('.')}."
+        said = [line for line in (found["agreement"].attrs["notes"], text) if line]
+        found["agreement"].attrs["notes"] = "\n".join(said)
+    return found, f"none: {why_not}"
+
+
+def _fitted(
+    annotations: xr.Dataset, plan: Plan, settings: Settings, chains: int, progressbar: bool,
+    notes: Notes,
+) -> xr.Dataset:  # fmt: skip
+    """Fit with systems or, where their labels are not those of the annotators, without."""
+    try:
+        return accuracy(annotations, plan, settings, chains, progressbar, notes)
+    except PredictionError as problem:
+        if plan.asked:
+            raise
+        remark = f"Systems have no estimated accuracy: {str(problem).removesuffix('.')}."
+        alone = replace(plan, predictions=None, remarks=(*plan.remarks, remark))
+        return accuracy(annotations, alone, settings, chains, progressbar, notes)
+
+
+def accuracy(
+    annotations: xr.Dataset, plan: Plan, settings: Settings, chains: int, progressbar: bool,
+    notes: Notes,
+) -> xr.Dataset:  # fmt: skip
+    """Fit, and return the group ``accuracy``."""
+    asked = settings.draws // chains
+    few = annotations.sizes[ANNOTATION] <= FEW_LABELS
+    draws = max(asked, 2 * LEAST_DRAWS) if few else max(asked // 2, LEAST_DRAWS)
+    checked = _labels(annotations, plan) * draws * chains <= _CELLS
+    own = Notes()
+    with own.of(plan.model), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # said below, of what is shown
+        fit = models.get(plan.model).module.fit(
+            annotations, predictions=plan.predictions, draws=draws, tune=_WARM_UP, chains=chains,
+            progressbar=progressbar, random_seed=generator(settings.random_seed, "accuracy"),
+            keep_items=False, posterior_predictive=checked, on_missing=settings.on_missing,
+            **plan.settings,
+        )  # fmt: skip
+    out = accuracy_draws(fit).merge(majority(annotations, plan.predictions, settings.on_missing))
+    found = _checks(fit) if checked else {"checks": "", "n_against": 0, "recommendation": (
+        "So many labels are not checked against the model's assumptions here: fit it, and ask "
+        "dissensus.check_assumptions."
+    )}  # fmt: skip
+    remarks = [*plan.remarks, *own.texts()]
+    attrs = {
+        "model": plan.model, "inference": str(fit.attrs["inference"]),
+        "settings": json.dumps(dict(plan.settings)), "notes": "\n".join(remarks),
+        "checked": int(checked), **found, **_diagnosed(out),
+    }  # fmt: skip
+    with notes.of(plan.model):
+        _warn_of_chains(plan.model, attrs, 8 * draws)  # as few as half of those asked are taken
+    return out.drop_attrs(deep=False).assign_attrs(attrs)
+
+
+def _labels(annotations: xr.Dataset, plan: Plan) -> int:
+    """Count the labels of annotators and systems."""
+    of_systems = 0
+    if plan.predictions is not None:
+        of_systems = plan.predictions.sizes[ITEM] * plan.predictions.sizes[SYSTEM]
+    return int(annotations.sizes[ANNOTATION]) + of_systems
+
+
+def accuracy_draws(fit: xr.DataTree) -> xr.Dataset:
+    """Return draws of accuracies, and the mean over draws of how probable each label is true.
+
+    Parameters
+    ----------
+    fit : DataTree
+        Of `models.symmetric_confusion` or `models.dawid_skene`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``estimated_accuracy`` (chain, draw, scope, system), where there are systems: the share of
+        these items that a system got right, and how often it is right on items like these;
+        ``annotator_accuracy`` (chain, draw) or (chain, draw, annotator); ``truth_mean``
+        (item, label).
+    """
+    posterior = fit["posterior"].to_dataset()
+    out = xr.Dataset()
+    if SYSTEM in posterior.dims:
+        both = [posterior[name] for name in ("system_correct", "system_accuracy")]
+        index = xr.IndexVariable(SCOPE, list(SCOPES))
+        found = xr.concat(both, dim=index, combine_attrs="drop").transpose(*SAMPLE, SCOPE, SYSTEM)
+        out["estimated_accuracy"] = found.drop_attrs().assign_attrs(better="higher")
+    people = posterior["annotator_accuracy"].copy(deep=True)  # may be one array seen many times
+    if ANNOTATOR in people.dims and bool((people == people.isel({ANNOTATOR: 0})).all()):
+        people = people.isel({ANNOTATOR: 0}, drop=True)
+    out["annotator_accuracy"] = people.drop_attrs().assign_attrs(better="higher")
+    out["truth_mean"] = fit["constant_data"]["truth_mean"].drop_attrs()
+    return out.assign_coords({dim: posterior[dim] for dim in SAMPLE})
+
+
+def majority(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str = "raise"
+) -> xr.Dataset:
+    """Return how often systems, and annotators, give the label that most (other) annotators give.
+
+    Ties count 1/n: ``majority_accuracy`` (system) and ``annotator_majority`` (annotator), NaN for
+    annotators who share no item with anybody.
+    """
+    out = xr.Dataset({"annotator_majority": by_annotator(annotations)})
+    if predictions is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DissensusWarning)  # of items left out, said before
+            out["majority_accuracy"] = statistics.get("majority_vote_accuracy").function(
+                annotations, predictions, on_missing=on_missing
+            ).drop_attrs()
+    return out
+
+
+def _checks(fit: xr.DataTree) -> dict[str, Any]:
+    """Check the assumptions, and say what speaks against them."""
+    found = check_assumptions(fit, draws=_REPLICATES)
+    against = found["p_value"].to_numpy() < CLEAR
+    lines = found["sentence"].to_numpy()[against].tolist()
+    return {
+        "checks": "\n".join(str(line) for line in lines),
+        "n_against": int(against.sum()),
+        "n_checks": int(np.isfinite(found["p_value"]).sum()),
+        "against": ", ".join(found[CHECK].to_numpy()[against].tolist()),
+        "recommendation": str(found.attrs["recommendation"]),
+    }
+
+
+def _diagnosed(out: xr.Dataset) -> dict[str, Any]:
+    """Judge the chains by the accuracies that are shown."""
+    parts = []
+    for name in ("estimated_accuracy", "annotator_accuracy"):
+        if name in out:
+            draws = out[name]
+            flat = draws.to_numpy().reshape(*(draws.sizes[dim] for dim in SAMPLE), -1)
+            names = _names(draws)
+            parts.append(
+                xr.DataArray(flat, dims=(*SAMPLE, "accuracy"), coords={"accuracy": names})
+            )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return convergence.diagnosed(xr.concat(parts, dim="accuracy"), "accuracy")
+
+
+def _names(draws: xr.DataArray) -> list[str]:
+    if ANNOTATOR in draws.dims:
+        return [f"annotator {name}" for name in draws[ANNOTATOR].to_numpy()]
+    if SYSTEM not in draws.dims:
+        return ["annotators"]
+    return [f"{name}, {scope}" for scope in SCOPES for name in draws[SYSTEM].to_numpy()]
+
+
+def _warn_of_chains(model: str, attrs: dict[str, Any], better: int) -> None:
+    if not attrs.get("n_items_poor", 0):
+        return
+    r_hat = f", r-hat up to {attrs['r_hat_max']:.2f}" if "r_hat_max" in attrs else ""
+    warnings.warn(
+        f"The chains of {model} have not run long enough for some accuracies: as few as "
+        f"{attrs['ess_bulk_min']:.0f} effective draws ({attrs['ess_bulk_min_item']}){r_hat}. Do "
+        f"not trust their intervals; ask for more draws (draws={better}), or leave them out "
+        "(truth=None).",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,139 @@
+"""Which model of one true label an evaluation fits, if any, settled before anything is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import xarray as xr
+
+from dissensus._observed import are_classes, first_labels
+from dissensus._wording import counted
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, POSITION
+from dissensus.errors import ArgumentError
+from dissensus.registry import one_of
+from dissensus.schema import voices_per
+
+AUTO: Final = "auto"
+MODELS: Final = ("symmetric_confusion", "dawid_skene")
+FEWEST: Final = 5
+"""Items with two annotators: of fewer the prior would speak, not the items."""
+MOST_LABELS: Final = 30
+"""Of more labels few are ever given twice, and hardly anybody is seen to agree."""
+NOBODY_TWICE: Final = "no item has two annotators"
+_NO_ONE_LABEL: Final = {"ranking": "rankings do not name one label",
+                        "continuous": "numbers are not right or wrong"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be fitted, or why nothing is."""
+
+    model: str = ""
+    why_not: str = ""
+    """Empty where a model is."""
+    told: bool = False
+    """Whether a reader would miss it, so that it must be said why not."""
+    asked: bool = False
+    """Whether the model was named, so that what it refuses is an error."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of its fit."""
+    predictions: xr.Dataset | None = None
+    """One label from each system and item; None where systems gave none."""
+    remarks: tuple[str, ...] = ()
+
+
+def planned(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset | None,
+    truth: str | None,
+    threshold: float | None,
+) -> Plan:
+    """Settle what is fitted, before anything is.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such model, or it was named and cannot be fitted to such annotations.
+    """
+    one_of("truth", truth, (AUTO, *MODELS, None))
+    if truth is None:
+        return Plan(why_not="not asked for")
+    asked = truth != AUTO
+    why_not, told = _reason(annotations, threshold, asked)
+    if why_not and asked:
+        raise ArgumentError("truth", expected=f"None or {AUTO!r}: {why_not}", found=repr(truth))
+    if why_not:
+        return Plan(why_not=why_not, told=told)
+    model = truth if asked else MODELS[0]
+    systems, remarks = _systems(annotations, predictions)
+    anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
+    if anonymous:
+        remarks.append(
+            "No annotator labelled two items, so that one accuracy stands for all of them."
+        )
+    if "cluster_code" in annotations:
+        remarks.append(
+            "Estimated accuracies take the items of a cluster to be independent: their intervals "
+            "may be too narrow."
+        )
+    return Plan(model, asked=asked, predictions=systems, remarks=tuple(remarks),
+                settings=_settings(annotations, systems, model, anonymous))  # fmt: skip
+
+
+def _reason(
+    annotations: xr.Dataset, threshold: float | None, asked: bool
+) -> tuple[str, bool]:
+    """Say why there is nothing to fit, and whether a reader would want to know."""
+    kind = annotations.attrs["kind"]
+    if kind in _NO_ONE_LABEL:
+        return _NO_ONE_LABEL[kind], False
+    if threshold is not None:
+        return "labels that are cut at a threshold are numbers", False
+    n_labels = annotations.sizes[LABEL]
+    if n_labels < 2:
+        return "there is one label only", False
+    several = int((voices_per(annotations, ITEM) > 1).sum())
+    if not several:
+        return NOBODY_TWICE, False
+    if asked:
+        return "", False
+    if n_labels > MOST_LABELS:
+        return f"there are {n_labels:,} labels, more than {MOST_LABELS}", True
+    if several < FEWEST:
+        who = "item has" if several == 1 else "items have"
+        return f"only {several} {who} two annotators, and that needs {FEWEST}", True
+    return "", False
+
+
+def _settings(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, model: str, anonymous: bool
+) -> dict[str, Any]:
+    """Choose how rich the model is: as far as labels can tell."""
+    if model == "dawid_skene":
+        return {"pooling": "complete" if anonymous else "hierarchical", "difficulty": True}
+    ordered = annotations.attrs["kind"] == "ordinal" and not are_classes(annotations, predictions)
+    return {
+        "accuracy": "common" if anonymous else "annotator",
+        "errors": "graded" if ordered else "equal",
+        "difficulty": True,
+    }
+
+
+def _systems(
+    annotations: xr.Dataset, predictions: xr.Dataset | None
+) -> tuple[xr.Dataset | None, list[str]]:
+    """Return the one label that each system gave, or say why it has none."""
+    if predictions is None:
+        return None, []
+    firsts = first_labels(annotations, predictions)
+    why_not = ""
+    if "label_code" not in firsts:
+        why_not = "they gave numbers, not labels"
+    elif firsts.sizes[POSITION] != 1:
+        tied = int((firsts["block"] == 1).sum(POSITION).max())
+        why_not = f"they gave lists with up to {counted(tied, 'label')} tied in first place"
+    if why_not:
+        return None, [f"Systems have no estimated accuracy: {why_not}."]
+    return firsts, []

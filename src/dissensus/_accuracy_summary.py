@@ -1,0 +1,85 @@
+"""What an evaluation says of accuracy as rows: one for each system and scope, and annotator."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dissensus._spread import spread
+from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
+
+COLUMNS: Final = (
+    "of", "name", SCOPE, "mean", "sd", "lower", "upper", "majority", "uncertainty_adjusted",
+    "ess_bulk", "r_hat",
+)  # fmt: skip
+OF_SYSTEM, OF_ANNOTATOR = "system", "annotator"
+METRIC: Final = "top_1_accuracy"
+
+
+def accuracy_rows(evaluation: xr.DataTree) -> pd.DataFrame:
+    """Summarise the group ``accuracy``; see `dissensus.summary`."""
+    frames = []
+    if "accuracy" in evaluation.children:
+        data = evaluation["accuracy"].to_dataset()
+        if "estimated_accuracy" in data:
+            beside = {"majority": data["majority_accuracy"], "uncertainty_adjusted":
+                      adjusted(evaluation)}  # fmt: skip
+            frames.append(_rows(data["estimated_accuracy"], SYSTEM, OF_SYSTEM, beside))
+        beside = {"majority": _of_annotators(data)}
+        frames.append(_rows(data["annotator_accuracy"], ANNOTATOR, OF_ANNOTATOR, beside))
+    if not frames:
+        return pd.DataFrame(columns=list(COLUMNS))
+    names = [name for frame in frames for name in frame["name"].tolist()]
+    out = pd.concat([frame.drop(columns="name") for frame in frames], ignore_index=True)
+    # Names stay what they are: a column that is put together makes 10.0 of 10.
+    out["name"] = pd.Series(names, index=out.index, dtype=object)
+    return out[list(COLUMNS)]
+
+
+def adjusted(evaluation: xr.DataTree) -> xr.DataArray | None:
+    """Return mean uncertainty-adjusted accuracy at the reference reliability: (scope, system)."""
+    if "metrics" not in evaluation.children or METRIC not in evaluation["metrics"]:
+        return None
+    draws = evaluation["metrics"].to_dataset()[METRIC]
+    reference = evaluation.attrs["reference_reliability"]
+    return draws.sel({RELIABILITY: reference}, drop=True).mean(list(SAMPLE))
+
+
+def _of_annotators(data: xr.Dataset) -> xr.DataArray:
+    """Return agreement with the majority of the others, of each annotator, or of all on average."""
+    each = data["annotator_majority"]
+    return each if ANNOTATOR in data["annotator_accuracy"].dims else each.mean(skipna=True)
+
+
+def _rows(
+    draws: xr.DataArray, dim: str, of: str, beside: dict[str, xr.DataArray | None]
+) -> pd.DataFrame:
+    """Lay out one row for each scope and name."""
+    parts = spread(draws) | _diagnosed(draws)
+    parts |= {name: values for name, values in beside.items() if values is not None}
+    like = parts["mean"]
+    flat = {name: values.drop_attrs().broadcast_like(like).transpose(*like.dims).to_numpy().ravel()
+            for name, values in parts.items()}  # fmt: skip
+    names = draws[dim].to_numpy().tolist() if dim in draws.dims else [None]
+    scopes = draws[SCOPE].to_numpy().tolist() if SCOPE in draws.dims else [SCOPES[1]]
+    out = pd.DataFrame(flat).reindex(columns=list(COLUMNS))
+    out["of"], out[SCOPE] = of, np.repeat(scopes, len(names))
+    out["name"] = pd.Series(names * len(scopes), dtype=object)
+    for column in ("majority", "uncertainty_adjusted"):
+        out[column] = out[column].astype(np.float64)
+    return out
+
+
+def _diagnosed(draws: xr.DataArray) -> dict[str, Any]:
+    """Return effective sample size and r-hat, NaN for what is the same in all draws."""
+    from arviz_stats import ess, rhat
+
+    varies = draws.max(list(SAMPLE)) > draws.min(list(SAMPLE))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = {"ess_bulk": ess(draws, method="bulk")}
+        if draws.sizes["chain"] > 1:
+            found["r_hat"] = rhat(draws)
+    return {name: values.where(varies) for name, values in found.items()}

@@ -1,0 +1,141 @@
+"""A plan of a system's accuracy without the truth, in plain words."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dissensus._planning.unknown_truth import ESTIMATORS, UNEQUAL
+from dissensus._wording import counted, share
+from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
+
+_ADVICE: Final = {0.3: 200, 0.55: 100}
+"""Lehner's: items for a kappa, with five labels and three annotators, to be within .1 in 90 %."""
+_ABOUT: Final = 0.05
+"""How near a kappa must be to be "around" it."""
+
+
+class Advice(NamedTuple):
+    """What the source says of the case planned."""
+
+    kappa: float
+    items: int
+
+
+def sentences(found: xr.Dataset) -> list[str]:
+    """Say what a plan of accuracy found.
+
+    Parameters
+    ----------
+    found : xarray.Dataset
+        From `dissensus.plan_accuracy`.
+    """
+    new = found.sel({SCOPE: SCOPES[1]})
+    out = [_of_annotators(found)]
+    out += [_of_items(new.sel({ANNOTATOR: k})) for k in found[ANNOTATOR].to_numpy()]
+    return [*out, *_of_source(new), *_limits(found)]
+
+
+def _of_annotators(found: xr.Dataset) -> str:
+    about = found.attrs
+    labels, right = counted(about["n_labels"], "label"), f"{about['annotator_accuracy']:.0%}"
+    start = f"With kappa {share(about['kappa'])} and {labels}, annotators are right {right} "
+    if not about["violated"]:
+        return f"{start}of the time, if all are alike, and so are items and errors."
+    seen = share(found["observed_kappa"].mean().item())
+    return (
+        f"{start}of the time, if all are alike, and so are items and errors. Here they are not: "
+        f"those simulated are right so often on average (annotators up to {share(UNEQUAL, 1)} more "
+        f"or less), and agree with kappa {seen}."
+    )
+
+
+def _of_items(one: xr.Dataset) -> str:
+    """Say how many items it takes with so many annotators, and of lehner's estimate."""
+    k = counted(one[ANNOTATOR].item(), "annotator")
+    model, algebra = (one.sel({ESTIMATOR: name}) for name in ESTIMATORS)
+    goal = (
+        f"the posterior mean within {share(one.attrs['within'])} of the system's accuracy in "
+        f"{one.attrs['assurance']:.0%} of studies"
+    )
+    need = _enough(model["items_enough"].item(), one)
+    best = model.isel({ITEM: -1})
+    last = f"{_count(best)} at {counted(best[ITEM].item(), 'item')}"
+    lead = (
+        f"With {k}, more than {counted(one[ITEM].to_numpy()[-1], 'item')} would bring {goal}"
+        if need is None
+        else f"With {k}, {need} bring {goal}"
+    )
+    other = _enough(algebra["items_enough"].item(), one)
+    beside = "more than were tried" if other is None else other
+    return (
+        f"{lead} ({last}, interval ± {share(best['half_width'].item())} there); lehner's estimate "
+        f"takes {beside}."
+    )
+
+
+def _enough(items: float, one: xr.Dataset) -> str | None:
+    """Write a number of items with where it comes from; None if too few were tried."""
+    tried = one[ITEM].to_numpy()
+    if not np.isfinite(items):
+        return None
+    if items in tried:
+        least = " (the fewest tried)" if items == tried[0] else ""
+        return f"{counted(int(items), 'item')}{least}"
+    place = int(np.searchsorted(tried, items))
+    return f"about {items:,.0f} items (interpolated, {tried[place - 1]:,} to {tried[place]:,})"
+
+
+def _count(cell: xr.Dataset) -> str:
+    n = cell.attrs["studies"]
+    return f"{round(cell['within_share'].item() * n)} of {n}"
+
+
+def advice(found: xr.Dataset) -> Advice | None:
+    """Return what the source says of this number of labels and this kappa, if anything."""
+    about = found.attrs
+    asked = (about["n_labels"], round(about["within"], 9), round(about["assurance"], 9))
+    if asked != (5, 0.1, 0.9) or 3 not in found[ANNOTATOR]:
+        return None
+    near = min(_ADVICE, key=lambda kappa: abs(kappa - about["kappa"]))
+    return Advice(near, _ADVICE[near]) if abs(near - about["kappa"]) <= _ABOUT else None
+
+
+def _of_source(new: xr.Dataset) -> list[str]:
+    known = advice(new)
+    if known is None:
+        return []
+    text = (
+        f"Lehner (2015) advises {known.items} items for a kappa of about {share(known.kappa)} "
+        "with 5 labels and 3 annotators"
+    )
+    if known.items not in new[ITEM]:
+        return [f"{text}."]
+    both = [
+        _count(new.sel({ANNOTATOR: 3, ITEM: known.items, ESTIMATOR: name})) for name in ESTIMATORS
+    ]
+    return [
+        f"{text}: with so many, {both[0]} studies came as near by the model, {both[1]} by "
+        "lehner's estimate."
+    ]
+
+
+def _limits(found: xr.Dataset) -> list[str]:
+    """Say how well it is known, and what it takes for granted."""
+    about = found.attrs
+    p, n = about["assurance"], about["studies"]
+    out = [f"A share of {share(p)} of {n} studies is known to ± {share(np.sqrt(p * (1 - p) / n))}."]
+    if "kappa_interval" in about:
+        low, high = about["kappa_interval"]
+        out.append(
+            f"The pilot's kappa, {share(about['kappa'])}, is itself known only to be between "
+            f"{share(low)} and {share(high)} ({about['probability']:.0%} interval): plan with the "
+            "lower one, too (kappa=)."
+        )
+    if not about["violated"]:
+        out.append(
+            "Unequal annotators, hard items and near errors make it worse: violated=True has them."
+        )
+    return [*out, "Mistakes that annotators share are not foreseen."]
