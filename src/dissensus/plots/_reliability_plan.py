@@ -15,9 +15,8 @@ from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
+from dissensus.plots._plan_axes import names, panels, sizes, target_line
 from dissensus.plots._style import Size
-
-_NARROW = 5.0
 
 
 def reliability_plan(source: Any, *, limit: int = 7, figsize: Size | None = None) -> Any:
@@ -64,26 +63,13 @@ def reliability_plan(source: Any, *, limit: int = 7, figsize: Size | None = None
         )  # fmt: skip
     every = list(quantities(found))
     parts = every[:limit]
-    axes = _panels(1 + len(parts), figsize)
+    axes = panels(1 + len(parts), figsize)
     _of_annotators(axes[0], found)
     for ax, (name, part) in zip(axes[1:], parts, strict=True):
         _of_items(ax, name, part)
     if len(every) > limit:
         look.note(axes[0].figure, f"The first {limit} of {len(every)} intervals; others left out.")
     return axes[0].figure
-
-
-def _panels(count: int, figsize: Size | None) -> list[Axes]:
-    """Return axes for so many panels, two beside each other where there is room."""
-    columns = 1 if look.width_of(figsize) < _NARROW else min(2, count)
-    rows = -(-count // columns)
-    figure = look.Picture(
-        figsize=look.fitted(figsize, look.WIDTH, 2.9 * rows), layout="constrained"
-    )
-    grid = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
-    for spare in grid[count:]:
-        spare.remove()
-    return grid[:count]
 
 
 def _of_annotators(ax: Axes, found: xr.Dataset) -> None:
@@ -102,14 +88,14 @@ def _of_annotators(ax: Axes, found: xr.Dataset) -> None:
                 marker=one.marker, markersize=4.5, label=look.label(name))  # fmt: skip
         if len(pools) == 1:
             _chances(ax, at, part["probability_reached"].to_numpy())
-    _target(ax, target)
+    target_line(ax, target)
     ax.annotate(f"target {share(target)}", (0, target), xycoords=("axes fraction", "data"),
                 xytext=(3, 2), textcoords="offset points", fontsize=look.SMALL)  # fmt: skip
     ax.set_ylim(0, 1.1 if len(pools) == 1 else 1.0)
     ax.set_yticks(np.linspace(0, 1, 6))
     look.tidy(ax, grid="y")
     look.share_axis(ax.yaxis)
-    _sizes(ax, x)
+    sizes(ax, x)
     ax.set_xlabel("annotators of an item")
     ax.set_title(f"Reliability of the mean label,\n{level:.0%} intervals", loc="left",
                  fontsize=look.SMALL + 1)  # fmt: skip
@@ -134,12 +120,12 @@ def _of_items(ax: Axes, name: str, part: xr.Dataset) -> None:
         one = look.style(row)
         ax.plot(x, half[row], color=one.color, linestyle=one.dash, linewidth=1.4,
                 marker=one.marker, markersize=4)  # fmt: skip
-    _target(ax, part.attrs["width"] / 2)
+    target_line(ax, part.attrs["width"] / 2)
     look.tidy(ax, grid="y")
     _halves(ax, np.append(half[np.isfinite(half)], part.attrs["width"] / 2))
-    _sizes(ax, x)
+    sizes(ax, x)
     ax.set_xlabel("items")
-    _names(ax, half, annotators)
+    names(ax, half[:, -1], [counted(int(k), "annotator") for k in annotators])
     title = look.plain(capital(short(name.removeprefix("the "), 44)))
     ax.set_title(f"{title}:\nhalf the interval; broken line: target", loc="left",
                  fontsize=look.SMALL + 1)  # fmt: skip
@@ -154,27 +140,3 @@ def _halves(ax: Axes, values: Any) -> None:
     ax.yaxis.set_major_locator(FixedLocator([t for t in ticks if low <= t <= high]))
     ax.yaxis.set_minor_locator(NullLocator())
     look.share_axis(ax.yaxis)
-
-
-def _names(ax: Axes, half: Any, annotators: Any) -> None:
-    """Write at the end of each line how many annotators it stands for."""
-    low, high = np.log(ax.get_ylim())
-    ends = np.log(np.where(np.isfinite(half[:, -1]), half[:, -1], np.exp(low)))
-    places = look.spread(ends, 0.085 * (high - low), low, high)
-    for row, (k, place) in enumerate(zip(annotators, places, strict=True)):
-        ax.annotate(counted(int(k), "annotator"), (1.0, np.exp(place)), ha="left", va="center",
-                    xycoords=("axes fraction", "data"), fontsize=look.SMALL,
-                    color=look.style(row).color, annotation_clip=False)  # fmt: skip
-
-
-def _target(ax: Axes, height: float) -> None:
-    ax.axhline(height, color=look.ink(), linewidth=0.9, linestyle=(0, (4, 2)), zorder=0)
-
-
-def _sizes(ax: Axes, x: Any) -> None:
-    """Lay out numbers of annotators or items, of which each more counts less than the last."""
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(FixedLocator(x.tolist()))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticklabels([f"{value:,.0f}" for value in x])
-    ax.set_xlim(x.min() / 1.25, x.max() * 1.25)
