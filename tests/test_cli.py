@@ -165,6 +165,43 @@ def test_reliability_is_planned_with_a_picture(numbers, tmp_path):
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
 
 
+def test_accuracy_without_the_truth_is_planned_with_and_without_a_pilot(tmp_path):
+    sizes = ("--annotators", "3", "--items", "20,40", "--studies", 2, "--seed", 1, "--no-progress")
+    picture = tmp_path / "plan.svg"
+    done = call("plan", "--kappa", 0.3, "--label-count", 5, "--accuracy", 0.85, "--within", 0.2,
+                *sizes, "--plot", picture)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "With kappa .30 and 5 labels, annotators are right 64% of the time" in said
+    assert "an estimate within .20 of the system's accuracy, .85, in 90% of studies" in said
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    ann = dx.simulate.confusion_study(30, 3, 4, ipc=0.8, random_seed=1).annotations
+    names = {dim: ann[dim].to_numpy()[ann[f"{dim}_code"]] for dim in ("item", "annotator", "label")}
+    pilot = write(tmp_path / "pilot.csv", zip(*names.values(), strict=True), tuple(names))
+    done = call("plan", pilot, "--truth", "--assurance", 0.7, *sizes)
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert f"With kappa {float(dx.bennett_s(ann)):.2f}".replace("0.", ".") in said
+    assert "in 70% of studies" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "PILOT: expected a file with annotations of a pilot study; found none. Only with"),
+        (("--truth",), "kappa: expected how much annotators agree beyond guessing, or a pilot"),
+        (("--kappa", 0.3), "n_labels: expected how many labels annotators choose from"),
+        (("--kappa", 0.3, "--target", 0.8), "--target: expected none, as --truth, --kappa"),
+        (("--violated", "--prior-count", 2), "--prior-count: expected none, as --truth"),
+        (("--kappa", 0.3, "--label-count", 3, "--annotators", 1), "annotators: expected 2 or more"),
+    ],
+)
+def test_plans_without_a_pilot_that_make_no_sense(options, message):
+    done = call("plan", *options)
+    assert isinstance(done.exception, dx.DissensusError)
+    assert message in str(done.exception)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import component_fits as made
+import xarray as xr
 from rich.console import Console
 
 import dissensus as dx
@@ -30,6 +31,27 @@ def test_pools_and_pairs_have_rows_of_their_own():
     assert "2 simulated" in text
     half = found["half_width"].isel(pool=0).sel(annotator=4, item=30).item()
     assert f"± {half:.3f}".replace("0.", ".") in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_accuracy_without_the_truth_has_a_row_for_each_estimate():
+    found = dx.plan_accuracy(
+        annotators=(3, 5), items=(20, 50, 100, 1000), kappa=0.4, n_labels=4, studies=2,
+        random_seed=1, progressbar=False,
+    )  # fmt: skip
+    new = found.sel(scope="new items", annotator=5)
+    new["within_share"][:] = [[0.5, 0.5, 0.75, 1.0], [0.0, 0.1, 0.2, 0.3]]
+    new["half_width"][:] = [0.2, 0.1, 0.05, 0.04]
+    new["items_enough"][:] = [834, float("nan")]
+    rest = found.sel(scope="new items", annotator=3)
+    rest["items_enough"][:] = [20, 20]
+    told = xr.concat([rest, new], dim="annotator").expand_dims(scope=["new items"])
+    text = printed(told.assign_attrs(found.attrs))
+    model, algebra = (line for line in text.splitlines() if "│ 5, " in line)
+    cells = [cell.strip() for cell in model.split("│")[1:-1]]
+    assert cells == ["5, model", ".50 ± .20", ".50 ± .10", ".75 ± .05", "1.00 ± .04", "834"]
+    assert "> 1,000" in algebra
+    assert "≤ 20" in text
     assert max(map(len, text.splitlines())) <= 80
 
 

@@ -158,9 +158,11 @@ def majority(
     if predictions is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DissensusWarning)  # of items left out, said before
-            out["majority_accuracy"] = statistics.get("majority_vote_accuracy").function(
-                annotations, predictions, on_missing=on_missing
-            ).drop_attrs()
+            out["majority_accuracy"] = (
+                statistics.get("majority_vote_accuracy")
+                .function(annotations, predictions, on_missing=on_missing)
+                .drop_attrs()
+            )
     return out
 
 
@@ -186,9 +188,7 @@ def _diagnosed(out: xr.Dataset) -> dict[str, Any]:
             draws = out[name]
             flat = draws.to_numpy().reshape(*(draws.sizes[dim] for dim in SAMPLE), -1)
             names = _names(draws)
-            parts.append(
-                xr.DataArray(flat, dims=(*SAMPLE, "accuracy"), coords={"accuracy": names})
-            )
+            parts.append(xr.DataArray(flat, dims=(*SAMPLE, "accuracy"), coords={"accuracy": names}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return convergence.diagnosed(xr.concat(parts, dim="accuracy"), "accuracy")

@@ -82,9 +82,7 @@ def planned(
                 settings=_settings(annotations, systems, model, anonymous))  # fmt: skip
 
 
-def _reason(
-    annotations: xr.Dataset, threshold: float | None, asked: bool
-) -> tuple[str, bool]:
+def _reason(annotations: xr.Dataset, threshold: float | None, asked: bool) -> tuple[str, bool]:
     """Say why there is nothing to fit, and whether a reader would want to know."""
     kind = annotations.attrs["kind"]
     if kind in _NO_ONE_LABEL:

@@ -34,11 +34,13 @@ def plan(
 ) -> xr.Dataset:
     """Foresee what a study with so many annotators and items would tell.
 
-    There are two kinds of studies. If labels are *measurements* (numbers, or ``target``, ``width``
-    or ``family`` is given, or the pilot is a fit of `models.crossed_effects` or
+    There are two kinds of studies here. If labels are *measurements* (numbers, or ``target``,
+    ``width`` or ``family`` is given, or the pilot is a fit of `models.crossed_effects` or
     `models.cross_replication`), the question is how reliable they are:
     `dissensus.plan_reliability` answers it, and describes what it takes and returns. Otherwise it
-    is how well the *accuracy of a system* would be known, as follows.
+    is how well the *accuracy of a system* would be known, as follows. A third kind, of items with
+    one true label that the system may know better than the annotators, has
+    `dissensus.plan_accuracy`.
 
     New studies are drawn from the pilot's posterior: items like the pilot's, annotated by so
     many annotators each, and a system that names an item's truly most plausible label
@@ -85,6 +87,11 @@ def plan(
         If the pilot is of another kind.
     ArgumentError
         If an argument makes no sense, or is none of this kind of study.
+
+    See Also
+    --------
+    plan_accuracy : The accuracy of a system that is better than its annotators.
+    plan_reliability : How reliable labels are.
 
     Examples
     --------

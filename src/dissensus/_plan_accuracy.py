@@ -76,7 +76,7 @@ def plan_accuracy(
     studies : int
         Simulated studies for each number of annotators and items; 2 or more.
     draws : int
-        Posterior draws in each of two chains, four times as many where that is too few.
+        Posterior draws in each of two chains; 4 or 16 times as many where these are too few.
     prob : float, optional
         Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
     random_seed : int or numpy.random.Generator, optional

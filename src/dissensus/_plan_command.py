@@ -1,13 +1,13 @@
-"""The command `dissensus plan`: two kinds of plans, and which options are whose."""
+"""The command `dissensus plan`: three kinds of plans, and which options are whose."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
 from rich.console import Console
 
+from dissensus import _plan_options as options
 from dissensus._columns import (
     Annotator,
     Delimiter,
@@ -34,40 +34,25 @@ _PICTURES: Final = [".png", ".svg", ".pdf"]
 
 
 def plan(
-    pilot: Annotated[Path, typer.Argument(help="Annotations of a pilot study.")],
-    annotators: Annotated[str, typer.Option(help="Annotators per item to try.")] = "1,2,3,5,8,12",
-    items: Annotated[str, typer.Option(help="Numbers of items to try.")] = "100,300,1000",
-    target: Annotated[
-        float | None, typer.Option(help="Reliability of the mean label to reach, such as .8.")
-    ] = None,
-    width: Annotated[
-        float | None, typer.Option(help="Length of the ICC's interval to reach, such as .1.")
-    ] = None,
-    assurance: Annotated[
-        float | None, typer.Option(help="How probable that has to be; .8 by default.")
-    ] = None,
-    panel: Annotated[
-        int | None, typer.Option(help="Annotators in all; as many as in the pilot by default.")
-    ] = None,
-    family: Annotated[
-        str | None, typer.Option(help="Of reliability: gaussian, ordinal or bernoulli.")
-    ] = None,
-    scale: Annotated[
-        str | None, typer.Option(help="Of reliability: observed (the default) or latent.")
-    ] = None,
-    studies: Annotated[
-        int | None, typer.Option(help="Simulated studies of each size; 20 by default.")
-    ] = None,
-    accuracy: Annotated[
-        float | None, typer.Option(help="The imagined system's accuracy; .8 by default.")
-    ] = None,
-    reliability: Annotated[
-        float | None, typer.Option(help="Trust in one annotator; 1 by default.")
-    ] = None,
+    pilot: options.Pilot = None,
+    annotators: options.Annotators = None,
+    items: options.Items = None,
+    target: options.Target = None,
+    width: options.Width = None,
+    panel: options.Panel = None,
+    family: options.Family = None,
+    scale: options.Scale = None,
+    truth: options.Truth = False,
+    kappa: options.Kappa = None,
+    label_count: options.LabelCount = None,
+    within: options.Within = None,
+    violated: options.Violated = False,
+    accuracy: options.Accuracy = None,
+    assurance: options.Assurance = None,
+    studies: options.Studies = None,
+    reliability: options.Reliability = None,
     prior_count: PriorCount = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Of reliability: write a picture, .png, .svg or .pdf.")
-    ] = None,
+    plot: options.Plot = None,
     item: Item = "item",
     annotator: Annotator = "annotator",
     label: Label = "label",
@@ -83,23 +68,58 @@ def plan(
 ) -> None:
     """Foresee how much a study with so many annotators and items would tell.
 
-    With --target or --width of reliability, otherwise of a system's accuracy.
+    --target, --width: how reliable labels are, and how well that is known.
+    --truth, --kappa: a system's accuracy; items have one true label, unknown.
+    Otherwise: a system's accuracy, truth being a matter of plausibility.
     """
     import dissensus as dx
 
-    ann = dx.read_annotations(
-        pilot, format=format, item=item, annotator=annotator, label=label, trial=trial, pool=pool,
-        kind=kind, labels=label_space(labels), delimiter=delimiter, encoding=encoding,
-    )  # fmt: skip
     _require_picture(plot)
-    found = dx.plan(
-        ann, whole_numbers(annotators, "--annotators"), whole_numbers(items, "--items"),
-        random_seed=seed, progressbar=progress,
-        **given(target=target, width=width, family=family, accuracy=accuracy, panel=panel,
-                reliability=reliability, prior_count=prior_count, assurance=assurance,
-                scale=scale, studies=studies),
+    ann = None
+    if pilot is not None:
+        ann = dx.read_annotations(
+            pilot, format=format, item=item, annotator=annotator, label=label, trial=trial,
+            pool=pool, kind=kind, labels=label_space(labels), delimiter=delimiter,
+            encoding=encoding,
+        )  # fmt: skip
+    shared = given(
+        annotators=annotators and whole_numbers(annotators, "--annotators"),
+        items=items and whole_numbers(items, "--items"),
+        accuracy=accuracy, assurance=assurance, studies=studies, random_seed=seed,
     )  # fmt: skip
+    of_truth = given(
+        kappa=kappa, n_labels=label_count, within=within, violated=violated or None
+    )  # fmt: skip
+    others = given(
+        target=target, width=width, panel=panel, family=family, scale=scale,
+        reliability=reliability, prior_count=prior_count,
+    )  # fmt: skip
+    if truth or of_truth:
+        _none_of(others)
+        found = dx.plan_accuracy(ann, **shared, **of_truth, progressbar=progress)
+    else:
+        found = dx.plan(_required(ann), **shared, **others, progressbar=progress)
     _show(found, plot)
+
+
+def _none_of(others: dict[str, Any]) -> None:
+    """Raise if there is an option of another kind of plan."""
+    for name, value in others.items():
+        raise ArgumentError(
+            f"--{name.replace('_', '-')}", found=repr(value),
+            expected="none, as --truth, --kappa, --label-count, --within or --violated ask for "
+            "the accuracy of a system where the truth is unknown",
+        )  # fmt: skip
+
+
+def _required(pilot: Any) -> Any:
+    """Return the pilot, or raise if there is none."""
+    if pilot is None:
+        raise ArgumentError(
+            "PILOT", expected="a file with annotations of a pilot study", found="none",
+            hint="Only with --kappa and --label-count can a study be planned without one",
+        )  # fmt: skip
+    return pilot
 
 
 def _require_picture(plot: Path | None) -> None:
@@ -118,22 +138,32 @@ def _show(found: xr.Dataset, plot: Path | None) -> None:
     """Print tables and sentences, and write the picture."""
     from dissensus._files import replace
     from dissensus._plan_tables import plan_tables
-    from dissensus._planning.sentences import sentences
     from dissensus.plots import get
 
     console = Console()
     for table in plan_tables(found):
         console.print(table)
-    if "reliability" not in found:
-        if plot is not None:
-            raise ArgumentError(
-                "--plot", expected="none, as only plans of reliability have a picture",
-                found=str(plot), hint="--target asks for such a plan",
-            )  # fmt: skip
-        return
-    for line in sentences(found):
+    picture, lines = _told(found)
+    for line in lines:
         console.print(line, markup=False, highlight=False)
-    if plot is not None:
-        figure = get("reliability_plan").function(found)
-        replace(plot, lambda path: figure.savefig(path, dpi=200))
-        console.print(f"wrote {plot}", highlight=False)
+    if plot is None:
+        return
+    if picture is None:
+        raise ArgumentError(
+            "--plot", expected="none, as this kind of plan has no picture", found=str(plot),
+            hint="--target and --truth ask for such as have one",
+        )  # fmt: skip
+    figure = get(picture).function(found)
+    replace(plot, lambda path: figure.savefig(path, dpi=200))
+    console.print(f"wrote {plot}", highlight=False)
+
+
+def _told(found: xr.Dataset) -> tuple[str | None, list[str]]:
+    """Return the name of a plan's picture, if it has one, and what it says in sentences."""
+    from dissensus._planning.sentences import sentences
+
+    if "within_share" in found:
+        return "accuracy_plan", found.attrs["in_words"].splitlines()
+    if "reliability" in found:
+        return "reliability_plan", sentences(found)
+    return None, []

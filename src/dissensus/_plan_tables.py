@@ -8,12 +8,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from dissensus._planning.sentences import per_pool, quantities
+from dissensus._planning.unknown_truth import ESTIMATORS
 from dissensus._wording import capital, probability, share, short
-from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
 
 
 def plan_tables(found: xr.Dataset) -> list[Table]:
     """Lay out a plan, of whichever kind."""
+    if "within_share" in found:
+        return [_closeness_table(found)]
     if "reliability" not in found:
         return [_accuracy_table(found)]
     return [_reliability_table(found), *([_width_table(found)] if "half_width" in found else [])]
@@ -75,6 +78,40 @@ def _width_table(found: xr.Dataset) -> Table:
             )
             table.add_row(str(k), *(f"± {share(half, 3)} ({share(p)})" for half, p in pairs))
     return table
+
+
+def _closeness_table(found: xr.Dataset) -> Table:
+    """Lay out how often estimates come near a system's accuracy, the truth being unknown."""
+    about = found.attrs
+    title = (
+        f"Share of {about['studies']} simulated studies whose estimate is within "
+        f"{share(about['within'])} of\nthe system's accuracy, {share(about['accuracy'])}; "
+        f"± half the {about['probability']:.0%} interval; enough for {share(about['assurance'])}"
+    )
+    table = Table(title=title, title_justify="left")
+    table.add_column("annotators", no_wrap=True)
+    for n in [*(f"{n:,} items" for n in found[ITEM].to_numpy()), "enough"]:
+        table.add_column(n, justify="right")
+    new = found.sel({SCOPE: SCOPES[1]})
+    for k in found[ANNOTATOR].to_numpy():
+        table.add_section()
+        for name, title in zip(ESTIMATORS, ("model", "lehner"), strict=True):
+            row = new.sel({ANNOTATOR: k, ESTIMATOR: name})
+            cells = [share(p) for p in row["within_share"].to_numpy()]
+            if name == ESTIMATORS[0]:
+                halves = row["half_width"].to_numpy()
+                cells = [f"{p} ± {share(h)}" for p, h in zip(cells, halves, strict=True)]
+            table.add_row(f"{k}, {title}", *cells, _enough(row["items_enough"].item(), found))
+    return table
+
+
+def _enough(items: float, found: xr.Dataset) -> str:
+    """Write how many items it takes: exactly, at most, or more than were tried."""
+    tried = found[ITEM].to_numpy()
+    if not np.isfinite(items):
+        return f"> {tried[-1]:,}"
+    at_most = "≤ " if items == tried[0] else ""
+    return f"{at_most}{items:,.0f}"
 
 
 def _section(table: Table, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any, Final
 
 from rich.markup import escape
@@ -108,6 +109,9 @@ def discrepancy_table(evaluation: Any, statistics: Any) -> Table:
     return table
 
 
+_PEOPLE: Final = 5
+"""Annotators whose accuracy is shown; the others are in the table that is written."""
+
 COMPONENTS: Final = {
     ("icc", "latent"): "ICC, latent",
     ("icc", "observed"): "ICC, as given",
@@ -146,4 +150,44 @@ def components_lines(evaluation: Any, rows: Any) -> Iterator[str]:
     for line in components.notes(evaluation):
         yield f"[yellow]note[/yellow] {escape(line)}"
     for one in components.words(evaluation, rows):
+        yield escape(text(one))
+
+
+def accuracy_table(rows: Any, *, doubtful: bool) -> Table:
+    """Lay out estimated accuracies of systems with what else is called accuracy."""
+    level = f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
+    title = f"Accuracy, if every item has one true label: mean, {level}"
+    title += "\n[red]do not rely on these: see the warning[/red]" if doubtful else ""
+    table = Table(title=title, title_justify="left")
+    for name in ("", "estimated, new items", "majority vote", "adjusted"):
+        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
+    shown = rows[rows["scope"] == SCOPES[1]].sort_values(
+        ["of", "mean"], ascending=False, kind="stable"
+    )
+    people = shown[shown["of"] == "annotator"]
+    for _, row in shown[shown["of"] == "system"].iterrows():
+        _add_accuracy(table, short(row["name"], 24), row)
+    table.add_section()
+    for _, row in people.head(_PEOPLE).iterrows():
+        name = "annotators" if row["name"] is None else f"annotator {short(row['name'], 20)}"
+        _add_accuracy(table, name, row)
+    if len(people) > _PEOPLE:
+        table.add_row(f"and {len(people) - _PEOPLE:,} more annotators in accuracy.csv")
+    return table
+
+
+def _add_accuracy(table: Table, name: str, row: Any) -> None:
+    beside = [share(row[column], 3) if isfinite(row[column]) else ""
+              for column in ("majority", "uncertainty_adjusted")]  # fmt: skip
+    table.add_row(escape(name), escape(_interval(row)), *beside)
+
+
+def accuracy_lines(evaluation: Any, rows: Any) -> Iterator[str]:
+    """Say what the accuracies mean, notes first."""
+    from dissensus._report import accuracy
+    from dissensus._report.language import text
+
+    for line in (*accuracy.caution(evaluation), *accuracy.notes(evaluation)):
+        yield f"[yellow]note[/yellow] {escape(line)}"
+    for one in accuracy.words(evaluation, rows):
         yield escape(text(one))

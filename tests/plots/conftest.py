@@ -58,6 +58,7 @@ def _evaluated(study, **options):
     result["assumptions"] = _assumptions()
     result["components"] = component_draws(cross_replication("ordinal"), xr.DataArray(3.0))
     result["plan"] = _planned()
+    result["accuracy_plan"] = _planned_accuracy()
     for name, found in _crossed_checks().items():
         result[name] = found
     result["discrepancy_curve"] = _along_thresholds(study.predictions["system"].to_numpy())
@@ -70,6 +71,15 @@ def _planned():
     return dx.plan_reliability(
         pilot, (2, 4), (20, 40), panel=6, studies=2, draws=30, random_seed=1, progressbar=False
     )
+
+
+@cache
+def _planned_accuracy():
+    """A plan of accuracy without the truth, two studies of a size."""
+    return dx.plan_accuracy(
+        annotators=(2, 3), items=(20, 40), kappa=0.5, n_labels=3, studies=2, random_seed=1,
+        progressbar=False,
+    )  # fmt: skip
 
 
 @cache

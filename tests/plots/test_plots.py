@@ -19,8 +19,8 @@ from dissensus.plots import PLOTS
 NAMES = [plot.name for plot in PLOTS]
 ARVIZ = {"forest", "distribution"}
 NO_AXES = {
-    "assumptions", "item", "label_check", "models", "prior_predictive", "reliability_plan",
-    "residual_check", "simplex",
+    "accuracy_plan", "assumptions", "item", "label_check", "models", "prior_predictive",
+    "reliability_plan", "residual_check", "simplex",
 }  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def closeness(
     one = _gathered(found).assign_coords(
         {ANNOTATOR: annotators, ITEM: items, SCOPE: list(SCOPES), ESTIMATOR: list(ESTIMATORS)}
     )
-    close = np.abs(one["error"]) <= within + 1e-12  # false of NaN
+    close = abs(one["error"]) <= within + 1e-12  # false of NaN
     out = xr.Dataset(
         {
             **_share("within_share", close),
@@ -49,12 +49,11 @@ def closeness(
             "poor_share": one["poor"].mean(STUDY),
         }
     )
-    return out.assign(
-        items_enough=xr.apply_ufunc(
-            lambda shares: enough(items, shares, assurance), out["within_share"],
-            input_core_dims=[[ITEM]], vectorize=True,
-        )  # fmt: skip
-    )
+    needed = xr.apply_ufunc(
+        lambda shares: enough(items, shares, assurance), out["within_share"],
+        input_core_dims=[[ITEM]], vectorize=True,
+    )  # fmt: skip
+    return out.assign(items_enough=needed)
 
 
 def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> float:
@@ -107,7 +106,7 @@ def _share(name: str, values: xr.DataArray) -> dict[str, xr.DataArray]:
     """Return a share of studies, with its standard error: that of a uniform prior, never 0."""
     n = values.sizes[STUDY]
     yes = values.sum(STUDY)
-    error = np.sqrt((yes + 1.0) * (n - yes + 1.0) / (n + 3.0)) / (n + 2.0)
+    error = ((yes + 1.0) * (n - yes + 1.0) / (n + 3.0)) ** 0.5 / (n + 2.0)
     return {name: yes / n, f"{name}_error": error}
 
 
@@ -116,11 +115,11 @@ def _mean(name: str, values: xr.DataArray) -> dict[str, xr.DataArray]:
     n = values.notnull().sum(STUDY)
     mean = values.sum(STUDY) / n.where(n > 0)
     squares = ((values - mean) ** 2).sum(STUDY)
-    return {name: mean, f"{name}_error": np.sqrt(squares / (n * (n - 1)).where(n > 1))}
+    return {name: mean, f"{name}_error": (squares / (n * (n - 1)).where(n > 1)) ** 0.5}
 
 
 def _root_mean_square(name: str, values: xr.DataArray) -> dict[str, xr.DataArray]:
     """Return the root of the mean square, with its standard error to first order."""
     square, error = _mean("", values**2).values()
-    root = np.sqrt(square)
+    root = square**0.5
     return {name: root, f"{name}_error": error / (2.0 * root).where(root > 0)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -33,7 +33,7 @@ def sentences(found: xr.Dataset) -> list[str]:
         From `dissensus.plan_accuracy`.
     """
     new = found.sel({SCOPE: SCOPES[1]})
-    out = [_of_annotators(found)]
+    out = [_of_annotators(found), _wanted(found.attrs)]
     out += [_of_items(new.sel({ANNOTATOR: k})) for k in found[ANNOTATOR].to_numpy()]
     return [*out, *_of_source(new), *_limits(found)]
 
@@ -52,27 +52,26 @@ def _of_annotators(found: xr.Dataset) -> str:
     )
 
 
+def _wanted(about: dict[str, Any]) -> str:
+    return (
+        f"Wanted is an estimate within {share(about['within'])} of the system's accuracy, "
+        f"{share(about['accuracy'])}, in {about['assurance']:.0%} of studies."
+    )
+
+
 def _of_items(one: xr.Dataset) -> str:
     """Say how many items it takes with so many annotators, and of lehner's estimate."""
-    k = counted(one[ANNOTATOR].item(), "annotator")
     model, algebra = (one.sel({ESTIMATOR: name}) for name in ESTIMATORS)
-    goal = (
-        f"the posterior mean within {share(one.attrs['within'])} of the system's accuracy in "
-        f"{one.attrs['assurance']:.0%} of studies"
+    most = model.isel({ITEM: -1})
+    items = counted(most[ITEM].item(), "item")
+    need, other = (
+        _enough(part["items_enough"].item(), one) or f"more than {items}"
+        for part in (model, algebra)
     )
-    need = _enough(model["items_enough"].item(), one)
-    best = model.isel({ITEM: -1})
-    last = f"{_count(best)} at {counted(best[ITEM].item(), 'item')}"
-    lead = (
-        f"With {k}, more than {counted(one[ITEM].to_numpy()[-1], 'item')} would bring {goal}"
-        if need is None
-        else f"With {k}, {need} bring {goal}"
-    )
-    other = _enough(algebra["items_enough"].item(), one)
-    beside = "more than were tried" if other is None else other
     return (
-        f"{lead} ({last}, interval ± {share(best['half_width'].item())} there); lehner's estimate "
-        f"takes {beside}."
+        f"With {counted(one[ANNOTATOR].item(), 'annotator')} the posterior mean takes {need}, "
+        f"lehner's estimate {other}; with {items} {_count(most)} posterior means are near enough, "
+        f"half the interval is {share(most['half_width'].item())}."
     )
 
 
@@ -82,8 +81,8 @@ def _enough(items: float, one: xr.Dataset) -> str | None:
     if not np.isfinite(items):
         return None
     if items in tried:
-        least = " (the fewest tried)" if items == tried[0] else ""
-        return f"{counted(int(items), 'item')}{least}"
+        text = counted(int(items), "item")
+        return f"at most {text} (the fewest tried)" if items == tried[0] else text
     place = int(np.searchsorted(tried, items))
     return f"about {items:,.0f} items (interpolated, {tried[place - 1]:,} to {tried[place]:,})"
 
@@ -117,8 +116,8 @@ def _of_source(new: xr.Dataset) -> list[str]:
         _count(new.sel({ANNOTATOR: 3, ITEM: known.items, ESTIMATOR: name})) for name in ESTIMATORS
     ]
     return [
-        f"{text}: with so many, {both[0]} studies came as near by the model, {both[1]} by "
-        "lehner's estimate."
+        f"{text}: with so many, {both[0]} posterior means are near enough, {both[1]} of "
+        "lehner's estimates."
     ]
 
 
@@ -136,6 +135,7 @@ def _limits(found: xr.Dataset) -> list[str]:
         )
     if not about["violated"]:
         out.append(
-            "Unequal annotators, hard items and near errors make it worse: violated=True has them."
+            "Unequal annotators, hard items and near errors make it worse: violated=True "
+            "(--violated) has them."
         )
     return [*out, "Mistakes that annotators share are not foreseen."]

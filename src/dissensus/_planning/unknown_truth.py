@@ -18,15 +18,16 @@ Floats = npt.NDArray[np.float64]
 
 MODEL: Final = "symmetric_confusion"
 ESTIMATORS: Final = (MODEL, "lehner")
-VIOLATIONS: Final = {"difficulty": 0.2, "asymmetry": 2.0, "error_range": 1.0}
+VIOLATIONS: Final[dict[str, Any]] = {"difficulty": 0.2, "asymmetry": 2.0, "error_range": 1.0}
 """Lehner's, of his Figures 8 to 14; annotators differ besides, by `UNEQUAL` up and down."""
 UNEQUAL: Final = 0.1
-EXTENDED: Final = {"accuracy": "annotator", "errors": "graded", "difficulty": True}
+EXTENDED: Final[dict[str, Any]] = {"accuracy": "annotator", "errors": "graded", "difficulty": True}
 """The settings of the model that does without what is violated."""
 
-_ENOUGH: Final = 50.0
-"""Effective draws at which a mean's error from drawing is a seventh of the posterior's spread."""
-_LONGER: Final = 4
+_ENOUGH: Final = 30.0
+"""Effective draws at which drawing adds a thirtieth to the variance of a posterior mean."""
+_LONGER: Final = (1, 4, 16)
+"""How many times longer chains are run where they are slow."""
 _OF_SCOPE: Final = dict(zip(SCOPES, ("system_correct", "system_accuracy"), strict=True))
 
 
@@ -98,10 +99,10 @@ def _drawn(
 ) -> tuple[Floats, bool]:
     """Return draws of the system's accuracy (scope, draw), and whether they are poor.
 
-    Few draws tell a mean well enough; where chains are slow they are run again, longer.
+    Few draws tell a mean well enough; where chains are slow they are run anew, longer.
     """
-    settings: dict[str, Any] = EXTENDED if setting.violated else {}
-    for times, one in zip((1, _LONGER), rng.spawn(2), strict=True):
+    settings = EXTENDED if setting.violated else {}
+    for times, one in zip(_LONGER, rng.spawn(len(_LONGER)), strict=True):
         fit = models.get(MODEL).module.fit(
             study.annotations, predictions=study.predictions, draws=times * setting.draws,
             tune=times * setting.draws, chains=2, random_seed=one, progressbar=False,

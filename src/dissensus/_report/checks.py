@@ -7,6 +7,7 @@ import xarray as xr
 
 from dissensus import convergence
 from dissensus._recipes import HEAVY_PRIOR
+from dissensus._report import accuracy_checks as accuracy
 from dissensus._report import component_checks as components
 from dissensus._report import numbers as facts
 from dissensus._report.language import Name, Sentence, sentence
@@ -23,7 +24,7 @@ ESS = 400
 def troubles(evaluation: xr.DataTree) -> list[Sentence]:
     """Return what is wrong with the draws; nothing, if all is well."""
     found = [one for side in _sides(evaluation) for one in _of_side(*side)]
-    return found + components.troubles(evaluation)
+    return found + components.troubles(evaluation) + accuracy.troubles(evaluation)
 
 
 def _sides(evaluation: xr.DataTree) -> list[tuple[xr.DataTree, Sentence]]:
@@ -141,7 +142,7 @@ def diagnosis(evaluation: xr.DataTree) -> list[Sentence]:
                 "Fewer than 100 draws a chain do not tell whether the chains of {model} have "
                 "run long enough.", model=str(side.attrs["model"]),
             ))  # fmt: skip
-    return out + components.diagnosis(evaluation)
+    return out + components.diagnosis(evaluation) + accuracy.diagnosis(evaluation)
 
 
 def _metric_diagnosis(side: xr.DataTree) -> Sentence:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from dissensus import models
 from dissensus._describe import describe_annotations
 from dissensus._report import (
+    accuracy,
     agreement,
     categories,
     checks,
@@ -78,6 +79,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             certainty_tables=tables.certainty_tables(evaluation),
             agreement=agreement.section(evaluation),
             components=components.section(evaluation),
+            accuracy=accuracy.section(evaluation),
             categories=categories.section(evaluation),
             cards=items.cards(evaluation, items.least_certain(evaluation)),
             names=[str(side.attrs["model"]) for side in pieces.sides(evaluation)],

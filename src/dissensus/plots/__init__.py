@@ -16,6 +16,7 @@ from dissensus.registry import find
 
 if TYPE_CHECKING:
     from ._accuracies import accuracies as accuracies
+    from ._accuracy_plan import accuracy_plan as accuracy_plan
     from ._agreement_check import agreement_check as agreement_check
     from ._assumptions import assumptions as assumptions
     from ._better import better as better
@@ -73,6 +74,7 @@ PLOTS: Final = (
     Plot("prior_predictive", "prior_predictive", "labels and ICC before there are any data"),
     Plot("expected_risk", "expected_risk", "how many items have which expected risk"),
     Plot("reliability_plan", "plan", "annotators for a reliable mean, items for a narrow interval"),
+    Plot("accuracy_plan", "accuracy_plan", "items for a system's accuracy without the truth"),
 )
 
 

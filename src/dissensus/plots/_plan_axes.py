@@ -54,3 +54,14 @@ def sizes(ax: Axes, x: Any) -> None:
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticklabels([f"{value:,.0f}" for value in x])
     ax.set_xlim(x.min() / 1.25, x.max() * 1.25)
+
+
+def lengths(ax: Axes, values: Any) -> None:
+    """Lay out lengths by factors: a quarter of it takes sixteen times the items."""
+    ax.set_yscale("log")
+    low, high = values.min() / 1.25, values.max() * 1.25
+    ax.set_ylim(low, high)
+    ticks = [m * 10.0**e for e in range(-5, 1) for m in (1, 2, 5)]
+    ax.yaxis.set_major_locator(FixedLocator([t for t in ticks if low <= t <= high]))
+    ax.yaxis.set_minor_locator(NullLocator())
+    look.share_axis(ax.yaxis)

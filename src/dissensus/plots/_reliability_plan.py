@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, NullLocator
 
 from dissensus._planning.sentences import per_pool, quantities
 from dissensus._wording import capital, counted, share, short
@@ -15,7 +14,7 @@ from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._plan_axes import names, panels, sizes, target_line
+from dissensus.plots._plan_axes import lengths, names, panels, sizes, target_line
 from dissensus.plots._style import Size
 
 
@@ -122,21 +121,10 @@ def _of_items(ax: Axes, name: str, part: xr.Dataset) -> None:
                 marker=one.marker, markersize=4)  # fmt: skip
     target_line(ax, part.attrs["width"] / 2)
     look.tidy(ax, grid="y")
-    _halves(ax, np.append(half[np.isfinite(half)], part.attrs["width"] / 2))
+    lengths(ax, np.append(half[np.isfinite(half)], part.attrs["width"] / 2))
     sizes(ax, x)
     ax.set_xlabel("items")
     names(ax, half[:, -1], [counted(int(k), "annotator") for k in annotators])
     title = look.plain(capital(short(name.removeprefix("the "), 44)))
     ax.set_title(f"{title}:\nhalf the interval; broken line: target", loc="left",
                  fontsize=look.SMALL + 1)  # fmt: skip
-
-
-def _halves(ax: Axes, values: Any) -> None:
-    """Lay out lengths by factors: a quarter of it takes sixteen times the items."""
-    ax.set_yscale("log")
-    low, high = values.min() / 1.25, values.max() * 1.25
-    ax.set_ylim(low, high)
-    ticks = [m * 10.0**e for e in range(-5, 1) for m in (1, 2, 5)]
-    ax.yaxis.set_major_locator(FixedLocator([t for t in ticks if low <= t <= high]))
-    ax.yaxis.set_minor_locator(NullLocator())
-    look.share_axis(ax.yaxis)

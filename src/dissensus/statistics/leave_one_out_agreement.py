@@ -134,7 +134,9 @@ def by_annotator(annotations: xr.Dataset) -> xr.DataArray:
         rows, _votes(annotations, rows), annotations["label_code"].to_numpy(),
         annotations.sizes[LABEL], annotations["annotator_code"].to_numpy(), n,
     )  # fmt: skip
-    return xr.DataArray(found, dims=ANNOTATOR, coords={ANNOTATOR: annotations[ANNOTATOR].to_numpy()})
+    return xr.DataArray(
+        found, dims=ANNOTATOR, coords={ANNOTATOR: annotations[ANNOTATOR].to_numpy()}
+    )
 
 
 def _by_item(annotations: Any, ties: str) -> tuple[xr.Dataset, Grouped, Floats]:
