@@ -27,11 +27,11 @@ Systems are judged jointly, each row of their matrices drawn around a symmetric 
 weight of ten labels, whose accuracy is uniform from 0 to 1: what they are confused by is theirs.
 
 Priors and why. Prevalence is uniform over the simplex. :math:`M_z`, and :math:`a_z` with no
-pooling, is worth four labels, 2.8 of them right: whatever the names of labels are, annotators by
-and large use them for what they mean. This is what keeps labels from changing places, which the
-likelihood alone would allow, together with chains that start there; with a population so bad that
-it calls one label mostly by another name, the posterior may be found there all the same, and a
-warning says so. :math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, mean 10.
+pooling, is worth four labels, 2.8 of them right, and :math:`M_z` has its own label most often of
+all: annotators on the whole use names for what they mean. This keeps labels from changing places,
+which the likelihood alone would allow, and a label that is hardly ever true from becoming a name
+for hard items. With no pooling every annotator has the four labels, which does the same where there
+are many of them. :math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, mean 10.
 
 When to use it. Many labels from each annotator, or from all together: a few hundred for each label
 that is ever true. Nominal or ordinal labels, repeated ones too (``trial``). When not: few labels

@@ -80,13 +80,22 @@ def integrate(case: Case, *, log2: int = 16, seed: int = 1) -> Reference:
     _, common, n_dims = prior(case, np.full((1, 200), 0.5))
     u = uniform(n_dims, log2, seed)
     points, _, _ = prior(case, u)
-    weight = weights(log_likelihood(case, points, systems=not case.cut).sum(axis=1))
+    log = log_likelihood(case, points, systems=not case.cut).sum(axis=1)
+    weight = weights(np.where(names_kept(points), log, -np.inf))
     if case.cut:
         points, weight = _judged(case, u, weight, common, seed), np.full(_OUTER, 1 / _OUTER)
     return Reference(weight, *kept(case, points))
 
 
 _OUTER, _INNER = 2000, 8
+
+
+def names_kept(points: Points) -> Any:
+    """Say whether the population calls each label by its own name most often (point)."""
+    if "population_confusion" not in points.named:
+        return np.ones(len(points.prevalence), dtype=bool)
+    rows = points.named["population_confusion"]
+    return (rows.argmax(axis=-1) == np.arange(rows.shape[-1])).all(axis=-1)
 
 
 def _judged(case: Case, u: Any, weight: Any, common: int, seed: int) -> Points:

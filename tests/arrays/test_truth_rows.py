@@ -38,7 +38,7 @@ def points(n=2**15):
     row = np.stack([first, (1 - first) * second, (1 - first) * (1 - second)], axis=1)
     log = sum(stats.dirichlet_multinomial.logpmf(one, np.maximum(alike[:, None] * row, 1e-300),
                                                  int(one.sum())) for one in SAID)  # fmt: skip
-    weight = np.exp(log - log.max())
+    weight = np.exp(log - log.max()) * (row.argmax(axis=1) == 0)
     return alike, row, weight / weight.sum()
 
 
@@ -72,7 +72,7 @@ def test_rows_in_common_given_rows():
     shape = np.maximum(alike[:, None] * row, 1e-300)
     log = (special.gammaln(shape.sum(1)) - special.gammaln(shape).sum(1)) * len(rows)
     log += ((shape - 1) * np.log(rows).sum(axis=0)).sum(axis=1)
-    weight = np.exp(log - log.max())
+    weight = np.exp(log - log.max()) * (row.argmax(axis=1) == 0)
     par, state = blank(form(difficulty=1)), started(2)
     par.skill[:, 0] = special.logit(rows[:, 0])
     par.log_error[:, 0, 1:] = np.log(rows[:, 1:] / rows[:, 1:].sum(axis=1, keepdims=True))
@@ -129,10 +129,28 @@ def test_rows_given_counts_are_dirichlet():
     shape = np.array([0.6, 2.8, 0.6])
     found = np.empty((20_000, 3))
     for one in found:
-        truth_rows._draw_row(state, form(), np.zeros(1), par, counts, 0, 1, shape)
+        truth_rows._draw_row(state, form(), np.zeros(1), par, counts, 0, 1, shape, named=False)
         p = special.expit(par.skill[0, 1])
         one[:] = (1 - p) * np.exp(par.log_error[0, 1])
         one[1] = p
     law = stats.dirichlet(shape + np.array([5.0, 3.0, 1.0]))
     np.testing.assert_allclose(found.mean(axis=0), law.mean(), atol=0.006)
     np.testing.assert_allclose(found.var(axis=0), law.var(), rtol=0.06)
+
+
+def test_a_named_row_is_dirichlet_where_its_own_label_leads():
+    par, counts, state = blank(form()), room(form(), 1, 3), started(6)
+    counts.right[0, 1, 0], counts.wrong[0, 1, 0] = 3.0, 4.0
+    counts.error[0, 1] = [3.0, 0.0, 1.0]
+    shape = np.array([0.6, 2.8, 0.6])
+    found = np.empty((40_000, 3))
+    for one in found:
+        truth_rows._draw_row(state, form(), np.zeros(1), par, counts, 0, 1, shape, named=True)
+        p = special.expit(par.skill[0, 1])
+        one[:] = (1 - p) * np.exp(par.log_error[0, 1])
+        one[1] = p
+    free = np.random.default_rng(1).dirichlet(shape + np.array([3.0, 3.0, 1.0]), 400_000)
+    law = free[free.argmax(axis=1) == 1]
+    assert (found.argmax(axis=1) == 1).all()
+    np.testing.assert_allclose(found.mean(axis=0), law.mean(axis=0), atol=0.006)
+    np.testing.assert_allclose(found.std(axis=0), law.std(axis=0), rtol=0.05)

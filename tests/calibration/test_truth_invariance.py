@@ -69,7 +69,7 @@ def changes(name, studies, seed, fault=lambda fit: fit):
         start = at(drawn.what, drawn.setting)
         with (
             mock.patch.object(sampler, "start", start),
-            mock.patch.object(fit_parts, "_diagnosed", lambda posterior: {}),
+            mock.patch.object(fit_parts, "_diagnosed", lambda what, posterior: {}),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore", DissensusWarning)

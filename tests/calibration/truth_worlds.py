@@ -134,6 +134,8 @@ def _matrices(setting: Setting, rng: Generator) -> dict[str, object]:
     right = np.eye(n, dtype=bool)
     prior = np.where(right, 2.8, 1.2 / (n - 1))
     log_mean = _log_dirichlet(prior, rng)
+    while setting.pooling != "none" and (log_mean.argmax(axis=1) != np.arange(n)).any():
+        log_mean = _log_dirichlet(prior, rng)  # each label is called by its own name most often
     log_mean -= special.logsumexp(log_mean, axis=1, keepdims=True)
     alike = rng.gamma(2.0, 1 / 0.2, n)
     if setting.pooling == "hierarchical":

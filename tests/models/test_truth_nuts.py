@@ -7,7 +7,9 @@ only; what runs always is integration over the prior, in the files beside this o
 from __future__ import annotations
 
 import crossed_reference
+import numpy as np
 import pytest
+import xarray as xr
 
 import dissensus as dx
 
@@ -29,6 +31,9 @@ CASES = [
 ]
 
 
+# Where pooled labels would change names the density ends, which NUTS calls diverging; and where a
+# spread may be 0 a few trajectories do. Of what is learned it finds the same all the same.
+@pytest.mark.filterwarnings("ignore:.* transitions diverged")
 @pytest.mark.filterwarnings(f"ignore:{SHORT}")
 @pytest.mark.parametrize(
     ("model", "settings"),
@@ -52,6 +57,11 @@ def test_both_find_one_posterior(model, settings):
     )  # fmt: skip
     assert "NUTS" in nuts.attrs["inference"]
     assert "Gibbs" in gibbs.attrs["inference"]
+    for one in (gibbs, nuts):  # a long tail, whose squares say nothing
+        draws = one["posterior"].to_dataset()
+        if "error_concentration" in draws:
+            log = np.log(draws["error_concentration"])
+            one["posterior"] = xr.DataTree(draws.assign(error_concentration=log))
     crossed_reference.compare_fits(gibbs, nuts, enough=60, errors=4.5)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from dissensus.arrays.truth_parameters import DIFFICULTY
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
 
 Floats = npt.NDArray[np.float64]
+
+_MOST: Final = 500
+"""Numbers in matrices that are judged one by one; of more that would take longer than sampling."""
 
 
 def fitted(
@@ -49,7 +52,7 @@ def fitted(
         found = by_gibbs(what, wanted, **run)
     posterior = parameters(what, found.trace)
     stats = {name: xr.DataArray(x, dims=SAMPLE) for name, x in found.stats.items()}
-    diagnostics = _diagnosed(posterior) | convergence.divergences(stats)
+    diagnostics = _diagnosed(what, posterior) | convergence.divergences(stats)
     if what.form.rows:
         people = found.trace.confusion[..., : what.form.first_system, :, :]
         diagnostics |= label_order(what, people)
@@ -97,13 +100,13 @@ def _of_items(what: Process, found: Draws) -> dict[str, xr.DataArray]:
     return out
 
 
-def _diagnosed(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
+def _diagnosed(what: Process, posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
     """Judge the chains by all parameters at once, and warn if they are poor."""
     parts = []
     for name, draws in posterior.items():
         flat = draws.to_numpy().reshape(*draws.shape[:2], -1)
-        if name == "confusion" and 0 in draws.transpose(*SAMPLE, ...).data.strides:
-            continue  # one matrix under many names, which is judged under its own
+        if name == "confusion" and (what.shared or draws[0, 0].size > _MOST):
+            continue  # judged by what matrices have in common, and by accuracies
         names = [name] if draws.ndim == 2 else [f"{name}[{one}]" for one in _places(draws)]
         parts.append(xr.DataArray(flat, dims=(*SAMPLE, "parameter"), coords={"parameter": names}))
     whole = xr.concat(parts, dim="parameter")

@@ -179,7 +179,7 @@ def by_nuts(
     with build():
         tree = pm.sample(
             draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
-            progressbar=progressbar, step=pm.NUTS(), nuts_sampler="pymc",
+            progressbar=progressbar, step=pm.NUTS(target_accept=0.95), nuts_sampler="pymc",
             compute_convergence_checks=False,  # ours say what to do
         )  # fmt: skip
     found = tree["posterior"].to_dataset()

@@ -17,6 +17,7 @@ from dissensus.arrays.stream import State, log_gamma_variate, uniform
 from dissensus.arrays.truth_counts import Counts
 from dissensus.arrays.truth_errors import draw_log_row
 from dissensus.arrays.truth_parameters import (
+    COMPLETE,
     DIFFICULTY,
     HIERARCHICAL,
     Form,
@@ -28,6 +29,8 @@ from dissensus.arrays.truth_states import log_sigmoid
 from dissensus.arrays.univariate_slice import slicer
 
 Floats = npt.NDArray[np.float64]
+
+_TRIES = 50
 
 
 @njit(cache=True)
@@ -48,7 +51,8 @@ def draw_rows(
                 shape[:] = par.alike[z] * np.exp(par.log_population[z])
             else:
                 shape[:] = prior.rows[z]
-            _draw_row(state, form, ease, par, counts, v, z, shape)
+            named = form.pooling == COMPLETE
+            _draw_row(state, form, ease, par, counts, v, z, shape, named)
 
 
 @njit(cache=True)
@@ -61,22 +65,46 @@ def draw_system_rows(
         _draw_level(state, form, par, prior, counts, v)
         for z in range(form.n_labels):
             _system_shape(form, par, prior, v, z, shape)
-            _draw_row(state, form, ease, par, counts, v, z, shape)
+            _draw_row(state, form, ease, par, counts, v, z, shape, named=False)
 
 
 @njit(cache=True)
 def _draw_row(
     state: State, form: Form, ease: Floats, par: Parameters, counts: Counts, v: int, z: int,
-    shape: Floats,
+    shape: Floats, named: bool,
 ) -> None:  # fmt: skip
+    """Draw a row; one that is named says its label more often than any other."""
     wrong = 0.0
     for y in range(form.n_labels):
         wrong += 0.0 if y == z else shape[y]
+    low = par.log_error[v, z].max() if named else -math.inf
     par.skill[v, z] = draw_beta(
-        state, par.skill[v, z], shape[z], wrong, -math.inf, par.number[DIFFICULTY] * par.slope[v],
+        state, par.skill[v, z], shape[z], wrong, low, par.number[DIFFICULTY] * par.slope[v],
         ease, counts.right[v, z], counts.wrong[v, z],
     )  # fmt: skip
-    draw_log_row(state, shape + counts.error[v, z], z, par.log_error[v, z])
+    high = par.skill[v, z] if named else math.inf
+    _draw_below(state, shape + counts.error[v, z], z, z, high, par.log_error[v, z])
+
+
+@njit(cache=True)
+def _draw_below(
+    state: State, shape: Floats, skipped: int, z: int, high: float, out: Floats
+) -> None:
+    """Draw a row until no other label than its own lies above ``high``, or leave it as it is.
+
+    How many draws fail does not hang on the row as it is: to give up after so many changes nothing
+    about what it converges to. With no place skipped, ``high`` is what the row's own label gets.
+    """
+    new = np.empty(len(shape))
+    for _ in range(_TRIES):
+        draw_log_row(state, shape, skipped, new)
+        bound = min(high, new[z]) if skipped < 0 else high
+        fits = True
+        for y in range(len(new)):
+            fits = fits and (y == z or new[y] < bound)
+        if fits:
+            out[:] = new
+            return
 
 
 @njit(cache=True)
@@ -190,7 +218,7 @@ def _draw_common_of_counts(
         for y in range(n):
             if said[v, y] > 0.0:
                 taken[y] += _tables(state, said[v, y], par.alike[z] * math.exp(mean[y]))
-    draw_log_row(state, prior.rows[z] + taken, -1, mean)
+    _draw_below(state, prior.rows[z] + taken, -1, z, math.inf, mean)
 
 
 @njit(cache=True)
@@ -218,14 +246,16 @@ _slice_alike = slicer(_log_alike)
 
 @njit(cache=True)
 def _log_part(
-    log_part: float, y: int, prior: float, alike: float, n: int, row: Floats, part: Floats,
-    mean: Floats,
+    log_part: float, y: int, z: int, prior: float, alike: float, n: int, row: Floats,
+    part: Floats, mean: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of one of the gammas that make the population's row."""
     part[y] = log_part
     high = part.max()
     total = high + math.log(np.exp(part - high).sum())
     mean[:] = part - total
+    if part.argmax() != z:
+        return -math.inf
     return prior * log_part - math.exp(log_part) + _log_rows(alike, n, row, mean)
 
 
@@ -247,5 +277,5 @@ def _draw_common_of_rows(state: State, form: Form, par: Parameters, prior: Prior
     part = mean + log_gamma_variate(state, prior.rows[z].sum())
     for y in range(n):
         part[y] = _slice_part(
-            state, part[y], 0.5, y, prior.rows[z, y], par.alike[z], n_rows, row, part, mean
+            state, part[y], 0.5, y, z, prior.rows[z, y], par.alike[z], n_rows, row, part, mean
         )

@@ -23,7 +23,7 @@ from pytensor.tensor.random.basic import (
     UniformRV,
 )
 
-from dissensus._truth_points import TYPICAL, points
+from dissensus._truth_points import NAMES_KEPT, TYPICAL, points
 from dissensus.arrays.truth_parameters import (
     COMPLETE,
     EQUAL,
@@ -144,8 +144,12 @@ def _refuse_strangers(model: Any, free: Mapping[str, Any]) -> None:
     for name, one in free.items():
         if name not in _KINDS or not isinstance(one.owner.op, _KINDS[name]):
             raise _unfit("the variables of the library's models only", f"{name}: {one.owner.op}")
+    pooled = free.get("population_confusion")
+    kept = [one for one in model.potentials if one.name == NAMES_KEPT]
+    if (pooled is None) == bool(kept):
+        raise _unfit(f"a potential {NAMES_KEPT!r} where matrices are pooled", "others")
     for one in model.potentials:
-        if set(free.values()) & set(ancestors([one])):
+        if one not in kept and set(free.values()) & set(ancestors([one])):
             raise _unfit("nothing but the labels to hang on these variables", one.name)
 
 
