@@ -1,37 +1,41 @@
 """What an evaluation says of accuracy if every item has one true label, which nobody knows.
 
-Labels go through `models.symmetric_confusion`, or `models.dawid_skene`. What the model assumes is
-checked by replicates, and what it finds against the labels is said beside the numbers.
+Labels go through `models.symmetric_confusion`, or `models.dawid_skene`. What the model assumes of
+annotators is checked by replicates, and what speaks against it is said beside the numbers.
 """
 
 from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
-from dissensus import convergence, models, statistics
-from dissensus._accuracy_plan import Plan
+from dissensus import convergence, statistics
+from dissensus._accuracy_fits import Run, fits
+from dissensus._accuracy_model import Plan
 from dissensus._notes import Notes
 from dissensus._observed import Settings
 from dissensus._replication.check_assumptions import CHECK, CLEAR, check_assumptions
 from dissensus.arrays.seeds import generator
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, SAMPLE, SCOPE, SCOPES, SYSTEM
-from dissensus.errors import AnnotationError, ConvergenceWarning, DissensusWarning, PredictionError
+from dissensus.dims import ANNOTATION, ANNOTATOR, SAMPLE, SCOPES, SYSTEM
+from dissensus.errors import AnnotationError, ConvergenceWarning, DissensusWarning
 from dissensus.statistics.leave_one_out_agreement import by_annotator
 
-LEAST_DRAWS: Final = 500
-"""A chain."""
+LEAST_DRAWS: Final = 250
+"""A chain, of which draws of accuracies hardly hang on each other."""
 FEW_LABELS: Final = 5000
 """Up to so many a sweep takes no time, and twice as many draws are taken."""
-_WARM_UP: Final = 300
 _CELLS: Final = 100_000_000
 """Labels times draws up to which assumptions are checked: replicates of them are held for that."""
 _REPLICATES: Final = 500
+UNCHECKED: Final = {
+    "checked": 0, "checks": "", "n_against": 0, "n_checks": 0,
+    "recommendation": "So many labels are not checked against the model's assumptions here: fit "
+    "it, and ask dissensus.check_assumptions.",
+}  # fmt: skip
 
 
 def with_accuracy(
@@ -45,7 +49,7 @@ def with_accuracy(
     why_not, told = plan.why_not, plan.told
     if plan.model:
         try:
-            group = _fitted(found["annotations"], plan, settings, chains, progressbar, notes)
+            group = accuracy(found["annotations"], plan, settings, chains, progressbar, notes)
             return found | {"accuracy": group}, plan.model
         except AnnotationError as problem:
             if plan.asked:
@@ -58,21 +62,6 @@ def with_accuracy(
     return found, f"none: {why_not}"
 
 
-def _fitted(
-    annotations: xr.Dataset, plan: Plan, settings: Settings, chains: int, progressbar: bool,
-    notes: Notes,
-) -> xr.Dataset:  # fmt: skip
-    """Fit with systems or, where their labels are not those of the annotators, without."""
-    try:
-        return accuracy(annotations, plan, settings, chains, progressbar, notes)
-    except PredictionError as problem:
-        if plan.asked:
-            raise
-        remark = f"Systems have no estimated accuracy: {str(problem).removesuffix('.')}."
-        alone = replace(plan, predictions=None, remarks=(*plan.remarks, remark))
-        return accuracy(annotations, alone, settings, chains, progressbar, notes)
-
-
 def accuracy(
     annotations: xr.Dataset, plan: Plan, settings: Settings, chains: int, progressbar: bool,
     notes: Notes,
@@ -80,70 +69,25 @@ def accuracy(
     """Fit, and return the group ``accuracy``."""
     asked = settings.draws // chains
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
-    draws = max(asked, 2 * LEAST_DRAWS) if few else max(asked // 2, LEAST_DRAWS)
-    checked = _labels(annotations, plan) * draws * chains <= _CELLS
+    draws = max(asked // 2 if few else asked // 4, LEAST_DRAWS)
+    checked = annotations.sizes[ANNOTATION] * 2 * draws * chains <= _CELLS
+    run = Run(plan, draws, chains, settings.on_missing)
     own = Notes()
     with own.of(plan.model), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said below, of what is shown
-        fit = models.get(plan.model).module.fit(
-            annotations, predictions=plan.predictions, draws=draws, tune=_WARM_UP, chains=chains,
-            progressbar=progressbar, random_seed=generator(settings.random_seed, "accuracy"),
-            keep_items=False, posterior_predictive=checked, on_missing=settings.on_missing,
-            **plan.settings,
-        )  # fmt: skip
-    out = accuracy_draws(fit).merge(majority(annotations, plan.predictions, settings.on_missing))
-    found = _checks(fit) if checked else {"checks": "", "n_against": 0, "recommendation": (
-        "So many labels are not checked against the model's assumptions here: fit it, and ask "
-        "dissensus.check_assumptions."
-    )}  # fmt: skip
-    remarks = [*plan.remarks, *own.texts()]
-    attrs = {
-        "model": plan.model, "inference": str(fit.attrs["inference"]),
-        "settings": json.dumps(dict(plan.settings)), "notes": "\n".join(remarks),
-        "checked": int(checked), **found, **_diagnosed(out),
+        rng = generator(settings.random_seed, "accuracy")
+        found = fits(annotations, run, rng, checked=checked, progressbar=progressbar)
+    attrs: dict[str, Any] = {
+        "model": plan.model, "inference": str(found.people.attrs["inference"]),
+        "settings": json.dumps(dict(plan.settings)), "evidence": plan.evidence,
+        "notes": "\n".join([*plan.remarks, *found.remarks, *own.texts()]),
     }  # fmt: skip
+    out = found.draws.merge(majority(annotations, found.judged, settings.on_missing))
+    attrs |= _checks(found.people) if checked else UNCHECKED
+    attrs |= _diagnosed(out)
     with notes.of(plan.model):
-        _warn_of_chains(plan.model, attrs, 8 * draws)  # as few as half of those asked are taken
-    return out.drop_attrs(deep=False).assign_attrs(attrs)
-
-
-def _labels(annotations: xr.Dataset, plan: Plan) -> int:
-    """Count the labels of annotators and systems."""
-    of_systems = 0
-    if plan.predictions is not None:
-        of_systems = plan.predictions.sizes[ITEM] * plan.predictions.sizes[SYSTEM]
-    return int(annotations.sizes[ANNOTATION]) + of_systems
-
-
-def accuracy_draws(fit: xr.DataTree) -> xr.Dataset:
-    """Return draws of accuracies, and the mean over draws of how probable each label is true.
-
-    Parameters
-    ----------
-    fit : DataTree
-        Of `models.symmetric_confusion` or `models.dawid_skene`.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``estimated_accuracy`` (chain, draw, scope, system), where there are systems: the share of
-        these items that a system got right, and how often it is right on items like these;
-        ``annotator_accuracy`` (chain, draw) or (chain, draw, annotator); ``truth_mean``
-        (item, label).
-    """
-    posterior = fit["posterior"].to_dataset()
-    out = xr.Dataset()
-    if SYSTEM in posterior.dims:
-        both = [posterior[name] for name in ("system_correct", "system_accuracy")]
-        index = xr.IndexVariable(SCOPE, list(SCOPES))
-        found = xr.concat(both, dim=index, combine_attrs="drop").transpose(*SAMPLE, SCOPE, SYSTEM)
-        out["estimated_accuracy"] = found.drop_attrs().assign_attrs(better="higher")
-    people = posterior["annotator_accuracy"].copy(deep=True)  # may be one array seen many times
-    if ANNOTATOR in people.dims and bool((people == people.isel({ANNOTATOR: 0})).all()):
-        people = people.isel({ANNOTATOR: 0}, drop=True)
-    out["annotator_accuracy"] = people.drop_attrs().assign_attrs(better="higher")
-    out["truth_mean"] = fit["constant_data"]["truth_mean"].drop_attrs()
-    return out.assign_coords({dim: posterior[dim] for dim in SAMPLE})
+        _warn_of_chains(plan.model, attrs, 16 * draws)
+    return out.assign_attrs(attrs)
 
 
 def majority(
@@ -172,6 +116,7 @@ def _checks(fit: xr.DataTree) -> dict[str, Any]:
     against = found["p_value"].to_numpy() < CLEAR
     lines = found["sentence"].to_numpy()[against].tolist()
     return {
+        "checked": 1,
         "checks": "\n".join(str(line) for line in lines),
         "n_against": int(against.sum()),
         "n_checks": int(np.isfinite(found["p_value"]).sum()),

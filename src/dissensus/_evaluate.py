@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus import _accuracy_plan
+from dissensus import _accuracy_model
 from dissensus._accuracy import with_accuracy
 from dissensus._categories import categories
 from dissensus._component_plan import AUTO, planned
@@ -99,10 +99,13 @@ def evaluate(
         which of two is closer to it.
     truth : {"auto", "symmetric_confusion", "dawid_skene"} or None
         Model by which accuracies are estimated as if every item had one true label. By default
-        `models.symmetric_confusion` with items that differ in difficulty, an accuracy for each
-        annotator and, for ordered labels, errors that fall off with distance; nothing for numbers
-        and rankings, for more than 30 labels, and for fewer than five items with two annotators.
-        Systems that gave lists count with their first labels. None leaves it out.
+        `models.symmetric_confusion` with an accuracy for each annotator, items that differ in
+        difficulty (where 20 items have three annotators) and, for ordered labels, errors that fall
+        off with distance; nothing for numbers and rankings, for more than 30 labels, and for fewer
+        than five items with two annotators. Each system is judged in a fit of its own beside the
+        annotators, so that systems that err alike do not outvote them; where items typically have
+        two annotators, by what these say alone. Systems that gave lists count with their first
+        labels. None leaves it out.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     **hyper
@@ -122,8 +125,9 @@ def evaluate(
         draws a chain or more, of over 5,000 labels half as many), and of pools ``pools``, the same
         as observed, ``accuracy``, draws of the accuracy of systems and of annotators if every item
         has one true label, with accuracy by majority vote beside them and what checks of the
-        assumptions found (attributes ``checks``, ``recommendation``), ``diagnostics`` of the metrics' draws and, where Markov chains made them,
-        ``convergence`` of the posterior at each reliability; the ``annotations`` and
+        assumptions found (attributes ``checks``, ``recommendation``), ``diagnostics`` of the
+        metrics' draws and, where Markov chains made them, ``convergence`` of the posterior at each
+        reliability; the ``annotations`` and
         ``predictions`` themselves. ``categories`` holds, where asked for, the plausibility of
         each category (in place of a label), the certainty of the leading one,
         and how often it is that of a system's first label. ``companion`` holds the same groups
@@ -159,7 +163,7 @@ def evaluate(
     )  # fmt: skip
     run = _run(main, reliability, hyper)
     plan = planned(annotations, given, components, reference)
-    one_truth = _accuracy_plan.planned(annotations, given, truth, threshold)
+    one_truth = _accuracy_model.planned(annotations, given, truth, threshold)
     notes = Notes()
     asked = Settings(draws * chains, random_seed, distance, margin, on_missing)
     beyond = observed(annotations, given, asked)

@@ -18,7 +18,7 @@ from dissensus._report.pictures import Shown, picture
 from dissensus._report.tables import Body, Table
 from dissensus._summary import summary
 from dissensus._wording import counted, interval_name, number, percent, share, spoken_probability
-from dissensus.dims import ANNOTATOR, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.dims import SCOPE, SCOPES, SYSTEM
 
 THESE, NEW = SCOPES
 _IN_WORDS: Final = 4
@@ -37,9 +37,13 @@ WHY: Final = (
     "Majority vote takes what most annotators said for the truth, and so charges a system with "
     "their errors. Uncertainty-adjusted accuracy takes no label for the truth: it gives each the "
     "credit that the annotators leave it, so that where they disagree even the best system falls "
-    "short. Estimated accuracy assumes that an item has one true label and that, given it and how "
-    "hard the item is, annotators and systems err independently: a mistake that several of them "
-    "share passes for the truth."
+    "short. Estimated accuracy assumes that an item has one true label and that, given it{hard}, "
+    "annotators and systems err independently: a mistake that several of them share passes for "
+    "the truth.{alone}"
+)
+_ALONE: Final = (
+    " Each system is judged beside the annotators alone, so that systems that err alike cannot "
+    "outvote them."
 )
 
 
@@ -94,9 +98,9 @@ def notes(evaluation: xr.DataTree) -> list[str]:
     if not int(attrs["checked"]):
         return [*lines, str(attrs["recommendation"])]
     return [*lines, (
-        f"None of {counted(int(attrs['n_checks']), 'check')} of these assumptions speaks against "
-        "them, which does not show that they hold: dissensus.check_assumptions says what is "
-        "looked at."
+        f"None of {counted(int(attrs['n_checks']), 'check')} of the annotators' labels speaks "
+        "against these assumptions, which does not show that they hold: "
+        "dissensus.check_assumptions says what is looked at."
     )]  # fmt: skip
 
 
@@ -111,7 +115,15 @@ def words(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
     out.append(_of_annotators(frame))
     if rows:
         out.append(_against_annotators(evaluation, rows[0]))
-    return [*out, sentence(WHY)]
+    return [*out, why(evaluation)]
+
+
+def why(evaluation: xr.DataTree) -> Sentence:
+    """Say why the three accuracies differ, and what the estimated one takes for granted."""
+    data = evaluation["accuracy"].to_dataset()
+    hard = json.loads(data.attrs["settings"])["difficulty"]
+    return sentence(WHY, hard=" and how hard the item is" if hard else "",
+                    alone=_ALONE if "estimated_accuracy" in data else "")  # fmt: skip
 
 
 def _best_first(frame: pd.DataFrame, of: str) -> list[Any]:
@@ -157,14 +169,10 @@ def _of_annotators(frame: pd.DataFrame) -> Sentence:
 
 def _against_annotators(evaluation: xr.DataTree, row: Any) -> Sentence:
     """Say how probably the best system is right more often than an annotator is on average."""
-    data = evaluation["accuracy"].to_dataset()
-    own = data["estimated_accuracy"].sel({SCOPE: NEW, SYSTEM: row["name"]}, drop=True)
-    people = data["annotator_accuracy"]
-    people = people.mean(ANNOTATOR) if ANNOTATOR in people.dims else people
-    p = float((own > people).mean(SAMPLE))
+    p = evaluation["accuracy"]["above_annotators"].sel({SYSTEM: row["name"]})
     return sentence(
         "{name} is right more often than the annotators are on average with probability {p}.",
-        name=Name(str(row["name"])), p=spoken_probability(p),
+        name=Name(str(row["name"])), p=spoken_probability(float(p)),
     )  # fmt: skip
 
 
@@ -221,7 +229,7 @@ def _tables(frame: pd.DataFrame) -> list[Table]:
 
 
 def _row_of_system(row: Any, these: pd.DataFrame) -> list[Any]:
-    (_, here), = these[(these["of"] == OF_SYSTEM) & (these["name"] == row["name"])].iterrows()  # fmt: skip
+    here = these[(these["of"] == OF_SYSTEM) & (these["name"] == row["name"])].iloc[0]
     return [
         Name(str(row["name"])), share(row["mean"]), _between(row), share(here["mean"]),
         _between(here), share(row["majority"]), share(row["uncertainty_adjusted"]),

@@ -188,6 +188,4 @@ def _both(
 ) -> tuple[Floats, Floats]:
     """Return the means by item, and each annotator's credit at his first row of an item."""
     said = codes.astype(np.int64, copy=False)[rows.order]
-    return _leading_label_named(  # type: ignore[no-any-return]
-        rows.start, rows.own, weight[rows.order], said, n_labels, any_tied
-    )
+    return _leading_label_named(rows.start, rows.own, weight[rows.order], said, n_labels, any_tied)

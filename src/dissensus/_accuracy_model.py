@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
 import xarray as xr
 
 from dissensus._observed import are_classes, first_labels
@@ -19,6 +20,10 @@ AUTO: Final = "auto"
 MODELS: Final = ("symmetric_confusion", "dawid_skene")
 FEWEST: Final = 5
 """Items with two annotators: of fewer the prior would speak, not the items."""
+SEVERAL: Final = 3
+"""Annotators of an item who tell of its difficulty, and whom one system more cannot outvote."""
+ENOUGH: Final = 20
+"""Items with so many annotators: of fewer difficulty cannot be told."""
 MOST_LABELS: Final = 30
 """Of more labels few are ever given twice, and hardly anybody is seen to agree."""
 NOBODY_TWICE: Final = "no item has two annotators"
@@ -39,6 +44,8 @@ class Plan:
     """Whether the model was named, so that what it refuses is an error."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of its fit."""
+    evidence: str = "all"
+    """What a system is judged by, beside the annotators: with "all" its own labels too."""
     predictions: xr.Dataset | None = None
     """One label from each system and item; None where systems gave none."""
     remarks: tuple[str, ...] = ()
@@ -66,20 +73,36 @@ def planned(
         raise ArgumentError("truth", expected=f"None or {AUTO!r}: {why_not}", found=repr(truth))
     if why_not:
         return Plan(why_not=why_not, told=told)
-    model = truth if asked else MODELS[0]
     systems, remarks = _systems(annotations, predictions)
+    voices = voices_per(annotations, ITEM)
     anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
+    hard = int((voices >= SEVERAL).sum()) >= ENOUGH
+    model = str(truth) if asked else MODELS[0]
+    return Plan(
+        model, asked=asked, predictions=systems,
+        settings=_settings(annotations, systems, model, anonymous) | {"difficulty": hard},
+        evidence="all" if np.median(voices) >= SEVERAL else "annotators",
+        remarks=tuple(remarks + _remarks(annotations, anonymous, hard)),
+    )  # fmt: skip
+
+
+def _remarks(annotations: xr.Dataset, anonymous: bool, hard: bool) -> list[str]:
+    """Say what cannot be told, or is taken for granted."""
+    out = []
     if anonymous:
-        remarks.append(
-            "No annotator labelled two items, so that one accuracy stands for all of them."
+        out.append("No annotator labelled two items, so that one accuracy stands for all of them.")
+    if not hard:
+        out.append(
+            f"Fewer than {ENOUGH} items have {SEVERAL} annotators, which is too few to tell whether "
+            "some items are harder than others: all are taken to be equally hard. If some are "
+            "harder, annotators and systems may be estimated too accurate."
         )
     if "cluster_code" in annotations:
-        remarks.append(
+        out.append(
             "Estimated accuracies take the items of a cluster to be independent: their intervals "
             "may be too narrow."
         )
-    return Plan(model, asked=asked, predictions=systems, remarks=tuple(remarks),
-                settings=_settings(annotations, systems, model, anonymous))  # fmt: skip
+    return out
 
 
 def _reason(annotations: xr.Dataset, threshold: float | None, asked: bool) -> tuple[str, bool]:
@@ -110,12 +133,11 @@ def _settings(
 ) -> dict[str, Any]:
     """Choose how rich the model is: as far as labels can tell."""
     if model == "dawid_skene":
-        return {"pooling": "complete" if anonymous else "hierarchical", "difficulty": True}
+        return {"pooling": "complete" if anonymous else "hierarchical"}
     ordered = annotations.attrs["kind"] == "ordinal" and not are_classes(annotations, predictions)
     return {
         "accuracy": "common" if anonymous else "annotator",
         "errors": "graded" if ordered else "equal",
-        "difficulty": True,
     }
 
 

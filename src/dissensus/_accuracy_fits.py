@@ -1,0 +1,132 @@
+"""Fits of one true label: of the annotators, and of each system beside them."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dissensus import fitting, models
+from dissensus._accuracy_model import Plan
+from dissensus.dims import ANNOTATOR, DRAW, LABEL, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.errors import PredictionError
+
+_WARM_UP: Final = 300
+
+
+class Run(NamedTuple):
+    """What is fitted, and how long."""
+
+    plan: Plan
+    draws: int
+    """Of a chain, that are kept."""
+    chains: int
+    on_missing: str
+
+
+class Fitted(NamedTuple):
+    """What came of it."""
+
+    draws: xr.Dataset
+    """Accuracies and, as means over draws, ``truth_mean``."""
+    people: xr.DataTree
+    """The fit of the annotators."""
+    judged: xr.Dataset | None
+    """Predictions of the systems that were judged."""
+    remarks: list[str]
+
+
+def fits(
+    annotations: xr.Dataset, run: Run, rng: np.random.Generator, *, checked: bool,
+    progressbar: bool,
+) -> Fitted:  # fmt: skip
+    """Fit the annotators alone, then each system beside them.
+
+    Were all systems in one fit, those that err alike would outvote the annotators: of six language
+    models and two annotators an item, the truth would be what the language models say.
+
+    Returns
+    -------
+    Fitted
+        With ``estimated_accuracy`` (chain, draw, scope, system), where there are systems: the share
+        of these items that a system got right, and how often it is right on items like these;
+        ``above_annotators`` (system): the probability that this is more often than annotators are
+        on average; ``annotator_accuracy`` (chain, draw) or (chain, draw, annotator); ``truth_mean``
+        (item, label), by the annotators alone.
+    """
+    systems = [] if run.plan.predictions is None else _one_by_one(run.plan.predictions)
+    found, judged, remarks = [], [], []
+    people = _fit(annotations, None, run, rng, thin=2, posterior_predictive=checked)
+    for one in fitting.tracked(systems, "Estimating accuracies", progressbar):
+        try:
+            fit = _fit(annotations, one, run, rng, evidence=run.plan.evidence)
+        except PredictionError as problem:
+            if run.plan.asked:
+                raise
+            name = one[SYSTEM].to_numpy()[0]
+            remarks.append(f"{name} has no estimated accuracy: {str(problem).removesuffix('.')}.")
+        else:
+            found.append(_of_system(fit))
+            judged.append(one[SYSTEM].to_numpy()[0])
+    out = _of_annotators(people)
+    if not found:
+        return Fitted(out, people, None, remarks)
+    out = out.merge(xr.concat(found, dim=SYSTEM, combine_attrs="drop"), join="exact")
+    kept = run.plan.predictions.sel({SYSTEM: judged}) if run.plan.predictions is not None else None
+    return Fitted(out, people, kept, remarks)
+
+
+def _one_by_one(predictions: xr.Dataset) -> list[xr.Dataset]:
+    """Part the systems, each with the labels that it gave: those of others are not its affair."""
+    out = []
+    names = predictions[LABEL].to_numpy()
+    for place in range(predictions.sizes[SYSTEM]):
+        one = predictions.isel({SYSTEM: [place]})
+        code = one["label_code"].to_numpy()
+        used = np.unique(code[code >= 0])
+        again = np.searchsorted(used, code)
+        label = one["label_code"].copy(data=np.where(code >= 0, again, -1))
+        out.append(
+            one.drop_dims(LABEL).assign(label_code=label).assign_coords({LABEL: names[used]})
+        )
+    return out
+
+
+def _fit(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, run: Run, rng: np.random.Generator,
+    *, thin: int = 1, **options: Any,
+) -> xr.DataTree:  # fmt: skip
+    """Fit the model; of the annotators, who are many and hang together, more draws are taken."""
+    fit: xr.DataTree = models.get(run.plan.model).module.fit(
+        annotations, predictions=predictions, draws=thin * run.draws, tune=_WARM_UP,
+        chains=run.chains, random_seed=rng, progressbar=False, keep_items=False,
+        on_missing=run.on_missing, **run.plan.settings, **options,
+    )  # fmt: skip
+    return fit
+
+
+def _of_system(fit: xr.DataTree) -> xr.Dataset:
+    """Return the draws of one system, of both scopes."""
+    posterior = fit["posterior"].to_dataset()
+    both = [posterior[name] for name in ("system_correct", "system_accuracy")]
+    index = xr.IndexVariable(SCOPE, list(SCOPES))
+    found = xr.concat(both, dim=index, combine_attrs="drop").transpose(*SAMPLE, SCOPE, SYSTEM)
+    people = posterior["annotator_accuracy"]
+    people = people.mean(ANNOTATOR) if ANNOTATOR in people.dims else people
+    above = (posterior["system_accuracy"] > people).mean(list(SAMPLE))
+    estimated = found.drop_attrs().assign_attrs(better="higher")
+    return xr.Dataset({"estimated_accuracy": estimated, "above_annotators": above.drop_attrs()})
+
+
+def _of_annotators(fit: xr.DataTree) -> xr.Dataset:
+    """Return the draws of annotators, every second one, and the mean truth of items."""
+    people = fit["posterior"]["annotator_accuracy"].isel({DRAW: slice(1, None, 2)})
+    people = people.copy(deep=True)  # may be one array under many names
+    if ANNOTATOR in people.dims and bool((people == people.isel({ANNOTATOR: 0})).all()):
+        people = people.isel({ANNOTATOR: 0}, drop=True)  # one for all, under many names
+    people = people.assign_coords({DRAW: np.arange(people.sizes[DRAW])}).drop_attrs()
+    truth = fit["constant_data"]["truth_mean"].drop_attrs()
+    return xr.Dataset(
+        {"annotator_accuracy": people.assign_attrs(better="higher"), "truth_mean": truth}
+    )
