@@ -47,6 +47,7 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     done = call("evaluate", ann, "--predictions", pred, "--out", out, "--seed", 1, "--draws", 100)
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in out.iterdir()) == [
+        "accuracy.csv",
         "components.csv",
         "evaluation.nc",
         "report.html",
@@ -58,6 +59,8 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     assert "Discrepancy ratio" in done.output
     assert "How reliable labels are" in done.output
     assert "of the variance behind a label" in done.output
+    assert "Accuracy, if every item has one true label" in done.output
+    assert "Majority vote takes what most annotators said" in done.output
     with xr.open_datatree(out / "evaluation.nc", engine="h5netcdf") as tree:
         assert tree.attrs["random_seed"] == "1"
         assert tree["metrics"]["top_1_accuracy"].dims[:2] == ("chain", "draw")
@@ -65,6 +68,23 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     with (out / "summary.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["system"] for row in rows} == {"s", "t"}
+
+
+def test_accuracies_can_be_left_out(files, tmp_path):
+    ann, pred = files
+    out = tmp_path / "out"
+    given = ("evaluate", ann, "--predictions", pred, "--draws", 20, "--seed", 1)
+    assert call(*given, "--out", out).exit_code == 0
+    with (out / "accuracy.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["of"], row["name"]) for row in rows if row["scope"] == "new items"] == [
+        ("system", "s"), ("system", "t"), *(("annotator", who) for who in ("ann", "bob", "cat")),
+    ]  # fmt: skip
+    done = call(*given, "--truth", "none", "--out", out, "--force")
+    assert done.exit_code == 0, done.output
+    assert not (out / "accuracy.csv").exists()  # that of the earlier run
+    wrong = call(*given, "--truth", "kappa", "--out", tmp_path / "other")
+    assert isinstance(wrong.exception, dx.ArgumentError)
 
 
 def test_the_table_shows_what_the_draws_say(files, tmp_path):

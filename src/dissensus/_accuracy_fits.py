@@ -9,6 +9,7 @@ import xarray as xr
 
 from dissensus import fitting, models
 from dissensus._accuracy_model import Plan
+from dissensus._wording import short
 from dissensus.dims import ANNOTATOR, DRAW, LABEL, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.errors import PredictionError
 
@@ -64,7 +65,7 @@ def fits(
         except PredictionError as problem:
             if run.plan.asked:
                 raise
-            name = one[SYSTEM].to_numpy()[0]
+            name = short(one[SYSTEM].to_numpy()[0])
             remarks.append(f"{name} has no estimated accuracy: {str(problem).removesuffix('.')}.")
         else:
             found.append(_of_system(fit))
@@ -87,9 +88,8 @@ def _one_by_one(predictions: xr.Dataset) -> list[xr.Dataset]:
         used = np.unique(code[code >= 0])
         again = np.searchsorted(used, code)
         label = one["label_code"].copy(data=np.where(code >= 0, again, -1))
-        out.append(
-            one.drop_dims(LABEL).assign(label_code=label).assign_coords({LABEL: names[used]})
-        )
+        one = one.drop_dims(LABEL).assign(label_code=label)
+        out.append(one.assign_coords({LABEL: names[used]}))
     return out
 
 

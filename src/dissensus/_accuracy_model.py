@@ -76,26 +76,27 @@ def planned(
     systems, remarks = _systems(annotations, predictions)
     voices = voices_per(annotations, ITEM)
     anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
-    hard = int((voices >= SEVERAL).sum()) >= ENOUGH
     model = str(truth) if asked else MODELS[0]
+    # Matrices of few labels and difficulty explain the same: chains then do not meet.
+    hard = model == MODELS[0] and int((voices >= SEVERAL).sum()) >= ENOUGH
     return Plan(
         model, asked=asked, predictions=systems,
         settings=_settings(annotations, systems, model, anonymous) | {"difficulty": hard},
         evidence="all" if np.median(voices) >= SEVERAL else "annotators",
-        remarks=tuple(remarks + _remarks(annotations, anonymous, hard)),
+        remarks=tuple(remarks + _remarks(annotations, model, anonymous, hard)),
     )  # fmt: skip
 
 
-def _remarks(annotations: xr.Dataset, anonymous: bool, hard: bool) -> list[str]:
+def _remarks(annotations: xr.Dataset, model: str, anonymous: bool, hard: bool) -> list[str]:
     """Say what cannot be told, or is taken for granted."""
     out = []
     if anonymous:
         out.append("No annotator labelled two items, so that one accuracy stands for all of them.")
-    if not hard:
+    if not hard and model == MODELS[0]:
         out.append(
-            f"Fewer than {ENOUGH} items have {SEVERAL} annotators, which is too few to tell whether "
-            "some items are harder than others: all are taken to be equally hard. If some are "
-            "harder, annotators and systems may be estimated too accurate."
+            f"Fewer than {ENOUGH} items have {SEVERAL} annotators, too few to tell whether some "
+            "items are harder than others: all are taken to be equally hard. If some are harder, "
+            "annotators and systems may be estimated too accurate."
         )
     if "cluster_code" in annotations:
         out.append(

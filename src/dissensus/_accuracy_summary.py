@@ -60,9 +60,7 @@ def _rows(
     """Lay out one row for each scope and name."""
     parts = spread(draws) | _diagnosed(draws)
     parts |= {name: values for name, values in beside.items() if values is not None}
-    like = parts["mean"]
-    flat = {name: values.drop_attrs().broadcast_like(like).transpose(*like.dims).to_numpy().ravel()
-            for name, values in parts.items()}  # fmt: skip
+    flat = {name: _like(values, parts["mean"]) for name, values in parts.items()}
     names = draws[dim].to_numpy().tolist() if dim in draws.dims else [None]
     scopes = draws[SCOPE].to_numpy().tolist() if SCOPE in draws.dims else [SCOPES[1]]
     out = pd.DataFrame(flat).reindex(columns=list(COLUMNS))
@@ -71,6 +69,19 @@ def _rows(
     for column in ("majority", "uncertainty_adjusted"):
         out[column] = out[column].astype(np.float64)
     return out
+
+
+def _like(values: xr.DataArray, like: xr.DataArray) -> Any:
+    """Lay values out as others are; those of systems that were not judged are left out."""
+    same = {str(dim): like[dim] for dim in values.dims}
+    return (
+        values.drop_attrs()
+        .reindex(same)
+        .broadcast_like(like)
+        .transpose(*like.dims)
+        .to_numpy()
+        .ravel()
+    )
 
 
 def _diagnosed(draws: xr.DataArray) -> dict[str, Any]:

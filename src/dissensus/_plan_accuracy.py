@@ -132,7 +132,8 @@ def plan_accuracy(
       ``observed_kappa``): near errors and easy items make them coincide. Of a pilot with that
       kappa, annotators are then worse than this plan assumes.
 
-    A share of 40 studies is known to ± .05. Twelve cells of 40 studies take about a minute.
+    A share of 40 studies is known to ± .05. Twelve cells of 40 studies take about a minute, with
+    ``violated=True`` several, as chains are slow and run longer.
 
     See Also
     --------

@@ -106,7 +106,9 @@ def _to_skills(form: Form, values: Values, many: Parameters) -> None:
     first = form.first_system
     if form.own_accuracy:
         offset = values["accuracy_spread"][:, None] * values["annotator_offset"]
-        many.skill[:, :first] = (logit(values["mean_accuracy"])[:, None] + offset)[:, :, None]
+        many.skill[:, :first] = (np.asarray(logit(values["mean_accuracy"]))[:, None] + offset)[
+            ..., None
+        ]
     else:
         common = _first_of(values, "annotator_typical_accuracy", "annotator_accuracy")
         many.skill[:, :first] = logit(common)[:, None, None]

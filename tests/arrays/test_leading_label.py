@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dissensus.arrays.grouped import grouped
-from dissensus.arrays.leading_label import leading_label_named
+from dissensus.arrays.leading_label import leading_label_by_annotator, leading_label_named
 
 
 def counted(item, who, weight, code, n_items, any_tied):
@@ -47,3 +47,24 @@ def test_rounding_does_not_part_what_is_tied():
     np.testing.assert_allclose(leading_label_named(rows, weight, code, 2), [0.5 / 3])
     any_tied = leading_label_named(rows, weight, code, 2, any_tied=True)
     np.testing.assert_allclose(any_tied, [1 / 3])
+
+
+def test_each_annotator_has_the_mean_over_his_items():
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        n, n_items, n_labels = (int(rng.integers(1, high)) for high in (60, 6, 8))
+        item, who, code = (rng.integers(high, size=n) for high in (n_items, 6, n_labels))
+        weight = 1.0 / rng.integers(1, 4, size=n)
+        rows = grouped(item, who, n_items)
+        found = leading_label_by_annotator(rows, weight, code, n_labels, who, 7)
+        expected = np.full(7, np.nan)
+        for r in range(7):
+            credit = []
+            for i in np.unique(item[who == r]):
+                others = (item == i) & (who != r)
+                if others.any():
+                    score = np.bincount(code[others], weight[others])
+                    leading = np.flatnonzero(score >= score.max() - 1e-9)
+                    credit.append(np.isin(leading, code[(item == i) & (who == r)]).mean())
+            expected[r] = np.mean(credit) if credit else np.nan
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

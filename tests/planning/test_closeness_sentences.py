@@ -75,5 +75,6 @@ def test_the_sources_other_case_and_what_was_not_tried():
 def test_violations_and_a_pilot_are_told():
     said = sentences(plan(violated=1, kappa_interval=[0.18, 0.41]))
     assert said[0].endswith("(annotators up to .1 more or less), and agree with kappa .35.")
+    assert "the system's accuracy, .90 before difficulty, in 90% of studies" in said[1]
     assert not any("violated=True" in one for one in said)
     assert "known only to be between .18 and .41 (90% interval)" in said[-2]

@@ -56,6 +56,7 @@ def _evaluated(study, **options):
     result["truth"] = study.truth
     result["agreement_check"] = _checked(study.annotations)
     result["assumptions"] = _assumptions()
+    result["accuracy"] = _accuracy()
     result["components"] = component_draws(cross_replication("ordinal"), xr.DataArray(3.0))
     result["plan"] = _planned()
     result["accuracy_plan"] = _planned_accuracy()
@@ -91,6 +92,17 @@ def _assumptions():
         progressbar=False, posterior_predictive=True,
     )  # fmt: skip
     return dx.check_assumptions(fit)
+
+
+@cache
+def _accuracy():
+    """Accuracies of a small study with one truth of its own."""
+    study = dx.simulate.confusion_study(40, system_accuracy=(0.9, 0.7), random_seed=1)
+    result = dx.evaluate(
+        study.annotations, study.predictions, draws=30, chains=2, random_seed=1, components=None,
+        progressbar=False,
+    )  # fmt: skip
+    return result["accuracy"].to_dataset()
 
 
 @cache

@@ -11,6 +11,7 @@ import pytest
 from small_studies import study
 
 import dissensus as dx
+from dissensus.statistics.leave_one_out_agreement import by_annotator
 
 A, B, C, D = "abcd"
 
@@ -213,3 +214,15 @@ def test_goes_with_annotation_certainty_as_in_the_source(shared):
     assert np.corrcoef(agreement.values[both], certainty.values[both])[0, 1] == pytest.approx(
         0.85, abs=0.02
     )
+
+
+def test_annotators_one_by_one():
+    ann = dx.annotations(
+        {"item": [0, 0, 0, 1], "annotator": list("abca"), "label": ["x", "x", "y", "z"]}
+    )
+    found = by_annotator(ann)
+    # a sees x and y tied, and so does b; c sees x lead; nobody else speaks of item 1.
+    np.testing.assert_allclose(found, [0.5, 0.5, 0.0])
+    assert found["annotator"].to_numpy().tolist() == ["a", "b", "c"]
+    alone = dx.annotations({"item": [0, 0, 1], "annotator": list("abc"), "label": list("xxz")})
+    assert np.isnan(by_annotator(alone).sel(annotator="c"))

@@ -1,1 +1,1 @@
-"""Planning a study from a pilot: what `dissensus.plan` and `dissensus.plan_reliability` do."""
+"""What `dissensus.plan`, `plan_reliability` and `plan_accuracy` do: studies foreseen."""

@@ -9,6 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dissensus._accuracy_summary import adjusted
+from dissensus._wording import counted, listed
 from dissensus.dims import ANNOTATOR, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
@@ -102,8 +103,9 @@ def accuracies(
 
 
 def _left_out(systems: int, people: int) -> str:
-    parts = [f"{n:,} {name}" for n, name in ((systems, "systems"), (people, "annotators")) if n]
-    return f"The most accurate; {' and '.join(parts)} are left out." if parts else ""
+    each = ((systems, "system"), (people, "annotator"))
+    parts = [counted(n, name) for n, name in each if n]
+    return f"The most accurate; not shown: {listed(parts)}." if parts else ""
 
 
 def _systems(

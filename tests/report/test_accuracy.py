@@ -1,0 +1,138 @@
+"""What the report says of accuracy if every item has one true label."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus._report import accuracy, accuracy_checks, checks
+from dissensus._report.language import text
+
+SPACE = "\N{NO-BREAK SPACE}"
+
+
+@pytest.fixture
+def plain(evaluate):
+    """An evaluation of systems 0 and 1 without accuracies of its own."""
+    return evaluate(truth=None)
+
+
+def with_accuracy(evaluation, *, names=None, people=("ann", "bob"), systems=True, **attrs):
+    """Put dictated accuracies into an evaluation: .90 and .60 of systems, .80 and .70 of people."""
+    tree = evaluation.copy()
+    names = list(evaluation["metrics"]["system"].to_numpy()) if names is None else names
+    noise = 0.001 * np.random.default_rng(1).normal(size=(2, 100))
+    coords = {"chain": [0, 1], "draw": range(100)}
+    data = xr.Dataset()
+    if systems:
+        means = np.linspace(0.9, 0.6, len(names))
+        values = np.stack([noise[..., None] + means, 2 * noise[..., None] + means], axis=2)
+        scopes = {"scope": ["these items", "new items"], "system": names}
+        dims = ("chain", "draw", "scope", "system")
+        data["estimated_accuracy"] = xr.DataArray(values, coords | scopes, dims)
+        data["majority_accuracy"] = ("system", means - 0.1)
+        data["above_annotators"] = ("system", np.linspace(1.0, 0.0, len(names)))
+    if people is None:
+        data["annotator_accuracy"] = xr.DataArray(noise + 0.75, coords, ("chain", "draw"))
+        data["annotator_majority"] = ("annotator", [0.6, 0.5])
+    else:
+        skill = np.linspace(0.8, 0.7, len(people))
+        dims = ("chain", "draw", "annotator")
+        data["annotator_accuracy"] = xr.DataArray(
+            noise[..., None] + skill, coords | {"annotator": list(people)}, dims
+        )
+        data["annotator_majority"] = ("annotator", skill - 0.2)
+    data.attrs.update({
+        "model": "symmetric_confusion", "inference": "by hand", "notes": "", "checked": 1,
+        "settings": '{"accuracy": "annotator", "errors": "equal", "difficulty": true}',
+        "evidence": "all", "checks": "", "n_against": 0, "n_checks": 5, "recommendation": "",
+        "ess_bulk_min": 300.0, "ess_bulk_min_item": "annotator ann", "r_hat_max": 1.0,
+        "n_items_poor": 0, **attrs,
+    })  # fmt: skip
+    tree["accuracy"] = data
+    return tree
+
+
+def words(tree):
+    frame = dx.summary(tree, "accuracy")
+    return " ".join(text(part) for part in accuracy.words(tree, frame)).replace(SPACE, " ")
+
+
+def test_the_words_are_the_numbers(plain):
+    said = words(with_accuracy(plain, names=["A", "B"]))
+    assert "A is right on 90 % [90 to 90] of items like these (in brackets: 89 % intervals)" in said
+    assert "where majority vote says 80 %" in said
+    assert "The annotators are right on 75 % on average, from 70 % [70 to 70] (bob)" in said
+    assert "they say the same as most of the others on 55 %" in said
+    assert "A is right more often than the annotators are on average with probability above" in said
+    assert "given it and how hard the item is, annotators and systems err independently" in said
+    assert "cannot outvote them" in said
+
+
+def test_uncertainty_adjusted_accuracy_stands_beside(plain):
+    tree = with_accuracy(plain)
+    mean = plain["metrics"]["top_1_accuracy"].sel(
+        reliability=plain.attrs["reference_reliability"], scope="new items"
+    )
+    first = float(mean.mean(("chain", "draw"))[0])
+    assert f"and uncertainty-adjusted accuracy {100 * round(first, 2):.4g} %." in words(tree)
+
+
+def test_what_is_not_in_the_model_is_not_said(plain):
+    settings = '{"accuracy": "common", "errors": "equal", "difficulty": false}'
+    tree = with_accuracy(plain, people=None, systems=False, settings=settings)
+    said = words(tree)
+    assert said.startswith("An annotator is right on 75 % [75 to 75].")
+    assert "how hard the item" not in said
+    assert "cannot outvote" not in said
+    assert "one accuracy for all annotators" in accuracy.section(tree).intro
+
+
+def test_the_section_has_words_picture_and_tables(plain, page):
+    found = page(with_accuracy(plain))
+    assert {"accuracy", "accuracies", "table-accuracy", "table-annotators"} <= set(found.ids)
+    assert "How accurate, if every item has one true label?" in found.text
+    assert "None of 5 checks of the annotators' labels speaks against" in found.text
+    assert accuracy.section(plain) is None
+    assert "accuracy" not in page(plain).ids
+
+
+def test_what_speaks_against_the_assumptions_is_a_caution(plain, page):
+    tree = with_accuracy(plain, n_against=1, checks="Near is far (p < .001).", recommendation="Do.")
+    assert accuracy.caution(tree)[1:] == ["Near is far (p < .001).", "Do."]
+    assert "Read estimated accuracies with care" in page(tree).text
+    assert accuracy.caution(with_accuracy(plain)) == []
+
+
+def test_what_was_not_checked_says_so(plain):
+    tree = with_accuracy(plain, checked=0, recommendation="Not checked.", notes="One.\nTwo.")
+    assert accuracy.notes(tree) == ["One.", "Two.", "Not checked."]
+
+
+def test_poor_chains_are_no_small_print(plain, page):
+    tree = with_accuracy(plain, n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)
+    (said,) = map(text, accuracy_checks.troubles(tree))
+    assert "as few as 30 effective draws (annotator ann), r-hat up to 1.20" in said
+    assert "Do not rely on these numbers yet" in page(tree).text
+    assert accuracy_checks.troubles(with_accuracy(plain)) == []
+    assert accuracy_checks.troubles(plain) == accuracy_checks.diagnosis(plain) == []
+    assert "200 draws by by hand; 300 effective draws" in text(
+        checks.diagnosis(with_accuracy(plain))[-1]
+    )
+
+
+def test_many_are_counted_and_not_all_written(plain):
+    tree = with_accuracy(plain, people=[f"p{k}" for k in range(40)], names=list("abcdef"))
+    assert "2 more systems are in the table." in words(tree)
+    table = accuracy.section(tree).tables[1]
+    assert len(table.bodies[0].rows) == 30
+    assert table.note == "The 30 most accurate; 10 more are in accuracy.csv."
+
+
+def test_names_stay_text(plain, page):
+    bad = "<script>alert(1)</script>"
+    html = page(with_accuracy(plain, names=[bad, "b"], people=(bad, "c")))
+    assert len(html.all("script")) == 1
+    assert bad in html.text

@@ -1,0 +1,109 @@
+"""Which model of one true label an evaluation fits, and why none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dissensus as dx
+from dissensus._accuracy_model import planned
+
+
+def study(n_items=30, n_annotators=3, n_labels=4, **more):
+    rng = np.random.default_rng(1)
+    item, who = np.indices((n_items, n_annotators)).reshape(2, -1)
+    label = (item + (rng.random(len(item)) < 0.3)) % n_labels
+    table = {"item": item, "annotator": who, "label": [f"l{k:02}" for k in label]}
+    names = [f"l{k:02}" for k in range(n_labels)]
+    return dx.annotations(table, **{"labels": names, "kind": "nominal"} | more)
+
+
+def systems(n_items=30, **more):
+    table = {"item": range(n_items), "system": ["s"] * n_items, "label": ["l00"] * n_items}
+    return dx.predictions(table, **more)
+
+
+def test_names_have_equal_errors_and_ordered_labels_graded_ones():
+    plan = planned(study(), systems(), "auto", None)
+    assert plan.model == "symmetric_confusion"
+    assert plan.settings == {"accuracy": "annotator", "errors": "equal", "difficulty": True}
+    assert plan.evidence == "all"
+    assert not plan.asked
+    assert plan.remarks == ()
+    assert planned(study(kind="ordinal"), None, "auto", None).settings["errors"] == "graded"
+
+
+def test_whole_numbers_that_nobody_called_ordered_are_classes():
+    item, who = np.indices((9, 3)).reshape(2, -1)
+    ann = dx.annotations({"item": item, "annotator": who, "label": (item + who) % 4})
+    assert planned(ann, None, "auto", None).settings["errors"] == "equal"
+
+
+def test_two_annotators_do_not_tell_of_difficulty_and_learn_nothing_from_systems():
+    plan = planned(study(n_annotators=2), systems(), "auto", None)
+    assert plan.evidence == "annotators"
+    assert plan.settings["difficulty"] is False
+    assert "all are taken to be equally hard" in plan.remarks[0]
+
+
+def test_annotators_whom_nobody_knows_again_have_one_accuracy():
+    ann = study()
+    n = ann.sizes["annotation"]
+    alone = ann.drop_dims("annotator").assign(annotator_code=("annotation", np.arange(n)))
+    alone = alone.assign_coords(annotator=np.arange(n))
+    plan = planned(alone, None, "auto", None)
+    assert plan.settings["accuracy"] == "common"
+    assert "No annotator labelled two items" in plan.remarks[0]
+    assert planned(alone, None, "dawid_skene", None).settings["pooling"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "threshold", "reason", "told"),
+    [
+        (lambda: study(n_annotators=1), None, "no item has two annotators", False),
+        (lambda: study(n_items=4), None, "only 4 items have two annotators", True),
+        (lambda: study(n_items=40, n_labels=31), None, "there are 31 labels", True),
+        (lambda: study(n_labels=1), None, "one label only", False),
+        (lambda: study(kind="ordinal"), 1.0, "cut at a threshold", False),
+        (lambda: dx.from_matrix([[0.5, 1.5]] * 9), None, "numbers are not right", False),
+        (lambda: dx.simulate.study(n_items=9, random_seed=1).annotations, None, "rankings", False),
+    ],
+)
+def test_what_has_no_one_true_label_says_why(annotations, threshold, reason, told):
+    plan = planned(annotations(), None, "auto", threshold)
+    assert plan.model == ""
+    assert reason in plan.why_not
+    assert plan.told == told
+
+
+def test_a_model_that_is_asked_for_is_taken_or_refused():
+    assert planned(study(), None, None, None).why_not == "not asked for"
+    many = planned(study(n_items=40, n_labels=31), None, "symmetric_confusion", None)
+    assert many.asked
+    assert many.model == "symmetric_confusion"
+    assert planned(study(), None, "dawid_skene", None).settings["pooling"] == "hierarchical"
+    with pytest.raises(dx.ArgumentError, match="truth: expected None or 'auto': rankings"):
+        ann = dx.simulate.study(n_items=9, random_seed=1).annotations
+        planned(ann, None, "symmetric_confusion", None)
+    with pytest.raises(dx.ArgumentError, match="truth: expected 'auto'"):
+        planned(study(), None, "kappa", None)
+
+
+def test_lists_count_with_their_first_labels():
+    rows = [(i, "s", label, rank) for i in range(30) for rank, label in enumerate(("l01", "l02"))]
+    frame = pd.DataFrame(rows, columns=["item", "system", "label", "rank"])
+    frame["rank"] += 1
+    plan = planned(study(), dx.predictions(frame, rank="rank"), "auto", None)
+    assert plan.predictions.sizes["position"] == 1
+    frame["rank"] = 1
+    tied = planned(study(), dx.predictions(frame, rank="rank"), "auto", None)
+    assert tied.predictions is None
+    assert "up to 2 labels tied in first place" in tied.remarks[0]
+
+
+def test_clusters_are_noted():
+    item, who = np.indices((9, 3)).reshape(2, -1)
+    table = {"item": item, "annotator": who, "label": list("ab") * 13 + ["a"], "c": item // 3}
+    plan = planned(dx.annotations(table, cluster="c"), None, "auto", None)
+    assert "items of a cluster to be independent" in plan.remarks[-1]
