@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus import _accuracy
+from dissensus import _accuracy, _accuracy_fits
 from dissensus._accuracy import majority
 
 QUIET = {"draws": 60, "random_seed": 1, "progressbar": False, "components": None}
@@ -31,7 +31,7 @@ def evaluated():
 def test_the_group_has_draws_of_systems_and_annotators():
     found = evaluated()["accuracy"].to_dataset()
     assert found["estimated_accuracy"].dims == ("chain", "draw", "scope", "system")
-    assert found["estimated_accuracy"].shape == (4, 250, 2, 2)
+    assert found["estimated_accuracy"].shape == (4, 500, 2, 2)
     assert found["annotator_accuracy"].dims == ("chain", "draw", "annotator")
     assert found["truth_mean"].dims == ("item", "label")
     np.testing.assert_allclose(found["truth_mean"].sum("label"), 1.0)
@@ -151,11 +151,21 @@ def test_so_many_labels_are_not_checked(monkeypatch):
     assert "check_assumptions" in attrs["recommendation"]
 
 
-def test_chains_that_are_too_short_are_warned_of(monkeypatch):
-    monkeypatch.setattr("dissensus.convergence.ESS", 1e9)
+def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monkeypatch):
+    monkeypatch.setattr(_accuracy_fits, "LEAST_EFFECTIVE", 1e9)
+    result = dx.evaluate(study().annotations, **QUIET)
+    assert "accuracy" not in result.children
+    assert "chains that part" in result["agreement"].attrs["notes"]
     with pytest.warns(dx.ConvergenceWarning, match="for some accuracies"):
-        result = dx.evaluate(study().annotations, **QUIET)
-    assert result["accuracy"].attrs["n_items_poor"] > 0
+        asked = dx.evaluate(study().annotations, truth="symmetric_confusion", **QUIET)
+    assert asked["accuracy"].attrs["n_items_poor"] == 1
+
+
+def test_of_many_systems_the_likeliest_are_judged(monkeypatch):
+    monkeypatch.setattr(_accuracy_fits, "MOST_SYSTEMS", 1)
+    found = dx.evaluate(study().annotations, study().predictions, **QUIET)["accuracy"]
+    assert found["system"].to_numpy().tolist() == ["system A"]
+    assert "the 1 of 2 systems that agree best" in found.attrs["notes"]
 
 
 def test_the_group_survives_a_file(tmp_path):

@@ -13,14 +13,14 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import convergence, statistics
-from dissensus._accuracy_fits import Run, fits
+from dissensus import statistics
+from dissensus._accuracy_fits import Run, fits, settled
 from dissensus._accuracy_model import Plan
 from dissensus._notes import Notes
 from dissensus._observed import Settings
 from dissensus._replication.check_assumptions import CHECK, CLEAR, check_assumptions
 from dissensus.arrays.seeds import generator
-from dissensus.dims import ANNOTATION, ANNOTATOR, SAMPLE, SCOPES, SYSTEM
+from dissensus.dims import ANNOTATION
 from dissensus.errors import AnnotationError, ConvergenceWarning, DissensusWarning
 from dissensus.statistics.leave_one_out_agreement import by_annotator
 
@@ -69,7 +69,7 @@ def accuracy(
     """Fit, and return the group ``accuracy``."""
     asked = settings.draws // chains
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
-    draws = max(asked // 2 if few else asked // 4, LEAST_DRAWS)
+    draws = max(asked // 2, 2 * LEAST_DRAWS) if few else max(asked // 4, LEAST_DRAWS)
     checked = annotations.sizes[ANNOTATION] * 2 * draws * chains <= _CELLS
     run = Run(plan, draws, chains, settings.on_missing)
     own = Notes()
@@ -126,25 +126,15 @@ def _checks(fit: xr.DataTree) -> dict[str, Any]:
 
 
 def _diagnosed(out: xr.Dataset) -> dict[str, Any]:
-    """Judge the chains by the accuracies that are shown."""
-    parts = []
-    for name in ("estimated_accuracy", "annotator_accuracy"):
-        if name in out:
-            draws = out[name]
-            flat = draws.to_numpy().reshape(*(draws.sizes[dim] for dim in SAMPLE), -1)
-            names = _names(draws)
-            parts.append(xr.DataArray(flat, dims=(*SAMPLE, "accuracy"), coords={"accuracy": names}))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return convergence.diagnosed(xr.concat(parts, dim="accuracy"), "accuracy")
-
-
-def _names(draws: xr.DataArray) -> list[str]:
-    if ANNOTATOR in draws.dims:
-        return [f"annotator {name}" for name in draws[ANNOTATOR].to_numpy()]
-    if SYSTEM not in draws.dims:
-        return ["annotators"]
-    return [f"{name}, {scope}" for scope in SCOPES for name in draws[SYSTEM].to_numpy()]
+    """Judge the chains by the accuracies that are shown, and keep the worst."""
+    shown = ("estimated_accuracy", "annotator_accuracy")
+    each = [settled(out[name]) for name in shown if name in out]
+    worst = dict(min(each, key=lambda one: float(one["ess_bulk_min"])))
+    if "r_hat_max" in worst:
+        worst["r_hat_max"] = max(one["r_hat_max"] for one in each)
+    worst.pop("r_hat_max_item", None)
+    worst.pop("ess_bulk_median", None)
+    return worst | {"n_items_poor": max(one["n_items_poor"] for one in each)}
 
 
 def _warn_of_chains(model: str, attrs: dict[str, Any], better: int) -> None:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from dissensus import fitting, models
+from dissensus import convergence, fitting, models, statistics
 from dissensus._accuracy_model import Plan
-from dissensus._wording import short
+from dissensus._wording import listed, short
 from dissensus.dims import ANNOTATOR, DRAW, LABEL, SAMPLE, SCOPE, SCOPES, SYSTEM
-from dissensus.errors import PredictionError
+from dissensus.errors import (
+    AnnotationError,
+    ConvergenceWarning,
+    DissensusWarning,
+)
 
+MOST_SYSTEMS: Final = 20
+"""Systems that are judged, each in a fit of its own, unless the model is asked for by name."""
+LEAST_EFFECTIVE: Final = 50.0
+"""Effective draws that an accuracy has at least, to be shown."""
+MOST_R_HAT: Final = 1.1
 _WARM_UP: Final = 300
 
 
@@ -56,26 +66,88 @@ def fits(
         on average; ``annotator_accuracy`` (chain, draw) or (chain, draw, annotator); ``truth_mean``
         (item, label), by the annotators alone.
     """
-    systems = [] if run.plan.predictions is None else _one_by_one(run.plan.predictions)
-    found, judged, remarks = [], [], []
+    systems, remarks = _systems(annotations, run)
+    found, judged, refused = [], [], dict[str, list[str]]()
     people = _fit(annotations, None, run, rng, thin=2, posterior_predictive=checked)
+    _require_settled(_of_annotators(people)["annotator_accuracy"], run)
     for one in fitting.tracked(systems, "Estimating accuracies", progressbar):
+        name = one[SYSTEM].to_numpy()[0]
         try:
-            fit = _fit(annotations, one, run, rng, evidence=run.plan.evidence)
-        except PredictionError as problem:
+            draws = _of_system(_fit(annotations, one, run, rng, evidence=run.plan.evidence))
+            _require_settled(draws["estimated_accuracy"], run)
+        except AnnotationError as problem:
             if run.plan.asked:
                 raise
-            name = short(one[SYSTEM].to_numpy()[0])
-            remarks.append(f"{name} has no estimated accuracy: {str(problem).removesuffix('.')}.")
+            refused.setdefault(str(problem).removesuffix("."), []).append(short(name))
         else:
-            found.append(_of_system(fit))
-            judged.append(one[SYSTEM].to_numpy()[0])
+            found.append(draws)
+            judged.append(name)
+    for why, names in refused.items():
+        have = "has" if len(names) == 1 else "have"
+        remarks.append(f"{listed(names)} {have} no estimated accuracy: {why}.")
     out = _of_annotators(people)
     if not found:
         return Fitted(out, people, None, remarks)
     out = out.merge(xr.concat(found, dim=SYSTEM, combine_attrs="drop"), join="exact")
     kept = run.plan.predictions.sel({SYSTEM: judged}) if run.plan.predictions is not None else None
     return Fitted(out, people, kept, remarks)
+
+
+def _systems(annotations: xr.Dataset, run: Run) -> tuple[list[xr.Dataset], list[str]]:
+    """Return systems apart: all of them, or those that agree best with the majority vote."""
+    predictions = run.plan.predictions
+    if predictions is None:
+        return [], []
+    n = predictions.sizes[SYSTEM]
+    if n <= MOST_SYSTEMS or run.plan.asked:
+        return _one_by_one(predictions), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DissensusWarning)  # of labels out of place, said elsewhere
+        vote = statistics.get("majority_vote_accuracy").function(
+            annotations, predictions, on_missing=run.on_missing
+        )
+    best = np.sort(np.argsort(-vote.to_numpy(), kind="stable")[:MOST_SYSTEMS])
+    remark = (
+        f"Accuracy is estimated of the {MOST_SYSTEMS} of {n:,} systems that agree best with the "
+        "majority vote; of all where the model is named (truth=)."
+    )
+    return _one_by_one(predictions.isel({SYSTEM: best})), [remark]
+
+
+def _require_settled(draws: xr.DataArray, run: Run) -> None:
+    """Raise if chains have found different answers, unless the model was asked for by name.
+
+    Labels of few items, or of annotators who hardly agree, can be explained in several ways: by
+    good annotators of hard items, and by bad ones.
+    """
+    found = settled(draws)
+    if found["n_items_poor"] and not run.plan.asked:
+        r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
+        raise AnnotationError(
+            "annotations", expected="labels that settle how accurate anybody is",
+            found=f"chains that part: as few as {found['ess_bulk_min']:.0f} effective draws{r_hat}",
+        )  # fmt: skip
+
+
+def settled(draws: xr.DataArray) -> dict[str, Any]:
+    """Say how well chains agree on accuracies; those below what is shown at all are poor."""
+    flat = draws.to_numpy().reshape(*(draws.sizes[dim] for dim in SAMPLE), -1)
+    names = _names(draws)
+    whole = xr.DataArray(flat, dims=(*SAMPLE, "accuracy"), coords={"accuracy": names})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # said of all together
+        found = convergence.diagnosed(whole, "accuracy")
+    few = found["ess_bulk_min"] < LEAST_EFFECTIVE
+    found["n_items_poor"] = int(few or found.get("r_hat_max", 1.0) > MOST_R_HAT)
+    return found
+
+
+def _names(draws: xr.DataArray) -> list[str]:
+    if ANNOTATOR in draws.dims:
+        return [f"annotator {name}" for name in draws[ANNOTATOR].to_numpy()]
+    if SYSTEM not in draws.dims:
+        return ["annotators"]
+    return [f"{name}, {scope}" for scope in SCOPES for name in draws[SYSTEM].to_numpy()]
 
 
 def _one_by_one(predictions: xr.Dataset) -> list[xr.Dataset]:

@@ -97,7 +97,7 @@ def _assumptions():
 @cache
 def _accuracy():
     """Accuracies of a small study with one truth of its own."""
-    study = dx.simulate.confusion_study(40, system_accuracy=(0.9, 0.7), random_seed=1)
+    study = dx.simulate.confusion_study(150, ipc=0.7, system_accuracy=(0.9, 0.7), random_seed=1)
     result = dx.evaluate(
         study.annotations, study.predictions, draws=30, chains=2, random_seed=1, components=None,
         progressbar=False,

@@ -73,7 +73,7 @@ def accuracies(
     Examples
     --------
     >>> import dissensus as dx
-    >>> study = dx.simulate.confusion_study(40, system_accuracy=[0.9, 0.7], random_seed=1)
+    >>> study = dx.simulate.confusion_study(150, ipc=0.7, system_accuracy=[0.9], random_seed=1)
     >>> result = dx.evaluate(study.annotations, study.predictions, draws=50, random_seed=1,
     ...                      components=None, progressbar=False)
     >>> dx.plots.accuracies(result).axes[0].get_xlabel()
