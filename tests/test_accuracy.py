@@ -161,6 +161,14 @@ def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monke
     assert asked["accuracy"].attrs["n_items_poor"] == 1
 
 
+def test_single_annotators_whose_draws_hang_together_are_a_note(monkeypatch):
+    monkeypatch.setattr(_accuracy, "settled", lambda draws: _accuracy_fits.settled(draws) | {
+        "n_items_poor": int("annotator" in draws.dims)})  # fmt: skip
+    attrs = dx.evaluate(study().annotations, **QUIET)["accuracy"].attrs
+    assert attrs["n_items_poor"] == 0
+    assert "Intervals of single annotators are rough" in attrs["notes"]
+
+
 def test_of_many_systems_the_likeliest_are_judged(monkeypatch):
     monkeypatch.setattr(_accuracy_fits, "MOST_SYSTEMS", 1)
     found = dx.evaluate(study().annotations, study().predictions, **QUIET)["accuracy"]

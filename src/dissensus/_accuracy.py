@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import statistics
-from dissensus._accuracy_fits import Run, fits, settled
+from dissensus._accuracy_fits import Run, fits, on_average, settled
 from dissensus._accuracy_model import Plan
 from dissensus._notes import Notes
 from dissensus._observed import Settings
@@ -30,6 +30,8 @@ FEW_LABELS: Final = 5000
 """Up to so many a sweep takes no time, and twice as many draws are taken."""
 _CELLS: Final = 100_000_000
 """Labels times draws up to which assumptions are checked: replicates of them are held for that."""
+_WORK: Final = 10_000_000
+"""Labels times draws of a chain to be taken, since draws of difficulty hang together; a few s."""
 _REPLICATES: Final = 500
 UNCHECKED: Final = {
     "checked": 0, "checks": "", "n_against": 0, "n_checks": 0,
@@ -70,8 +72,10 @@ def accuracy(
     asked = settings.draws // chains
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
     draws = max(asked // 2, 2 * LEAST_DRAWS) if few else max(asked // 4, LEAST_DRAWS)
-    checked = annotations.sizes[ANNOTATION] * 2 * draws * chains <= _CELLS
-    run = Run(plan, draws, chains, settings.on_missing)
+    n = annotations.sizes[ANNOTATION]
+    thin = min(max(_WORK // (n * draws), 2), 4)
+    checked = n * thin * draws * chains <= _CELLS
+    run = Run(plan, draws, thin, chains, settings.on_missing)
     own = Notes()
     with own.of(plan.model), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said below, of what is shown
@@ -80,11 +84,12 @@ def accuracy(
     attrs: dict[str, Any] = {
         "model": plan.model, "inference": str(found.people.attrs["inference"]),
         "settings": json.dumps(dict(plan.settings)), "evidence": plan.evidence,
-        "notes": "\n".join([*plan.remarks, *found.remarks, *own.texts()]),
     }  # fmt: skip
     out = found.draws.merge(majority(annotations, found.judged, settings.on_missing))
     attrs |= _checks(found.people) if checked else UNCHECKED
-    attrs |= _diagnosed(out)
+    diagnosed, rough = _diagnosed(out)
+    attrs |= diagnosed
+    attrs["notes"] = "\n".join([*plan.remarks, *found.remarks, *rough, *own.texts()])
     with notes.of(plan.model):
         _warn_of_chains(plan.model, attrs, 16 * draws)
     return out.assign_attrs(attrs)
@@ -125,16 +130,25 @@ def _checks(fit: xr.DataTree) -> dict[str, Any]:
     }
 
 
-def _diagnosed(out: xr.Dataset) -> dict[str, Any]:
-    """Judge the chains by the accuracies that are shown, and keep the worst."""
-    shown = ("estimated_accuracy", "annotator_accuracy")
-    each = [settled(out[name]) for name in shown if name in out]
+def _diagnosed(out: xr.Dataset) -> tuple[dict[str, Any], list[str]]:
+    """Judge the chains by systems and by annotators on average; note where single ones are poor."""
+    people = out["annotator_accuracy"]
+    each = [settled(on_average(people))]
+    if "estimated_accuracy" in out:
+        each.append(settled(out["estimated_accuracy"]))
     worst = dict(min(each, key=lambda one: float(one["ess_bulk_min"])))
     if "r_hat_max" in worst:
         worst["r_hat_max"] = max(one["r_hat_max"] for one in each)
-    worst.pop("r_hat_max_item", None)
-    worst.pop("ess_bulk_median", None)
-    return worst | {"n_items_poor": max(one["n_items_poor"] for one in each)}
+    for name in ("r_hat_max_item", "ess_bulk_median"):
+        worst.pop(name, None)
+    worst["n_items_poor"] = max(one["n_items_poor"] for one in each)
+    single = settled(people)
+    if not single["n_items_poor"] or worst["n_items_poor"]:
+        return worst, []
+    return worst, [
+        "Intervals of single annotators are rough: as few as "
+        f"{single['ess_bulk_min']:.0f} effective draws. More draws (draws=) make them finer."
+    ]
 
 
 def _warn_of_chains(model: str, attrs: dict[str, Any], better: int) -> None:

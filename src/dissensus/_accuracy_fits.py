@@ -32,6 +32,8 @@ class Run(NamedTuple):
     plan: Plan
     draws: int
     """Of a chain, that are kept."""
+    thin: int
+    """Draws of annotators taken for each that is kept."""
     chains: int
     on_missing: str
 
@@ -68,12 +70,16 @@ def fits(
     """
     systems, remarks = _systems(annotations, run)
     found, judged, refused = [], [], dict[str, list[str]]()
-    people = _fit(annotations, None, run, rng, thin=2, posterior_predictive=checked)
-    _require_settled(_of_annotators(people)["annotator_accuracy"], run)
+    people = _fit(annotations, None, run, rng, thin=run.thin, posterior_predictive=checked)
+    out = _of_annotators(people, run.thin)
+    _require_settled(on_average(out["annotator_accuracy"]), run)
+    # Judging by annotators alone takes ten times as long, and draws then hardly hang together.
+    options = {"evidence": run.plan.evidence}
+    thin = max(run.thin // 2, 1) if run.plan.evidence == "all" else 1
     for one in fitting.tracked(systems, "Estimating accuracies", progressbar):
         name = one[SYSTEM].to_numpy()[0]
         try:
-            draws = _of_system(_fit(annotations, one, run, rng, evidence=run.plan.evidence))
+            draws = _of_system(_fit(annotations, one, run, rng, thin=thin, **options), thin)
             _require_settled(draws["estimated_accuracy"], run)
         except AnnotationError as problem:
             if run.plan.asked:
@@ -85,7 +91,6 @@ def fits(
     for why, names in refused.items():
         have = "has" if len(names) == 1 else "have"
         remarks.append(f"{listed(names)} {have} no estimated accuracy: {why}.")
-    out = _of_annotators(people)
     if not found:
         return Fitted(out, people, None, remarks)
     out = out.merge(xr.concat(found, dim=SYSTEM, combine_attrs="drop"), join="exact")
@@ -129,6 +134,11 @@ def _require_settled(draws: xr.DataArray, run: Run) -> None:
         )  # fmt: skip
 
 
+def on_average(people: xr.DataArray) -> xr.DataArray:
+    """Return the draws of annotators' mean accuracy."""
+    return people.mean(ANNOTATOR) if ANNOTATOR in people.dims else people
+
+
 def settled(draws: xr.DataArray) -> dict[str, Any]:
     """Say how well chains agree on accuracies; those below what is shown at all are poor."""
     flat = draws.to_numpy().reshape(*(draws.sizes[dim] for dim in SAMPLE), -1)
@@ -167,9 +177,9 @@ def _one_by_one(predictions: xr.Dataset) -> list[xr.Dataset]:
 
 def _fit(
     annotations: xr.Dataset, predictions: xr.Dataset | None, run: Run, rng: np.random.Generator,
-    *, thin: int = 1, **options: Any,
+    *, thin: int, **options: Any,
 ) -> xr.DataTree:  # fmt: skip
-    """Fit the model; of the annotators, who are many and hang together, more draws are taken."""
+    """Fit the model, with so many draws for each that is kept."""
     fit: xr.DataTree = models.get(run.plan.model).module.fit(
         annotations, predictions=predictions, draws=thin * run.draws, tune=_WARM_UP,
         chains=run.chains, random_seed=rng, progressbar=False, keep_items=False,
@@ -178,27 +188,29 @@ def _fit(
     return fit
 
 
-def _of_system(fit: xr.DataTree) -> xr.Dataset:
+def _of_system(fit: xr.DataTree, thin: int) -> xr.Dataset:
     """Return the draws of one system, of both scopes."""
-    posterior = fit["posterior"].to_dataset()
+    posterior = _thinned(fit, thin)
     both = [posterior[name] for name in ("system_correct", "system_accuracy")]
     index = xr.IndexVariable(SCOPE, list(SCOPES))
     found = xr.concat(both, dim=index, combine_attrs="drop").transpose(*SAMPLE, SCOPE, SYSTEM)
-    people = posterior["annotator_accuracy"]
-    people = people.mean(ANNOTATOR) if ANNOTATOR in people.dims else people
+    people = on_average(posterior["annotator_accuracy"])
     above = (posterior["system_accuracy"] > people).mean(list(SAMPLE))
     estimated = found.drop_attrs().assign_attrs(better="higher")
     return xr.Dataset({"estimated_accuracy": estimated, "above_annotators": above.drop_attrs()})
 
 
-def _of_annotators(fit: xr.DataTree) -> xr.Dataset:
-    """Return the draws of annotators, every second one, and the mean truth of items."""
-    people = fit["posterior"]["annotator_accuracy"].isel({DRAW: slice(1, None, 2)})
-    people = people.copy(deep=True)  # may be one array under many names
+def _of_annotators(fit: xr.DataTree, thin: int) -> xr.Dataset:
+    """Return the draws of annotators, and the mean truth of items."""
+    people = _thinned(fit, thin)["annotator_accuracy"].copy(deep=True)
     if ANNOTATOR in people.dims and bool((people == people.isel({ANNOTATOR: 0})).all()):
         people = people.isel({ANNOTATOR: 0}, drop=True)  # one for all, under many names
-    people = people.assign_coords({DRAW: np.arange(people.sizes[DRAW])}).drop_attrs()
     truth = fit["constant_data"]["truth_mean"].drop_attrs()
-    return xr.Dataset(
-        {"annotator_accuracy": people.assign_attrs(better="higher"), "truth_mean": truth}
-    )
+    people = people.drop_attrs().assign_attrs(better="higher")
+    return xr.Dataset({"annotator_accuracy": people, "truth_mean": truth})
+
+
+def _thinned(fit: xr.DataTree, thin: int) -> xr.Dataset:
+    """Keep every so manieth draw, the last one of each lot."""
+    posterior = fit["posterior"].to_dataset().isel({DRAW: slice(thin - 1, None, thin)})
+    return posterior.assign_coords({DRAW: np.arange(posterior.sizes[DRAW])})
