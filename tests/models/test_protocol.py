@@ -99,7 +99,7 @@ def test_arguments(model):
     hyper = {name: p.default for name, p in build.items() if name != "annotations"}
     assert hyper == {
         n: p.default for n, p in fit.items()
-        if n not in {*FIT_DEFAULTS, "annotations", "keep_effects"}  # what is kept is no setting
+        if n not in {*FIT_DEFAULTS, "annotations", "keep_effects", "keep_items"}  # no settings
     }  # fmt: skip
 
 
