@@ -11,7 +11,7 @@ from pymc.model.transform.conditioning import remove_value_transforms
 from scipy import special, stats
 from truth_cases import Case
 from truth_prior import Points, prior
-from truth_reference import log_likelihood, uniform
+from truth_reference import log_likelihood, names_kept, uniform
 
 _PLAIN = "FAST_COMPILE"
 """Runs in Python: for a few points compiling would take longer."""
@@ -66,6 +66,8 @@ def prior_agrees(case: Case, draws: int = 400) -> None:
     _, _, n_dims = prior(case, np.full((1, 200), 0.5))
     points, _, _ = prior(case, uniform(n_dims, 12, seed=6))
     values, model = variables(case, points), case.build()
+    kept = names_kept(points)
+    values = {name: value[kept] for name, value in values.items()}
     names = [one.name for one in model.free_RVs]
     found = pm.draw(model.free_RVs, draws, random_seed=1, mode=_PLAIN)
     for name, drawn in zip(names, found, strict=True):

@@ -31,8 +31,6 @@ Values = Mapping[str, Any]
 TYPICAL = "typical_"
 """Before the name of a matrix of a typical item, where items differ in how hard they are; in
 a fit's posterior matrices are averages over items."""
-NAMES_KEPT = "names_kept"
-"""The potential that holds a population to calling each label by its own name most often."""
 _LEAST = 1e-300
 """Of a probability that is to have a logarithm."""
 

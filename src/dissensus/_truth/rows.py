@@ -10,7 +10,7 @@ import xarray as xr
 
 from dissensus._truth import model as parts
 from dissensus._truth.process import Process, process
-from dissensus._truth_points import NAMES_KEPT, TYPICAL
+from dissensus._truth_points import TYPICAL
 from dissensus.arrays.truth_parameters import COMPLETE, HIERARCHICAL, NONE
 from dissensus.dims import ANNOTATOR, LABEL, RESPONSE, SYSTEM
 from dissensus.registry import one_of
@@ -66,13 +66,15 @@ def _annotators(what: Process) -> Any:
     """Make the matrices of annotators' voices."""
     import pymc as pm
 
+    from dissensus.distributions import LeadingDirichlet
+
     if what.form.pooling == NONE:
         shape = np.broadcast_to(what.priors.rows, (len(what.annotators), *what.priors.rows.shape))
         return pm.Dirichlet(_called(what, "confusion"), a=shape, dims=(ANNOTATOR, LABEL, RESPONSE))
     pooled = "population_confusion"
     name = _called(what, pooled) if what.form.pooling == COMPLETE else pooled
-    mean = pm.Dirichlet(name, a=what.priors.rows, dims=(LABEL, RESPONSE))
-    pm.Potential(NAMES_KEPT, _named(mean))
+    own = np.arange(what.form.n_labels)
+    mean = LeadingDirichlet(name, what.priors.rows, own, dims=(LABEL, RESPONSE))
     if what.form.pooling == COMPLETE:
         return mean[None]
     shape, rate = what.priors.alike
@@ -86,15 +88,6 @@ def _annotators(what: Process) -> Any:
 def _called(what: Process, name: str) -> str:
     """Name a matrix: with difficulty it is that of a typical item."""
     return f"{TYPICAL}{name}" if what.form.difficulty else name
-
-
-def _named(mean: Any) -> Any:
-    """Return 0 if each label is called by its own name most often, and minus infinity if not."""
-    import pytensor.tensor as pt
-
-    n = mean.shape[0]
-    own = pt.diagonal(mean)[:, None]
-    return pt.switch(pt.all((own > mean) | pt.eye(n, dtype="bool")), 0.0, -np.inf)
 
 
 def _every(n: int, shape: Any) -> Any:

@@ -2,8 +2,16 @@
 
 from dissensus.distributions.cumulative_probit import CumulativeProbit
 from dissensus.distributions.latent_truth import LatentTruth
+from dissensus.distributions.leading_dirichlet import LeadingDirichlet
 from dissensus.distributions.log_gamma import LogGamma
 from dissensus.distributions.partial_ranking import PartialRanking
 from dissensus.distributions.power_multinomial import PowerMultinomial
 
-__all__ = ["CumulativeProbit", "LatentTruth", "LogGamma", "PartialRanking", "PowerMultinomial"]
+__all__ = [
+    "CumulativeProbit",
+    "LatentTruth",
+    "LeadingDirichlet",
+    "LogGamma",
+    "PartialRanking",
+    "PowerMultinomial",
+]

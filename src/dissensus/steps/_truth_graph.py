@@ -23,7 +23,7 @@ from pytensor.tensor.random.basic import (
     UniformRV,
 )
 
-from dissensus._truth_points import NAMES_KEPT, TYPICAL, points
+from dissensus._truth_points import TYPICAL, points
 from dissensus.arrays.truth_parameters import (
     COMPLETE,
     EQUAL,
@@ -39,6 +39,7 @@ from dissensus.arrays.truth_parameters import (
 from dissensus.arrays.truth_states import fill_tables, n_states
 from dissensus.arrays.truth_votes import Votes, votes
 from dissensus.distributions.latent_truth import LatentTruthRV
+from dissensus.distributions.leading_dirichlet import LeadingDirichletRV
 from dissensus.errors import ArgumentError
 
 Floats = npt.NDArray[np.float64]
@@ -51,7 +52,7 @@ _KINDS: Final = {
     "system_typical_accuracy": UniformRV, "distance_decay": NormalRV,
     "error_concentration": LogNormalRV, "error_rows": DirichletRV,
     "difficulty_spread": HalfNormalRV, "difficulty_slope": LogNormalRV, "shared_answers": UniformRV,
-    "source_typical_accuracy": UniformRV, "population_confusion": DirichletRV,
+    "source_typical_accuracy": UniformRV, "population_confusion": LeadingDirichletRV,
     "confusion_concentration": GammaRV, "confusion": DirichletRV, "system_level": UniformRV,
     "system_confusion": DirichletRV,
 }  # fmt: skip
@@ -144,12 +145,8 @@ def _refuse_strangers(model: Any, free: Mapping[str, Any]) -> None:
     for name, one in free.items():
         if name not in _KINDS or not isinstance(one.owner.op, _KINDS[name]):
             raise _unfit("the variables of the library's models only", f"{name}: {one.owner.op}")
-    pooled = free.get("population_confusion")
-    kept = [one for one in model.potentials if one.name == NAMES_KEPT]
-    if (pooled is None) == bool(kept):
-        raise _unfit(f"a potential {NAMES_KEPT!r} where matrices are pooled", "others")
     for one in model.potentials:
-        if one not in kept and set(free.values()) & set(ancestors([one])):
+        if set(free.values()) & set(ancestors([one])):
             raise _unfit("nothing but the labels to hang on these variables", one.name)
 
 
@@ -238,7 +235,8 @@ def _expected(
         "error_rows": (concentration * np.exp(par.log_base[away].reshape(n, n - 1)),),
         "difficulty_spread": (0.0, priors.difficulty), "difficulty_slope": (0.0, priors.slope),
         "shared_answers": unit, "source_typical_accuracy": unit,
-        "population_confusion": (priors.rows,), "confusion_concentration": (shape, 1 / rate),
+        "population_confusion": (priors.rows, np.arange(n)),
+        "confusion_concentration": (shape, 1 / rate),
         "confusion": (hierarchy if form.pooling == HIERARCHICAL else priors.rows,),
         "system_level": unit, "system_confusion": (priors.system * even,),
     }  # fmt: skip
