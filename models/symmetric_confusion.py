@@ -216,10 +216,14 @@ def fit(
     >>> study = dx.simulate.confusion_study(300, ipc=0.6, system_accuracy=[0.9], random_seed=1)
     >>> fit = dx.models.symmetric_confusion.fit(
     ...     study.annotations, predictions=study.predictions, random_seed=1, progressbar=False)
-    >>> fit.posterior.annotator_accuracy.mean().round(2).item()
-    0.6
-    >>> fit.posterior.system_accuracy.quantile([0.05, 0.95]).values.round(2)
-    array([0.85, 0.96])
+    >>> fit.posterior.annotator_accuracy.quantile([0.05, 0.95]).values.round(2)
+    array([0.52, 0.58])
+    >>> study.truth.annotator_correct.mean().round(2).item()
+    0.56
+    >>> fit.posterior.system_correct.quantile([0.05, 0.95]).values.round(2)
+    array([0.9 , 0.96])
+    >>> study.truth.system_correct.round(2).values
+    array([0.91])
     """
     settings = {
         "accuracy": accuracy, "errors": errors, "difficulty": difficulty, "systems": systems,
