@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any
+from itertools import pairwise
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -89,6 +92,39 @@ def tracked[Step](
     from rich.progress import track
 
     return track(steps, text, total=total) if show else steps
+
+
+_LOTS: Final = 50
+"""Sweeps go in so many lots, for a smooth progress bar."""
+
+
+def swept(
+    advance: Sequence[Callable[[int, int], None]], draws: int, tune: int, text: str, show: bool
+) -> None:
+    """Run chains of sweeps side by side, each in a thread.
+
+    Parameters
+    ----------
+    advance : sequence of callables (first, n)
+        One for each chain: goes through n sweeps, the first of which is draw ``first``; before 0
+        they are the warm-up.
+    draws, tune : int
+        Sweeps to keep, and before them.
+    text : str
+        Beside the progress bar.
+    show : bool
+        Whether there is to be one.
+    """
+    lots = [*_lots(tune, -tune), *_lots(draws, 0)]
+    with ThreadPoolExecutor(min(len(advance), os.cpu_count() or 1)) as pool:
+        for first, n in tracked(lots, text, show):
+            list(pool.map(lambda one: one(first, n), advance))  # noqa: B023 (done here)
+
+
+def _lots(n: int, first: int) -> list[tuple[int, int]]:
+    """Cut sweeps into lots: (first draw, how many)."""
+    edges = np.unique(np.linspace(0, n, min(n, _LOTS) + 1).astype(int)).tolist()
+    return [(first + low, high - low) for low, high in pairwise(edges)]
 
 
 def fitted(

@@ -1,10 +1,12 @@
-"""Looking a name up: in a list of models, metrics, plots or formats, or of settings."""
+"""Looking a name up in a list of models, metrics, plots or formats, and checking of settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, Protocol
+
+import numpy as np
 
 from dissensus.errors import ArgumentError, brief
 
@@ -55,3 +57,9 @@ def one_of(name: str, value: Any, choices: Iterable[str | None]) -> None:
     known = tuple(choices)
     if not (value is None or isinstance(value, str)) or value not in known:
         raise ArgumentError(name, expected=" or ".join(map(repr, known)), found=brief(value))
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless an argument is True or False: the text "False" would count as true."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentError(name, expected="True or False", found=brief(value))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,8 +19,6 @@ from dissensus.errors import ArgumentError
 
 Floats = npt.NDArray[np.float64]
 
-_LOTS: Final = 50
-"""Sweeps go in so many lots, for a smooth progress bar."""
 _ROOM: Final = 4 * 2**30
 """Bytes of effects to keep without being asked twice."""
 
@@ -69,10 +65,9 @@ def by_gibbs(
     """Draw all chains by the Gibbs kernel, each in a thread."""
     data, priors = what.data(), what.numbers()
     runs = [_Chain(what, data, one, draws, effects) for one in rng.spawn(chains)]
-    lots = [*_lots(tune, -tune), *_lots(draws, 0)]
-    with ThreadPoolExecutor(min(chains, os.cpu_count() or 1)) as pool:
-        for first, n in fitting.tracked(lots, "Sampling effects", progressbar):
-            list(pool.map(lambda run: run.advance(priors, first, n), runs))  # noqa: B023 (done here)
+    fitting.swept(
+        [partial(run.advance, priors) for run in runs], draws, tune, "Sampling effects", progressbar
+    )
     traces = [run.trace for run in runs]
     whole = gibbs.Trace(*(np.stack(part) for part in zip(*traces, strict=True)))
     del traces
@@ -97,12 +92,6 @@ _GIBBS: Final = {
     gibbs.ORDINAL: "exact Gibbs sampling of the latent numbers behind ordered labels",
     gibbs.BERNOULLI: "exact Gibbs sampling by slices along learned paths",
 }
-
-
-def _lots(n: int, first: int) -> list[tuple[int, int]]:
-    """Cut sweeps into lots: (first draw, how many); before 0 they are the warm-up."""
-    edges = np.unique(np.linspace(0, n, min(n, _LOTS) + 1).astype(int)).tolist()
-    return [(first + low, high - low) for low, high in pairwise(edges)]
 
 
 class _Chain:

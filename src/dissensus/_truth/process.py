@@ -20,7 +20,7 @@ from dissensus.errors import (
     shown,
     warn_caller,
 )
-from dissensus.registry import one_of
+from dissensus.registry import check_flag, one_of
 from dissensus.schema import statements_per
 
 Floats = npt.NDArray[np.float64]
@@ -106,6 +106,7 @@ def process(
     one_of("systems", systems, SYSTEMS)
     one_of("evidence", evidence, EVIDENCE)
     one_of("sampler", sampler, SAMPLERS)
+    check_flag("difficulty", difficulty)
     _require_labels(annotations)
     answers, names = _answers(annotations, predictions, on_missing)
     if systems == "related" and len(names) < 2:
@@ -128,7 +129,7 @@ def process(
             **{"n_labels": n_labels, "n_voices": n_voices, "first_system": first,
                "evidence": n_voices if evidence == "all" else first, "rows": 0, "own_accuracy": 0,
                "errors": 0, "ordered": 0, "pooling": 0, **form,
-               "difficulty": int(_flag("difficulty", difficulty)),
+               "difficulty": int(difficulty),
                "related": int(systems == "related")}
         ),
         ease=fifths() if difficulty else np.zeros(1),
@@ -139,12 +140,6 @@ def process(
             alike=np.array([2.0, 0.2]), system=10.0,
         ),
     )  # fmt: skip
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise ArgumentError(name, expected="True or False", found=repr(value))
-    return bool(value)
 
 
 def _require_labels(annotations: xr.Dataset) -> None:

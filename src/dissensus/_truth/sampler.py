@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -31,8 +28,6 @@ from dissensus.errors import ArgumentError
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_LOTS: Final = 50
-"""Sweeps go in so many lots, for a smooth progress bar."""
 _ROOM: Final = 4 * 2**30
 """Bytes of draws to keep without being asked twice."""
 
@@ -90,10 +85,7 @@ def by_gibbs(
     votes, pattern = what.votes()
     require_room(what, votes, wanted, draws, chains)
     runs = [_Chain(what, votes, one, draws, wanted) for one in rng.spawn(chains)]
-    lots = [*_lots(tune, -tune), *_lots(draws, 0)]
-    with ThreadPoolExecutor(min(chains, os.cpu_count() or 1)) as pool:
-        for first, n in fitting.tracked(lots, "Sampling the truth", progressbar):
-            list(pool.map(lambda run: run.advance(first, n), runs))  # noqa: B023 (done here)
+    fitting.swept([run.advance for run in runs], draws, tune, "Sampling the truth", progressbar)
     return Draws(
         _stacked([run.trace for run in runs]), pattern, runs[0].order, {},
         "exact Gibbs sampling, items with the same labels taken together",
@@ -102,12 +94,6 @@ def by_gibbs(
 
 def _stacked(traces: list[gibbs.Trace]) -> gibbs.Trace:
     return gibbs.Trace(*(np.stack(part) for part in zip(*traces, strict=True)))
-
-
-def _lots(n: int, first: int) -> list[tuple[int, int]]:
-    """Cut sweeps into lots: (first draw, how many); before 0 they are the warm-up."""
-    edges = np.unique(np.linspace(0, n, min(n, _LOTS) + 1).astype(int)).tolist()
-    return [(first + low, high - low) for low, high in pairwise(edges)]
 
 
 class _Chain:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from numba import njit
 
 from dissensus.arrays.binomial_variates import scatter
+from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_parameters import (
     DIFFICULTY,
@@ -84,9 +85,7 @@ def _shared(own: float, logit: float, same: bool) -> float:
     alone = log_sigmoid(-logit) + own
     if not same:
         return alone
-    from_source = log_sigmoid(logit)
-    high = max(alone, from_source)
-    return high + math.log(math.exp(alone - high) + math.exp(from_source - high))
+    return log_plus(alone, log_sigmoid(logit))
 
 
 @njit(cache=True)

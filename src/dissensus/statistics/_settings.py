@@ -21,12 +21,6 @@ LARGEST: Final = 2**63 - 1
 """No file holds a larger whole number."""
 
 
-def check_flag(name: str, value: Any) -> None:
-    """Raise unless an argument is True or False: the text "False" would count as true."""
-    if not isinstance(value, bool | np.bool_):
-        raise ArgumentError(name, expected="True or False", found=brief(value))
-
-
 def is_whole(value: Any) -> bool:
     """Return whether a value is a whole number; true, false and lengths of time are none.
 

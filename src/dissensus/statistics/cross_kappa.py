@@ -12,13 +12,13 @@ import xarray as xr
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.dims import ITEM
 from dissensus.errors import DissensusWarning
-from dissensus.registry import one_of
+from dissensus.registry import check_flag, one_of
 from dissensus.statistics._alpha import alpha_of, alpha_parts
 from dissensus.statistics._chance import ROUNDED
 from dissensus.statistics._distances import Disagreement, Distance, called
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._pools import TwoPools, two_pools
-from dissensus.statistics._settings import check_flag, spelled
+from dissensus.statistics._settings import spelled
 from dissensus.statistics._statements import read
 from dissensus.statistics._sums import Matrix, Sums, times
 

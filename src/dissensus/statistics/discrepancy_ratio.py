@@ -10,6 +10,7 @@ import xarray as xr
 from dissensus._system_answers import systems_of
 from dissensus.arrays.grouped import Floats
 from dissensus.dims import ITEM, POOL, SYSTEM
+from dissensus.registry import check_flag
 from dissensus.statistics._apart import Distance, apart, described
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._ratios import (
@@ -20,7 +21,6 @@ from dissensus.statistics._ratios import (
     pools_of,
     strata_of,
 )
-from dissensus.statistics._settings import check_flag
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Finish, Sums
 

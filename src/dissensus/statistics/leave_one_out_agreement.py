@@ -12,11 +12,10 @@ from dissensus.arrays.inverse_rank import inverse_rank_weights
 from dissensus.arrays.leading_label import leading_label_by_annotator, leading_label_named
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError
-from dissensus.registry import one_of
+from dissensus.registry import check_flag, one_of
 from dissensus.schema import ranking_code
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._settings import check_flag
 from dissensus.statistics._statements import rows_of
 from dissensus.statistics._sums import Sums
 from dissensus.statistics._votes import categories

@@ -9,10 +9,11 @@ import xarray as xr
 
 from dissensus.arrays.grouped import Floats
 from dissensus.dims import ANNOTATOR, SYSTEM
+from dissensus.registry import check_flag
 from dissensus.statistics._advantages import NO_ITEMS, advantages, too_few
 from dissensus.statistics._apart import Distance
 from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._settings import check_flag, proportion, whole
+from dissensus.statistics._settings import proportion, whole
 from dissensus.statistics._sums import Sums
 
 ROUNDING: Final = 1e-12
