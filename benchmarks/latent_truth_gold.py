@@ -5,7 +5,9 @@ INTERPRETER is a Python with crowd-kit: `uv venv peers && uv pip install --pytho
 `--part labels` (the default): how often the most probable label is right, the mean log probability
 of the right one, and whether probabilities keep their word (`--plot FILE`). `--part held_out`: each
 annotator with 50 labels or more of items with a known truth is taken for a system; does the 90 %
-interval hold the share of these items that he got right? Only such items count as his answers.
+interval hold the share of these items that he got right? Only such items count as his answers. The
+same after `dissensus.shared_mistakes` with the belief Beta(1, 9) of the share of mistakes that all
+annotators make together, which was set before any study was looked at.
 
 Each result goes to a file as it is done, and a run that was stopped goes on where it was.
 """
@@ -43,6 +45,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
         "symmetric_confusion", OWN | {"errors": "graded", "difficulty": True},
     ),
     "dawid_skene, no pooling": ("dawid_skene", {"pooling": "none"}),
+    "dawid_skene, no pooling, difficulty": (
+        "dawid_skene", {"pooling": "none", "difficulty": True},
+    ),
     "dawid_skene, hierarchical": ("dawid_skene", {}),
     "dawid_skene, hierarchical, difficulty": ("dawid_skene", {"difficulty": True}),
 }  # fmt: skip
@@ -51,6 +56,8 @@ FLOOR = 1e-6
 """What a lower probability of the right label counts as: EM has zeros. Ours stand unfloored too."""
 ENOUGH = 50
 EDGES = [0.05, 0.95]
+BELIEF = (1, 9)
+"""Of the share of items that annotators are wrong about together: its mean is .1."""
 
 
 def main() -> None:
@@ -216,10 +223,12 @@ def _judged(study: Study, system: str, method: str, draws: int) -> dict[str, Any
         tune=draws // 2, chains=2, random_seed=1, progressbar=False, keep_items=False, **options,
     )  # fmt: skip
     row: dict[str, Any] = {"answers": len(right), "share right": float(right.mean())}
-    for target in ("system_accuracy", "system_correct"):
-        found = fit["posterior"][target].to_numpy().ravel()
-        row[f"{target} mean"] = float(found.mean())
-        row[f"{target} edges"] = np.quantile(found, EDGES).tolist()
+    shared = dx.shared_mistakes(fit, beta=BELIEF, random_seed=1)
+    for group, end in ((fit["posterior"], ""), (shared, ", shared mistakes")):
+        for target in ("system_accuracy", "system_correct"):
+            found = group[target].to_numpy().ravel()
+            row[f"{target} mean{end}"] = float(found.mean())
+            row[f"{target} edges{end}"] = np.quantile(found, EDGES).tolist()
     return row
 
 

@@ -77,19 +77,32 @@ def save_plot(table: pd.DataFrame, path: str) -> None:
 
 
 def print_held_out(table: pd.DataFrame) -> None:
-    """Print how often intervals hold the truth."""
-    names = ("system_accuracy", "system_correct")
-    print("| study | model | systems | answers | bias | RMSE | cover, accuracy | cover, correct |")
-    print("|---|---|--:|--:|--:|--:|--:|--:|")
+    """Print how often intervals hold the truth, as they are and with shared mistakes."""
+    head = ["study", "model", "systems", "answers", "", "bias", "RMSE", "cover, accuracy"]
+    print(f"| {' | '.join([*head, 'cover, correct', 'its length'])} |")
+    print("|---|---|--:|--:|---|--:|--:|--:|--:|--:|")
+    ends = {"": "as fitted", ", shared mistakes": "shared mistakes"}
     for (study, method), rows in table.groupby(["study", "method"], sort=False):
-        error = rows["system_correct mean"] - rows["share right"]
-        cells = [f"{error.mean():+.3f}", f"{np.sqrt((error**2).mean()):.3f}"]
-        for name in names:
-            edges = np.array(rows[f"{name} edges"].tolist())
-            inside = edges[:, 0] - 1e-9 <= rows["share right"]
-            inside &= rows["share right"] <= edges[:, 1] + 1e-9
-            cells.append(f"{inside.mean():.2f}")
-        print(
-            f"| {study} | {method} | {len(rows)} | {rows['answers'].mean():.0f} | "
-            f"{' | '.join(cells)} |"
-        )
+        start = f"| {study} | {method} | {len(rows)} | {rows['answers'].mean():.0f} |"
+        for end, name in ends.items():
+            known = rows[rows[f"system_correct mean{end}"].notna()] if _has(rows, end) else rows[:0]
+            if len(known):
+                print(f"{start} {name} | {' | '.join(_held(known, end))} |")
+            start = "| | | | |"
+
+
+def _has(rows: pd.DataFrame, end: str) -> bool:
+    """Say whether results have it; those of earlier runs have not."""
+    return f"system_correct mean{end}" in rows
+
+
+def _held(rows: pd.DataFrame, end: str) -> list[str]:
+    """Write error, coverage, and the mean length of the last interval."""
+    error = rows[f"system_correct mean{end}"] - rows["share right"]
+    cells = [f"{error.mean():+.3f}", f"{np.sqrt((error**2).mean()):.3f}"]
+    for name in ("system_accuracy", "system_correct"):
+        edges = np.array(rows[f"{name} edges{end}"].tolist())
+        inside = edges[:, 0] - 1e-9 <= rows["share right"]
+        inside &= rows["share right"] <= edges[:, 1] + 1e-9
+        cells.append(f"{inside.mean():.2f}")
+    return [*cells, f"{(edges[:, 1] - edges[:, 0]).mean():.3f}"]

@@ -39,7 +39,8 @@ that is ever true. Nominal or ordinal labels, repeated ones too (``trial``). Whe
 `symmetric_confusion`); items that annotators find hard together, three annotators only: a matrix
 is free enough to explain that as something else, and accuracies can be far off (simulated: .73
 for .87 with 5,000 items, where items differ in difficulty and errors are graded, and .88 by
-`symmetric_confusion`); no one true label (`dirichlet`).
+`symmetric_confusion`); no one true label (`dirichlet`). A mistake that annotators share passes for
+the truth: `dissensus.shared_mistakes` says what that would do to accuracies.
 
 The likelihood of such models has several maxima, and the one that EM finds from the vote
 proportions need not be the highest; `em` is here for comparison, not for use. On Dawid and

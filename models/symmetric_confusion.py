@@ -45,11 +45,13 @@ labels are nominal or ordered, the truth is one of them, and answers are indepen
 truth and how hard the item is. When not: labels confused in ways of their own (`dawid_skene`, if
 there are labels enough to learn a matrix from); items that have no one true label (`dirichlet`);
 annotators who saw the system's answer, or each other's. If many annotators make the same mistake it
-is no mistake to this model.
+is no mistake to this model: `dissensus.shared_mistakes` says what that would do to accuracies.
 
-A system is evidence of the truth too: ``evidence="all"``. With ``evidence="annotators"`` the truth
-is inferred from annotators alone and systems are judged by it afterwards, the source's own order;
-wider intervals, but no system can pull the truth towards itself.
+A system is evidence of the truth too: ``evidence="all"``. With ``evidence="annotators"`` what
+annotators are like, and ``truth``, are inferred from annotators alone, and systems are judged given
+that, the source's own order: wider intervals, but systems teach nothing of annotators. Several
+systems are still judged together, each being evidence for the others; where they err alike, fit
+them one by one, or with ``systems="related"``.
 
 Drawn by an exact Gibbs sampler that costs as much as there are patterns of labels; NUTS on the
 same model, the truth summed out, is there as a witness.

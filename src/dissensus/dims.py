@@ -54,6 +54,8 @@ SCOPE: Final = "scope"
 """Whether an interval speaks of the items at hand or of new items like them."""
 SCOPES: Final = ("these items", "new items")
 """The coordinate of `SCOPE`. New items add the uncertainty of having seen only some."""
+SHARE: Final = "share"
+"""Of items on which annotators are wrong together."""
 SCALE: Final = "scale"
 """Of a reliability: latent, where effects add up, or observed, of labels as they were given."""
 

@@ -56,6 +56,7 @@ def _evaluated(study, **options):
     result["truth"] = study.truth
     result["agreement_check"] = _checked(study.annotations)
     result["assumptions"] = _assumptions()
+    result["shared_mistakes"] = _mistakes()
     result["accuracy"] = _accuracy()
     result["components"] = component_draws(cross_replication("ordinal"), xr.DataArray(3.0))
     result["plan"] = _planned()
@@ -92,6 +93,17 @@ def _assumptions():
         progressbar=False, posterior_predictive=True,
     )  # fmt: skip
     return dx.check_assumptions(fit)
+
+
+@cache
+def _mistakes():
+    """What mistakes that annotators share do to the accuracies of a small study of its own."""
+    study = dx.simulate.confusion_study(100, system_accuracy=(0.7, 0.6), random_seed=1)
+    fit = dx.models.symmetric_confusion.fit(
+        study.annotations, predictions=study.predictions, draws=200, chains=2, random_seed=1,
+        progressbar=False,
+    )  # fmt: skip
+    return dx.shared_mistakes(fit, (0, 0.1, 0.2), random_seed=1)
 
 
 @cache

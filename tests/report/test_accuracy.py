@@ -69,6 +69,7 @@ def test_the_words_are_the_numbers(plain):
     assert "A is right more often than the annotators are on average with probability above" in said
     assert "given it and how hard the item is, annotators and systems err independently" in said
     assert "cannot outvote them" in said
+    assert "takes about a per cent off a system that errs with them" in said
 
 
 def test_uncertainty_adjusted_accuracy_stands_beside(plain):

@@ -39,7 +39,9 @@ WHY: Final = (
     "credit that the annotators leave it, so that where they disagree even the best system falls "
     "short. Estimated accuracy assumes that an item has one true label and that, given it{hard}, "
     "annotators and systems err independently: a mistake that several of them share passes for "
-    "the truth.{alone}"
+    "the truth.{alone} Mistakes that annotators share cannot be seen in labels: each per cent of "
+    "items they are wrong about together takes about a per cent off a system that errs with them "
+    "(dissensus.shared_mistakes)."
 )
 _ALONE: Final = (
     " Each system is judged beside the annotators alone, so that systems that err alike cannot "

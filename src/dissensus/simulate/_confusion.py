@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import _annotations, _predictions
-from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
 from dissensus.simulate._confusion_checks import Design, checked
-from dissensus.simulate._confusion_matrices import expected_accuracy, matrices, responses
+from dissensus.simulate._confusion_layout import (
+    Items,
+    Process,
+    Said,
+    annotated,
+    names_of,
+    predicted,
+    truth_of,
+)
+from dissensus.simulate._confusion_matrices import matrices, others, responses
 from dissensus.simulate._crossed import subsets
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-_GROUP: Final = "group"
-_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class ConfusionStudy(NamedTuple):
@@ -28,9 +32,10 @@ class ConfusionStudy(NamedTuple):
     annotations: xr.Dataset
     predictions: xr.Dataset
     truth: xr.Dataset
-    """``truth_label`` and ``item_group`` (item), ``prevalence`` (label), ``accuracy_shift``
-    (group), ``confusion`` (annotator, group, label, response), ``annotator_accuracy`` and
-    ``annotator_correct`` (annotator), and the same of systems under ``system_...``."""
+    """``truth_label``, ``apparent_label`` and ``item_group`` (item), ``prevalence`` (label),
+    ``accuracy_shift`` (group), ``confusion`` (annotator, group, label, response),
+    ``annotator_accuracy`` and ``annotator_correct`` (annotator), and the same of systems under
+    ``system_...``."""
 
 
 def confusion_study(
@@ -46,6 +51,8 @@ def confusion_study(
     prevalence: Sequence[float] | None = None,
     labels_per_item: int | None = None,
     related: float = 0.0,
+    shared_mistakes: float = 0.0,
+    repeated: float | Sequence[float] = 1.0,
     random_seed: Any = None,
 ) -> ConfusionStudy:
     r"""Simulate annotators and systems that mistake one label for another, as Lehner (2015) did.
@@ -86,9 +93,16 @@ def confusion_study(
         With two systems or more, the chance in [0, 1] that a system does not answer itself but
         repeats an answer that was drawn for the item once, from the first system's matrix. So
         systems err alike; the others' accuracies are so far drawn to the first one's.
+    shared_mistakes : float
+        In [0, 1]: the share of items, each by chance, on which annotators are wrong together. All
+        of them label such an item as if another label, evenly chosen, were true: its
+        ``apparent_label``.
+    repeated : float or sequence of float
+        The chance in [0, 1] that a system is misled like the annotators on such an item; of all
+        systems, or one for each.
     random_seed : int or numpy.random.Generator, optional
         Makes the study repeatable. With one seed, who labels what does not depend on the
-        accuracies.
+        accuracies, nor the true labels on the mistakes that are shared.
 
     Returns
     -------
@@ -107,7 +121,8 @@ def confusion_study(
     ``annotator_correct`` and ``system_correct`` the share of these items' labels that are right
     (NaN for an annotator who labelled nothing). Where difficulty would take an accuracy beyond
     0 or 1, the expected one is not the one asked for: .9 becomes .867 and .1 becomes .133 with a
-    difficulty of .2. ``system_confusion`` and what follows from it include repeated answers.
+    difficulty of .2. ``system_confusion`` and what follows from it include repeated answers, and
+    all matrices and accuracies include the mistakes that annotators share.
 
     References
     ----------
@@ -136,141 +151,70 @@ def confusion_study(
         n_items=n_items, n_annotators=n_annotators, n_labels=n_labels, ipc=ipc,
         difficulty=difficulty, asymmetry=asymmetry, error_range=error_range,
         system_accuracy=system_accuracy, prevalence=prevalence, labels_per_item=labels_per_item,
-        related=related,
+        related=related, shared_mistakes=shared_mistakes, repeated=repeated,
     )  # fmt: skip
-    who, of_voices, of_items, of_labels = np.random.default_rng(random_seed).spawn(4)
+    rng = np.random.default_rng(random_seed)
+    who, of_voices, of_items, of_labels = rng.spawn(4)
     people = subsets(design.n_items, design.n_annotators, design.labels_per_item, who)
     process = _drawn_process(design, of_voices)
     items = _drawn_items(design, process, of_items)
-    said = _drawn_labels(design, process, items, people, of_labels)
-    names = _names(design)
+    seen = np.broadcast_to(items.truth[:, None], (design.n_items, design.n_systems + 1))
+    if design.shared_mistakes > 0:  # else not a number is drawn that was not drawn without
+        items, seen = _misled(design, items, rng.spawn(1)[0])
+    said = _drawn_labels(design, process, items, seen, people, of_labels)
+    names = names_of(design)
     return ConfusionStudy(
-        annotations=_annotated(said, names),
-        predictions=_predicted(said, names),
-        truth=_truth(design, process, items, said, names),
+        annotations=annotated(said, names),
+        predictions=predicted(said, names),
+        truth=truth_of(design, process, items, said, names),
     )
 
 
-class _Process(NamedTuple):
-    prevalence: Floats
-    confusion: Floats
-    """(voice, group, label, response), of each voice by itself: annotators, then systems."""
-
-
-class _Items(NamedTuple):
-    group: Ints
-    truth: Ints
-
-
-class _Said(NamedTuple):
-    people: Ints
-    """(item, place): who labelled it."""
-    labels: Ints
-    """(item, place)"""
-    answers: Ints
-    """(item, system)"""
-
-
-def _drawn_process(design: Design, rng: np.random.Generator) -> _Process:
+def _drawn_process(design: Design, rng: np.random.Generator) -> Process:
     first, second = rng.spawn(2)
     prevalence = design.prevalence
     if prevalence is None:
         prevalence = first.dirichlet(np.ones(design.n_labels))
     accuracy = np.clip(design.accuracy[:, None] + design.shift, 0.0, 1.0)
     drawn = matrices(accuracy, design.asymmetry, design.error_range, prevalence, second)
-    return _Process(prevalence, drawn)
+    return Process(prevalence, drawn)
 
 
-def _drawn_items(design: Design, process: _Process, rng: np.random.Generator) -> _Items:
+def _drawn_items(design: Design, process: Process, rng: np.random.Generator) -> Items:
     turn = rng.permutation(len(design.groups))  # else what is left over would always be hard
     group = rng.permutation(turn[np.arange(design.n_items) % len(turn)])
-    return _Items(group, rng.choice(design.n_labels, design.n_items, p=process.prevalence))
+    truth = rng.choice(design.n_labels, design.n_items, p=process.prevalence)
+    return Items(group, truth, apparent=truth)
+
+
+def _misled(design: Design, items: Items, rng: np.random.Generator) -> tuple[Items, Ints]:
+    """Draw what annotators take each item for, and what each system does; the source last."""
+    which, where, whom = rng.spawn(3)
+    wrong = which.random(design.n_items) < design.shared_mistakes
+    apparent = np.where(wrong, others(items.truth, design.n_labels, where), items.truth)
+    chance = np.append(design.repeated, design.repeated[0])  # the source is like the first system
+    repeats = whom.random((design.n_items, len(chance))) < chance
+    seen = np.where(repeats, apparent[:, None], items.truth[:, None])
+    return items._replace(apparent=apparent), seen
 
 
 def _drawn_labels(
-    design: Design, process: _Process, items: _Items, people: Ints, rng: np.random.Generator
-) -> _Said:
+    design: Design, process: Process, items: Items, seen: Ints, people: Ints,
+    rng: np.random.Generator,
+) -> Said:  # fmt: skip
     by_people, by_systems = rng.spawn(2)
-    theirs = process.confusion[people, items.group[:, None], items.truth[:, None]]
-    answers = _answers(design, process, items, by_systems)
-    return _Said(people, responses(theirs, by_people), answers)
+    theirs = process.confusion[people, items.group[:, None], items.apparent[:, None]]
+    answers = _answers(design, process, items, seen, by_systems)
+    return Said(people, responses(theirs, by_people), answers)
 
 
-def _answers(design: Design, process: _Process, items: _Items, rng: np.random.Generator) -> Ints:
+def _answers(
+    design: Design, process: Process, items: Items, seen: Ints, rng: np.random.Generator
+) -> Ints:
     """Draw the systems' answers, some of them from the source that they share."""
     alone, shared, which = rng.spawn(3)
-    theirs = process.confusion[design.n_annotators :, items.group, items.truth]
-    own = responses(theirs, alone).T
-    source = responses(theirs[0], shared)
+    confusion = process.confusion[design.n_annotators :]
+    system = np.arange(design.n_systems)[:, None]
+    own = responses(confusion[system, items.group, seen[:, :-1].T], alone).T
+    source = responses(confusion[0, items.group, seen[:, -1]], shared)
     return np.where(which.random(own.shape) < design.related, source[:, None], own)
-
-
-def _names(design: Design) -> dict[str, npt.NDArray[Any]]:
-    """Name everything: letters as far as they go, then numbers."""
-    label: list[Any] = list(_LETTERS[: design.n_labels])
-    if design.n_labels > len(_LETTERS):
-        label = list(range(1, design.n_labels + 1))
-    width = len(str(design.n_systems))
-    system = [f"system {number:0{width}d}" for number in range(1, design.n_systems + 1)]
-    if design.n_systems <= len(_LETTERS):
-        system = [f"system {letter}" for letter in _LETTERS[: design.n_systems]]
-    return {
-        ITEM: np.arange(1, design.n_items + 1),
-        ANNOTATOR: np.arange(1, design.n_annotators + 1),
-        SYSTEM: np.array(system),
-        LABEL: np.array(label),
-        _GROUP: np.array(design.groups),
-    }
-
-
-def _annotated(said: _Said, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
-    item = np.repeat(names[ITEM], said.people.shape[1])
-    table = {
-        "item": item,
-        "annotator": names[ANNOTATOR][said.people.ravel()],
-        "label": names[LABEL][said.labels.ravel()],
-    }
-    return _annotations.annotations(table, kind="ordinal", labels=names[LABEL].tolist())
-
-
-def _predicted(said: _Said, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
-    item, system = np.indices(said.answers.shape).reshape(2, -1)
-    table = {
-        "item": names[ITEM][item],
-        "system": names[SYSTEM][system],
-        "label": names[LABEL][said.answers.ravel()],
-    }
-    return _predictions.predictions(table, kind="nominal")
-
-
-def _truth(
-    design: Design, process: _Process, items: _Items, said: _Said,
-    names: dict[str, npt.NDArray[Any]],
-) -> xr.Dataset:  # fmt: skip
-    """Lay the truth out, with what systems say through the source that they share."""
-    people, own = np.split(process.confusion, [design.n_annotators])
-    systems = (1 - design.related) * own + design.related * own[0]
-    right = (said.labels == items.truth[:, None]).ravel()
-    n_right, n_said = (
-        np.bincount(said.people.ravel(), weight, design.n_annotators) for weight in (right, None)
-    )
-    matrix = (_GROUP, LABEL, RESPONSE)
-    return xr.Dataset(
-        {
-            "truth_label": (ITEM, names[LABEL][items.truth]),
-            "item_group": (ITEM, names[_GROUP][items.group]),
-            "accuracy_shift": (_GROUP, design.shift),
-            "prevalence": (LABEL, process.prevalence),
-            "confusion": ((ANNOTATOR, *matrix), people),
-            "system_confusion": ((SYSTEM, *matrix), systems),
-            "annotator_accuracy": (ANNOTATOR, expected_accuracy(people, process.prevalence)),
-            "system_accuracy": (SYSTEM, expected_accuracy(systems, process.prevalence)),
-            "annotator_correct": (
-                ANNOTATOR,
-                np.divide(n_right, n_said, out=np.full(len(n_said), np.nan), where=n_said > 0),
-            ),
-            "system_correct": (SYSTEM, (said.answers == items.truth[:, None]).mean(axis=0)),
-        },
-        coords=names | {RESPONSE: names[LABEL]},
-        attrs={"related": design.related},
-    )

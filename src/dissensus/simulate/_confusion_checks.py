@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from dissensus._wording import counted
 from dissensus.errors import ArgumentError, brief
 from dissensus.simulate import _checks
 
@@ -33,6 +34,9 @@ class Design:
     error_range: float
     prevalence: Floats | None
     related: float
+    shared_mistakes: float
+    repeated: Floats
+    """The chance of each system to repeat them."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -54,6 +58,7 @@ class Design:
 def checked(
     *, n_items: Any, n_annotators: Any, n_labels: Any, ipc: Any, difficulty: Any, asymmetry: Any,
     error_range: Any, system_accuracy: Any, prevalence: Any, labels_per_item: Any, related: Any,
+    shared_mistakes: Any, repeated: Any,
 ) -> Design:  # fmt: skip
     """Check what `confusion_study` was given."""
     n_annotators = _checks.count("n_annotators", n_annotators)
@@ -62,7 +67,7 @@ def checked(
     return Design(
         n_items=_checks.count("n_items", n_items),
         n_labels=n_labels,
-        accuracy=np.array(_of_annotators(ipc, n_annotators) + systems),
+        accuracy=np.array(_one_or_each("ipc", ipc, n_annotators, "annotator") + systems),
         n_annotators=n_annotators,
         labels_per_item=_labels_per_item(labels_per_item, n_annotators),
         difficulty=_checks.probability("difficulty", difficulty),
@@ -70,18 +75,22 @@ def checked(
         error_range=_checks.probability("error_range", error_range),
         prevalence=None if prevalence is None else _prevalence(prevalence, n_labels),
         related=_related(related, len(systems)),
+        shared_mistakes=_checks.probability("shared_mistakes", shared_mistakes),
+        repeated=np.array(_one_or_each("repeated", repeated, len(systems), "system")),
     )
 
 
-def _of_annotators(ipc: Any, n_annotators: int) -> list[float]:
-    if not _checks.is_listed(ipc):
-        return [_checks.probability("ipc", ipc)] * n_annotators
-    if len(ipc) != n_annotators:
+def _one_or_each(name: str, value: Any, n: int, of: str) -> list[float]:
+    """Return a probability for each, from one for all or one for each."""
+    if not _checks.is_listed(value):
+        return [_checks.probability(name, value)] * n
+    if len(value) != n:
         raise ArgumentError(
-            "ipc", expected=f"one probability, or one for each of {n_annotators} annotators",
-            found=brief(ipc),
-        )  # fmt: skip
-    return [_checks.probability(f"ipc[{place}]", each) for place, each in enumerate(ipc)]
+            name,
+            expected=f"one probability, or one for each of {counted(n, of)}",
+            found=brief(value),
+        )
+    return [_checks.probability(f"{name}[{place}]", each) for place, each in enumerate(value)]
 
 
 def _systems(value: Any) -> list[float]:

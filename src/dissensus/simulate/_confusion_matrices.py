@@ -126,3 +126,34 @@ def expected_accuracy(confusion: Floats, prevalence: Floats) -> Floats:
     """
     right = np.diagonal(confusion, axis1=-2, axis2=-1)
     return np.asarray((right @ prevalence).mean(axis=-1))
+
+
+def with_mistakes(confusion: Floats, share: Floats) -> Floats:
+    """Return matrices over the true label, from those over the label that it is taken for.
+
+    Parameters
+    ----------
+    confusion : array (voice, group, label, response)
+    share : array (voice)
+        On how many items another label is taken for the true one, evenly any.
+
+    Examples
+    --------
+    >>> with_mistakes(np.array([[[[0.9, 0.1], [0.3, 0.7]]]]), np.array([0.5]))
+    array([[[[0.6, 0.4],
+             [0.6, 0.4]]]])
+    """
+    rest = (confusion.sum(axis=-2, keepdims=True) - confusion) / (confusion.shape[-1] - 1)
+    wrong = share[:, None, None, None]
+    return np.asarray(np.where(wrong > 0, (1 - wrong) * confusion + wrong * rest, confusion))
+
+
+def others(label: Ints, n_labels: int, rng: np.random.Generator) -> Ints:
+    """Draw another label for each, evenly.
+
+    Examples
+    --------
+    >>> others(np.array([0, 1]), 2, np.random.default_rng(1))
+    array([1, 0])
+    """
+    return np.asarray((label + rng.integers(1, n_labels, len(label))) % n_labels)
