@@ -16,12 +16,13 @@ import xarray as xr
 from dissensus import statistics
 from dissensus._accuracy_fits import Run, fits, on_average, settled
 from dissensus._accuracy_model import Plan
+from dissensus._added_groups import with_added
 from dissensus._notes import Notes
 from dissensus._observed import Settings
 from dissensus._replication.check_assumptions import CHECK, CLEAR, check_assumptions
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION
-from dissensus.errors import AnnotationError, ConvergenceWarning, DissensusWarning
+from dissensus.errors import ConvergenceWarning, DissensusWarning
 from dissensus.statistics.leave_one_out_agreement import by_annotator
 
 LEAST_DRAWS: Final = 250
@@ -48,20 +49,12 @@ def with_accuracy(
 
     Returned with the groups: the model, or the reason, in words.
     """
-    why_not, told = plan.why_not, plan.told
-    if plan.model:
-        try:
-            group = accuracy(found["annotations"], plan, settings, chains, progressbar, notes)
-            return found | {"accuracy": group}, plan.model
-        except AnnotationError as problem:
-            if plan.asked:
-                raise
-            why_not, told = f"the model refuses {problem}", True
-    if told and "agreement" in found:  # beside which it would stand
-        text = f"Accuracies are not estimated: {why_not.removesuffix('.')}."
-        said = [line for line in (found["agreement"].attrs["notes"], text) if line]
-        found["agreement"].attrs["notes"] = "\n".join(said)
-    return found, f"none: {why_not}"
+
+    def made() -> dict[str, xr.Dataset]:
+        ann = found["annotations"]
+        return {"accuracy": accuracy(ann, plan, settings, chains, progressbar, notes)}
+
+    return with_added(found, plan, plan.model, made, missing="Accuracies are not estimated")
 
 
 def accuracy(

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus._added_groups import Planned
 from dissensus._observed import are_classes, first_labels
 from dissensus._wording import counted
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, POSITION
@@ -32,23 +33,16 @@ _NO_ONE_LABEL: Final = {"ranking": "rankings do not name one label",
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Planned):
     """What is to be fitted, or why nothing is."""
 
     model: str = ""
-    why_not: str = ""
-    """Empty where a model is."""
-    told: bool = False
-    """Whether a reader would miss it, so that it must be said why not."""
-    asked: bool = False
-    """Whether the model was named, so that what it refuses is an error."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of its fit."""
     evidence: str = "all"
     """What a system is judged by, beside the annotators: with "all" its own labels too."""
     predictions: xr.Dataset | None = None
     """One label from each system and item; None where systems gave none."""
-    remarks: tuple[str, ...] = ()
 
 
 def planned(

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus._added_groups import Planned
 from dissensus._observed import are_classes
 from dissensus._wording import counted, listed
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, POOL, other
@@ -28,22 +29,15 @@ NOBODY_TWICE: Final = "no item has two annotators"
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Planned):
     """What is to be fitted, or why nothing is."""
 
     family: str = ""
-    why_not: str = ""
-    """Empty where a family is."""
-    told: bool = False
-    """Whether a reader would miss it, so that it must be said why not."""
-    asked: bool = False
-    """Whether the family was named, so that what the model refuses is an error."""
     pools: bool = False
     anonymous: bool = False
     shared: bool = False
     """Whether annotators are in several pools."""
     reference: Any = None
-    remarks: tuple[str, ...] = ()
 
 
 def planned(

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
+from dissensus._added_groups import with_added
 from dissensus._component_groups import component_draws, is_finite, kept
 from dissensus._component_plan import Plan, shared_items
 from dissensus._notes import Notes
@@ -20,7 +21,7 @@ from dissensus._observed import Settings
 from dissensus._pool_agreement import pool_agreement
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, ITEM, POOL, SAMPLE
-from dissensus.errors import AnnotationError, ConvergenceWarning
+from dissensus.errors import ConvergenceWarning
 from dissensus.schema import voices_per
 
 LEAST_DRAWS: Final = 500
@@ -38,20 +39,11 @@ def with_components(
 
     Returned with the groups: the family, or the reason, in words.
     """
-    why_not, told = plan.why_not, plan.told
-    if plan.family:
-        try:
-            ann = found["annotations"]
-            return found | components(ann, plan, settings, chains, progressbar, notes), plan.family
-        except AnnotationError as problem:  # such as numbers without any residual
-            if plan.asked:
-                raise
-            why_not, told = f"the model refuses {problem}", True
-    if told and "agreement" in found:  # beside which they would stand
-        text = f"There is no ICC: {why_not.removesuffix('.')}."
-        said = [line for line in (found["agreement"].attrs["notes"], text) if line]
-        found["agreement"].attrs["notes"] = "\n".join(said)
-    return found, f"none: {why_not}"
+
+    def made() -> dict[str, xr.Dataset]:
+        return components(found["annotations"], plan, settings, chains, progressbar, notes)
+
+    return with_added(found, plan, plan.family, made, missing="There is no ICC")
 
 
 def components(

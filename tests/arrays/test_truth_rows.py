@@ -122,33 +122,30 @@ def test_tables_of_a_restaurant():
     assert truth_rows._tables(state, 0.0, 2.5) == 0
 
 
-def test_rows_given_counts_are_dirichlet():
-    par, counts, state = blank(form()), room(form(), 1, 3), started(5)
-    counts.right[0, 1, 0], counts.wrong[0, 1, 0] = 3.0, 6.0
-    counts.error[0, 1] = [5.0, 0.0, 1.0]
-    shape = np.array([0.6, 2.8, 0.6])
-    found = np.empty((20_000, 3))
+def drawn_rows(right, wrong, error, shape, draws, seed, **how):
+    """Draw the second label's row again and again, given what was counted."""
+    par, counts, state = blank(form()), room(form(), 1, 3), started(seed)
+    counts.right[0, 1, 0], counts.wrong[0, 1, 0], counts.error[0, 1] = right, wrong, error
+    found = np.empty((draws, 3))
     for one in found:
-        truth_rows._draw_row(state, form(), np.zeros(1), par, counts, 0, 1, shape, named=False)
+        truth_rows._draw_row(state, form(), np.zeros(1), par, counts, 0, 1, shape, **how)
         p = special.expit(par.skill[0, 1])
         one[:] = (1 - p) * np.exp(par.log_error[0, 1])
         one[1] = p
+    return found
+
+
+def test_rows_given_counts_are_dirichlet():
+    shape = np.array([0.6, 2.8, 0.6])
+    found = drawn_rows(3.0, 6.0, [5.0, 0.0, 1.0], shape, 20_000, 5, named=False)
     law = stats.dirichlet(shape + np.array([5.0, 3.0, 1.0]))
     np.testing.assert_allclose(found.mean(axis=0), law.mean(), atol=0.006)
     np.testing.assert_allclose(found.var(axis=0), law.var(), rtol=0.06)
 
 
 def test_a_named_row_is_dirichlet_where_its_own_label_leads():
-    par, counts, state = blank(form()), room(form(), 1, 3), started(6)
-    counts.right[0, 1, 0], counts.wrong[0, 1, 0] = 3.0, 4.0
-    counts.error[0, 1] = [3.0, 0.0, 1.0]
     shape = np.array([0.6, 2.8, 0.6])
-    found = np.empty((40_000, 3))
-    for one in found:
-        truth_rows._draw_row(state, form(), np.zeros(1), par, counts, 0, 1, shape, named=True)
-        p = special.expit(par.skill[0, 1])
-        one[:] = (1 - p) * np.exp(par.log_error[0, 1])
-        one[1] = p
+    found = drawn_rows(3.0, 4.0, [3.0, 0.0, 1.0], shape, 40_000, 6, named=True)
     free = np.random.default_rng(1).dirichlet(shape + np.array([3.0, 3.0, 1.0]), 400_000)
     law = free[free.argmax(axis=1) == 1]
     assert (found.argmax(axis=1) == 1).all()

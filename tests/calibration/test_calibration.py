@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from calibration import crossed_simulators, harness, truth_faults, truth_simulators
+from calibration import crossed_simulators, harness, truth_faults, truth_settings, truth_simulators
 from calibration.simulators import SIMULATORS
 from scipy import stats
 
@@ -28,7 +28,7 @@ FALSE_ALARM = 0.001
 PICTURES = Path(__file__).resolve().parents[2] / "calibration"
 
 every_model = pytest.mark.parametrize("name", sorted(SIMULATORS))
-often = pytest.mark.parametrize("name", sorted(set(SIMULATORS) - truth_simulators.LONG))
+often = pytest.mark.parametrize("name", sorted(set(SIMULATORS) - truth_settings.LONG))
 
 
 def model_of(name):

@@ -15,7 +15,9 @@ from unittest import mock
 import numpy as np
 import pytest
 from calibration.truth_faults import systems_twice
-from calibration.truth_simulators import LONG, SETTINGS, draw, questions_of
+from calibration.truth_questions import questions_of
+from calibration.truth_settings import LONG, SETTINGS
+from calibration.truth_studies import draw
 from scipy import special
 
 import dissensus as dx

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from calibration.truth_simulators import ITEMS, draw
+from calibration.truth_studies import ITEMS, draw
 from calibration.truth_worlds import FIFTHS, Setting
 
 import dissensus as dx

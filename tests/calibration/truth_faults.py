@@ -6,7 +6,7 @@ import contextlib
 from unittest import mock
 
 import numpy as np
-from calibration import truth_simulators
+from calibration import truth_settings
 
 from dissensus._truth import rows, symmetric
 from dissensus._truth.process import Process
@@ -173,6 +173,6 @@ FAULTS = [
     ("dawid_skene: known annotators", "systems judged afterwards", judged_afterwards),
 ]
 
-LONG = truth_simulators.LONG | {
+LONG = truth_settings.LONG | {
     "dawid_skene: difficulty", "dawid_skene: one for all", "symmetric_confusion: related systems",
 }  # fmt: skip

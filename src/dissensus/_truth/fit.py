@@ -15,7 +15,7 @@ from dissensus._truth.names import parameters
 from dissensus._truth.process import Process
 from dissensus._truth.sampler import Draws, Wanted, by_gibbs, by_nuts
 from dissensus.arrays.seeds import generator
-from dissensus.arrays.truth_parameters import DIFFICULTY
+from dissensus.arrays.truth_parameters import COMPLETE, DIFFICULTY
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
 
 Floats = npt.NDArray[np.float64]
@@ -53,7 +53,7 @@ def fitted(
     posterior = parameters(what, found.trace)
     stats = {name: xr.DataArray(x, dims=SAMPLE) for name, x in found.stats.items()}
     diagnostics = _diagnosed(what, posterior) | convergence.divergences(stats)
-    if what.form.rows:
+    if what.form.rows and what.form.pooling != COMPLETE:  # one matrix keeps its names by its prior
         people = found.trace.confusion[..., : what.form.first_system, :, :]
         diagnostics |= label_order(what, people)
     if keep_items:

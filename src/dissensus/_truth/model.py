@@ -17,12 +17,12 @@ OTHER_LABEL = "other_label"
 
 def coordinates(what: Process) -> dict[str, Any]:
     """Return the coordinates of a PyMC model."""
-    n = what.form.n_labels
+    n, n_voices = what.form.n_labels, what.form.first_system + known_systems(what)
     n_given = int((what.voice < what.form.evidence).sum())
     return {
         ITEM: what.items, LABEL: what.labels, RESPONSE: what.labels,
         ANNOTATOR: what.annotators, SYSTEM: what.systems, GIVEN: np.arange(n_given),
-        VOICE: np.arange(what.form.n_voices), OTHER_LABEL: np.arange(n - 1),
+        VOICE: np.arange(n_voices), OTHER_LABEL: np.arange(n - 1),
     }  # fmt: skip
 
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pytensor.tensor as pt
-from pymc.distributions.dist_math import check_parameters
-from pymc.distributions.multivariate import SimplexContinuous
+from pymc.distributions.multivariate import Dirichlet, SimplexContinuous
+from pymc.logprob.basic import logp as logp_of
+from pytensor.graph.basic import Constant
 from pytensor.link.numba.dispatch import basic as numba_basic
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
-from scipy import integrate, stats
+from scipy import integrate, special
 
-_TRIES = 10_000
+from dissensus.errors import ArgumentError, brief
+
+Floats = npt.NDArray[np.float64]
+
+_TRIES: Final = 100_000
+_LEAST: Final = 1e-3
+"""Share of a Dirichlet's draws that may be left: draws are thrown away until one fits."""
+_HARDLY: Final = "a place that is to be the largest hardly ever is, by its shape"
 
 
 class LeadingDirichletRV(RandomVariable):
@@ -37,7 +47,7 @@ class LeadingDirichletRV(RandomVariable):
             left = out.argmax(axis=-1) != own
             if not left.any():
                 return out
-        raise ValueError("a place that is to be the largest hardly ever is, by its shape")
+        raise ValueError(_HARDLY)
 
 
 @numba_core_rv_funcify.register(LeadingDirichletRV)
@@ -53,7 +63,7 @@ def _compiled(op: Any, node: Any) -> Any:  # noqa: ARG001 (as PyTensor calls it)
             out /= out.sum()
             if out.argmax() == own:
                 return out
-        raise ValueError("a place that is to be the largest hardly ever is, by its shape")
+        raise ValueError(_HARDLY)
 
     return draw
 
@@ -66,9 +76,14 @@ class LeadingDirichlet(SimplexContinuous):
     Parameters
     ----------
     a : array_like of float (..., n)
-        Shape; given, so that the share of the Dirichlet that is left can be worked out.
+        Shape; > 0. Given, so that the share of the Dirichlet that is left can be worked out.
     own : array_like of int (...)
-        The place m.
+        The place m, from 0; given. It leads in one of 1,000 draws of the Dirichlet at least.
+
+    Raises
+    ------
+    ArgumentError
+        If they hang on variables, do not fit each other, or the place hardly ever leads.
 
     Examples
     --------
@@ -84,9 +99,25 @@ class LeadingDirichlet(SimplexContinuous):
     @classmethod
     def dist(cls, a: Any, own: Any, **kwargs: Any) -> Any:
         """Return an unnamed variable."""
-        return super().dist(
-            [pt.as_tensor(np.asarray(a, dtype=float)), pt.as_tensor(np.asarray(own))], **kwargs
-        )
+        shape, place = _shape(a), _given("own", own)
+        n = shape.shape[-1]
+        if place.dtype.kind not in "iu" or not ((place >= 0) & (place < n)).all():
+            raise ArgumentError(
+                "own", expected=f"places from 0 to {n - 1}", found=brief(place.tolist())
+            )
+        try:
+            least = shares(shape, place).min(initial=1.0)
+        except ValueError:
+            raise ArgumentError(
+                "own", expected=f"one place for each row of a, of shape {shape.shape[:-1]}",
+                found=f"shape {place.shape}",
+            ) from None  # fmt: skip
+        if least < _LEAST:
+            raise ArgumentError(
+                "own", expected=f"places that lead in {_LEAST:.1%} of draws or more",
+                found="one that leads in fewer",
+            )  # fmt: skip
+        return super().dist([pt.as_tensor(shape), pt.as_tensor(place)], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
         """Return a point with most of it at its own place."""
@@ -100,36 +131,53 @@ class LeadingDirichlet(SimplexContinuous):
         same = pt.eq(pt.arange(a.shape[-1]), pt.shape_padright(own))
         lead = pt.sum(pt.switch(same, value, 0.0), axis=-1, keepdims=True)
         fits = pt.all(same | (value < lead), axis=-1)
-        whole = pt.gammaln(a.sum(axis=-1)) - pt.gammaln(a).sum(axis=-1)
-        density = whole + ((a - 1) * pt.log(value)).sum(axis=-1) - _log_share(a, own)
-        return check_parameters(
-            pt.switch(fits, density, -np.inf), pt.all(a > 0, axis=-1), msg="a > 0"
-        )
+        density = logp_of(Dirichlet.dist(a), value) - pt.log(shares(a.eval(), own.eval()))
+        return pt.switch(fits, density, -np.inf)
 
 
-def _log_share(a: Any, own: Any) -> Any:
-    """Return how probable it is that the place leads, of shapes that are given."""
-    shape, place = np.asarray(a.eval()), np.asarray(own.eval())
-    lead = np.broadcast_shapes(shape.shape[:-1], place.shape)
-    shape, place = np.broadcast_to(shape, (*lead, shape.shape[-1])), np.broadcast_to(place, lead)
-    out = np.empty(lead)
-    for at in np.ndindex(*lead):
-        out[at] = np.log(share(shape[at], int(place[at])))
-    return pt.as_tensor(out)
+def _shape(a: Any) -> Floats:
+    """Return shapes, checked."""
+    shape = _given("a", a)
+    good = shape.dtype.kind in "iuf" and shape.ndim and shape.shape[-1]
+    if not good or not (np.isfinite(shape) & (shape > 0)).all():
+        raise ArgumentError("a", expected="rows of finite numbers > 0", found=brief(shape.tolist()))
+    return shape.astype(np.float64)
 
 
-def share(a: Any, own: int) -> float:
+def _given(name: str, value: Any) -> npt.NDArray[Any]:
+    """Return an array that hangs on no variable."""
+    if isinstance(value, Constant):
+        value = value.data
+    if hasattr(value, "owner"):
+        raise ArgumentError(name, expected="numbers", found="a variable")
+    return np.asarray(value)
+
+
+def shares(a: Floats, own: npt.NDArray[np.integer]) -> Floats:
+    """Return how probable it is that these places lead (...), of shapes (..., n)."""
+    lead = np.broadcast_shapes(a.shape[:-1], own.shape)
+    a, own = np.broadcast_to(a, (*lead, a.shape[-1])), np.broadcast_to(own, lead)
+    return np.array([share(a[at], int(own[at])) for at in np.ndindex(*lead)]).reshape(lead)
+
+
+def share(a: npt.ArrayLike, own: int) -> float:
     """Return the probability that one of independent gammas is the largest.
 
     Examples
     --------
-    >>> round(share(np.array([1.0, 1.0, 1.0, 1.0]), 2), 6)
+    >>> round(share([1.0, 1.0, 1.0, 1.0], 2), 6)
     0.25
     """
-    others = np.delete(np.asarray(a, dtype=float), own)
+    a = np.asarray(a, dtype=np.float64)
+    return _leads(float(a[own]), tuple(sorted(np.delete(a, own).tolist())))
+
+
+@lru_cache(maxsize=1024)  # rows of a matrix mostly have the same numbers, at other places
+def _leads(own: float, others: tuple[float, ...]) -> float:
+    each = np.array(others)
 
     def density(u: float) -> float:
-        x = stats.gamma.ppf(u, a[own])
-        return float(np.prod(stats.gamma.cdf(x, others)))
+        return float(np.prod(special.gammainc(each, special.gammaincinv(own, u))))
 
-    return float(integrate.quad(density, 0.0, 1.0)[0])
+    # With full_output it does not warn of roundoff: what is that small is refused.
+    return float(integrate.quad(density, 0.0, 1.0, full_output=1)[0])

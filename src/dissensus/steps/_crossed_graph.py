@@ -59,6 +59,11 @@ class Reading(NamedTuple):
     """Taken off numbers and the means of pools."""
 
 
+def knows(name: Any) -> bool:
+    """Say whether a variable of this name is one of crossed effects."""
+    return name in NAMES
+
+
 def has_form(model: Any) -> bool:
     """Say whether a model looks like one of crossed effects, by its names."""
     free = {one.name for one in model.free_RVs}

@@ -5,20 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytensor
-from pymc.model import Model, modelcontext
-from pymc.step_methods.compound import BlockedStep, Competence, StepMethodState
+from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
-from pymc.util import get_random_generator
 
 from dissensus.arrays import crossed_gibbs as gibbs
 from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.crossed_unseen import all_items
-from dissensus.errors import ArgumentError
 from dissensus.steps import _crossed_graph as graph
-
-Floats = npt.NDArray[np.float64]
+from dissensus.steps._whole_model import WholeModelStep
 
 
 @dataclass_state
@@ -29,7 +24,7 @@ class CrossedEffectsGibbsState(StepMethodState):
     tune: bool
 
 
-class CrossedEffectsGibbs(BlockedStep):
+class CrossedEffectsGibbs(WholeModelStep):
     r"""Move means, standard deviations, correlations, cutpoints and all effects in one Gibbs sweep.
 
     For models as `dissensus.models.crossed_effects.build` and
@@ -74,33 +69,17 @@ class CrossedEffectsGibbs(BlockedStep):
     """
 
     name = "crossed_effects_gibbs"
-    stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
+    reader = graph
+    _reading: graph.Reading
     _state_class = CrossedEffectsGibbsState
 
-    def __init__(
-        self, vars: Any = None, *, model: Any = None, rng: Any = None, initial_point: Any = None,  # noqa: A002, ARG002
-        compile_kwargs: Any = None, blocked: bool = True,  # noqa: ARG002
-    ) -> None:  # fmt: skip
-        model = modelcontext(model)
-        self._reading = graph.read(model)
-        wanted = [model.rvs_to_values[model[name]] for name in self._reading.names]
-        self.vars = wanted if vars is None else [model.rvs_to_values.get(v, v) for v in vars]
-        if {v.name for v in self.vars} != {v.name for v in wanted}:
-            raise ArgumentError(
-                "vars", expected=f"all of {', '.join(self._reading.names)}, which move together",
-                found=", ".join(str(v.name) for v in self.vars),
-            )  # fmt: skip
-        self.blocked, self.tune = blocked, True
-        self.rng = get_random_generator(rng)
-        self._values = {name: model.rvs_to_values[model[name]].name for name in self._reading.names}
+    def prepare(self, model: Any) -> None:
+        """Compile what the parameters need, and start to learn."""
+        self.tune = True
         self._to_root, self._from_root = _root_functions(model)
         self.known = gibbs.learned(
             self._reading.data, self._reading.family, self._parameters(model.initial_point())
         )
-
-    def stop_tuning(self) -> None:
-        """Learn no more."""
-        self.tune = False
 
     def step(self, point: Any) -> Any:
         """Move everything; leave the point that was given as it is."""
@@ -161,15 +140,6 @@ class CrossedEffectsGibbs(BlockedStep):
             if offset is not None:
                 par.latent[:] -= offset(point)[data.row]
         return par
-
-    @staticmethod
-    def competence(var: Any, has_grad: bool = False) -> Any:  # noqa: ARG004
-        """Say that this is the step for everything in a model of crossed effects."""
-        model = Model.get_context(error_if_none=False)
-        name = getattr(var, "name", None)
-        if model is None or name not in graph.NAMES or not graph.has_form(model):
-            return Competence.INCOMPATIBLE
-        return Competence.IDEAL if var in model.free_RVs else Competence.INCOMPATIBLE
 
 
 def _root_functions(model: Any) -> tuple[Any, Any]:

@@ -5,21 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytensor
-from pymc.model import Model, modelcontext
-from pymc.step_methods.compound import BlockedStep, Competence, StepMethodState
+from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
-from pymc.util import get_random_generator
 
 from dissensus._truth_points import points, variables
 from dissensus.arrays import truth_gibbs as gibbs
 from dissensus.arrays.stream import started
 from dissensus.arrays.truth_parameters import Parameters
-from dissensus.errors import ArgumentError
 from dissensus.steps import _truth_graph as graph
-
-Floats = npt.NDArray[np.float64]
+from dissensus.steps._whole_model import WholeModelStep
 
 
 @dataclass_state
@@ -27,7 +22,7 @@ class LatentTruthGibbsState(StepMethodState):
     """All that changes while sampling: the random stream, which every step method has."""
 
 
-class LatentTruthGibbs(BlockedStep):
+class LatentTruthGibbs(WholeModelStep):
     r"""Move prevalences, accuracies, confusion matrices and all they hang on in one Gibbs sweep.
 
     For models as `dissensus.models.symmetric_confusion.build` and
@@ -72,31 +67,16 @@ class LatentTruthGibbs(BlockedStep):
     """
 
     name = "latent_truth_gibbs"
-    stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
+    reader = graph
+    _reading: graph.Reading
     _state_class = LatentTruthGibbsState
 
-    def __init__(
-        self, vars: Any = None, *, model: Any = None, rng: Any = None, initial_point: Any = None,  # noqa: A002, ARG002
-        compile_kwargs: Any = None, blocked: bool = True,  # noqa: ARG002
-    ) -> None:  # fmt: skip
-        model = modelcontext(model)
-        self._reading = graph.read(model)
-        wanted = [model.rvs_to_values[model[name]] for name in self._reading.names]
-        self.vars = wanted if vars is None else [model.rvs_to_values.get(v, v) for v in vars]
-        if {v.name for v in self.vars} != {v.name for v in wanted}:
-            raise ArgumentError(
-                "vars", expected=f"all of {', '.join(self._reading.names)}, which move together",
-                found=", ".join(str(v.name) for v in self.vars),
-            )  # fmt: skip
-        self.blocked = blocked
-        self.rng = get_random_generator(rng)
-        self._names = [v.name for v in wanted]
-        self._values = _values(model, self._reading.names)
-        reading = self._reading
-        self._work = gibbs.work_room(reading.votes, reading.form, reading.ease)
-        self._trace = gibbs.trace_room(
-            reading.votes, reading.form, 0, items=False, each=False, n_rows=0
-        )
+    def prepare(self, model: Any) -> None:
+        """Compile the way back to PyMC's values, and make room."""
+        votes, form, ease, _, names, _ = self._reading
+        self._to_values = _to_values(model, names)
+        self._work = gibbs.work_room(votes, form, ease)
+        self._trace = gibbs.trace_room(votes, form, 0, items=False, each=False, n_rows=0)
 
     def step(self, point: Any) -> Any:
         """Move everything; leave the point that was given as it is."""
@@ -110,20 +90,11 @@ class LatentTruthGibbs(BlockedStep):
             nobody, 1, -1,
         )  # fmt: skip
         found = variables(form, many, names)
-        values = self._values(*(found[name][0] for name in names))
-        return {**point, **dict(zip(self._names, values, strict=True))}, [{}]
-
-    @staticmethod
-    def competence(var: Any, has_grad: bool = False) -> Any:  # noqa: ARG004
-        """Say that this is the step for everything in a model of a latent truth."""
-        model = Model.get_context(error_if_none=False)
-        name = getattr(var, "name", None)
-        if model is None or not graph.knows(name) or not graph.has_form(model):
-            return Competence.INCOMPATIBLE
-        return Competence.IDEAL if var in model.free_RVs else Competence.INCOMPATIBLE
+        values = self._to_values(*(found[name][0] for name in names))
+        return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]
 
 
-def _values(model: Any, names: tuple[str, ...]) -> Any:
+def _to_values(model: Any, names: tuple[str, ...]) -> Any:
     """Compile the way from variables in natural units to the values that PyMC holds."""
     inputs, outputs = [], []
     for name in names:

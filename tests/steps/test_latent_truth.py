@@ -1,0 +1,197 @@
+"""The Gibbs step for a latent truth in PyMC: chosen by itself, exact, honest of its limits."""
+
+from __future__ import annotations
+
+import crossed_reference
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+import xarray as xr
+from pymc.step_methods import STEP_METHODS
+from truth_cases import ROWS, SYMMETRIC
+
+import dissensus as dx
+from dissensus.distributions import LatentTruth
+from dissensus.models import dawid_skene, symmetric_confusion
+from dissensus.steps import LatentTruthGibbs
+
+# PyMC runs on a slower BLAS, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")
+CASES = SYMMETRIC | ROWS
+EVERYTHING = {"accuracy": "annotator", "errors": "unequal", "difficulty": True,
+              "systems": "related"}  # fmt: skip
+
+
+def study(**options):
+    options = {"ipc": 0.7, "system_accuracy": [0.8, 0.7], "random_seed": 2} | options
+    return dx.simulate.confusion_study(40, 3, 3, **options)
+
+
+def built(module=symmetric_confusion, **settings):
+    data = study()
+    return module.build(data.annotations, predictions=data.predictions, **settings)
+
+
+def run(model, draws=1500, tune=300, chains=2, seed=7, **options):
+    with model:
+        return pm.sample(
+            draws, tune=tune, chains=chains, cores=1, random_seed=seed, progressbar=False,
+            compute_convergence_checks=False, **options,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pymc_chooses_it_for_everything(name):
+    assert STEP_METHODS.count(LatentTruthGibbs) == 1
+    model = CASES[name].build()
+    with model:
+        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
+    assert list(chosen) == [LatentTruthGibbs]
+    assert {v.name for v in chosen[LatentTruthGibbs]} == {v.name for v in model.value_vars}
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not run long enough")  # of fit's items
+@pytest.mark.parametrize(
+    ("module", "settings", "draws"),
+    [
+        (symmetric_confusion, {}, 1500),
+        (dawid_skene, {}, 6000),
+        (dawid_skene, {"pooling": "complete", "difficulty": True}, 6000),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [
+            (symmetric_confusion, EVERYTHING, 10_000),
+            (symmetric_confusion, {"evidence": "annotators", "errors": "unequal"}, 6000),
+            (dawid_skene, {"pooling": "none", "systems": "related"}, 4000),
+        ]),
+    ],
+    ids=lambda value: value.__name__.split(".")[-1] if hasattr(value, "__name__") else str(value),
+)  # fmt: skip
+def test_agrees_with_the_sampler_of_fit(module, settings, draws):
+    """Which is compared with NUTS, and with sums over the prior, in tests/models."""
+    data = study()
+    options = {"predictions": data.predictions, **settings}
+    found = run(module.build(data.annotations, **options), draws=draws)
+    fit = module.fit(
+        data.annotations, draws=draws, random_seed=3, progressbar=False, keep_items=False, **options
+    )
+    crossed_reference.compare_fits(_shared(found, fit), _shared(fit, found), enough=100)
+
+
+def _shared(one, other):
+    """Leave what both have, a long tail as a logarithm: its squares say nothing."""
+    names = sorted(set(one["posterior"].data_vars) & set(other["posterior"].data_vars))
+    assert "prevalence" in names
+    draws = one["posterior"].to_dataset()[names]
+    if "error_concentration" in names:
+        draws["error_concentration"] = np.log(draws["error_concentration"])
+    return xr.DataTree.from_dict({"posterior": draws})
+
+
+def test_reads_the_data_from_the_model():
+    """What `pymc.observe` puts in is what is sampled: with labels exchanged, so is prevalence."""
+    model = built()
+    labels = model.rvs_to_values[model["labels"]].eval()
+    other = pm.observe(model, {"labels": np.array([2, 1, 0])[labels]})
+    one, two = (
+        run(each)["posterior"]["prevalence"].mean(("chain", "draw")).to_numpy()
+        for each in (model, other)
+    )
+    assert abs(one[0] - one[2]) > 0.05
+    np.testing.assert_allclose(one, two[::-1], atol=0.02)
+
+
+def test_the_seed_makes_it_repeatable_and_chains_differ():
+    model = built()
+    one, two, other = (
+        run(model, 20, tune=5, seed=seed)["posterior"]["prevalence"].to_numpy()
+        for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+    assert not np.isclose(one, other).any()
+    assert not np.isclose(one[0], one[1]).any()
+
+
+def test_leaves_its_point_alone():
+    model = built(**EVERYTHING)
+    with model:
+        step = LatentTruthGibbs(rng=1)
+    point = model.initial_point()
+    kept = {name: np.array(value) for name, value in point.items()}
+    moved, _ = step.step(point)
+    assert all(np.array_equal(point[name], kept[name]) for name in kept)
+    assert {name: np.shape(x) for name, x in moved.items()} == {
+        name: np.shape(x) for name, x in kept.items()
+    }
+    assert not any(np.isclose(moved[name], kept[name]).any() for name in kept)
+
+
+def test_has_nothing_to_do_with_other_models():
+    with pm.Model() as model:
+        share = pm.Dirichlet("prevalence", a=np.ones(3))
+        pm.Multinomial("n", 10, share, observed=[3, 3, 4])
+    with model:
+        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
+    assert LatentTruthGibbs not in chosen
+    with model, pytest.raises(dx.ArgumentError, match="one observed LatentTruth"):
+        LatentTruthGibbs()
+
+
+def _twisted(change):
+    """Build a model like symmetric confusion of one accuracy, but for one thing."""
+    data = study().annotations
+    item, who = data["item_code"].to_numpy(), data["annotator_code"].to_numpy()
+    label, n, voices = data["label_code"].to_numpy(), 3, int(who.max()) + 1
+    with pm.Model() as model:
+        share = pm.Dirichlet("prevalence", a=np.ones(n))
+        name = "skill" if change == "name" else "annotator_accuracy"
+        if change == "distribution":
+            right = pm.Beta(name, 2, 2)
+        else:
+            right = pm.Uniform(name, 0.0 if change == "prior" else 1 / n, 1.0)
+        taken = right**2 if change == "function" else right
+        table = pt.switch(np.eye(n, dtype=bool), taken, (1 - taken) / (n - 1))
+        tables = pt.log(pt.broadcast_to(table[None], (voices, n, n)))
+        log_weight = pt.log(share)
+        if change == "states":
+            log_weight = pt.concatenate([log_weight, log_weight]) - np.log(2)
+            tables = pt.concatenate([tables, tables], axis=-1)
+        if change == "weights":
+            log_weight = log_weight[::-1]
+        LatentTruth("labels", log_weight, tables, item, who, observed=label)
+        if change == "other use":
+            pm.Potential("pull", -(share**2).sum())
+        if change == "other data":
+            pm.Bernoulli("test", right, observed=[1, 1])
+    return model
+
+
+def test_a_model_put_together_by_hand_is_read_as_well():
+    model = _twisted("nothing")
+    with model:
+        step = LatentTruthGibbs()
+    assert {v.name for v in step.vars} == {v.name for v in model.value_vars}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("name", "the variables of the library's models only; found skill"),
+        ("distribution", "the variables of the library's models only; found annotator_accuracy"),
+        ("prior", "annotator_accuracy with the prior of the library's models"),
+        ("function", "probabilities of labels as in the library's models"),
+        ("weights", "probabilities of states as in the library's models"),
+        ("states", "3 states of an item; found 6"),
+        ("other use", "nothing but the labels to hang on these variables; found pull"),
+        ("other data", "one observed LatentTruth"),
+    ],
+)
+def test_refuses_where_it_would_not_be_exact(change, words):
+    with _twisted(change), pytest.raises(dx.ArgumentError, match=words) as found:
+        LatentTruthGibbs()
+    assert "pm.NUTS()" in str(found.value)
+
+
+def test_refuses_to_move_a_part():
+    model = built()
+    with model, pytest.raises(dx.ArgumentError, match=r"all of prevalence, .*move together"):
+        LatentTruthGibbs([model["prevalence"]])
