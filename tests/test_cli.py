@@ -226,6 +226,8 @@ def test_accuracy_without_the_truth_is_planned_with_and_without_a_pilot(tmp_path
         (("--truth",), "kappa: expected how much annotators agree beyond guessing, or a pilot"),
         (("--kappa", 0.3), "n_labels: expected how many labels annotators choose from"),
         (("--kappa", 0.3, "--target", 0.8), "--target: expected none, as --truth, --kappa"),
+        (("--kappa", 0.3, "--label-count", 3, "--pool", "who"), "no file of a pilot is given"),
+        (("--kappa", 0.3, "--label-count", 3, "--item", "case"), "no file of a pilot is given"),
         (("--violated", "--prior-count", 2), "--prior-count: expected none, as --truth"),
         (("--kappa", 0.3, "--label-count", 3, "--annotators", 1), "annotators: expected 2 or more"),
     ],

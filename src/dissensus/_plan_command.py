@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _PICTURES: Final = [".png", ".svg", ".pdf"]
+_UNASKED: Final = {
+    "item": "item", "annotator": "annotator", "label": "label", "encoding": "utf-8",
+}  # fmt: skip
+"""Options for reading a pilot that are given without being asked for."""
 
 
 def plan(
@@ -75,13 +79,10 @@ def plan(
     import dissensus as dx
 
     _require_picture(plot)
-    ann = None
-    if pilot is not None:
-        ann = dx.read_annotations(
-            pilot, format=format, item=item, annotator=annotator, label=label, trial=trial,
-            pool=pool, kind=kind, labels=label_space(labels), delimiter=delimiter,
-            encoding=encoding,
-        )  # fmt: skip
+    ann = _read(
+        pilot, format=format, item=item, annotator=annotator, label=label, trial=trial, pool=pool,
+        kind=kind, labels=label_space(labels), delimiter=delimiter, encoding=encoding,
+    )  # fmt: skip
     shared = given(
         annotators=annotators and whole_numbers(annotators, "--annotators"),
         items=items and whole_numbers(items, "--items"),
@@ -100,6 +101,21 @@ def plan(
     else:
         found = dx.plan(_required(ann), **shared, **others, progressbar=progress)
     _show(found, plot)
+
+
+def _read(pilot: Path | None, **columns: Any) -> xr.Dataset | None:
+    """Read the pilot, if there is one; raise if there is none to which options for it apply."""
+    import dissensus as dx
+
+    if pilot is not None:
+        return dx.read_annotations(pilot, **columns)
+    for name, value in columns.items():
+        if value != _UNASKED.get(name):
+            raise ArgumentError(
+                f"--{name}", found=repr(value),
+                expected="none, as it says how to read a pilot, and no file of a pilot is given",
+            )  # fmt: skip
+    return None
 
 
 def _none_of(others: dict[str, Any]) -> None:

@@ -131,16 +131,19 @@ class _Chain:
 
 
 def start(what: Process, rng: np.random.Generator) -> Parameters:
-    """Start with voices that are right more often than not, in each chain otherwise.
+    """Start with annotators who are better than guessing, in each chain otherwise.
 
-    Every label then means itself. A chain that started where labels had changed places would stay
-    there: with many annotators nothing leads from one such place to another.
+    Every label then means itself, and no system knows better than they. A chain that started where
+    labels had changed places, or where a system's errors were the truth, would stay there: with
+    many items nothing leads from one such place to another.
     """
     par = blank(what.form)
-    chance = 1.0 / what.form.n_labels
-    accuracy = chance + (1.0 - chance) * rng.uniform(0.3, 0.9, par.skill.shape[0])
+    chance, people = 1.0 / what.form.n_labels, what.form.first_system
+    better = rng.uniform(0.3, 0.9, len(par.skill))
+    better[people:] *= better[:people].min(initial=0.9)
+    accuracy = chance + (1.0 - chance) * better
     par.skill[:] = np.log(accuracy / (1 - accuracy))[:, None]
-    first = par.skill[: what.form.first_system]
+    first = par.skill[:people]
     if not what.form.own_accuracy and not what.form.rows:
         first[:] = first[0]
     par.number[MEAN] = first.mean()

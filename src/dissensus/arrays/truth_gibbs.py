@@ -141,7 +141,7 @@ def advance(
         if form.related and not alone:
             draw_related(state, votes, form, ease, par, work.log_weight, work.log_response)
         whole = visit(state, votes, form, form.evidence, ease, par, work)
-        if alone:
+        if alone and (first >= 0 or sweep == n - 1):  # before draws are kept now and then is enough
             settle(state, votes, form, ease, par, prior, after)
         if first >= 0:
             trace.log_likelihood[first + sweep] = whole
