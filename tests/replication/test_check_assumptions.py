@@ -264,8 +264,10 @@ PLAIN = {"accuracy": "common", "errors": "equal", "difficulty": False, "systems"
     [
         ({}, [], {}, None),
         ({}, ["error_pairs"], {"ordered": False, "labels_each": 50}, {"errors": "unequal"}),
-        ({}, ["error_pairs"], {"ordered": False}, "dawid_skene"),
-        ({"errors": "graded"}, ["error_pairs"], {}, "dawid_skene"),
+        ({}, ["error_pairs"], {"ordered": False}, {"errors": "unequal"}),
+        ({"errors": "graded"}, ["error_pairs"], {}, {"errors": "unequal"}),
+        ({"errors": "unequal"}, ["error_pairs"], {}, "dawid_skene"),
+        ({"errors": "unequal"}, ["label_use"], {}, "dawid_skene"),
         ({"errors": "unequal"}, ["error_pairs"], {"labels_each": 50}, None),
         ({}, ["label_use"], {}, {"errors": "unequal"}),
         ({}, ["label_use", "annotator_agreement"], {}, {"accuracy": "annotator"}),

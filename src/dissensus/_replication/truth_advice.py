@@ -57,11 +57,8 @@ def advice(
             change["pooling"] = "hierarchical"
     else:
         change = _of_voices(settings, set(against), ordered=ordered)
-        if change.pop("model", None):
-            if labels_each >= ENOUGH:
-                after, change = "dawid_skene", {}
-            elif settings.get("errors") != "unequal":
-                change["errors"] = "unequal"
+        if change.pop("model", None) and labels_each >= ENOUGH:
+            after, change = "dawid_skene", {}
     if _HARD & set(against) and not settings.get("difficulty"):
         change["difficulty"] = True
     # Errors that fall near the truth, and hard items, make systems err alike by themselves.
@@ -71,16 +68,21 @@ def advice(
     return Advice(after, change) if change or after != model else None
 
 
+def _richer(errors: str, *, ordered: bool) -> str | None:
+    """Return the next richer way for errors to fall; None if there is none but matrices."""
+    if errors == "equal" and ordered:
+        return "graded"
+    return None if errors == "unequal" else "unequal"
+
+
 def _of_voices(settings: Mapping[str, Any], against: set[str], *, ordered: bool) -> dict[str, Any]:
     """Return what to change about accuracies and errors; ``model`` if that is not enough."""
     change: dict[str, Any] = {}
     if "annotator_agreement" in against and settings.get("accuracy") == "common":
         change["accuracy"] = "annotator"
     if _ERRORS & against:
-        if ordered and settings.get("errors") == "equal":
-            change["errors"] = "graded"
-        else:
-            change["model"] = True
+        richer = _richer(str(settings.get("errors")), ordered=ordered)
+        change |= {"errors": richer} if richer else {"model": True}
     # Who is less accurate than others errs more, and by that alone uses labels otherwise.
     if "label_use" in against and "accuracy" not in change:
         if settings.get("errors") == "unequal":
