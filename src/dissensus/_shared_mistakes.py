@@ -10,7 +10,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._replication.predictive_draws import OBSERVED, group_of
-from dissensus._replication.truth_labels import MODELS
+from dissensus._replication.truth_labels import MODELS, require_whole
 from dissensus._shared_mistakes_arguments import Level, chances, level_of
 from dissensus._shared_mistakes_words import POOR, Told, sentences
 from dissensus.arrays.seeds import generator
@@ -72,8 +72,8 @@ def shared_mistakes(
     Raises
     ------
     ArgumentError
-        If it is no such fit, a number is out of its range, or the truth of items would take more
-        than 4 GB.
+        If it is no such fit, or a part of one, a number is out of its range, or the truth of items
+        would take more than 4 GB.
 
     Warns
     -----
@@ -160,6 +160,7 @@ def _posterior_of(fit: Any) -> tuple[xr.Dataset, int]:
         raise ArgumentError(
             "fit", expected=f"a fit of {' or '.join(MODELS)}", found=f"one of {model}"
         )
+    require_whole(fit, posterior, (ITEM, LABEL))
     return posterior, posterior.sizes[LABEL]
 
 

@@ -15,7 +15,9 @@ def spread(values: xr.DataArray, *, skipna: bool = False) -> dict[str, xr.DataAr
     from arviz_stats import eti, hdi
 
     with warnings.catch_warnings():
-        if skipna:  # what is undefined in all draws has no mean and no interval: NaN is right
+        # What is undefined in all draws has no mean and no interval, and a single draw has no
+        # standard deviation: NaN is right.
+        if skipna or all(values.sizes[dim] == 1 for dim in SAMPLE):
             warnings.simplefilter("ignore", RuntimeWarning)
         interval = (hdi if rcParams["stats.ci_kind"] == "hdi" else eti)(
             values, prob=rcParams["stats.ci_prob"], dim=list(SAMPLE), skipna=skipna

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus.dims import CHAIN, DRAW, ITEM
-from dissensus.errors import ConvergenceWarning, DissensusWarning, shown
+from dissensus.errors import ConvergenceWarning, shown, warn_caller
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,8 +91,8 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
     found["n_items_poor"] = int(poor.sum())
     if found["n_items_poor"]:
         words = f"{len(names[poor])} of {len(names)} {dim}s ({shown(list(names[poor]))})"
-        what = words if draws.name is None else f"{draws.name} of {words}"
-        _warn(found, f"{draws.name}" if alone else what, draws.sizes[DRAW])
+        what = words if draws.name is None else f"the {draws.name} of {words}"
+        _warn(found, f"the {draws.name}" if alone else what, draws.sizes[DRAW])
     return {f"{prefix}{name}": value for name, value in found.items()}
 
 
@@ -115,12 +114,11 @@ def _worst(draws: xr.DataArray, dim: str) -> tuple[Floats, Floats]:
 def _warn(found: dict[str, Any], what: str, draws: int) -> None:
     r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
     times = max(4, math.ceil(2 * ESS / max(found["ess_bulk_min"], 1.0)))
-    warnings.warn(
-        f"The chains have not run long enough for the {what}: as few as "
+    warn_caller(
+        f"The chains have not run long enough for {what}: as few as "
         f"{found['ess_bulk_min']:.0f} effective draws{r_hat}. Do not trust such intervals; ask for "
         f"more draws (draws={times * draws}).",
         ConvergenceWarning,
-        stacklevel=5,
     )
 
 
@@ -146,11 +144,9 @@ def divergences(sample_stats: Mapping[str, xr.DataArray]) -> dict[str, Any]:
         return {}
     n = int(sample_stats["diverging"].sum())
     if n:
-        warnings.warn(
+        warn_caller(
             f"{n} of {sample_stats['diverging'].size} transitions diverged: NUTS did not reach all "
             "of the posterior, and intervals may be too narrow. Use the Gibbs sampler where "
-            "there is one, or a longer warm-up (tune=2000).",
-            DissensusWarning,
-            stacklevel=4,
+            "there is one, or a longer warm-up (tune=2000)."
         )
     return {"n_divergences": n}

@@ -111,9 +111,9 @@ class ConvergenceWarning(DissensusWarning):
     """Markov chains have not run long enough for some of what was asked."""
 
 
-def warn_caller(text: str) -> None:
+def warn_caller(text: str, category: type[DissensusWarning] = DissensusWarning) -> None:
     """Warn where the library was called, however deep within it the trouble is found."""
-    warnings.warn(text, DissensusWarning, skip_file_prefixes=(_PACKAGE,))
+    warnings.warn(text, category, skip_file_prefixes=(_PACKAGE,))
 
 
 def resembling(name: str, names: Iterable[str]) -> str:

@@ -256,6 +256,46 @@ def test_refuses_what_it_cannot_check(votes):
         dx.check_assumptions(whole, draws=0)
 
 
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ({"item": slice(0, 5)}, "10 items or more; found 5 of them"),
+        ({"annotator": [0]}, "3 annotators or more; found 1 of them"),
+        ({"label": [0]}, "labels or more; found 1 of them"),
+        ({"chain": 0}, "dimension 'chain'"),
+        ({"system": 0}, r"fit.isel\(system=\[0\]\)"),
+    ],
+)
+def test_refuses_a_part_of_a_fit_whose_codes_speak_of_the_whole(part, expected):
+    study = dx.simulate.confusion_study(10, system_accuracy=(0.9, 0.7), random_seed=1)
+    fit = fitted(study, draws=10)
+    with pytest.raises(dx.ArgumentError, match=expected):
+        dx.check_assumptions(fit.isel(part))
+    assert dx.check_assumptions(fit.isel(system=[0], draw=slice(0, 5))).sizes["draw"] == 5
+
+
+def test_where_nothing_can_be_checked_nothing_is_said_of_the_model():
+    ann = dx.from_matrix([["a"], ["b"], ["a"]])
+    with pytest.warns(dx.DissensusWarning, match="No item has two labels"):
+        fit = dx.models.symmetric_confusion.fit(
+            ann, draws=20, chains=1, random_seed=1, progressbar=False, posterior_predictive=True
+        )
+    found = dx.check_assumptions(fit)
+    assert found.attrs["in_words"] == ""
+    assert found.attrs["recommendation"].startswith("Nothing could be checked")
+
+
+def test_items_that_agree_alike_do_not_differ_by_a_rounding_error():
+    rows = [["a", "a", "b"], ["b", "a", "b"], ["b", "b", "a"], ["a", "b", "b"], ["b", "b", "a"]]
+    fit = dx.models.symmetric_confusion.fit(
+        dx.from_matrix(rows), draws=20, chains=1, random_seed=1, progressbar=False,
+        posterior_predictive=True,
+    )  # fmt: skip
+    found = dx.check_assumptions(fit).sel(check="item_agreement")
+    assert float(found["observed"]) == 0.0
+    assert "between items 0 times as much" in str(found["sentence"].item())
+
+
 PLAIN = {"accuracy": "common", "errors": "equal", "difficulty": False, "systems": "independent"}
 
 

@@ -78,7 +78,7 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     Raises
     ------
     ArgumentError
-        If it is no such fit, or has no predictive draws.
+        If it is no such fit, or a part of one, or has no predictive draws.
 
     Notes
     -----
@@ -190,6 +190,8 @@ def _recommendation(every: list[Found], moved: list[str], next_one: Advice | Non
             f"No setting of this model answers to what was found of: {'; '.join(left)}. Take its "
             "accuracies with caution, and compare other models: dissensus.compare_truth_models."
         )
+    elif not any(np.isfinite(one.p_value) for one in every):
+        lines.append("Nothing could be checked: it takes items with two labels by annotators.")
     elif not against:
         lines.append("Nothing speaks against this model.")
     if any(one.name == "repeats" for one in against):

@@ -13,6 +13,7 @@ from dissensus._replication.truth_candidates import (
     MODEL,
     Candidates,
     candidates_for,
+    check_options,
     checked_candidates,
 )
 from dissensus._wording import capital, counted, listed, number
@@ -74,7 +75,7 @@ def compare_truth_models(
     **options
         What both models' ``fit`` takes: ``draws``, ``tune``, ``chains``, ``random_seed``,
         ``progressbar``, ``evidence``, ``prior_count``, ``keep_items``, ``posterior_predictive``,
-        ``on_missing``.
+        ``on_missing``, ``sampler``.
 
     Returns
     -------
@@ -84,7 +85,7 @@ def compare_truth_models(
     Raises
     ------
     ArgumentError
-        If candidates are no such mapping, or a setting makes no sense.
+        If candidates are no such mapping, or a setting or option is unknown or makes no sense.
     AnnotationError, PredictionError
         As the models' ``fit``.
 
@@ -126,6 +127,7 @@ def compare_truth_models(
         raise ArgumentError(
             "log_likelihood", expected="nothing: it is what is compared", found="a value"
         )
+    check_options(options)
     fits, poor = {}, []
     for name, settings in wanted.items():
         fits[name], rough = _fitted(annotations, predictions, settings, options)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any, Final
 
 import xarray as xr
 
+from dissensus import models
 from dissensus._replication.truth_advice import ENOUGH
 from dissensus.dims import ANNOTATION, ANNOTATOR, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown
@@ -15,6 +17,11 @@ Candidates = Mapping[str, Mapping[str, Any]]
 MODEL: Final = "model"
 SYMMETRIC: Final = "symmetric_confusion"
 ROWS: Final = "dawid_skene"
+OPTIONS: Final = (
+    "draws", "tune", "chains", "random_seed", "progressbar", "evidence", "prior_count",
+    "keep_items", "posterior_predictive", "on_missing", "sampler",
+)  # fmt: skip
+"""What is the same for all variants."""
 
 
 def candidates_for(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Candidates:
@@ -43,7 +50,7 @@ def candidates_for(annotations: xr.Dataset, predictions: xr.Dataset | None) -> C
     wanted = [[], *([name] for name in single), *together]
     if len(single) > 2:
         wanted.append(single)
-    if predictions is not None and predictions.sizes.get(SYSTEM, 0) > 1:
+    if isinstance(predictions, xr.Dataset) and predictions.sizes.get(SYSTEM, 0) > 1:
         parts["related"] = {"systems": "related"}
         wanted += [["related"], [*single, "related"]]
     out: dict[str, dict[str, Any]] = {}
@@ -65,7 +72,8 @@ def checked_candidates(candidates: Any) -> Candidates:
     Raises
     ------
     ArgumentError
-        If there are fewer than two, or one is not of a model of the truth.
+        If there are fewer than two, or one is not of a model of the truth, or has a setting that
+        the model has not.
     """
     if not isinstance(candidates, Mapping) or len(candidates) < 2:
         raise ArgumentError(
@@ -84,5 +92,30 @@ def checked_candidates(candidates: Any) -> Candidates:
                 "candidates", where=f"{name!r}", expected=f"a model {SYMMETRIC!r} or {ROWS!r}",
                 found=shown([model]),
             )  # fmt: skip
+        known = [*OPTIONS, *_settings(model)]
+        for one in settings:
+            if one != MODEL and one not in known:
+                raise ArgumentError(
+                    "candidates", where=f"{name!r}", expected=f"settings of {model}: "
+                    f"{shown(_settings(model), 9)}", found=repr(one),
+                )  # fmt: skip
         out[str(name)] = {MODEL: model, **settings}
     return out
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise unless these are options that every variant takes, and none of their settings."""
+    for name in options:
+        if name not in OPTIONS:
+            raise ArgumentError(
+                str(name), expected=f"one of the options {shown(OPTIONS, len(OPTIONS))}",
+                found="another name",
+                hint="Settings in which variants differ belong in candidates="
+                if name in {*_settings(SYMMETRIC), *_settings(ROWS)} else "",
+            )  # fmt: skip
+
+
+def _settings(model: str) -> list[str]:
+    """Return the names of the settings that the variants of a model differ in."""
+    taken = {"annotations", "predictions", "log_likelihood", *OPTIONS}
+    return [one for one in signature(models.get(model).module.fit).parameters if one not in taken]

@@ -57,7 +57,8 @@ def read(fit: Any, draws: int | None) -> Labels:
     Raises
     ------
     ArgumentError
-        If it is no fit of a latent truth, or has no replicates, or none are wanted.
+        If it is no fit of a latent truth, or a part of one, or has no replicates, or none are
+        wanted.
     """
     observed = group_of(fit, OBSERVED)
     model = fit.attrs.get("model", "?")
@@ -67,6 +68,7 @@ def read(fit: Any, draws: int | None) -> Labels:
             hint="dissensus.agreement_check takes fits of other models",
         )  # fmt: skip
     drawn, constant = group_of(fit, PREDICTIVE), group_of(fit, "constant_data")
+    require_whole(fit, drawn, (ITEM, ANNOTATOR, LABEL))
     n_labels = constant.sizes[LABEL]
     drawn = _thinned(drawn, draws, n_labels * (n_labels + constant.sizes[ANNOTATOR]))
     item = constant["item_code"].to_numpy()
@@ -86,6 +88,38 @@ def read(fit: Any, draws: int | None) -> Labels:
         ordered=observed["label_code"].attrs.get("kind") == "ordinal",
         sample={dim: drawn[dim].to_numpy() for dim in SAMPLE},
     )  # fmt: skip
+
+
+def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) -> None:
+    """Raise if chains, draws or systems are no dimension any more, or codes name what is gone.
+
+    Parameters
+    ----------
+    fit : DataTree
+    drawn : Dataset
+        A group of it that has draws.
+    dims : tuple of str
+        Of which all must be there that the data speak of. Kernels count by these codes, and
+        would write beyond their arrays.
+    """
+    observed, constant = group_of(fit, OBSERVED), group_of(fit, "constant_data")
+    wanted = [(dim, drawn) for dim in SAMPLE]
+    wanted += [(SYSTEM, observed)] if "system_label_code" in observed else []
+    for dim, group in wanted:
+        if dim not in group.dims:
+            raise ArgumentError(
+                "fit", expected=f"draws with the dimension {dim!r}",
+                found="none, as after isel or sel with a single one",
+                hint=f"Keep the dimension by a list: fit.isel({dim}=[0])",
+            )  # fmt: skip
+    for dim in dims:
+        code = (observed if dim == LABEL else constant)[f"{dim}_code"].to_numpy()
+        if code.max(initial=-1) >= constant.sizes.get(dim, 0):
+            raise ArgumentError(
+                "fit", expected=f"all that it was fitted to: {code.max() + 1} {dim}s or more",
+                found=f"{constant.sizes.get(dim, 0)} of them",
+                hint="Leave some out before fitting, or choose from what is returned",
+            )  # fmt: skip
 
 
 def _thinned(drawn: xr.Dataset, draws: int | None, width: int) -> xr.Dataset:

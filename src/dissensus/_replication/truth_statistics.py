@@ -53,6 +53,9 @@ class Found:
         return 2.0 * min(tail, 1.0 - tail) if self.two_sided else tail
 
 
+_ROUNDING: Final = 1e-14
+"""A variance below this is none: one item of millions that differs makes more."""
+
 Statistic = Callable[[Labels, Sums], tuple[Floats | None, str]]
 """From labels to values (version) with words about their size, or None with the reason."""
 
@@ -138,7 +141,8 @@ def item_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     if n < 2:
         return None, "no two items have three labels or more"
     mean, square = (sums.items / n).T
-    values = np.sqrt(np.maximum(square - mean**2, 0.0))
+    variance = square - mean**2
+    values = np.sqrt(np.where(variance > _ROUNDING, variance, 0.0))
     return values, (
         f"how far the labels of an item agree differs between items "
         f"{_times(values[0], values[1:].mean(), 'as much')}"

@@ -17,6 +17,7 @@ from dissensus._truth.sampler import Draws, Wanted, by_gibbs, by_nuts
 from dissensus.arrays.seeds import generator
 from dissensus.arrays.truth_parameters import COMPLETE, DIFFICULTY
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
+from dissensus.registry import check_flag
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,6 +43,9 @@ def fitted(
     """Sample, and put the draws under their names."""
     chains, draws = fitting.sample_shape(draws, chains)
     tune = fitting.whole("tune", tune, least=0)
+    flags = {"keep_items": keep_items, "log_likelihood": log_likelihood}
+    for name, flag in {**flags, "posterior_predictive": posterior_predictive}.items():
+        check_flag(name, flag)
     rng = generator(random_seed, "fit")
     wanted = Wanted(keep_items, log_likelihood, posterior_predictive)
     run: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": rng}
