@@ -44,8 +44,10 @@ When to use it. To estimate accuracies without a known truth: annotators know be
 labels are nominal or ordered, the truth is one of them, and answers are independent given the
 truth and how hard the item is. When not: labels confused in ways of their own (`dawid_skene`, if
 there are labels enough to learn a matrix from); items that have no one true label (`dirichlet`);
-annotators who saw the system's answer, or each other's. If many annotators make the same mistake it
-is no mistake to this model: `dissensus.shared_mistakes` says what that would do to accuracies.
+annotators who saw the system's answer, or each other's; a system that learned from these very
+labels, or is made of them: a majority vote of the annotators would come out as nearly always right,
+and no check tells. If many annotators make the same mistake it is no mistake to this model:
+`dissensus.shared_mistakes` says what that would do to accuracies.
 
 A system is evidence of the truth too: ``evidence="all"``. With ``evidence="annotators"`` what
 annotators are like, and ``truth``, are inferred from annotators alone, and systems are judged given

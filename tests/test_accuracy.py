@@ -156,6 +156,9 @@ def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monke
     result = dx.evaluate(study().annotations, **QUIET)
     assert "accuracy" not in result.children
     assert "chains that part" in result["agreement"].attrs["notes"]
+    assert 'truth="symmetric_confusion" shows them' in result["agreement"].attrs["notes"]
+    with pytest.raises(dx.ArgumentError, match=r"group 'accuracy'.*chains that part"):
+        dx.plots.accuracies(result)
     with pytest.warns(dx.ConvergenceWarning, match="for some accuracies"):
         asked = dx.evaluate(study().annotations, truth="symmetric_confusion", **QUIET)
     assert asked["accuracy"].attrs["n_items_poor"] == 1

@@ -162,7 +162,7 @@ def test_chains_that_are_too_short_are_run_again_and_said():
         {"kappa": 0}, {"kappa": 1.1}, {"kappa": "high"}, {"kappa": None}, {"n_labels": None},
         {"n_labels": 1}, {"annotators": (1, 2)}, {"annotators": ()}, {"items": (0,)},
         {"accuracy": 1}, {"within": 0}, {"assurance": 2}, {"studies": 1}, {"draws": 0},
-        {"prob": 2}, {"random_seed": "x"},
+        {"prob": 2}, {"random_seed": "x"}, {"violated": "no"},
     ],
     ids=str,
 )  # fmt: skip

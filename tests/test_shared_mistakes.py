@@ -291,3 +291,18 @@ def test_what_is_no_fit_of_a_truth_is_refused():
     fit = dx.models.dirichlet.fit(ann, draws=10, progressbar=False)
     with pytest.raises(ArgumentError, match="fit: expected a fit of symmetric_confusion or"):
         dx.shared_mistakes(fit)
+
+
+@pytest.mark.parametrize(
+    "part", [{"item": slice(0, 2)}, {"label": [0]}, {"draw": 0}, {"system": 0}]
+)
+def test_a_part_of_a_fit_is_refused_whose_numbers_are_of_the_whole(part, small):
+    with pytest.raises(ArgumentError, match="fit: expected"):
+        dx.shared_mistakes(small.isel(part))
+    assert dx.shared_mistakes(small.isel(system=[0]), 0.1).sizes["system"] == 1
+
+
+def test_a_single_draw_has_an_interval_of_one_point(small):
+    found = dx.shared_mistakes(small.isel(chain=[0], draw=[0]), 0.1)
+    assert found["system_accuracy"].sizes["draw"] == 1
+    assert found.attrs["in_words"].startswith("If annotators are wrong together on 10\xa0%")

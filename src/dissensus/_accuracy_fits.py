@@ -131,6 +131,7 @@ def _require_settled(draws: xr.DataArray, run: Run) -> None:
         raise AnnotationError(
             "annotations", expected="labels that settle how accurate anybody is",
             found=f"chains that part: as few as {found['ess_bulk_min']:.0f} effective draws{r_hat}",
+            hint=f'More draws may do; truth="{run.plan.model}" shows them all the same',
         )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from dissensus._planning.closeness_sentences import sentences
 from dissensus._planning.unknown_truth import Found, Setting, studied
 from dissensus.arrays.seeds import generator
 from dissensus.errors import ArgumentError, ConvergenceWarning, DissensusWarning
+from dissensus.registry import check_flag
 
 
 def plan_accuracy(
@@ -162,6 +163,7 @@ def plan_accuracy(
     within, assurance = share("within", within), share("assurance", assurance)
     accuracy, prob = share("accuracy", accuracy), level(prob)
     studies, draws = fitting.whole("studies", studies, 2), fitting.whole("draws", draws)
+    check_flag("violated", violated)
     agreed = agreement_of(pilot, kappa, n_labels, prob, random_seed)
     setting = Setting(agreed.kappa, agreed.n_labels, accuracy, bool(violated), prob, draws)
     found = _simulated(setting, *tried, studies, random_seed, progressbar)

@@ -101,10 +101,10 @@ def shared_mistakes(
     Errors are taken as even over the labels, as ``errors="equal"`` has them. If they are not, what
     is off is the small terms, those over :math:`L - 1`. In simulated studies of 10,000 items, a
     share of .1, one each, accuracies came out within .005 of the true ones with graded errors, and
-    with uneven prevalence; within .013 with graded and random errors and items that differ in
-    difficulty. Mistakes are taken to be independent of how hard an item is otherwise. With several
-    systems that do not repeat the mistakes, their agreement with each other against the annotators
-    would show in the labels; no use is made of that.
+    with uneven prevalence, beside what the fit itself is off (.013 to .04 with graded and random
+    errors and items that differ in difficulty). Mistakes are taken to be independent of how hard an
+    item is otherwise. With several systems that do not repeat the mistakes, their agreement with
+    each other against the annotators would show in the labels; no use is made of that.
 
     See Also
     --------

@@ -19,6 +19,9 @@ R_HAT: Final = 1.05
 """Above this chains have not met. 1.01 is the usual mark for one number; the largest of the
 hundreds looked at here passes that by chance."""
 
+APART: Final = 1.5
+"""Above this they differ by more than each of them has seen: there are several places to be."""
+
 ESS: Final = 100.0
 """Fewer effective draws than this say little about an interval's ends."""
 
@@ -114,10 +117,16 @@ def _worst(draws: xr.DataArray, dim: str) -> tuple[Floats, Floats]:
 def _warn(found: dict[str, Any], what: str, draws: int) -> None:
     r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
     times = max(4, math.ceil(2 * ESS / max(found["ess_bulk_min"], 1.0)))
+    advice = f"ask for more draws (draws={times * draws})"
+    if found.get("r_hat_max", 1.0) > APART:
+        advice = (
+            "they seem to have settled in different places, where more draws do not help. "
+            "Compare them chain by chain (fit['posterior'].mean('draw')), and try a plainer model"
+        )
     warn_caller(
         f"The chains have not run long enough for {what}: as few as "
-        f"{found['ess_bulk_min']:.0f} effective draws{r_hat}. Do not trust such intervals; ask for "
-        f"more draws (draws={times * draws}).",
+        f"{found['ess_bulk_min']:.0f} effective draws{r_hat}. Do not trust such intervals; "
+        f"{advice}.",
         ConvergenceWarning,
     )
 

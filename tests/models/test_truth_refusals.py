@@ -186,3 +186,10 @@ def test_numbers_of_draws_that_make_no_sense(fit, options):
 def test_few_draws_are_warned_of():
     with pytest.warns(dx.ConvergenceWarning, match="have not run long enough"):
         dawid_skene.fit(labels(), **QUIET | {"draws": 100, "random_seed": np.random.default_rng(1)})
+
+
+@pytest.mark.parametrize("fit", [symmetric_confusion.fit, dawid_skene.fit])
+@pytest.mark.parametrize("name", ["keep_items", "log_likelihood", "posterior_predictive"])
+def test_what_is_to_be_kept_is_said_by_true_or_false(fit, name):
+    with pytest.raises(dx.ArgumentError, match=f"{name}: expected True or False; found 'no'"):
+        fit(labels(), progressbar=False, draws=10, **{name: "no"})

@@ -60,6 +60,7 @@ def test_an_evaluation_has_diamonds():
     tree.attrs["reference_reliability"] = 1.0
     marks = [line for line in dx.plots.accuracies(tree).axes[0].lines if line.get_marker() == "D"]
     assert len(marks) == 3
+    assert "diamond: uncertainty-adjusted" in dx.plots.accuracies(tree).get_supxlabel()
     want = data["estimated_accuracy"].sel(scope="new items", system="s2").mean() - 0.2
     np.testing.assert_allclose(marks[0].get_xdata(), want)
 
@@ -75,7 +76,10 @@ def test_one_accuracy_for_all_annotators_needs_no_heading():
 def test_what_is_too_much_is_left_out_and_counted():
     figure = dx.plots.accuracies(dictated(5, 4), limit=3)
     assert len(rows(figure)) == 2 + 3 + 3
-    assert figure.get_supxlabel() == ("The most accurate; not shown: 2 systems and 1 annotator.")
+    assert figure.get_supxlabel() == (
+        "Thick: these items, thin: new items. Cross: majority vote.\n"
+        "The most accurate; not shown: 2 systems and 1 annotator."
+    )
 
 
 def test_what_has_no_accuracies_is_refused():

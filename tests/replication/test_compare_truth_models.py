@@ -110,6 +110,8 @@ def test_says_where_pareto_k_is_too_high():
         ({"plain": {}, "x": 3}, "'x'.*settings by name"),
         ({"plain": {}, "x": {"model": "dirichlet"}}, "'x'.*a model 'symmetric_confusion'"),
         ({"plain": {}, "x": {"errors": "odd"}}, "errors"),
+        ({"plain": {}, "x": {"error": "graded"}}, "'x'.*settings of symmetric_confusion.*'error'"),
+        ({"plain": {}, "x": {"model": "dawid_skene", "errors": "equal"}}, "of dawid_skene"),
     ],
 )  # fmt: skip
 def test_refuses_what_are_no_candidates(votes, candidates, match):
@@ -123,3 +125,12 @@ def test_refuses_numbers_and_what_it_sets_itself(votes):
         dx.compare_truth_models(numbers)
     with pytest.raises(dx.ArgumentError, match="log_likelihood"):
         dx.compare_truth_models(*votes, log_likelihood=True)
+
+
+def test_refuses_what_are_no_options_before_anything_is_fitted(votes):
+    with pytest.raises(dx.ArgumentError, match="drows: expected one of the options 'draws'"):
+        dx.compare_truth_models(*votes, drows=10)
+    with pytest.raises(dx.ArgumentError, match=r"difficulty: .*belong in candidates="):
+        dx.compare_truth_models(*votes, difficulty=True)  # of all, the "plain" one too
+    with pytest.raises(dx.PredictionError, match="what systems said"):
+        dx.compare_truth_models(votes[0], "systems.csv", draws=10, progressbar=False)

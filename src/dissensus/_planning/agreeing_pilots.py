@@ -48,7 +48,10 @@ def agreement_of(
         )  # fmt: skip
     if n_labels is None:
         raise ArgumentError(
-            "n_labels", expected="how many labels annotators choose from, with kappa", found="None"
+            "n_labels",
+            expected="how many labels annotators choose from, with kappa",
+            found="None",
+            hint="In a shell: --label-count",
         )
     number = fitting.finite("kappa", kappa)
     if not 0 < number <= 1:

@@ -183,6 +183,11 @@ def _recommendation(every: list[Found], moved: list[str], next_one: Advice | Non
     against = [one for one in every if one.p_value < CLEAR]
     hints = [one.name for one in every if CLEAR <= one.p_value < HINT]
     lines = []
+    if any(one.name == "repeats" for one in against):
+        lines.append(
+            "Keep one label of each annotator for an item, and check again: labels that are said "
+            "twice make items look unequal, and systems related."
+        )
     if next_one:
         lines.append(f"Try {next_one.words()}, and check again.")
     elif left := [one.meaning for one in against if one.name != "repeats"]:
@@ -194,8 +199,6 @@ def _recommendation(every: list[Found], moved: list[str], next_one: Advice | Non
         lines.append("Nothing could be checked: it takes items with two labels by annotators.")
     elif not against:
         lines.append("Nothing speaks against this model.")
-    if any(one.name == "repeats" for one in against):
-        lines.append("Keep one label of each annotator for an item.")
     if moved:
         lines.append("Labels may have changed places: pool annotators, or use symmetric_confusion.")
     if hints and not against:

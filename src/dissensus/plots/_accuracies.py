@@ -97,9 +97,16 @@ def accuracies(
     for height, row in enumerate(rows):
         _draw(ax, height, row)
     _frame(ax, rows, width)
-    if text := _left_out(left, more):
-        look.note(figure, text)
+    look.note(figure, "\n".join(filter(None, (_marks(rows), _left_out(left, more)))))
     return figure
+
+
+def _marks(rows: list[_Row]) -> str:
+    """Say what the marks are, as far as there are any."""
+    thick = np.isfinite([row.these for row in rows]).any()
+    diamond = np.isfinite([row.adjusted for row in rows]).any()
+    bars = "Thick: these items, thin: new items. " if thick else ""
+    return f"{bars}Cross: majority vote{', diamond: uncertainty-adjusted' if diamond else ''}."
 
 
 def _left_out(systems: int, people: int) -> str:

@@ -13,6 +13,10 @@ from dissensus.errors import ArgumentError, shown
 THESE, NEW = "these items", "new items"
 
 
+_REASONS = {"accuracy": "truth", "components": "components"}
+"""Where an evaluation says why it has no such group."""
+
+
 def group(source: Any, name: str) -> xr.Dataset:
     """Return a group of an evaluation, or the Dataset (or array) given in its place.
 
@@ -30,7 +34,7 @@ def group(source: Any, name: str) -> xr.Dataset:
             found=f"groups {shown(list(source.children), 12)}",
             hint="Without predictions there are no metrics"
             if name in {"metrics", "comparison"}
-            else "",
+            else str(source.attrs.get(_REASONS.get(name), "")),
         )
     if isinstance(source, xr.DataArray):
         return source.to_dataset(name=source.name or name)
