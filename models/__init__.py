@@ -57,6 +57,7 @@ MODELS: Final = (
         ("nominal", "ordinal"),
         "one truth, a confusion matrix for each annotator",
     ),
+    Model("rasch", ("nominal", "ordinal"), "abilities and difficulties, the truth known or not"),
 )
 
 

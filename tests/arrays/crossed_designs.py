@@ -97,7 +97,8 @@ def priors_of(n_pools, n_sd=1):
     forms = np.array([[HALF_T, 1.5, 4.0], [HALF_NORMAL, 1.2, 0.0], [EXPONENTIAL, 0.8, 0.0]])
     turn = np.arange(n_pools)
     return Priors(
-        mu=np.column_stack([0.3 + turn, 1.5 + 0.5 * turn]), sd_item=forms[turn % 3],
+        mu=np.column_stack([0.3 + turn, 1.5 + 0.5 * turn]), least=np.full(n_pools, -np.inf),
+        sd_item=forms[turn % 3],
         sd_annotator=forms[(turn + 1) % 3], sd=forms[(np.arange(n_sd) + 2) % 3].copy(),
         gap=np.array([EXPONENTIAL, 0.9, 0.0]), lkj=2.5,
     )  # fmt: skip

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 from calibration import crossed_simulators as crossed
+from calibration import rasch_simulators as rasch
 from calibration import truth_simulators as truth
 from calibration.harness import Case, Floats
 from scipy import stats
@@ -184,5 +185,6 @@ SIMULATORS: Final[Mapping[str, Callable[[np.random.Generator], Case]]] = {
         for family in crossed.FAMILIES
     },
     **truth.SIMULATORS,
+    **rasch.SIMULATORS,
 }
 """By the model's name; where a model has several forms, what follows the colon says which."""

@@ -10,7 +10,14 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from calibration import crossed_simulators, harness, truth_faults, truth_settings, truth_simulators
+from calibration import (
+    crossed_simulators,
+    harness,
+    rasch_simulators,
+    truth_faults,
+    truth_settings,
+    truth_simulators,
+)
 from calibration.simulators import SIMULATORS
 from scipy import stats
 
@@ -42,7 +49,7 @@ def fit_of(name):
 def places(name, extent, fault=lambda fit: fit, seed=1):
     """Run the harness to some extent."""
     size = {"reduced": REDUCED, "faulty": FAULTY, "full": FULL}
-    if model_of(name) in crossed_simulators.MODELS:
+    if model_of(name) in {*crossed_simulators.MODELS, rasch_simulators.MODEL}:
         size = ONE_ANSWER
     if model_of(name) in truth_simulators.MODELS:
         size = TRUTH

@@ -44,7 +44,7 @@ def priors_for(
     """
     names = [n for n in NAMES[family] if not (anonymous and n == "sigma_annotator")]
     given = _mapping(given, names)
-    out = {name: _checked(name, prior) for name, prior in given.items()}
+    out = {name: checked_prior(name, prior, mean=name == "mu") for name, prior in given.items()}
     if family != "gaussian":
         scale = 2.5 if family == "bernoulli" else 1.5
         default: dict[str, Prior] = {"mu": (0.0, 2.5), "gap": ("exponential", 1.0)}
@@ -81,9 +81,10 @@ def _mapping(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
     return given
 
 
-def _checked(name: str, prior: Any) -> Prior:
-    if name == "mu":
-        return _mean(prior)
+def checked_prior(name: str, prior: Any, *, mean: bool) -> Prior:
+    """Return the prior of a mean, or of something positive, or raise naming it."""
+    if mean:
+        return _mean(name, prior)
     if not isinstance(prior, Sequence) or isinstance(prior, str) or len(prior) not in {2, 3}:
         raise ArgumentError(
             f"priors[{name!r}]",
@@ -103,15 +104,11 @@ def _checked(name: str, prior: Any) -> Prior:
     return (form, *numbers)
 
 
-def _mean(prior: Any) -> Prior:
+def _mean(name: str, prior: Any) -> Prior:
+    where = f"priors[{name!r}]"
     if isinstance(prior, str) or not isinstance(prior, Sequence) or len(prior) != 2:
-        raise ArgumentError(
-            "priors['mu']", expected="(mean, standard deviation)", found=repr(prior)
-        )
-    return (
-        fitting.finite("priors['mu']", prior[0]),
-        fitting.positive("priors['mu']", prior[1]),
-    )
+        raise ArgumentError(where, expected="(mean, standard deviation)", found=repr(prior))
+    return (fitting.finite(where, prior[0]), fitting.positive(where, prior[1]))
 
 
 def spelled(priors: Mapping[str, Prior]) -> str:

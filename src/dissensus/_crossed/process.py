@@ -92,6 +92,7 @@ class Process(NamedTuple):
         n = self.n_pools
         return Priors(
             mu=np.tile([mean - self.centre, sd], (n, 1)),
+            least=np.full(n, -np.inf),
             sd_item=np.tile(each["sigma_item"], (n, 1)),
             sd_annotator=np.tile(each.get("sigma_annotator", none), (n, 1)),
             sd=np.tile(each.get("sigma", none), (self.n_sd, 1)),

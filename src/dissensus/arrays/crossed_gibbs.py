@@ -230,7 +230,8 @@ def flat_priors(n_pools: int) -> Priors:
     """Return priors that say little of numbers of about the size of 1."""
     scale = np.tile([HALF_T, 2.5, 3.0], (n_pools, 1))
     return Priors(
-        mu=np.tile([0.0, 10.0], (n_pools, 1)), sd_item=scale, sd_annotator=scale.copy(),
+        mu=np.tile([0.0, 10.0], (n_pools, 1)), least=np.full(n_pools, -np.inf),
+        sd_item=scale, sd_annotator=scale.copy(),
         sd=scale[:1].copy(), gap=np.array([EXPONENTIAL, 1.0, 0.0]), lkj=1.0,
     )  # fmt: skip
 

@@ -46,6 +46,8 @@ def against_items(
     for p in range(n_pools):
         move[p] += normal(state)
     backwards(precision, n_pools, move)
+    if (par.mu + move < priors.least).any():  # drawn without the bound, and refused: it stays
+        return
     par.mu[:] += move
     for c in range(len(par.item)):
         par.item[c] -= move[data.cell_pool[c]]
@@ -63,6 +65,8 @@ def against_annotators(state: State, data: Crossed, par: Parameters, priors: Pri
                 precision += 1.0 / par.sd_annotator[p] ** 2
                 linear += par.annotator[j] / par.sd_annotator[p] ** 2
         move = linear / precision + normal(state) / math.sqrt(precision)
+        if par.mu[p] + move < priors.least[p]:
+            continue
         par.mu[p] += move
         for j in range(len(par.annotator)):
             if data.annotator_pool[j] == p:

@@ -43,6 +43,8 @@ class Priors(NamedTuple):
 
     mu: Floats
     """(pool, 2): mean and standard deviation."""
+    least: Floats
+    """(pool): no mean is below; only labels of two kinds look at it."""
     sd_item: Floats
     """(pool, 3)"""
     sd_annotator: Floats

@@ -300,7 +300,8 @@ class _Graph:
             root = self.free[ROOT].owner
             lkj = float(self._constants([root.op.dist_params(root)[1]])[0])
         return Priors(
-            mu=np.ascontiguousarray(mu, dtype=np.float64), sd_item=rows(SD_ITEM, n_pools),
+            mu=np.ascontiguousarray(mu, dtype=np.float64),
+            least=np.full(n_pools, -np.inf), sd_item=rows(SD_ITEM, n_pools),
             sd_annotator=rows(SD_ANNOTATOR, n_pools), sd=rows(SD, n_sd), gap=rows(GAP, 1)[0],
             lkj=lkj,
         )  # fmt: skip

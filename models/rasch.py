@@ -1,0 +1,217 @@
+r"""Rasch: how able each annotator is, and how difficult each item.
+
+The story. An annotator is right about an item if his ability is above its difficulty, by chance:
+
+.. math::
+
+    P(y_{ij} = z_i) = \operatorname{logistic}(\theta_j - b_i), \qquad
+    \theta_j \sim \mathrm{Normal}(m, s_\theta^2), \quad b_i \sim \mathrm{Normal}(0, s_b^2)
+
+and if he is wrong, he says any of the other labels alike. Difficulties have mean 0, so that an
+ability is the logit of being right about the average item.
+
+The truth :math:`z_i` is known of all items (``truth=``, then this is a Bernoulli item response
+model of which labels are right), of some, or of none: then it is learned with the rest,
+:math:`z_i \sim \mathrm{Categorical}(\pi)`, as in `symmetric_confusion`, whose difficulties are in
+fifths where these are each its own.
+
+``confidence=True`` takes what annotators say of how sure they are as evidence:
+
+.. math:: c_{ij} \mid y_{ij} = z_i \sim \mathrm{Categorical}(r), \qquad
+    c_{ij} \mid y_{ij} \ne z_i \sim \mathrm{Categorical}(w)
+
+where r (``confidence_if_right``) and w (``confidence_if_wrong``) are shares of the levels there
+are. What is learned says whether confidence tells anything: where w has half its weight on the
+highest level, half of all wrong labels were given with full confidence.
+
+Priors and why. m is normal (1, 1.5), in logits: annotators on the whole know more than nothing.
+Where some truth is not known, it is also above the logit of guessing, :math:`-\log(K - 1)` with K
+labels: below it "they are mostly right" and "they are mostly wrong" explain two labels equally
+well. :math:`s_\theta` is half-normal with scale 1, :math:`s_b` with 1.5: items differ more than
+people who were chosen for the task. Prevalence is uniform over the simplex (``prior_count=1``),
+and so are r and w. ``priors=`` changes the first three.
+
+When to use it. To know how able annotators are who labelled items of different difficulty, what
+each item asks of them, and how accurate each is on each (`dissensus.weighted_reliability`).
+When not: labels that are confused with certain others (`dawid_skene`); systems to be judged beside
+annotators (`symmetric_confusion`); one label an item and no known truth, where nothing tells
+ability from difficulty.
+
+Drawn by an exact Gibbs sampler: given which labels are right, abilities and difficulties are
+crossed effects (`crossed_effects`), and its kernel moves them; NUTS on the same model, the truth
+summed out, is there as a witness.
+
+Source: Cabitza et al. (2020), "The elephant in the machine", Eq. 5, after Rasch (1960); confidence
+as evidence is our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import xarray as xr
+
+from dissensus._crossed.priors import spelled
+from dissensus._rasch import model as parts
+from dissensus._rasch.fit import fitted
+from dissensus._rasch.process import KINDS as KINDS
+from dissensus._rasch.process import Process, process
+
+
+def build(
+    annotations: xr.Dataset,
+    *,
+    truth: Any = None,
+    confidence: bool = False,
+    priors: Mapping[str, Any] | None = None,
+    prior_count: float = 1.0,
+    sampler: str = "gibbs",
+) -> Any:
+    """Write the process as a PyMC model.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Labels, nominal or ordinal. Repeated labels by one annotator count each as a label.
+    truth : mapping, pandas.Series or DataArray (item), optional
+        From items to the labels that are known to be true; of all items, or of some.
+    confidence : bool
+        Whether how sure annotators were is evidence. Of at most 10 different levels.
+    priors : mapping, optional
+        Of ``mean_ability``: (mean, sd). Of ``ability_spread`` and ``difficulty_spread``:
+        ("half_normal", scale), ("half_t", scale, degrees of freedom) or ("exponential", mean).
+        Those not named keep the card's.
+    prior_count : float
+        Items that each label is given in advance; > 0.
+    sampler : {"gibbs", "nuts"}
+        Not used: the model is the same. Here so that `build` and `fit` take the same settings.
+
+    Returns
+    -------
+    pymc.Model
+        With ``mean_ability``, ``ability_spread``, ``ability`` (annotator), ``difficulty_spread``,
+        ``difficulty`` (item), ``prevalence`` (label), with confidence ``confidence_if_right`` and
+        ``confidence_if_wrong`` (level), and the observed ``labels`` (annotation): codes of labels,
+        with confidence times the number of levels, plus the level's.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are no labels, or of fewer than two kinds, an item has none, or
+        confidence is asked for and is not there.
+    ArgumentError
+        If a setting makes no sense, or ``truth`` names items or labels there are not.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a"], ["a", "b"], ["b", "b"]])
+    >>> model = build(ann, truth={0: "a"})
+    >>> [v.name for v in model.free_RVs][:3]
+    ['mean_ability', 'ability_spread', 'ability']
+    """
+    return _built(_process(annotations, truth, confidence, priors, prior_count, sampler))
+
+
+def _process(
+    annotations: xr.Dataset, truth: Any, confidence: bool, priors: Any, prior_count: float,
+    sampler: str,
+) -> Process:  # fmt: skip
+    return process(
+        annotations, truth=truth, confidence=confidence, priors=priors, prior_count=prior_count,
+        sampler=sampler,
+    )  # fmt: skip
+
+
+def _built(what: Process) -> Any:
+    import pymc as pm
+
+    with pm.Model(coords=parts.coordinates(what)) as model:
+        parts.observe(what, parts.advantage(what))
+    return model
+
+
+def fit(
+    annotations: xr.Dataset,
+    *,
+    draws: int = 1000,
+    tune: int = 500,
+    chains: int = 4,
+    random_seed: Any = None,
+    progressbar: bool = True,
+    log_likelihood: bool = False,
+    posterior_predictive: bool = False,
+    truth: Any = None,
+    confidence: bool = False,
+    priors: Mapping[str, Any] | None = None,
+    prior_count: float = 1.0,
+    keep_items: bool = True,
+    sampler: str = "gibbs",
+) -> xr.DataTree:
+    """Draw from the posterior.
+
+    Parameters
+    ----------
+    annotations, truth, confidence, priors, prior_count
+        As in `build`.
+    draws, tune, chains : int
+        Draws per chain, sweeps before the first of them, and chains.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the draws repeatable.
+    progressbar : bool
+        Show progress.
+    log_likelihood : bool
+        Add the log-likelihood of each item, all its labels together and its truth summed out
+        unless it is known, given abilities and its difficulty.
+    posterior_predictive : bool
+        Add labels drawn anew: by the same annotators, of the same items.
+    keep_items : bool
+        Keep the draws of every item's difficulty and truth, and of every annotator's accuracy on
+        every item. Without, nothing grows with items but the labels; ``truth_mean`` in
+        ``constant_data`` stays.
+    sampler : {"gibbs", "nuts"}
+        The Gibbs sampler, or NUTS on the same model, slower by far.
+
+    Returns
+    -------
+    xarray.DataTree
+        ``posterior`` with ``ability`` (annotator), logits; ``mean_ability``, ``ability_spread``,
+        ``difficulty_spread``; ``prevalence`` (label); ``confidence_if_right`` and
+        ``confidence_if_wrong`` (level); if kept, ``difficulty`` (item), ``accuracy`` (annotator,
+        item), in [0, 1], also of items that the annotator did not label, and ``truth`` (item,
+        label): how probable each label is to be true, given the other parameters of the draw.
+        Attributes summarise r-hat and effective sample size.
+
+    Raises
+    ------
+    AnnotationError, ArgumentError
+        As in `build`; also if what is said of items would take more than 4 GB.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the chains have not run long enough.
+    DissensusWarning
+        If no item has two labels, and no truth is known.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> study = dx.simulate.confusion_study(
+    ...     150, 6, 2, ipc=(0.6, 0.65, 0.7, 0.8, 0.85, 0.9), difficulty=0.1, random_seed=1)
+    >>> known = study.truth["truth_label"]
+    >>> fit = dx.models.rasch.fit(
+    ...     study.annotations, truth=known, random_seed=1, progressbar=False)
+    >>> ability = fit["posterior"]["ability"].mean(("chain", "draw"))
+    >>> int(ability.to_numpy().argmax())
+    5
+    """
+    what = _process(annotations, truth, confidence, priors, prior_count, sampler)
+    return fitted(
+        what, lambda: _built(what), draws=draws, tune=tune, chains=chains,
+        random_seed=random_seed, progressbar=progressbar, sampler=sampler, keep_items=keep_items,
+        log_likelihood=log_likelihood, posterior_predictive=posterior_predictive,
+        hyper={"confidence": confidence, "priors": spelled(what.priors),
+               "prior_count": prior_count, "sampler": sampler},
+    )  # fmt: skip

@@ -1,0 +1,86 @@
+"""True labels that somebody knows: of all items, or of some."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from dissensus import tables
+from dissensus.dims import ITEM, LABEL
+from dissensus.errors import ArgumentError, brief, shown
+
+Ints = npt.NDArray[np.int64]
+
+UNKNOWN = -1
+
+
+def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
+    """Return the code of each item's true label, -1 where it is not known.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        With labels.
+    truth : mapping, Series or DataArray (item), optional
+        From names of items to labels. Items that are not named, or whose label is missing, are
+        not known.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no such thing, names an item twice or one that is not annotated, or a label that
+        nobody could give.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "b"], ["b", "b"], ["a", "a"]])
+    >>> known_codes(ann, {0: "a", 1: "b"})
+    array([ 0,  1, -1])
+    """
+    items, labels = annotations[ITEM].to_numpy(), annotations[LABEL].to_numpy()
+    out = np.full(len(items), UNKNOWN, dtype=np.int64)
+    if truth is None:
+        return out
+    names, values = _named(truth)
+    place = tables.match(names, items)
+    if (place < 0).any():
+        raise ArgumentError(
+            "truth", expected="labels of annotated items",
+            found=f"items that are not: {shown(list(names[place < 0]))}",
+        )  # fmt: skip
+    again = pd.Index(place).duplicated()
+    if again.any():
+        raise ArgumentError(
+            "truth", expected="one label for each item",
+            found=f"several for {shown(list(names[again]))}",
+        )  # fmt: skip
+    known = ~pd.isna(values)
+    code = tables.match(np.array(values[known].tolist()), labels)
+    if (code < 0).any():
+        raise ArgumentError(
+            "truth", expected=f"labels that annotators could give: {shown(list(labels))}",
+            found=shown(list(values[known][code < 0])),
+            hint="Read the annotations again with labels=, all that can be true",
+        )  # fmt: skip
+    out[place[known]] = code
+    return out
+
+
+def _named(truth: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the names of items, and their labels."""
+    if isinstance(truth, xr.DataArray) and truth.dims == (ITEM,) and ITEM in truth.coords:
+        return truth[ITEM].to_numpy(), truth.to_numpy()
+    if isinstance(truth, pd.Series):
+        return truth.index.to_numpy(), truth.to_numpy()
+    if isinstance(truth, Mapping):
+        return np.array(list(truth)), np.array(list(truth.values()), dtype=object)
+    raise ArgumentError(
+        "truth", expected="a mapping, Series or DataArray (item) from items to labels, or None",
+        found=brief(truth),
+    )  # fmt: skip

@@ -1,0 +1,54 @@
+"""Labels of a Rasch model as compiled code reads them, and where a chain stands."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+UNKNOWN = -1
+
+
+class Said(NamedTuple):
+    """Labels in the order of `Crossed`, and what is known of the truth."""
+
+    label: Ints
+    """(label): its code."""
+    level: Ints
+    """(label): of confidence; empty if it is no evidence."""
+    truth: Ints
+    """(cell): a label's code, or ``UNKNOWN``."""
+    prevalence: Floats
+    """(label): items given in advance."""
+    level_prior: float
+    """Labels that each level of confidence is given in advance."""
+
+
+class Truth(NamedTuple):
+    """Where the chain stands beside abilities and difficulties; written over by each sweep."""
+
+    log_prevalence: Floats
+    """(label)"""
+    log_level: Floats
+    """(right, level): how often each level goes with wrong labels (0), and with right ones (1)."""
+    probability: Floats
+    """(cell, label)"""
+    log_likelihood: Floats
+    """(cell): of the labels of an item, its truth summed out if it is not known."""
+
+
+def beginning(said: Said, n_cells: int) -> Truth:
+    """Start where all labels are as probable, and confidence tells nothing."""
+    n = len(said.prevalence)
+    n_levels = int(said.level.max()) + 1 if len(said.level) else 1
+    return Truth(
+        log_prevalence=np.full(n, -math.log(n)),
+        log_level=np.full((2, n_levels), -math.log(n_levels)),
+        probability=np.zeros((n_cells, n)),
+        log_likelihood=np.zeros(n_cells),
+    )

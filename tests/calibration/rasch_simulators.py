@@ -1,0 +1,125 @@
+"""How to draw a study from a Rasch model's prior, and what to ask of its fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from calibration.harness import Case, Floats
+from scipy import special, stats
+
+import dissensus as dx
+
+MODEL: Final = "rasch"
+FORMS: Final = ("truth known", "truth unknown", "truth of some known", "confidence")
+ITEMS, PEOPLE, LEVELS = 15, 4, 3
+_THIN: Final = {"truth known": 8, "truth unknown": 20, "truth of some known": 15, "confidence": 20}
+
+
+class World(NamedTuple):
+    """Parameters drawn from the prior, by the names of the posterior, and what came of them."""
+
+    parameters: dict[str, Any]
+    truth: Any
+    codes: dict[str, Any]
+    level: Any
+
+
+def case(form: str, rng: np.random.Generator) -> Case:
+    """Draw a study; of all labels a fifth are left out."""
+    n_labels = int(rng.integers(2, 4))
+    what = _world(rng, n_labels, all_known=form == "truth known")
+    table = pd.DataFrame(what.codes)
+    confidence = form == "confidence"
+    table["confidence"] = (what.level + 1) / LEVELS
+    ann = dx.annotations(
+        table, confidence="confidence", kind="nominal", labels=list(range(n_labels))
+    )
+    n_known = {"truth known": ITEMS, "truth of some known": 5}.get(form, 0)
+    known = {i: int(what.truth[i]) for i in range(n_known)}
+    levels = [k for k in range(LEVELS) if (what.level == k).any()]
+    ask = partial(_questions, what, known, levels if confidence and len(levels) == LEVELS else [])
+    return Case(ann, {"truth": known, "confidence": confidence}, ask, thin=_THIN[form])
+
+
+def _world(rng: np.random.Generator, n_labels: int, *, all_known: bool) -> World:
+    least = -np.inf if all_known else -np.log(n_labels - 1)
+    low = stats.norm.cdf(least, 1.0, 1.5)
+    mean = float(stats.norm.ppf(rng.uniform(low, 1.0), 1.0, 1.5))
+    spread, difficulty_spread = abs(rng.normal(0.0, 1.0)), abs(rng.normal(0.0, 1.5))
+    ability = rng.normal(mean, spread, PEOPLE)
+    difficulty = rng.normal(0.0, difficulty_spread, ITEMS)
+    prevalence = rng.dirichlet(np.ones(n_labels))
+    if_right, if_wrong = rng.dirichlet(np.ones(LEVELS), 2)
+    truth = rng.choice(n_labels, ITEMS, p=prevalence)
+    item, annotator = np.divmod(np.arange(ITEMS * PEOPLE), PEOPLE)
+    keep = rng.random(len(item)) < 0.8
+    keep[annotator == 0] = True  # everybody labels something, and every item is labelled
+    keep[item == 0] = True
+    item, annotator = item[keep], annotator[keep]
+    right = rng.random(len(item)) < special.expit(ability[annotator] - difficulty[item])
+    other = (truth[item] + rng.integers(1, n_labels, len(item))) % n_labels
+    either = [rng.choice(LEVELS, len(item), p=p) for p in (if_wrong, if_right)]
+    return World(
+        {
+            "mean_ability": mean, "ability_spread": spread, "difficulty_spread": difficulty_spread,
+            "ability": ability, "difficulty": difficulty, "prevalence": prevalence,
+            "confidence_if_right": if_right, "confidence_if_wrong": if_wrong,
+        },
+        truth,
+        {"item": item, "annotator": annotator, "label": np.where(right, truth[item], other)},
+        np.where(right, either[1], either[0]),
+    )  # fmt: skip
+
+
+def _questions(
+    what: World, known: Mapping[int, int], levels: list[int], fit: xr.DataTree
+) -> Mapping[str, tuple[Floats, Floats]]:
+    """Ask of parameters, and of how probable the labels are under them."""
+    posterior = fit["posterior"].to_dataset()
+
+    def asked(name: str, *place: int) -> tuple[Floats, Floats]:
+        draws = posterior[name].to_numpy().reshape(-1, *posterior[name].shape[2:])
+        true = np.asarray(what.parameters[name], dtype=np.float64)
+        return draws[(slice(None), *place)][:, None], np.asarray(true[place]).reshape(1)
+
+    out = {
+        name: asked(name) for name in ("mean_ability", "ability_spread", "difficulty_spread")
+    } | {
+        "ability": asked("ability", 1), "difficulty": asked("difficulty", 2),
+        "prevalence": asked("prevalence", 0),
+    }  # fmt: skip
+    if levels:
+        out |= {name: asked(name, 0) for name in ("confidence_if_right", "confidence_if_wrong")}
+    log_likelihood = fit["sample_stats"]["log_likelihood"].to_numpy().ravel()
+    with_levels = "confidence_if_right" in posterior
+    if not with_levels or levels:
+        true = np.array([_log_likelihood(what, known, with_levels)])
+        out["log-likelihood"] = log_likelihood[:, None], true
+    return out
+
+
+def _log_likelihood(what: World, known: Mapping[int, int], with_levels: bool) -> float:
+    """Return that of the labels under the true parameters, unknown truths summed out."""
+    p, codes = what.parameters, what.codes
+    n = len(p["prevalence"])
+    right = special.log_expit(p["ability"][codes["annotator"]] - p["difficulty"][codes["item"]])
+    wrong = special.log_expit(p["difficulty"][codes["item"]] - p["ability"][codes["annotator"]])
+    wrong = wrong - np.log(n - 1)
+    if with_levels:
+        right = right + np.log(p["confidence_if_right"])[what.level]
+        wrong = wrong + np.log(p["confidence_if_wrong"])[what.level]
+    table = np.log(p["prevalence"])[None].repeat(ITEMS, axis=0)
+    for z in range(n):
+        np.add.at(table[:, z], codes["item"], np.where(codes["label"] == z, right, wrong))
+    whole = special.logsumexp(table, axis=1)
+    for item, z in known.items():
+        whole[item] = table[item, z]
+    return float(whole.sum())
+
+
+SIMULATORS: Final = {f"{MODEL}: {form}": partial(case, form) for form in FORMS}

@@ -1,0 +1,207 @@
+"""The Rasch model: against integration over its prior, NUTS, and studies whose answer is known."""
+
+from __future__ import annotations
+
+import arviz as az
+import crossed_reference
+import numpy as np
+import pandas as pd
+import pytest
+import rasch_reference
+from scipy import special
+
+import dissensus as dx
+
+# PyMC runs on a slower BLAS, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")
+slow = pytest.mark.slow
+# Short runs, where spreads are not what is asked for.
+short = pytest.mark.filterwarnings("ignore:The chains have not run long enough")
+fit = dx.models.get("rasch").module.fit
+
+
+def study(n_items, n_people, n_labels, seed, per_item=None):
+    """Simulate labels and confidences by the card; return annotations, truth and parameters."""
+    rng = np.random.default_rng(seed)
+    ability, difficulty = rng.normal(1.0, 0.8, n_people), rng.normal(0.0, 1.0, n_items)
+    truth = rng.integers(0, n_labels, n_items)
+    item, annotator = np.divmod(np.arange(n_items * n_people), n_people)
+    if per_item is not None:
+        keep = np.concatenate([rng.permutation(n_people) < per_item for _ in range(n_items)])
+        item, annotator = item[keep], annotator[keep]
+    right = rng.random(len(item)) < special.expit(ability[annotator] - difficulty[item])
+    other = (truth[item] + rng.integers(1, n_labels, len(item))) % n_labels
+    sure = rng.choice([0.5, 0.75, 1.0], len(item), p=[0.2, 0.3, 0.5])
+    unsure = rng.choice([0.5, 0.75, 1.0], len(item), p=[0.5, 0.3, 0.2])
+    table = pd.DataFrame({
+        "item": item, "annotator": annotator, "label": np.where(right, truth[item], other),
+        "confidence": np.where(right, sure, unsure),
+    })  # fmt: skip
+    ann = dx.annotations(
+        table, confidence="confidence", kind="nominal", labels=list(range(n_labels))
+    )
+    return ann, truth, ability, difficulty
+
+
+TINY = {
+    "truth unknown": (2, None, False),
+    "truth of all known": (2, [0, 1, 0, 1], False),
+    "truth of some known, three labels": (3, [0, -1, -1, 2], False),
+    "confidence": (2, None, True),
+    "confidence, truth of some known": (2, [0, 1, -1, -1], True),
+}
+
+
+@pytest.mark.parametrize("case", TINY)
+def test_posterior_is_what_integration_over_the_prior_gives(case):
+    n_labels, truth, confidence = TINY[case]
+    ann, *_ = study(4, 3, n_labels, seed=5)
+    codes = {dim: ann[f"{dim}_code"].to_numpy() for dim in ("item", "annotator", "label")}
+    levels, level = np.unique(ann["confidence"].to_numpy(), return_inverse=True)
+    options = {"level": level, "n_levels": len(levels)} if confidence else {}
+    runs = [
+        rasch_reference.posterior_means(**codes, n_labels=n_labels, truth=truth, **options, seed=k)
+        for k in range(6)
+    ]
+    known = None if truth is None else {i: z for i, z in enumerate(truth) if z >= 0}
+    found = fit(
+        ann, truth=known, confidence=confidence, draws=15_000, chains=2, random_seed=1,
+        progressbar=False,
+    )["posterior"]  # fmt: skip
+    assert set(found.data_vars) == set(runs[0])
+    for name in runs[0]:
+        draws = found[name]
+        ess = az.ess(draws.to_dataset(name="x"))["x"]
+        of_chains = np.nan_to_num((draws.std(("chain", "draw")) / np.sqrt(ess)).to_numpy())
+        expected = np.stack([run[name] for run in runs])
+        error = np.hypot(of_chains, expected.std(axis=0, ddof=1) / np.sqrt(len(runs)))
+        away = np.abs(draws.mean(("chain", "draw")).to_numpy() - expected.mean(axis=0))
+        assert (away <= 4.5 * error + 0.003).all(), name
+
+
+@slow
+@short
+@pytest.mark.filterwarnings("ignore:.* transitions diverged")
+@pytest.mark.parametrize("confidence", [False, True])
+@pytest.mark.parametrize("known", [0, 15, 40])
+def test_both_samplers_find_one_posterior(known, confidence):
+    ann, truth, *_ = study(40, 4, 3, seed=3)
+    options = {
+        "truth": dict(enumerate(truth[:known].tolist())), "confidence": confidence,
+        "progressbar": False, "keep_items": False,
+    }  # fmt: skip
+    gibbs = fit(ann, draws=8000, random_seed=1, **options)
+    nuts = fit(ann, draws=1500, tune=1000, chains=2, sampler="nuts", random_seed=2, **options)
+    assert "NUTS" in nuts.attrs["inference"]
+    crossed_reference.compare_fits(gibbs, nuts, enough=80, errors=4.5)
+
+
+def test_abilities_and_difficulties_are_recovered_where_the_truth_is_known():
+    ann, truth, ability, difficulty = study(400, 12, 2, seed=1)
+    found = fit(
+        ann, truth=dict(enumerate(truth.tolist())), draws=500, random_seed=1, progressbar=False
+    )["posterior"]  # fmt: skip
+    for name, true in (("ability", ability), ("difficulty", difficulty)):
+        low, high = found[name].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
+        assert ((low < true) & (true < high)).mean() > 0.8
+    assert np.corrcoef(found["ability"].mean(("chain", "draw")), ability)[0, 1] > 0.95
+
+
+@short
+def test_without_the_truth_it_is_found_with_the_abilities():
+    ann, truth, ability, _ = study(400, 12, 2, seed=1)
+    found = fit(ann, draws=500, random_seed=1, progressbar=False)["posterior"]
+    right = found["truth"].mean(("chain", "draw")).argmax("label").to_numpy() == truth
+    assert right.mean() > 0.85
+    low, high = found["ability"].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
+    assert ((low < ability) & (ability < high)).mean() > 0.7
+
+
+@short
+def test_confidence_says_more_of_the_truth():
+    ann, truth, *_ = study(400, 4, 2, seed=2)
+    right = {}
+    for confidence in (False, True):
+        found = fit(
+            ann, confidence=confidence, draws=500, random_seed=1, progressbar=False,
+            keep_items=False,
+        )  # fmt: skip
+        mean = found["constant_data"]["truth_mean"].to_numpy()
+        right[confidence] = np.log(mean[np.arange(len(truth)), truth]).mean()
+    assert right[True] > right[False] + 0.02
+    posterior = found["posterior"]
+    np.testing.assert_allclose(
+        posterior["confidence_if_right"].mean(("chain", "draw")), [0.2, 0.3, 0.5], atol=0.05
+    )
+    np.testing.assert_allclose(
+        posterior["confidence_if_wrong"].mean(("chain", "draw")), [0.5, 0.3, 0.2], atol=0.07
+    )
+
+
+@short
+def test_log_likelihood_and_new_labels():
+    ann, *_ = study(60, 5, 3, seed=4)
+    found = fit(
+        ann, draws=200, chains=2, random_seed=1, progressbar=False, log_likelihood=True,
+        posterior_predictive=True,
+    )  # fmt: skip
+    posterior = found["posterior"].isel(chain=1, draw=7)
+    codes = {dim: ann[f"{dim}_code"].to_numpy() for dim in ("item", "annotator", "label")}
+    accuracy = posterior["accuracy"].to_numpy()[codes["annotator"], codes["item"]]
+    table = np.log(posterior["prevalence"].to_numpy())[None].repeat(60, axis=0)
+    for z in range(3):
+        each = np.where(codes["label"] == z, accuracy, (1 - accuracy) / 2)
+        np.add.at(table[:, z], codes["item"], np.log(each))
+    expected = special.logsumexp(table, axis=1)
+    given = found["log_likelihood"]["labels"].isel(chain=1, draw=7)
+    np.testing.assert_allclose(given, expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        found["sample_stats"]["log_likelihood"].isel(chain=1, draw=7), expected.sum(), rtol=1e-9
+    )
+    again = found["posterior_predictive"]["label_code"]
+    assert again.dims == ("chain", "draw", "annotation")
+    share = (again == ann["label_code"]).mean()
+    assert 0.4 < share < 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"truth": {"x": 0}}, "truth: expected labels of annotated items; found items that are"),
+        ({"truth": {0: 9}}, "truth: expected labels that annotators could give"),
+        ({"truth": "0"}, "truth: expected a mapping, Series or DataArray"),
+        ({"truth": pd.Series([0, 1], index=[0, 0])}, "truth: expected one label for each item"),
+        ({"confidence": 1}, "confidence: expected True or False"),
+        ({"priors": {"sd": 1}}, "priors: "),
+        ({"priors": {"mean_ability": 1}}, "priors['mean_ability']: expected (mean, standard"),
+        ({"priors": {"ability_spread": ("half_normal", -1)}}, "priors['ability_spread']: "),
+        ({"prior_count": 0}, "prior_count: expected a finite number > 0"),
+        ({"sampler": "hmc"}, "sampler: "),
+        ({"draws": 4_000_000}, "keep_items: expected False"),
+    ],
+)
+def test_refuses_what_makes_no_sense(options, message):
+    ann, *_ = study(30, 4, 2, seed=1)
+    with pytest.raises(dx.ArgumentError) as found:
+        fit(ann, **{"draws": 10, "tune": 0, "chains": 1, "progressbar": False, **options})
+    assert message in str(found.value)
+
+
+def test_refuses_annotations_it_cannot_use():
+    ann, *_ = study(30, 4, 2, seed=1)
+    plain = ann.drop_vars("confidence")
+    with pytest.raises(dx.AnnotationError, match="expected confidences, with confidence=True"):
+        fit(plain, confidence=True)
+    many = ann.assign(confidence=("annotation", np.linspace(0, 1, ann.sizes["annotation"])))
+    with pytest.raises(dx.AnnotationError, match="at most 10 levels of confidence; found 120"):
+        fit(many, confidence=True)
+    with pytest.raises(dx.AnnotationError, match="kind 'nominal' or 'ordinal'"):
+        fit(dx.from_matrix([[1.5, 2.0], [2.5, 1.0]], kind="continuous"))
+    with pytest.raises(dx.AnnotationError, match="two labels or more"):
+        fit(dx.from_matrix([["a", "a"], ["a", "a"]]))
+
+
+def test_warns_if_nothing_tells_ability():
+    ann = dx.from_matrix([["a", None], [None, "b"]], labels=["a", "b"])
+    with pytest.warns(dx.DissensusWarning, match="No item has two labels, and no truth is known"):
+        fit(ann, draws=10, tune=0, chains=1, progressbar=False, random_seed=1)
