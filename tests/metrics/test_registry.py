@@ -42,6 +42,8 @@ def arguments(metric, make):
         parts = {"mean": theta.isel(label=0), "variance": theta.isel(label=1)}
         normal = xr.Dataset({name: part.drop_vars("label") for name, part in parts.items()})
         return (normal,), more | {"threshold": 0.2}
+    if metric.name == "majority_accuracy":  # where draws come second
+        return (), more | {"accuracy": dx.top_k_accuracy(theta, predictions)}
     first = {
         "lists": (theta, predictions),
         "plausibility": (theta,),

@@ -60,11 +60,18 @@ def _evaluated(study, **options):
     result["accuracy"] = _accuracy()
     result["components"] = component_draws(cross_replication("ordinal"), xr.DataArray(3.0))
     result["plan"] = _planned()
+    result["weighted_reliability"] = _reliability()
     result["accuracy_plan"] = _planned_accuracy()
     for name, found in _crossed_checks().items():
         result[name] = found
     result["discrepancy_curve"] = _along_thresholds(study.predictions["system"].to_numpy())
     return result
+
+
+def _reliability():
+    """Draws of one reliability, which an evaluation may have beside it."""
+    draws = np.random.default_rng(1).beta(58, 42, size=(2, 100))
+    return xr.Dataset({"weighted_reliability": (("chain", "draw"), draws)})
 
 
 def _planned():

@@ -20,7 +20,7 @@ NAMES = [plot.name for plot in PLOTS]
 ARVIZ = {"forest", "distribution"}
 NO_AXES = {
     "accuracy_plan", "assumptions", "item", "label_check", "models", "prior_predictive",
-    "reliability_plan", "residual_check", "simplex",
+    "reliability_plan", "residual_check", "simplex", "truth_nomogram",
 }  # fmt: skip
 
 

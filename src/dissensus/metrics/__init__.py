@@ -74,6 +74,23 @@ METRICS: Final = (
         better="lower",
         arguments=(("target", 0.8),),
     ),
+    Metric("majority_accuracy", "majority_accuracy", "draws", arguments=(("n_annotators", 3),)),
+    Metric(
+        "annotators_for_truth",
+        "majority_accuracy",
+        "draws",
+        low=1.0,
+        high=float("inf"),
+        better="lower",
+    ),
+    Metric("truth_accuracy", "truth_accuracy", "draws", arguments=(("n_annotators", 3),)),
+    Metric("actual_accuracy", "actual_accuracy", "draws", arguments=(("truth_accuracy", 0.9),)),
+    Metric(
+        "probability_of_support",
+        "actual_accuracy",
+        "draws",
+        arguments=(("accuracy", 0.95), ("required", 0.9)),
+    ),
 )
 
 

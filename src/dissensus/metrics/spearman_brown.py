@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.arrays.spearman_brown import labels_needed, stepped_up
-from dissensus.dims import ANNOTATOR, SAMPLE
-from dissensus.errors import ArgumentError, brief
+from dissensus.dims import ANNOTATOR
+from dissensus.errors import ArgumentError
+from dissensus.metrics._numbers import Numbers, named, numbers, one_number
 
 
 def spearman_brown(icc: Any, k: Any) -> Any:
@@ -58,7 +58,7 @@ def spearman_brown(icc: Any, k: Any) -> Any:
     array([[0.5 , 0.75]])
     """
     one = _reliability(icc)
-    number = _numbers("k", k, "positive finite numbers", lambda x: np.isfinite(x) & (x > 0))
+    number = numbers("k", k, "positive finite numbers", lambda x: np.isfinite(x) & (x > 0))
     if isinstance(one, xr.DataArray) and not isinstance(number, xr.DataArray) and number.ndim:
         if number.ndim > 1:
             raise ArgumentError("k", expected="one dim, or a DataArray", found=str(number.shape))
@@ -109,35 +109,14 @@ def annotators_needed(icc: Any, target: float) -> Any:
     array([[ 4., 12., inf]])
     """
     wanted = "a number between 0 and 1"
-    goal = _numbers("target", target, wanted, lambda x: (x > 0) & (x < 1))
-    if isinstance(goal, xr.DataArray) or goal.ndim:
-        raise ArgumentError("target", expected=wanted, found=brief(target))
+    goal = one_number("target", target, wanted, lambda x: (x > 0) & (x < 1))
     return _named(labels_needed, _reliability(icc), goal, "annotators_needed", "lower")
 
 
-def _reliability(icc: Any) -> xr.DataArray | npt.NDArray[np.float64]:
+def _reliability(icc: Any) -> Numbers:
     # NaN, an undefined draw, stays one.
     wanted = "reliabilities of one label, from -1 to 1"
-    return _numbers("icc", icc, wanted, lambda x: np.isnan(x) | (abs(x) <= 1))
-
-
-def _numbers(
-    argument: str, given: Any, wanted: str, good: Any
-) -> xr.DataArray | npt.NDArray[np.float64]:
-    """Return numbers as given, those of a DataArray with their names, or raise."""
-    try:
-        values = np.asarray(given)
-    except (TypeError, ValueError) as error:  # a DataTree; a ragged list
-        raise ArgumentError(argument, expected=wanted, found=brief(given)) from error
-    if isinstance(given, xr.Dataset) or values.dtype.kind not in "iuf":
-        raise ArgumentError(argument, expected=wanted, found=brief(given))
-    bad = values[~good(values.astype(np.float64))]
-    if bad.size:
-        raise ArgumentError(
-            argument, expected=wanted,
-            found=f"{bad.flat[0]}" + (f" and {bad.size - 1} more" if bad.size > 1 else ""),
-        )  # fmt: skip
-    return given.astype(np.float64) if isinstance(given, xr.DataArray) else values.astype(float)
+    return numbers("icc", icc, wanted, lambda x: np.isnan(x) | (abs(x) <= 1))
 
 
 def _named(formula: Any, icc: Any, second: Any, name: str, better: str) -> Any:
@@ -150,10 +129,6 @@ def _named(formula: Any, icc: Any, second: Any, name: str, better: str) -> Any:
             expected=f"numbers that broadcast with icc, of shape {icc.shape}",
             found=f"shape {second.shape}, or other names along a dim",
         ) from error
-    if not isinstance(out, xr.DataArray):
-        return out if out.ndim else float(out)
-    front = [dim for dim in SAMPLE if dim in out.dims]
-    out = out.transpose(*front, ...).rename(name)
+    out = named(out, name, better)
     scale = getattr(icc, "attrs", {}).get("scale")
-    out.attrs = {"better": better} | ({} if scale is None else {"scale": scale})
-    return out
+    return out if scale is None else out.assign_attrs(scale=scale)

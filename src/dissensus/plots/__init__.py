@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ._residual_check import residual_check as residual_check
     from ._shared_mistakes import shared_mistakes as shared_mistakes
     from ._simplex import simplex as simplex
+    from ._truth_nomogram import truth_nomogram as truth_nomogram
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ PLOTS: Final = (
     Plot("prior_predictive", "prior_predictive", "labels and ICC before there are any data"),
     Plot("expected_risk", "expected_risk", "how many items have which expected risk"),
     Plot("reliability_plan", "plan", "annotators for a reliable mean, items for a narrow interval"),
+    Plot("truth_nomogram", "weighted_reliability", "what a majority of annotators is worth"),
     Plot("accuracy_plan", "accuracy_plan", "items for a system's accuracy without the truth"),
 )
 

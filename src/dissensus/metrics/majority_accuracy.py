@@ -1,0 +1,218 @@
+"""How accurate a majority is, and how many annotators it takes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.arrays.majority_accuracy import (
+    MOST,
+    annotators_for_target,
+    majority_alike,
+    majority_unlike,
+)
+from dissensus.dims import ANNOTATOR
+from dissensus.errors import ArgumentError
+from dissensus.metrics._numbers import (
+    WHOLE,
+    Floats,
+    Numbers,
+    is_whole,
+    label_count,
+    named,
+    numbers,
+    one_number,
+    shares,
+)
+
+_ACCURACIES = "accuracies of annotators, from 0 to 1"
+
+
+def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> Any:
+    r"""How often the label that most annotators give is the right one.
+
+    .. math:: \sum_{x} P(X = x) \, E\left[\frac{[M_x \le x]}{1 + T_x}\right]
+
+    where :math:`X` annotators give the right label (binomially distributed, or as the sum of
+    unequal chances), and :math:`M_x` is the largest number of votes that a wrong label has then,
+    shared by :math:`T_x` labels if it is x. Of several leading labels one is taken at random.
+
+    Parameters
+    ----------
+    n_annotators : int, sequence of int, DataArray or None
+        How many annotators label an item. Several numbers add a dim ``annotator``. A DataArray
+        keeps its own dims. None: as many as there are accuracies.
+    accuracy : float, sequence of float, or DataArray
+        How often an annotator is right: a number if all are alike, or one for each annotator, in
+        a DataArray with a dim ``annotator``, or along a plain sequence or array (its last axis).
+        A DataArray without that dim holds accuracies of annotators who are alike, such as draws.
+    n_labels : int
+        How many labels there are. A wrong annotator gives each of the wrong ones equally often.
+
+    Returns
+    -------
+    xarray.DataArray, array or float
+        ``majority_accuracy``, from 0 to 1, with the dims of both arguments but the annotators';
+        where neither is a DataArray, a float or an array.
+
+    Raises
+    ------
+    ArgumentError
+        If a number of annotators is no whole number from 1 on, or with more than two labels
+        above 999; if it is not the number of accuracies; if an accuracy is not within [0, 1]; or
+        there are fewer than two labels.
+
+    Notes
+    -----
+    Exact, with no simulation: what wrong labels do to x right votes does not depend on how
+    accurate annotators are. With two labels an even number is as good as the odd one below it.
+    If annotators are better than chance, more of them never make a worse majority.
+
+    Annotators err independently here. Where they make the same mistakes, or some items are hard
+    for all, the majority is less often right: see `shared_mistakes`, or give accuracies by item
+    (annotator, item) and average over items.
+
+    Source: Condorcet (1785); Cabitza et al. (2020), "The elephant in the machine", Figures 1-3.
+
+    Examples
+    --------
+    >>> import dissensus as dx, xarray as xr
+    >>> dx.majority_accuracy([3, 5, 7, 9], 0.85).round(3)
+    array([0.939, 0.973, 0.988, 0.994])
+    >>> round(dx.majority_accuracy(None, [0.9, 0.8, 0.7]), 3)
+    0.902
+    >>> draws = xr.DataArray([[0.8, 0.9]], dims=("chain", "draw"))
+    >>> dx.majority_accuracy(3, draws, n_labels=4).values.round(3)
+    array([[0.917, 0.978]])
+    """
+    right, labels = shares("accuracy", accuracy, _ACCURACIES), label_count(n_labels)
+    if not _of_each(n_annotators, right):
+        return named(alike(right, n_annotators, labels), "majority_accuracy", "higher")
+    count = right.sizes[ANNOTATOR] if isinstance(right, xr.DataArray) else right.shape[-1]
+    _check_count(n_annotators, count)
+    _check_most(np.asarray(count), labels)
+    last = [[ANNOTATOR]] if isinstance(right, xr.DataArray) else [[]]
+    found = xr.apply_ufunc(partial(majority_unlike, n_labels=labels), right, input_core_dims=last)
+    return named(found, "majority_accuracy", "higher")
+
+
+def annotators_for_truth(accuracy: Any, target: float = 0.95, n_labels: int = 2) -> Any:
+    r"""How many annotators it takes for their majority to be right so often.
+
+    The least n with ``majority_accuracy(n, accuracy, n_labels)`` of at least the target: an odd
+    number with two labels, as one more that makes it even adds nothing but ties.
+
+    Parameters
+    ----------
+    accuracy : DataArray, array or float
+        How often one annotator is right, as all others.
+    target : float
+        The accuracy to reach, between 0 and 1.
+    n_labels : int
+        As in `majority_accuracy`.
+
+    Returns
+    -------
+    xarray.DataArray, array or float
+        ``annotators_for_truth``, whole numbers, with the dims of ``accuracy``. Infinity where
+        no number of annotators will do, because they are no better than chance (1 / n_labels),
+        or where it takes more than 999 of them (several labels), or 2^50 (two).
+
+    Raises
+    ------
+    ArgumentError
+        If an accuracy is not within [0, 1], the target not between 0 and 1, or there are fewer
+        than two labels.
+
+    Notes
+    -----
+    A target that is missed by rounding only (1e-12 of it) is reached. The draws are skewed, and
+    may be infinite: look at their median and other quantiles, or at the share of draws within
+    what one can pay, rather than at their mean. What `majority_accuracy` assumes is assumed here;
+    annotators who share mistakes never reach some targets, however many they are.
+
+    Source: Cabitza et al. (2020), "The elephant in the machine", Figure 1.
+
+    Examples
+    --------
+    >>> import dissensus as dx, xarray as xr
+    >>> dx.annotators_for_truth(0.85), dx.annotators_for_truth(0.85, n_labels=4)
+    (5.0, 3.0)
+    >>> draws = xr.DataArray([[0.7, 0.9, 0.5]], dims=("chain", "draw"), name="accuracy")
+    >>> dx.annotators_for_truth(draws, target=0.9).values
+    array([[ 9.,  1., inf]])
+    """
+    goal = one_number("target", target, "a number between 0 and 1", lambda x: (x > 0) & (x < 1))
+    right, labels = shares("accuracy", accuracy, _ACCURACIES), label_count(n_labels)
+    needed = partial(annotators_for_target, target=goal, n_labels=labels)
+    return named(xr.apply_ufunc(needed, right), "annotators_for_truth", "lower")
+
+
+def alike(accuracy: Numbers, n_annotators: Any, n_labels: int) -> Any:
+    """Return how often the majority of equally accurate annotators is right.
+
+    Raises
+    ------
+    ArgumentError
+        If the numbers of annotators are none, or do not fit the accuracies.
+    """
+    size = numbers("n_annotators", n_annotators, WHOLE, lambda x: is_whole(x) & (x >= 1))
+    _check_most(np.asarray(size), n_labels)
+    if isinstance(accuracy, xr.DataArray) and not isinstance(size, xr.DataArray) and size.ndim:
+        if size.ndim > 1:
+            found = str(size.shape)
+            raise ArgumentError("n_annotators", expected="one dim, or a DataArray", found=found)
+        size = xr.DataArray(size, {ANNOTATOR: np.asarray(n_annotators)}, ANNOTATOR)
+    try:
+        return xr.apply_ufunc(partial(_by_size, n_labels=n_labels), accuracy, size)
+    except ValueError as error:
+        raise ArgumentError(
+            "n_annotators",
+            expected=f"numbers that broadcast with accuracies of shape {accuracy.shape}",
+            found=f"shape {size.shape}, or other names along a dim",
+        ) from error
+
+
+def _by_size(accuracy: Floats, size: Floats, n_labels: int) -> Floats:
+    p, n = np.broadcast_arrays(accuracy, size)
+    out = np.empty(p.shape)
+    for one in np.unique(n):
+        out[n == one] = majority_alike(p[n == one], int(one), n_labels)
+    return out
+
+
+def _of_each(n_annotators: Any, accuracy: Numbers) -> bool:
+    """Say whether there is an accuracy of each annotator, rather than one of all."""
+    each = ANNOTATOR in accuracy.dims if isinstance(accuracy, xr.DataArray) else accuracy.ndim > 0
+    if n_annotators is None and not each:
+        raise ArgumentError(
+            "n_annotators", expected=WHOLE, found="None",
+            hint="Without it, accuracy is to have one number for each annotator",
+        )  # fmt: skip
+    return each
+
+
+def _check_count(n_annotators: Any, count: int) -> None:
+    if n_annotators is not None:
+        size = numbers("n_annotators", n_annotators, WHOLE, lambda x: is_whole(x) & (x >= 1))
+    if count == 0 or (n_annotators is not None and not (size.ndim == 0 and int(size) == count)):
+        raise ArgumentError(
+            "accuracy",
+            expected="one number for each annotator"
+            + ("" if n_annotators is None else f", as n_annotators is {n_annotators}"),
+            found=f"{count} of them",
+            hint="For several panels of annotators who are alike, give a DataArray without a dim "
+            f"{ANNOTATOR!r}",
+        )
+
+
+def _check_most(size: Any, n_labels: int) -> None:
+    # Where there are two labels it is one binomial tail, or a sum that is hardly longer.
+    if n_labels > 2 and size.size and size.max() > MOST:
+        raise ArgumentError(
+            "n_annotators", expected=f"at most {MOST} where there are more than two labels",
+            found=f"{size.max():.0f}",
+        )  # fmt: skip

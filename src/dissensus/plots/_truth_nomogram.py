@@ -1,0 +1,262 @@
+"""What a ground truth by majority vote is worth, to be read off: three nomograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+from dissensus._wording import counted, share
+from dissensus.dims import SAMPLE
+from dissensus.errors import ArgumentError
+from dissensus.metrics._numbers import Floats, is_whole, label_count, numbers, one_number
+from dissensus.metrics.actual_accuracy import actual_accuracy
+from dissensus.metrics.majority_accuracy import annotators_for_truth, majority_accuracy
+from dissensus.metrics.truth_accuracy import truth_accuracy
+from dissensus.plots import _pieces as pieces
+from dissensus.plots import _style as look
+from dissensus.plots._plan_axes import names, target_line
+from dissensus.plots._style import Size
+
+_PANELS: Final = (1, 3, 5, 7, 9)
+_COUNTS: Final = (1, 3, 5, 9, 15, 25, 51, 99)
+_TRUTHS: Final = (0.95, 0.9, 0.8, 0.99, 0.98, 0.7, 0.6, 0.5)
+_GAP: Final = 0.4
+"""Inches between numbers on an axis."""
+_POINTS: Final = 301
+_NARROW: Final = 5.0
+
+
+def truth_nomogram(
+    source: Any = None,
+    *,
+    n_annotators: int = 5,
+    n_labels: int = 2,
+    accuracies: Sequence[float] = (0.95, 0.9, 0.85),
+    target: float = 0.95,
+    threshold: float = 2 / 3,
+    confidence: float = 1.0,
+    measure: str = "weighted_reliability",
+    errors: str = "product",
+    figsize: Size | None = None,
+) -> Any:
+    """Draw how accurate a majority is, how many annotators it takes, and what systems are worth.
+
+    First the accuracy of the majority of 1, 3, 5, 7 and 9 annotators against the accuracy of one
+    of them (`dissensus.majority_accuracy`). Then how many it takes to reach the target, a
+    broken line in the first panel (`dissensus.annotators_for_truth`). Last the actual accuracy of
+    systems against the reliability of the labels, with the accuracy of the ground truth above
+    (`dissensus.actual_accuracy` of `dissensus.truth_accuracy`); the broken line is the threshold,
+    with the actual accuracies there. Draws of a reliability are a band, their interval by ArviZ's
+    settings, with a line at their median.
+
+    Parameters
+    ----------
+    source : DataArray, Dataset or DataTree, optional
+        Draws of `dissensus.weighted_reliability` of a whole data set, or what holds them as the
+        group ``weighted_reliability``. Without it, the nomograms alone.
+    n_annotators : int
+        Of how many annotators the ground truth is the majority, in the last panel.
+    n_labels : int
+        How many labels there are.
+    accuracies : sequence of float
+        Accuracies of systems against the ground truth, in the last panel.
+    target : float
+        The accuracy of a ground truth to reach.
+    threshold : float
+        The least reliability that is acceptable; by default Krippendorff's.
+    confidence, measure : float, str
+        As in `dissensus.truth_accuracy`.
+    errors : {"product", "independent"}
+        As in `dissensus.actual_accuracy`.
+    figsize : (float, float), optional
+        Width and height in inches; a height of None is chosen to fit. In a narrow figure one
+        panel is below the other.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of bounds, or the source holds no draws of that reliability.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> figure = dx.plots.truth_nomogram(n_annotators=3)
+    >>> [ax.get_xlabel() for ax in figure.axes][:3]
+    ['accuracy of one annotator', 'accuracy of one annotator', 'weighted reliability']
+    """
+    draws = None if source is None else _reliability(source, measure)
+    labels, scores = label_count(n_labels), _scores(accuracies)
+    one_number("target", target, "a number between 0 and 1", lambda x: (x > 0) & (x < 1))
+    mark = one_number("threshold", threshold, "a number from 0 to 1", lambda x: (x >= 0) & (x <= 1))
+    size = one_number("n_annotators", n_annotators, "a whole number, 1 or more",
+                      lambda x: is_whole(x) & (x >= 1))  # fmt: skip
+    link = {"n_annotators": size, "n_labels": labels, "confidence": confidence,
+            "measure": measure}  # fmt: skip
+    worth = _worth(scores, mark, link, errors)
+    first, second, third = _axes(figsize)
+    _majorities(first, labels, target)
+    _needed(second, labels, target)
+    _actual(third, scores, worth, measure, look.width_of(figsize))
+    if draws is not None:
+        _band(third, draws)
+    sure = "" if confidence == 1 else f", {share(confidence)} sure of each label"
+    look.note(
+        first.figure,
+        "All panels: annotators who are all alike and err independently.\n"
+        f"Last panel: the majority of {counted(int(size), 'annotator')}{sure}.",
+    )
+    return first.figure
+
+
+def _scores(accuracies: Any) -> Floats:
+    wanted = "one or several accuracies of systems, from 0 to 1"
+    found = numbers("accuracies", accuracies, wanted, lambda x: (x >= 0) & (x <= 1))
+    if found.ndim > 1 or not found.size:
+        raise ArgumentError("accuracies", expected=wanted, found=f"shape {found.shape}")
+    return np.atleast_1d(np.asarray(found))
+
+
+def _reliability(source: Any, measure: str) -> xr.DataArray:
+    found = pieces.group(source, "weighted_reliability")
+    there = list(found.data_vars)
+    if measure not in there and len(there) != 1:
+        raise ArgumentError(
+            "source",
+            expected=f"draws of {measure}",
+            found=f"variables {', '.join(map(str, there))}",
+        )
+    draws = found[measure if measure in there else there[0]]
+    if set(draws.dims) != set(SAMPLE):
+        raise ArgumentError(
+            "source", expected=f"draws of one reliability, with dims {SAMPLE}",
+            found=f"dims {draws.dims}",
+        )  # fmt: skip
+    return draws
+
+
+def _worth(scores: Floats, mark: float, link: dict[str, Any], errors: str) -> xr.Dataset:
+    """Return truth and actual accuracies along all reliabilities that annotators may have."""
+    reliability = np.linspace(0, 1, _POINTS)
+    truth = truth_accuracy(xr.DataArray(reliability, {"reliability": reliability}), **link)
+    # Below it they would do worse than chance, which no such ground truth is meant to.
+    truth = truth.where(truth >= 1 / link["n_labels"], drop=True)
+    at = truth_accuracy(xr.DataArray([mark], {"mark": [mark]}, "mark"), **link)
+    systems = xr.DataArray(scores, dims="system")
+    actual = (actual_accuracy(systems, g, errors, link["n_labels"]) for g in (truth, at))
+    return xr.Dataset(
+        {"truth": truth, **dict(zip(("actual", "actual_at_mark"), actual, strict=True))}
+    )
+
+
+def _axes(figsize: Size | None) -> list[Axes]:
+    narrow = look.width_of(figsize) < _NARROW
+    layout = "a;b;c" if narrow else "ab;cc"
+    figure = look.Picture(
+        figsize=look.fitted(figsize, look.WIDTH, 8.4 if narrow else 6.2), layout="constrained"
+    )
+    return list(figure.subplot_mosaic(layout).values())
+
+
+def _majorities(ax: Axes, n_labels: int, target: float) -> None:
+    x = np.linspace(1 / n_labels, 1, _POINTS)
+    given = xr.DataArray(x, dims="x")
+    for row, size in reversed(list(enumerate(_PANELS))):
+        one = look.style(row)
+        y = majority_accuracy(size, given, n_labels)
+        ax.plot(x, y, color=one.color, linewidth=1.4, label=counted(size, "annotator"))
+    target_line(ax, target)
+    ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right")
+    ax.set_ylim(1 / n_labels, 1.005)
+    _accuracy_axis(ax, n_labels)
+    look.share_axis(ax.yaxis)
+    ax.set_title(f"Accuracy of the majority;\nbroken line: {share(target)}", loc="left",
+                 fontsize=look.SMALL + 1)  # fmt: skip
+
+
+def _needed(ax: Axes, n_labels: int, target: float) -> None:
+    x = np.linspace(1 / n_labels, 1, 2 * _POINTS)
+    # Only those in the picture: near chance it takes more and more.
+    seen = majority_accuracy(_COUNTS[-1], xr.DataArray(x, dims="x"), n_labels).to_numpy() >= target
+    y = annotators_for_truth(x[seen], target, n_labels)
+    ax.step(x[seen], y, where="post", color=look.style(0).color, linewidth=1.4)
+    ax.set_yscale("log")
+    ax.set_ylim(0.9, _COUNTS[-1] * 1.15)
+    ax.yaxis.set_major_locator(FixedLocator(_COUNTS))
+    ax.yaxis.set_major_formatter(FixedFormatter([str(count) for count in _COUNTS]))
+    ax.yaxis.set_minor_locator(NullLocator())
+    _accuracy_axis(ax, n_labels)
+    ax.set_title(f"Annotators for a majority that is\nright about {share(target)} of the items",
+                 loc="left", fontsize=look.SMALL + 1)  # fmt: skip
+
+
+def _accuracy_axis(ax: Axes, n_labels: int) -> None:
+    look.tidy(ax, grid="both")
+    look.share_axis(ax.xaxis)
+    ax.set_xlim(1 / n_labels, 1)
+    ax.set_xlabel("accuracy of one annotator")
+
+
+def _actual(ax: Axes, scores: Floats, worth: xr.Dataset, measure: str, width: float) -> None:
+    x = worth["reliability"].to_numpy()
+    mark = float(worth["mark"][0])
+    left = mark < x[0] + 0.75 * (x[-1] - x[0])
+    for row in range(len(scores)):
+        one, part = look.style(row), worth.isel(system=row)
+        ax.plot(x, part["actual"], color=one.color, linewidth=1.4)
+        there = float(part["actual_at_mark"][0])
+        if x[0] <= mark <= x[-1]:
+            ax.plot([mark], [there], color=one.color, marker=one.marker, markersize=4.5)
+            ax.annotate(f"scored {share(scores[row])}: {share(there)}", (mark, 0.36 - 0.08 * row),
+                        xycoords=("data", "axes fraction"), xytext=(6 if left else -6, 0),
+                        textcoords="offset points", ha="left" if left else "right",
+                        color=one.color, fontsize=look.SMALL)  # fmt: skip
+    ax.axvline(mark, color=look.ink(), linewidth=0.9, linestyle=(0, (4, 2)), zorder=0)
+    look.tidy(ax, grid="both")
+    look.share_axis(ax.xaxis)
+    look.share_axis(ax.yaxis)
+    ax.set_xlim(x[0], x[-1])
+    ax.set_xlabel(measure.replace("_", " "))
+    ax.set_ylabel("actual accuracy")
+    names(ax, worth["actual"].transpose(..., "reliability").to_numpy()[:, -1],
+          [f"scored {share(score)}" for score in scores])  # fmt: skip
+    _truth_axis(ax, x, worth["truth"].to_numpy(), width)
+    ax.set_title(f"Actual accuracy of systems;\nbroken line: reliability {share(mark)}",
+                 loc="left", fontsize=look.SMALL + 1)  # fmt: skip
+
+
+def _truth_axis(ax: Axes, x: Floats, truth: Floats, width: float) -> None:
+    """Write above the panel how accurate the ground truth is."""
+    known: list[float] = []
+    places: list[float] = []
+    gap = _GAP / width * (x[-1] - x[0])
+    for value in _TRUTHS:
+        place = float(np.interp(value, truth, x))
+        # Those that matter most come first, and others where there is room.
+        if truth[0] <= value <= truth[-1] and all(abs(place - other) > gap for other in places):
+            known.append(value)
+            places.append(place)
+    above = ax.secondary_xaxis("top")
+    above.xaxis.set_major_locator(FixedLocator(places))
+    above.xaxis.set_major_formatter(FixedFormatter([share(value) for value in known]))
+    above.spines["top"].set_visible(False)
+    above.tick_params(length=3, labelsize=look.SMALL)
+    above.set_xlabel("accuracy of the ground truth", fontsize=look.SMALL)
+
+
+def _band(ax: Axes, draws: xr.DataArray) -> None:
+    low, high = (float(bound) for bound in pieces.interval(draws, None, None))
+    middle = float(draws.median())
+    ax.axvspan(low, high, color=look.DRAWS, alpha=0.15, linewidth=0, zorder=0)
+    ax.axvline(middle, color=look.DRAWS, linewidth=1.2, zorder=1)
+    text = f"these data: {share(middle)} [{share(low)}, {share(high)}]"
+    ax.annotate(text, (0.99, 0.03), xycoords="axes fraction", ha="right", fontsize=look.SMALL,
+                color=look.DRAWS)  # fmt: skip

@@ -1,0 +1,145 @@
+"""Accuracy of a majority, against all tables of labels, and how many annotators it takes."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from dissensus.arrays.majority_accuracy import (
+    annotators_for_target,
+    majority_alike,
+    majority_unlike,
+)
+
+some = settings(deadline=None, max_examples=60)
+label_counts = st.integers(2, 6)
+
+
+def tables(accuracies, n_labels):
+    """Add up the chances of all tables in which label 0, the right one, wins, and its part."""
+    total = 0.0
+    for said in itertools.product(range(n_labels), repeat=len(accuracies)):
+        chance = 1.0
+        for label, p in zip(said, accuracies, strict=True):
+            chance *= p if label == 0 else (1 - p) / (n_labels - 1)
+        count = [said.count(label) for label in range(n_labels)]
+        if count[0] == max(count):
+            total += chance / count.count(count[0])
+    return total
+
+
+@pytest.mark.parametrize(
+    ("annotators", "n_labels"), list(itertools.product(range(1, 7), (2, 3, 4)))
+)
+def test_is_the_sum_over_all_tables(annotators, n_labels):
+    rng = np.random.default_rng([annotators, n_labels])
+    for _ in range(3):
+        p = rng.random(annotators)
+        assert abs(majority_unlike(p, n_labels) - tables(p, n_labels)) < 1e-12
+        expected = tables([p[0]] * annotators, n_labels)
+        assert abs(majority_alike(p[0], annotators, n_labels) - expected) < 1e-12
+
+
+def test_is_what_the_source_says():
+    # Cabitza et al. (2020), Figure 2: majorities of annotators with .85, "approximately eight
+    # percentage points" more with three. Binomial tails, by hand for three: p^3 + 3 p^2 (1 - p).
+    found = [majority_alike(0.85, k, 2) for k in (3, 5, 7, 9)]
+    np.testing.assert_allclose(found, [0.939, 0.973, 0.988, 0.994], atol=5e-4)
+    assert found[0] == pytest.approx(0.85**3 + 3 * 0.85**2 * 0.15)
+
+
+@given(st.floats(0, 1), st.integers(1, 400))
+@some
+def test_an_even_panel_of_two_labels_is_as_good_as_the_odd_one_below(p, half):
+    odd = majority_alike(p, 2 * half - 1, 2)
+    assert majority_alike(p, 2 * half, 2) == odd
+    if half < 20:
+        alike = [majority_unlike(np.full(k, p), 2) for k in (2 * half - 1, 2 * half)]
+        np.testing.assert_allclose(alike, odd, atol=1e-12)
+
+
+@given(st.floats(0, 1), st.integers(1, 60), label_counts)
+@some
+def test_equal_accuracies_are_a_case_of_unequal_ones(p, annotators, n_labels):
+    found = majority_unlike(np.full(annotators, p), n_labels)
+    assert found == pytest.approx(float(majority_alike(p, annotators, n_labels)), abs=1e-12)
+
+
+@given(st.floats(0, 1), st.integers(1, 60), label_counts)
+@some
+def test_more_annotators_better_than_chance_never_do_harm(above, annotators, n_labels):
+    p = 1 / n_labels + above * (1 - 1 / n_labels)
+    more = majority_alike(p, annotators + 1, n_labels)
+    assert more >= majority_alike(p, annotators, n_labels) - 1e-12
+    assert more >= p - 1e-12
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0, 1), label_counts)
+@some
+def test_a_better_annotator_makes_a_better_majority(accuracies, better, n_labels):
+    found = majority_unlike(accuracies, n_labels)
+    improved = [max(accuracies[0], better), *accuracies[1:]]
+    assert majority_unlike(improved, n_labels) >= found - 1e-12
+    assert majority_unlike(accuracies[::-1], n_labels) == pytest.approx(float(found), abs=1e-12)
+
+
+@given(st.integers(1, 300), label_counts)
+@some
+def test_ends_of_the_scale(annotators, n_labels):
+    found = majority_alike([0.0, 1 / n_labels, 1.0, np.nan], annotators, n_labels)
+    np.testing.assert_allclose(found, [0, 1 / n_labels, 1, np.nan], atol=1e-10)
+
+
+def test_rows_of_annotators_are_taken_one_by_one():
+    p = np.random.default_rng(1).random((2, 3, 5))
+    p[1, 2, 0] = np.nan
+    found = majority_unlike(p, 3)
+    assert found.shape == (2, 3)
+    assert np.isnan(found[1, 2])
+    assert found[0, 1] == pytest.approx(tables(p[0, 1], 3))
+
+
+@given(st.floats(0, 1), st.floats(0.5, 0.999), label_counts)
+@some
+def test_is_the_least_number_that_reaches_the_target(above, target, n_labels):
+    p = 1 / n_labels + 0.05 + above * (1 - 1 / n_labels - 0.05)
+    found = annotators_for_target(p, target, n_labels)
+    assert found >= 1
+    if n_labels == 2:
+        assert found % 2 == 1
+    if not np.isfinite(found):  # rare: six labels, just above chance
+        assert majority_alike(p, 999, n_labels) < target
+        return
+    assert majority_alike(p, int(found), n_labels) >= target * (1 - 1e-12)
+    if found > 1:
+        assert majority_alike(p, int(found) - 1 - (n_labels == 2), n_labels) < target
+
+
+def test_no_number_will_do_at_chance():
+    p = [0.0, 0.3, 0.5, 1.0, np.nan]
+    np.testing.assert_array_equal(
+        annotators_for_target(p, 0.9, 2), [np.inf, np.inf, np.inf, 1, np.nan]
+    )
+    np.testing.assert_array_equal(annotators_for_target([1 / 3, 0.34], 0.9, 3), [np.inf, np.inf])
+    assert annotators_for_target(0.3, 0.2, 2) == 1  # one of them is enough, though more are worse
+
+
+@pytest.mark.parametrize("above", [1e-2, 1e-4, 1e-6])
+def test_two_labels_near_chance_take_what_the_normal_limit_says(above):
+    # (z / 2 above)^2 annotators, as the variance of a vote is 1/4.
+    found = annotators_for_target(0.5 + above, 0.95, 2)
+    assert found == pytest.approx((norm.ppf(0.95) / (2 * above)) ** 2, rel=2e-3)
+    assert found % 2 == 1
+    assert annotators_for_target(0.5 + 1e-9, 0.95, 2) == np.inf
+
+
+def test_many_draws_are_bracketed_together():
+    p = np.random.default_rng(1).uniform(0.3, 1.0, size=(2, 40))
+    found = annotators_for_target(p, 0.9, 4)
+    for count, one in zip(found.ravel(), p.ravel(), strict=True):
+        assert count == annotators_for_target(one, 0.9, 4)

@@ -1,0 +1,105 @@
+"""What a score is worth, against tables of right and wrong, and whether it supports a claim."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+
+TRUTH = xr.DataArray(
+    [[0.9, 0.95], [0.97, 1.0]], dims=("chain", "draw"), coords={"chain": [0, 1]},
+    name="truth_accuracy",
+)  # fmt: skip
+SCORES = xr.DataArray([0.95, 0.9], {"system": ["s", "t"]}, name="accuracy")
+
+
+def test_is_what_the_source_says():
+    # Cabitza et al. (2020), section 2: 98 % on a ground truth of 85 % are 83 %.
+    assert dx.actual_accuracy(0.98, 0.85) == pytest.approx(0.833)
+    assert type(dx.actual_accuracy(0.98, 0.85)) is float
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 5])
+def test_independent_errors_are_added_up_over_all_labels(n_labels):
+    a, g = 0.7, 0.6
+    right = 0.0
+    for truth, system in itertools.product(range(n_labels), repeat=2):  # label 0 is right
+        chance = g if truth == 0 else (1 - g) / (n_labels - 1)
+        chance *= a if system == truth else (1 - a) / (n_labels - 1)
+        right += chance * (system == 0)
+    assert dx.actual_accuracy(a, g, "independent", n_labels) == pytest.approx(right)
+    assert dx.actual_accuracy(a, g, "product", n_labels) == pytest.approx(a * g)
+
+
+def test_draws_keep_their_names():
+    found = dx.actual_accuracy(SCORES, TRUTH)
+    assert found.dims == ("chain", "draw", "system")
+    assert found.name == "actual_accuracy"
+    assert found.attrs == {"better": "higher"}
+    np.testing.assert_allclose(found.sel(system="t"), 0.9 * TRUTH)
+    np.testing.assert_allclose(dx.actual_accuracy([0.9, 0.8], 0.5), [0.45, 0.4])
+
+
+def test_a_true_ground_truth_takes_nothing_away():
+    scores = np.linspace(0, 1, 11)
+    for errors in ("product", "independent"):
+        np.testing.assert_allclose(dx.actual_accuracy(scores, 1.0, errors, 4), scores)
+
+
+def test_support_is_the_share_of_draws_that_reach_the_claim():
+    found = dx.probability_of_support(TRUTH, SCORES, required=0.9)
+    assert found.dims == ("system",)
+    assert found.name == "probability_of_support"
+    # .95 g >= .9 from g = .947 on; .9 g only with a perfect truth, which 1e-12 cannot take away.
+    np.testing.assert_array_equal(found, [0.75, 0.25])
+    assert dx.probability_of_support(TRUTH, 0.9, required=0.81) == 1.0  # .9 x .9 by rounding less
+    independent = dx.probability_of_support(TRUTH, SCORES, required=0.86, errors="independent")
+    np.testing.assert_array_equal(independent, [1.0, 0.75])
+
+
+def test_support_may_come_from_draws_of_the_score():
+    scores = xr.DataArray([[0.9, 0.99]], dims=("chain", "draw"))
+    assert dx.probability_of_support(0.95, scores, required=0.9).item() == 0.5
+
+
+def test_the_way_from_reliability_to_support():
+    rng = np.random.default_rng(1)
+    rho = xr.DataArray(rng.uniform(0.6, 0.8, size=(2, 500)), dims=("chain", "draw"))
+    truth = dx.truth_accuracy(rho, n_annotators=5)
+    found = dx.probability_of_support(truth, 0.95, 0.9).item()
+    assert found == pytest.approx(float((0.95 * truth >= 0.9).mean()))
+    assert 0.5 < found < 0.9
+
+
+def test_undefined_draws_make_an_undefined_probability():
+    draws = TRUTH.where(TRUTH < 1)
+    with pytest.warns(dx.DissensusWarning, match="Up to 1 of 4 draws are undefined"):
+        found = dx.probability_of_support(draws, 0.95, 0.9)
+    assert np.isnan(found)
+
+
+@pytest.mark.parametrize("bad", [1.1, -0.1, "0.9", None, True, np.inf])
+def test_accuracies_outside_their_bounds_are_refused(bad):
+    with pytest.raises(dx.ArgumentError, match=r"^accuracy: expected accuracies of systems"):
+        dx.actual_accuracy(bad, 0.9)
+    with pytest.raises(dx.ArgumentError, match=r"^truth_accuracy: expected accuracies of a ground"):
+        dx.actual_accuracy(0.9, bad)
+    with pytest.raises(dx.ArgumentError, match=r"^required: expected a number above 0, up to 1"):
+        dx.probability_of_support(TRUTH, 0.9, bad)
+
+
+def test_settings_are_checked():
+    with pytest.raises(dx.ArgumentError, match=r"^errors: expected 'product' or 'independent'"):
+        dx.actual_accuracy(0.9, 0.9, "printed")
+    with pytest.raises(dx.ArgumentError, match=r"^n_labels: "):
+        dx.actual_accuracy(0.9, 0.9, n_labels=1)
+    with pytest.raises(dx.ArgumentError, match=r"^truth_accuracy: expected numbers that broadcast"):
+        dx.actual_accuracy([0.9, 0.8], [0.9, 0.8, 0.7])
+    with pytest.raises(dx.ArgumentError, match=r"^truth_accuracy: expected draws, with dims"):
+        dx.probability_of_support(0.9, 0.95, 0.9)
+    with pytest.raises(dx.ArgumentError, match=r"^required: "):
+        dx.probability_of_support(TRUTH, 0.9, 0)

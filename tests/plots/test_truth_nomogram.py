@@ -1,0 +1,87 @@
+"""The nomograms of a ground truth: lines are where the numbers are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+
+DRAWS = xr.DataArray(
+    np.random.default_rng(1).beta(58, 42, size=(2, 200)), dims=("chain", "draw"),
+    name="weighted_reliability",
+)  # fmt: skip
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("n_labels", [2, 4])
+def test_lines_are_the_nomograms(n_labels):
+    majority, needed, actual = dx.plots.truth_nomogram(n_labels=n_labels).axes
+    for line, size in zip(majority.lines, (9, 7, 5, 3, 1), strict=False):
+        x, y = line.get_data()
+        given = xr.DataArray(x, dims="x")
+        np.testing.assert_allclose(y, dx.majority_accuracy(size, given, n_labels))
+        assert line.get_label().startswith(f"{size} annotator")
+    assert majority.lines[5].get_ydata()[0] == 0.95
+    x, y = needed.lines[0].get_data()
+    np.testing.assert_array_equal(y, dx.annotators_for_truth(x, 0.95, n_labels))
+    assert y.max() <= 99
+    x, y = actual.lines[0].get_data()
+    np.testing.assert_allclose(y, 0.95 * dx.truth_accuracy(x, 5, n_labels))
+
+
+def test_reads_the_source_at_the_threshold():
+    # Cabitza et al. (2020), Figure 9: about 6 points lost at rho = .667.
+    figure = dx.plots.truth_nomogram(measure="concordance")
+    assert {"scored .95: .89", "scored .90: .84", "scored .85: .79"} <= set(texts(figure.axes[2]))
+    assert figure.axes[2].get_xlabel() == "concordance"
+
+
+def test_settings_go_into_the_last_panel():
+    figure = dx.plots.truth_nomogram(
+        n_annotators=3, accuracies=0.9, threshold=0.5, confidence=0.9, errors="independent"
+    )
+    line = figure.axes[2].lines[0]
+    x, y = line.get_data()
+    truth = dx.truth_accuracy(x, 3, confidence=0.9)
+    np.testing.assert_allclose(y, dx.actual_accuracy(0.9, truth, "independent"))
+    assert "majority of 3 annotators, .90 sure" in figure.get_supxlabel()
+    assert x[-1] == pytest.approx((0.9 / 0.95) ** 2, abs=4e-3)  # no more can be had in doubt
+
+
+def test_a_threshold_outside_is_not_read_off():
+    figure = dx.plots.truth_nomogram(threshold=0.95, confidence=0.8)
+    assert not any(": " in text for text in texts(figure.axes[2]))
+
+
+@pytest.mark.parametrize("wrap", [lambda d: d, lambda d: d.to_dataset()], ids=["array", "dataset"])
+def test_draws_are_a_band_with_its_numbers(wrap):
+    ax = dx.plots.truth_nomogram(wrap(DRAWS)).axes[2]
+    (said,) = [text for text in texts(ax) if text.startswith("these data")]
+    assert said.startswith(f"these data: {DRAWS.median().item():.2f}".replace("0.", "."))
+
+
+def test_sources_without_such_draws_are_refused():
+    by_item = DRAWS.expand_dims(item=[1, 2])
+    with pytest.raises(dx.ArgumentError, match=r"^source: expected draws of one reliability"):
+        dx.plots.truth_nomogram(by_item)
+    two = xr.Dataset({"a": DRAWS, "b": DRAWS})
+    with pytest.raises(dx.ArgumentError, match=r"^source: expected draws of weighted_reliability"):
+        dx.plots.truth_nomogram(two)
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("n_annotators", [3, 5]), ("n_annotators", 0), ("n_labels", 1), ("accuracies", 1.2),
+        ("accuracies", []), ("accuracies", [[0.9]]), ("target", 1), ("threshold", -0.1),
+        ("confidence", 0), ("measure", "kappa"), ("errors", "printed"),
+    ],
+)  # fmt: skip
+def test_bad_numbers_are_named(name, bad):
+    with pytest.raises(dx.ArgumentError, match=rf"^{name}: "):
+        dx.plots.truth_nomogram(**{name: bad})
