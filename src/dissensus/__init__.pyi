@@ -42,6 +42,8 @@ from .formats import read_annotations as read_annotations
 from .formats import read_predictions as read_predictions
 from .metrics.accuracy import set_accuracy as set_accuracy
 from .metrics.accuracy import top_k_accuracy as top_k_accuracy
+from .metrics.actual_accuracy import actual_accuracy as actual_accuracy
+from .metrics.actual_accuracy import probability_of_support as probability_of_support
 from .metrics.annotation import annotation_certainty as annotation_certainty
 from .metrics.annotation import certainty as certainty
 from .metrics.comparison import compare as compare
@@ -52,6 +54,8 @@ from .metrics.groups import expected_risk as expected_risk
 from .metrics.groups import group_labels as group_labels
 from .metrics.icc import annotator_icc as annotator_icc
 from .metrics.icc import icc as icc
+from .metrics.majority_accuracy import annotators_for_truth as annotators_for_truth
+from .metrics.majority_accuracy import majority_accuracy as majority_accuracy
 from .metrics.rank_correlation import kendall_tau as kendall_tau
 from .metrics.rank_correlation import spearman_footrule as spearman_footrule
 from .metrics.ranked_overlap import average_overlap as average_overlap
@@ -61,6 +65,7 @@ from .metrics.rankings import mean_average_overlap as mean_average_overlap
 from .metrics.rankings import partial_ranking_logp as partial_ranking_logp
 from .metrics.spearman_brown import annotators_needed as annotators_needed
 from .metrics.spearman_brown import spearman_brown as spearman_brown
+from .metrics.truth_accuracy import truth_accuracy as truth_accuracy
 from .schema import validate as validate
 from .statistics.advantage_probability import advantage_probability as advantage_probability
 from .statistics.alt_test import alt_test as alt_test
@@ -70,6 +75,7 @@ from .statistics.annotator_discrepancy_ratio import (
 from .statistics.bayesian_bootstrap import bayesian_bootstrap as bayesian_bootstrap
 from .statistics.bennett_s import bennett_s as bennett_s
 from .statistics.cohen_kappa import cohen_kappa as cohen_kappa
+from .statistics.concordance import concordance as concordance
 from .statistics.cross_kappa import cross_kappa as cross_kappa
 from .statistics.discrepancy_curve import best_threshold as best_threshold
 from .statistics.discrepancy_curve import discrepancy_curve as discrepancy_curve
@@ -85,6 +91,7 @@ from .statistics.naive_accuracy import naive_accuracy as naive_accuracy
 from .statistics.non_inferiority import non_inferiority as non_inferiority
 from .statistics.percent_agreement import percent_agreement as percent_agreement
 from .statistics.relative_f1 import relative_f1 as relative_f1
+from .statistics.weighted_reliability import weighted_reliability as weighted_reliability
 from .statistics.winning_rate import winning_rate as winning_rate
 
 __version__: str

@@ -47,6 +47,13 @@ def test_a_figure_of_the_tables(counts, name, figure):
     assert found == pytest.approx(float(figure), abs=5.1e-4)
 
 
+@pytest.mark.parametrize("counts", sorted({row[0] for row in printed()}))
+def test_concordance_is_the_agreement_of_the_tables(counts):
+    rows = [pair for pair, count in zip(PAIRS, counts, strict=True) for _ in range(count)]
+    expected = (counts[0] + counts[3]) / 100
+    assert float(dx.concordance(dx.from_matrix(np.array(rows, dtype=object)))) == expected
+
+
 def test_guessing_the_same_label_comes_out_near_1_by_gwets_ac():
     said = np.random.default_rng(1).random((200_000, 2)) < 0.99
     assert float(dx.gwet_ac(dx.from_matrix(said.astype(int)))) == pytest.approx(0.98, abs=0.003)

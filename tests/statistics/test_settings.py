@@ -49,6 +49,8 @@ FITS = {
 """By argument: what of the above it can make sense of. None fits where it is the default."""
 
 DATA = {"annotations", "predictions", "scores"}
+INSTEAD = {"accuracy"}
+"""None by default, and None only with another argument in its place."""
 
 
 @functools.cache
@@ -67,7 +69,8 @@ def test_nonsense_is_refused_by_the_name_of_the_argument(entry):
     others = {"Dataset of annotations": given["annotations"]}
     others |= {f"Dataset of {name}": given[name] for name in ("predictions",) if name in given}
     for name, parameter in inspect.signature(function).parameters.items():
-        fits = FITS.get(name, set()) | ({"None"} if parameter.default is None else set())
+        none = parameter.default is None and name not in INSTEAD
+        fits = FITS.get(name, set()) | ({"None"} if none else set())
         for what, value in (NONSENSE | others).items():
             if value is given.get(name) and value is not None:
                 continue

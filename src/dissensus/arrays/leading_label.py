@@ -183,6 +183,32 @@ def leading_label_by_annotator(
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
+def leading_label_by_voice(
+    rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int
+) -> Floats:
+    """Return whether each annotator names the label that leads among the others of the item.
+
+    Parameters
+    ----------
+    rows, weight, codes, n_labels
+        As for `leading_label_named`.
+
+    Returns
+    -------
+    array (row)
+        In the order of ``rows``: at an annotator's first row of an item the share of the leading
+        labels that he names, NaN at all others and where nobody else spoke.
+
+    Examples
+    --------
+    >>> from dissensus.arrays.grouped import grouped
+    >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
+    >>> leading_label_by_voice(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)
+    array([0.5, 0.5, 0. , nan])
+    """
+    return _both(rows, weight, codes, n_labels, False)[1]
+
+
 def _both(
     rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, any_tied: bool
 ) -> tuple[Floats, Floats]:

@@ -35,8 +35,16 @@ def _pairs(start: Ints, own: Ints, low: int, high: int) -> tuple[Ints, Ints]:
     return left, right
 
 
-def _blocks(rows: Grouped) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the pairs, a limited number at a time."""
+def pair_blocks(rows: Grouped) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the pairs of rows of different voices of an item, a limited number at a time.
+
+    Examples
+    --------
+    >>> from dissensus.arrays.grouped import grouped
+    >>> [(left.tolist(), right.tolist()) for left, right in pair_blocks(
+    ...     grouped(np.zeros(3, int), np.array([0, 0, 1]), 1))]
+    [([0, 1], [2, 2])]
+    """
     size = np.diff(rows.start)
     before = np.cumsum(size * (size - 1) // 2)
     edges = np.flatnonzero(np.diff(before // _PAIRS, prepend=-1, append=-2))
@@ -74,7 +82,7 @@ def pairs_apart(rows: Grouped, voices: Voices, delta: Delta) -> Floats:
     n = len(voices.item)
     voice = np.repeat(np.arange(n), np.diff(voices.start))
     total = np.zeros(n)
-    for left, right in _blocks(rows):
+    for left, right in pair_blocks(rows):
         amount = rows.share[left] * rows.share[right] * delta(left, right)
         total += np.bincount(voice[left], amount, n) + np.bincount(voice[right], amount, n)
     others = np.diff(voices.first)[voices.item] - 1.0

@@ -111,6 +111,29 @@ STATISTICS: Final = (
         variants=((), (("ties", "any"),)),
     ),
     Statistic(
+        "concordance",
+        low=0.0,
+        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        variants=(
+            (),
+            (("chance", "empirical"),),
+            (("distance", "absolute"), ("max_distance", 8.0)),
+            (("slim_majority", 0.5),),
+        ),
+    ),
+    Statistic(
+        "weighted_reliability",
+        low=0.0,
+        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        variants=(
+            (("accuracy", 0.8),),
+            (("accuracy", "majority"),),
+            (("accuracy", "majority"), ("distance", "squared"), ("max_distance", 50.0)),
+            (("accuracy", 0.7), ("slim_majority", 0.5)),
+        ),
+        pairwise=False,
+    ),
+    Statistic(
         "discrepancy_ratio",
         takes="predictions",
         low=0.0,

@@ -51,7 +51,7 @@ def by_ranking(
     annotations: xr.Dataset, rows: Grouped, systems: Systems | None, depth: int | None
 ) -> Found:
     """Compare partial rankings; those that an annotator gave in several trials one by one."""
-    statements, lists, labels = _rankings(annotations, len(rows.voices))
+    statements, lists, labels = rankings_of(annotations, len(rows.voices))
     listed = None if systems is None else lists_by_systems(systems, labels)
     n_labels = len(labels) if listed is None else len(listed.labels)
     if depth is None:
@@ -81,7 +81,7 @@ def default_depth(annotations: xr.Dataset) -> int:
     return int(np.bincount(ranking_code(annotations)).max())
 
 
-def _rankings(annotations: xr.Dataset, n_items: int) -> tuple[Grouped, Lists, npt.NDArray[Any]]:
+def rankings_of(annotations: xr.Dataset, n_items: int) -> tuple[Grouped, Lists, npt.NDArray[Any]]:
     """Return rankings by item and annotator, laid out in that order, and the label space."""
     codes, labels = labels_of(annotations)
     number = ranking_code(annotations)
@@ -161,7 +161,7 @@ def _as_blocks(
     annotations: xr.Dataset, rows: Grouped, systems: Systems | None
 ) -> tuple[Grouped, Ints, Ints | None, list[Any]]:
     """Spell out rankings as tuples of blocks, each a tuple of labels, and code these."""
-    statements, lists, labels = _rankings(annotations, len(rows.voices))
+    statements, lists, labels = rankings_of(annotations, len(rows.voices))
     known: dict[Any, int] = {}
     names = _plain(labels)
     spelled = _coded(lists, names, known)

@@ -49,6 +49,8 @@ class Sums:
     bearing: Matrix | None = None
     """(item, value along the last dim), not zero where a value rests on an item; one column for a
     statistic without dims. None if all rest on the items that have a sum that is not zero."""
+    one_of_draws: Callable[[np.random.Generator], Finish] | None = None
+    """If values have draws of their own: how to finish totals with one of these for each."""
 
     @property
     def bears(self) -> npt.NDArray[np.bool_]:
@@ -71,6 +73,18 @@ class Sums:
         bearing = None if self.bearing is None else times(self.bearing, factor)
         parts = tuple(times(part, factor) for part in self.parts)
         return replace(self, parts=parts, bearing=bearing)
+
+    def resampled(self, rng: np.random.Generator) -> Sums:
+        """Return the sums as drawn weights need them: with one draw for each set of weights."""
+        if self.one_of_draws is None:
+            return self
+        finish = self.one_of_draws(rng.spawn(1)[0])
+        dims = {
+            name: tuple(dim for dim in dims if dim not in SAMPLE)
+            for name, dims in self.dims.items()
+        }
+        dims = {name: kept for name, kept in dims.items() if kept}
+        return replace(self, finish=finish, dims=dims, one_of_draws=None)
 
     def totals(self) -> Floats:
         """Sum over items: (1, sum)."""

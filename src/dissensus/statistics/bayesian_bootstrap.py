@@ -94,6 +94,9 @@ def bayesian_bootstrap(
 
     Notes
     -----
+    A statistic that has draws of its own (`weighted_reliability`, given draws of accuracies) has
+    one of them taken with each set of weights, in turn: what comes out is uncertain of both.
+
     To compare two statistics, or one in two pools, do not subtract the draws of two calls: their
     weights differ. Write a callable that returns the difference, or both in a Dataset.
 
@@ -124,6 +127,7 @@ def bayesian_bootstrap(
         return one_by_one(function, annotations, args, kwargs, units, rng, n_draws, **show)
     weights = kwargs.pop("weights", None)
     sums = _prepared(entry, (annotations, *args), kwargs, random_seed).weighted(weights)
+    sums = sums.resampled(rng)
     if not warn_of_few(sums.name, sums.bears, units, stacklevel=2):
         warn_of_few_each(sums, units, stacklevel=2)
     doubts = Doubts()

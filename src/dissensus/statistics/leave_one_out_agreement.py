@@ -9,7 +9,11 @@ import xarray as xr
 
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 from dissensus.arrays.inverse_rank import inverse_rank_weights
-from dissensus.arrays.leading_label import leading_label_by_annotator, leading_label_named
+from dissensus.arrays.leading_label import (
+    leading_label_by_annotator,
+    leading_label_by_voice,
+    leading_label_named,
+)
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.registry import check_flag, one_of
@@ -136,6 +140,26 @@ def by_annotator(annotations: xr.Dataset) -> xr.DataArray:
     return xr.DataArray(
         found, dims=ANNOTATOR, coords={ANNOTATOR: annotations[ANNOTATOR].to_numpy()}
     )
+
+
+def credit_by_annotator(annotations: xr.Dataset) -> tuple[Ints, Ints, Floats]:
+    """Return who names the label that leads among the others of an item, one by one.
+
+    Items, annotators and the credit (pair of both): of n tied leaders naming one counts 1/n. Only
+    of annotators who are not alone with an item.
+    """
+    annotations = categories(annotations, rankings=True)
+    rows = rows_of(annotations)
+    each = leading_label_by_voice(
+        rows, _votes(annotations, rows), annotations["label_code"].to_numpy(),
+        annotations.sizes[LABEL],
+    )  # fmt: skip
+    judged = np.flatnonzero(np.isfinite(each))
+    item, annotator = (
+        annotations[name].to_numpy().astype(np.int64)[rows.order[judged]]
+        for name in ("item_code", "annotator_code")
+    )
+    return item, annotator, each[judged]
 
 
 def _by_item(annotations: Any, ties: str) -> tuple[xr.Dataset, Grouped, Floats]:

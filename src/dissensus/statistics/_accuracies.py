@@ -1,0 +1,214 @@
+"""Accuracies of annotators as people give them: numbers, by name, by place, or a fit's draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from dissensus import tables
+from dissensus.arrays.grouped import Floats, Ints
+from dissensus.dims import ANNOTATOR, ITEM, SAMPLE
+from dissensus.errors import ArgumentError, brief, shown
+from dissensus.statistics._settings import plain_label, real
+
+NAME: Final = "accuracy"
+EXPECTED: Final = (
+    'a number from 0 to 1, numbers by annotator, "majority", or a fit with accuracies of annotators'
+)
+IN_FITS: Final = (NAME, "annotator_accuracy")
+"""What a posterior calls them: of annotators on items (rasch), or of annotators."""
+
+Names = npt.NDArray[Any]
+
+
+class Accuracies(NamedTuple):
+    """How often annotators are right."""
+
+    values: Floats
+    """(draw, cell): cells are everybody, annotators, items, or rows: an annotator on an item."""
+    cell: Ints
+    """(row): which cell is a row's."""
+    coords: dict[str, Names]
+    """Of the dims chain and draw, as far as there are any."""
+    words: str
+    """What the numbers are of."""
+    by_annotator: bool
+    """Whether cells are annotators, in the order of the annotations."""
+
+    @property
+    def common(self) -> bool:
+        """Whether there is one number for all (in each draw)."""
+        return self.values.shape[1] == 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many there are along chain and draw."""
+        return tuple(len(values) for values in self.coords.values())
+
+
+def accuracies(given: Any, annotations: xr.Dataset, annotator: Ints, item: Ints) -> Accuracies:
+    """Read accuracies.
+
+    Parameters
+    ----------
+    given : number, mapping or Series (annotator), array, DataArray, Dataset or DataTree
+        As `weighted_reliability` takes it, but for "majority".
+    annotations : Dataset
+        Their annotators and items, in whose order the accuracies are brought.
+    annotator, item : array of int (row)
+        Whose they are.
+
+    Raises
+    ------
+    ArgumentError
+        If something else is given, an annotator or item has none, or a number is not from 0 to 1.
+    """
+    array = _array(given, annotations)
+    known = {*SAMPLE, ANNOTATOR, ITEM}
+    if not known.issuperset(array.dims) or len(set(array.dims)) < array.ndim:
+        raise ArgumentError(
+            NAME,
+            expected=f"the dims {ANNOTATOR!r}, {ITEM!r}, 'chain' and 'draw', or some of them",
+            found=f"{tuple(map(str, array.dims))}",
+        )
+    sample: list[str] = [dim for dim in SAMPLE if dim in array.dims]
+    own: list[str] = [dim for dim in (ANNOTATOR, ITEM) if dim in array.dims]
+    array = array.transpose(*sample, *own)
+    values, cell = _cells(array, own, annotations, {ANNOTATOR: annotator, ITEM: item})
+    if not len(values):
+        raise ArgumentError(NAME, expected="at least one draw", found="none")
+    coords = {
+        dim: array[dim].to_numpy() if dim in array.coords else np.arange(array.sizes[dim])
+        for dim in sample
+    }
+    words = f"by {' and '.join(own)}" if own else "one number"
+    return Accuracies(values, cell, coords, words, own == [ANNOTATOR])
+
+
+def _cells(
+    array: xr.DataArray, own: list[str], annotations: xr.Dataset, codes: dict[str, Ints]
+) -> tuple[Floats, Ints]:
+    """Return the accuracies that are asked for (draw, cell), and the cell of each row.
+
+    Of annotators on items only those of items they annotated: of a crowd's, few of all.
+    """
+    place: list[Any] = [_places(array, dim, annotations[dim].to_numpy()) for dim in own]
+    if len(own) == 2:
+        place = [each[codes[dim]] for dim, each in zip(own, place, strict=True)]
+        who, cell = codes, np.arange(len(codes[ITEM]))
+    else:
+        who = {dim: np.arange(len(each)) for dim, each in zip(own, place, strict=True)}
+        cell = codes[own[0]] if own else np.zeros(len(codes[ITEM]), dtype=np.int64)
+    values = array.to_numpy().reshape(-1, *(array.sizes[dim] for dim in own))
+    given = values[slice(None), *place] if own else values[:, None]
+    names = {dim: annotations[dim].to_numpy() for dim in own}
+
+    def whose(at: int) -> str:
+        return ", ".join(f"{dim} {shown([names[dim][who[dim][at]]])}" for dim in own)
+
+    return np.ascontiguousarray(_numbers(given, whose)), cell
+
+
+def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
+    """Return accuracies as a DataArray, with coordinates where they come with names."""
+    if isinstance(given, xr.DataTree):
+        if "posterior" not in given.children:
+            raise ArgumentError(NAME, expected=EXPECTED, found="a DataTree without posterior")
+        given = given["posterior"].to_dataset()
+    if isinstance(given, xr.Dataset):
+        found = next((name for name in IN_FITS if name in given.data_vars), None)
+        if found is None:
+            raise ArgumentError(
+                NAME,
+                expected=f"a posterior with {' or '.join(IN_FITS)}",
+                found=f"the variables {shown(list(map(str, given.data_vars)))}"
+                if given.data_vars
+                else "no variables",
+            )
+        return given[found]
+    if isinstance(given, xr.DataArray):
+        return given
+    if isinstance(given, Mapping | pd.Series):
+        names = _index(list(given.keys()))
+        values = np.fromiter((value for _, value in given.items()), dtype=object, count=len(given))
+        return xr.DataArray(values, dims=ANNOTATOR, coords={ANNOTATOR: names})
+    if isinstance(given, list | tuple | np.ndarray) and not np.ma.is_masked(given):
+        return _by_place(given, annotations)
+    if np.isnan(real(given)):
+        raise ArgumentError(NAME, expected=EXPECTED, found=brief(given))
+    return xr.DataArray(real(given))
+
+
+def _index(names: list[Any]) -> pd.Index[Any]:
+    """Return names of one kind: text, if one is text. Tuples name nobody, but may be given."""
+    text = any(isinstance(name, str | tuple) for name in names)
+    return pd.Index([str(name) for name in names] if text else names)
+
+
+def _by_place(given: Any, annotations: xr.Dataset) -> xr.DataArray:
+    """Take an array without names for numbers by annotator, or by annotator and item."""
+    try:
+        values = np.asarray(given)
+    except ValueError as problem:  # rows of different length
+        raise ArgumentError(NAME, expected=EXPECTED, found="a ragged list") from problem
+    n, items = annotations.sizes[ANNOTATOR], annotations.sizes[ITEM]
+    if values.shape not in ((), (n,), (n, items)):
+        raise ArgumentError(
+            NAME,
+            expected=f"an array with a number for each of {n} annotators, or for each and each of "
+            f"{items} items",
+            found=f"an array of shape {values.shape}",
+            hint="Draws need names: pass a DataArray with the dims chain and draw",
+        )
+    return xr.DataArray(values, dims=(ANNOTATOR, ITEM)[: values.ndim])
+
+
+def _places(array: xr.DataArray, dim: str, names: Names) -> Ints:
+    """Return the places of annotators or items along a dim, or raise if some are not there."""
+    if dim not in array.coords:
+        if array.sizes[dim] != len(names):
+            raise ArgumentError(
+                NAME,
+                expected=f"a number for each of {len(names)} {dim}s, or names of the {dim}s",
+                found=f"{array.sizes[dim]} without names",
+            )
+        return np.arange(len(names))
+    known = array[dim].to_numpy()
+    doubled = pd.Index(known).duplicated()
+    if doubled.any():
+        raise ArgumentError(
+            NAME, expected=f"each {dim} once", found=f"{shown(list(known[doubled]))} twice or more"
+        )
+    place = tables.match(names, known) if len(known) else np.full(len(names), -1)
+    lacking = names[place < 0]
+    if len(lacking):
+        raise ArgumentError(
+            NAME,
+            expected=f"a number for every {dim}",
+            found=f"none for {len(lacking)} of them: {shown(list(lacking))}",
+        )
+    return place
+
+
+def _numbers(given: Names, whose: Callable[[int], str]) -> Floats:
+    """Return the numbers, or raise where one is not from 0 to 1, and say whose it is."""
+    values = given
+    if given.dtype.kind == "O":
+        values = np.array([real(value) for value in given.ravel()]).reshape(given.shape)
+    if values.dtype.kind not in "iuf":
+        raise ArgumentError(NAME, expected=EXPECTED, found=f"values of type {given.dtype}")
+    values = values.astype(np.float64, copy=False)
+    if values.size and not (values.min() >= 0 and values.max() <= 1):
+        draw, cell = np.argwhere(~((values >= 0) & (values <= 1)))[0].tolist()
+        raise ArgumentError(
+            NAME,
+            where=whose(cell),
+            expected="numbers from 0 to 1",
+            found=brief(plain_label(given[draw, cell])),
+        )
+    return values

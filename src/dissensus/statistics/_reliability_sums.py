@@ -1,0 +1,232 @@
+"""Concordance and weighted reliability as functions of sums over items.
+
+Where chance is fixed, what each pair of annotators (or all of them) agree on is a sum over items.
+Where chance is how often labels were given, it goes with the weights, and confidence with it; and
+accuracies of annotators on items belong to no pair of annotators. Then the sums are the weights
+themselves, and the pairs are gone through anew for each set of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from scipy import sparse
+
+from dissensus.arrays.grouped import Floats, Ints
+from dissensus.arrays.right_together import (
+    both_right,
+    right_by_annotators,
+    right_by_item,
+    right_under_weights,
+)
+from dissensus.dims import ITEM
+from dissensus.statistics._accuracies import Accuracies
+from dissensus.statistics._chance import NO_PAIRS
+from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._genuine import Genuine
+from dissensus.statistics._majority_credit import Credit
+from dissensus.statistics._sums import Matrix, Sums, compact
+
+CONTRADICTION: Final = (
+    "two annotators agree of whom one is always right and the other never; accuracies just above 0 "
+    "and below 1 have no such trouble"
+)
+NO_ERRORS: Final = "there is only one label to give, so that nobody can be wrong"
+ALONE: Final = "fewer than two annotators"
+
+Bools = npt.NDArray[np.bool_]
+Total = Callable[[Floats, Ints, Ints], Floats]
+"""From totals (set of weights, sum), a set and a draw of accuracies (n), (n) to sums (n)."""
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """What to add up over pairs."""
+
+    name: str
+    genuine: Genuine
+    among: Bools | None = None
+    """(row): the rows whose pairs count, if not all do."""
+    competence: Accuracies | Credit | None = None
+    """How often annotators are right; None: always."""
+    errors: float = 1.0
+    """Ways to be wrong together; NaN if there is none."""
+
+    @property
+    def draws(self) -> Accuracies | None:
+        """The accuracies, if they have draws."""
+        found = self.competence
+        return found if isinstance(found, Accuracies) and found.coords else None
+
+    @property
+    def why(self) -> str:
+        """Why it may be undefined where there are pairs."""
+        return NO_ERRORS if np.isnan(self.errors) else CONTRADICTION
+
+    def given(self) -> Floats:
+        """Return accuracies as numbers (draw, cell); those against the majority of all items."""
+        if isinstance(self.competence, Accuracies):
+            return self.competence.values
+        if isinstance(self.competence, Credit):
+            return self.competence.accuracy()
+        return np.ones((1, 1))
+
+    def cell(self) -> Ints:
+        """Return which number is a row's (row)."""
+        if isinstance(self.competence, Accuracies):
+            return self.competence.cell
+        if isinstance(self.competence, Credit):
+            return self.genuine.confident.annotator
+        return np.zeros(len(self.genuine.confident.said), dtype=np.int64)
+
+    def common(self) -> Floats | None:
+        """Return how probably any two are right (draw), if all annotators are alike."""
+        if self.competence is None:
+            return np.ones(1)
+        if isinstance(self.competence, Accuracies) and self.competence.common:
+            each = self.competence.values[:, 0]
+            return both_right(each, each, self.errors)
+        return None
+
+
+def by_item(what: Reliability, items: npt.NDArray[Any], attrs: dict[str, Any]) -> xr.DataArray:
+    """Return each item's own value; NaN where fewer than two annotators spoke, with a warning."""
+    common = what.common()
+    if common is not None:
+        found = common[:, None] * what.genuine.concordance(what.among)
+    else:
+        pairs = what.genuine.pairs(what.among, meant=True)
+        found = right_by_item(pairs, what.given(), what.cell(), what.errors)
+    doubts = Doubts()
+    unsound = np.isnan(found)
+    found = doubts.where(unsound, np.nan_to_num(found), what.why)
+    alone = np.broadcast_to(what.genuine.paired == 0, found.shape)
+    found = doubts.where(alone, found, ALONE)
+    doubts.say(what.name, draws=False)
+    coords = {} if what.draws is None else what.draws.coords
+    shape = () if what.draws is None else what.draws.shape
+    return xr.DataArray(
+        found.reshape(*shape, len(items)),
+        dims=(*coords, ITEM),
+        coords={**coords, ITEM: items},
+        name=what.name,
+        attrs={"better": "higher"} | attrs,
+    )
+
+
+def sums_of(what: Reliability, items: npt.NDArray[Any], attrs: dict[str, Any]) -> Sums:
+    """Prepare it as a function of sums over items."""
+    parts, total = _prepared(what)
+    draws = what.draws
+    shape = () if draws is None else draws.shape
+    n = len(what.competence.values) if isinstance(what.competence, Accuracies) else 1
+
+    def value(totals: Floats, which: Ints, draw: Ints, doubts: Doubts) -> Floats:
+        found = total(totals[:, 1:], which, draw)
+        unsound = np.isnan(found)
+        found = doubts.divided(np.nan_to_num(found), totals[which, 0], NO_PAIRS)
+        return doubts.where(unsound, found, what.why)
+
+    def finish(totals: Floats, doubts: Doubts) -> Floats:
+        which, draw = np.divmod(np.arange(len(totals) * n), n)
+        return value(totals, which, draw, doubts).reshape(len(totals), *shape)
+
+    def one_of_draws(rng: np.random.Generator) -> Callable[[Floats, Doubts], Floats]:
+        turns = _Turns(rng.permutation(n))
+        return lambda totals, doubts: value(
+            totals, np.arange(len(totals)), turns.next(len(totals)), doubts
+        )
+
+    return Sums(
+        what.name,
+        (what.genuine.paired, *parts),
+        finish,
+        items,
+        {} if draws is None else {what.name: tuple(draws.coords)},
+        {} if draws is None else draws.coords,
+        attrs,
+        bearing=what.genuine.paired[:, None],
+        one_of_draws=None if draws is None else one_of_draws,
+    )
+
+
+class _Turns:
+    """Draws of accuracies in a shuffled order, over and over: none is used twice before all are."""
+
+    def __init__(self, order: Ints) -> None:
+        self._order, self._place = order, 0
+
+    def next(self, n: int) -> Ints:
+        """Return the next few."""
+        turns = (self._place + np.arange(n)) % len(self._order)
+        self._place += n
+        return self._order[turns]
+
+
+def _prepared(what: Reliability) -> tuple[tuple[Matrix, ...], Total]:
+    """Choose the sums: of items, of pairs of annotators, or the weights themselves."""
+    if what.genuine.guesses.moves:
+        return _anew(what)
+    common = what.common()
+    if common is not None:
+        return (what.genuine.concordance(what.among),), (
+            lambda totals, which, draw: totals[which, 0] * common[draw]
+        )
+    if isinstance(what.competence, Accuracies) and not what.competence.by_annotator:
+        return _anew(what)
+    return _by_annotators(what)
+
+
+def _by_annotators(what: Reliability) -> tuple[tuple[Matrix, ...], Total]:
+    """Sum what each pair of annotators agrees on."""
+    said, pairs = what.genuine.confident, what.genuine.pairs(what.among, meant=True)
+    n = 1 + int(said.annotator.max())
+    one, two = said.annotator[pairs.left], said.annotator[pairs.right]
+    key, column = np.unique(one * n + two, return_inverse=True)
+    left, right = np.divmod(key, n)
+    shape = (len(said.rows.voices), len(key))
+    agreed = sparse.csr_array((pairs.amount, (said.item[pairs.left], column)), shape=shape)
+    credit = what.competence if isinstance(what.competence, Credit) else None
+
+    def total(totals: Floats, which: Ints, draw: Ints) -> Floats:
+        accuracy = what.given() if credit is None else credit.under(totals[:, len(key) :])
+        sums = np.ascontiguousarray(totals[:, : len(key)])
+        how = which if credit is not None else draw
+        return right_by_annotators(sums, left, right, accuracy, which, how, what.errors)
+
+    return (compact(agreed), *(() if credit is None else credit.parts())), total
+
+
+def _anew(what: Reliability) -> tuple[tuple[Matrix, ...], Total]:
+    """Keep the weights of items, and go through the pairs for each set of them."""
+    genuine, moves = what.genuine, what.genuine.guesses.moves
+    said = genuine.confident
+    pairs = genuine.pairs(what.among, meant=not moves)
+    confidence = said.confidence if moves else np.ones(len(said.said))
+    n_items, n_labels = len(said.rows.voices), said.n_said
+    parts: tuple[Matrix, ...] = (sparse.eye_array(n_items, format="csr"),)
+    if moves:
+        cells = (said.rows.share, (said.item, said.said))
+        parts += (compact(sparse.csr_array(cells, shape=(n_items, n_labels))),)
+    credit = what.competence if isinstance(what.competence, Credit) else None
+    parts += () if credit is None else credit.parts()
+
+    def total(totals: Floats, which: Ints, draw: Ints) -> Floats:
+        weights = np.ascontiguousarray(totals[:, :n_items])
+        chance, end = np.repeat(genuine.guesses.share[None], len(totals), axis=0), n_items
+        if moves:
+            end += n_labels
+            amount = totals[:, n_items:end]
+            chance = amount / amount.sum(axis=1, keepdims=True)
+        accuracy = what.given() if credit is None else credit.under(totals[:, end:])
+        return right_under_weights(
+            pairs, confidence, said.said, chance, weights, accuracy, what.cell(), which,
+            draw if credit is None else which, what.errors,
+        )  # fmt: skip
+
+    return parts, total

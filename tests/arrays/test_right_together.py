@@ -1,0 +1,63 @@
+"""How probably two who agree are right, and its sums over pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dissensus.arrays.right_together import (
+    Pairs,
+    both_right,
+    right_by_annotators,
+    right_by_item,
+    right_under_weights,
+)
+
+
+def by_enumeration(a, b, n):
+    """P(both right | they agree) over all pairs of labels, the truth being the first of n."""
+    one = [a] + [(1 - a) / (n - 1)] * (n - 1)
+    two = [b] + [(1 - b) / (n - 1)] * (n - 1)
+    return one[0] * two[0] / sum(p * q for p, q in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_it_is_bayes_with_errors_that_fall_on_all_others_alike(n):
+    rng = np.random.default_rng(n)
+    one, two = rng.random((2, 20)) * 0.98 + 0.01
+    expected = [by_enumeration(a, b, n) for a, b in zip(one, two, strict=True)]
+    np.testing.assert_allclose(both_right(one, two, n - 1.0), expected, rtol=1e-13)
+
+
+def test_extremes():
+    one, two = np.array([1.0, 0.0, 1.0, 1.0, 1e-200]), np.array([1.0, 0.0, 0.3, 0.0, 1e-200])
+    np.testing.assert_array_equal(both_right(one, two, 1.0), [1.0, 0.0, 1.0, np.nan, 0.0])
+    assert np.isnan(both_right(np.array([0.5]), np.array([0.5]), np.nan)[0])
+
+
+def test_three_ways_of_adding_up_are_one():
+    rng = np.random.default_rng(4)
+    # Three items of two pairs each, of rows 0 to 5: rows 2x and 2x + 1 are of annotators x, x + 1.
+    start, left, right = np.array([0, 2, 2, 4]), np.array([0, 2, 4, 0]), np.array([1, 3, 5, 3])
+    amount, weights = rng.random(4), rng.random((2, 3))
+    who = np.array([0, 1, 1, 2, 2, 3])
+    accuracy = rng.random((5, 4))
+    pairs = Pairs(start, left, right, amount)
+    each = right_by_item(pairs, accuracy, who, 2.0)
+    assert (each[:, 1] == 0).all()
+    which, draw = np.divmod(np.arange(10), 5)
+    expected = (weights @ each.T).ravel()
+    item = np.array([0, 0, 2, 2])
+    totals = weights[:, item] * amount
+    found = right_by_annotators(totals, who[left], who[right], accuracy, which, draw, 2.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    how = (weights, accuracy, who, which, draw, 2.0)
+    sure, said = np.ones(6), np.zeros(6, dtype=np.int64)
+    found = right_under_weights(pairs, sure, said, np.ones((2, 1)), *how)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    # Chance of 1 leaves confidence as it is: pairs count its products.
+    sure = rng.random(6)
+    meant = Pairs(start, left, right, amount * sure[left] * sure[right])
+    expected = (weights @ right_by_item(meant, accuracy, who, 2.0).T).ravel()
+    found = right_under_weights(pairs, sure, said, np.ones((2, 1)), *how)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)

@@ -1,0 +1,145 @@
+"""Concordance and weighted reliability by their definitions: loops over pairs, plain Python.
+
+Cabitza et al. (2020), "The elephant in the machine", Eq. 1 to 8. A study is a list of items; an
+item maps an annotator to the list of (label, confidence) they gave it, labels 0, 1, ...
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+import dissensus as dx
+
+NAN = math.nan
+
+
+def study(rng, *, labels=3, annotators=4, items=5, missing=0.3, trials=False, sure="any"):
+    """Draw a small study; every item has somebody. ``sure``: "any", "extreme", or None."""
+    found = []
+    for _ in range(int(rng.integers(1, items + 1))):
+        there = np.flatnonzero(rng.random(annotators) >= missing)
+        there = there if len(there) else rng.integers(annotators, size=1)
+        said = {}
+        for r in there:
+            n = 1 + int(rng.integers(3)) * trials
+            given = rng.integers(labels, size=n).tolist()
+            said[int(r)] = [(label, _confidence(rng, sure)) for label in given]
+        found.append(said)
+    return found
+
+
+def _confidence(rng, sure):
+    if sure is None:
+        return 1.0
+    levels = (0.0, 1.0) if sure == "extreme" else (0.0, 0.25, 0.5, 0.9, 1.0, float(rng.random()))
+    return levels[int(rng.integers(len(levels)))]
+
+
+def as_annotations(items, labels=3, kind="ordinal", sure=True):
+    """Write a study down as annotations that declare 0, 1, ... for labels."""
+    rows = [
+        (i, r, trial, label, confidence)
+        for i, said in enumerate(items)
+        for r, given in said.items()
+        for trial, (label, confidence) in enumerate(given)
+    ]
+    names = ("item", "annotator", "trial", "label", "sure")
+    table = dict(zip(names, zip(*rows, strict=True), strict=True))
+    space = None if kind == "continuous" else range(labels)
+    more = {"confidence": "sure"} if sure else {}
+    return dx.annotations(table, trial="trial", kind=kind, labels=space, **more)
+
+
+def empirical(items, labels, weights):
+    """Shares of labels given: whoever labels an item several times counts once for it."""
+    share = [0.0] * labels
+    for said, weight in zip(items, weights, strict=True):
+        for given in said.values():
+            for label, _ in given:
+                share[label] += weight / len(given)
+    return [one / sum(share) for one in share]
+
+
+def meant(c, p):
+    """Eq. 1."""
+    return 0.0 if c == 0 else c / (c + (1 - c) * p)
+
+
+def right(a, b, ways=1.0):
+    """Eq. 6, with the number of ways to be wrong together; NaN if they cannot agree."""
+    return NAN if {a, b} == {0.0, 1.0} else a * b / (a * b + (1 - a) * (1 - b) / ways)
+
+
+def equal(a, b):
+    return float(a == b)
+
+
+def item_value(said, share, *, close=equal, accuracy=None, ways=1.0, x=0):
+    """Eq. 3 and 7; ``accuracy`` takes annotator, item and the label given."""
+    pairs = list(itertools.combinations(said, 2))
+    if not pairs:
+        return NAN
+    total = 0.0
+    for r, s in pairs:
+        for (one, c), (two, d) in itertools.product(said[r], said[s]):
+            ga = close(one, two) * meant(c, share[one]) * meant(d, share[two])
+            if ga and accuracy is not None:
+                ga *= right(accuracy(r, x, one), accuracy(s, x, two), ways)
+            total += ga / len(said[r]) / len(said[s])
+    return total / len(pairs)
+
+
+def mean(values, weights):
+    """Eq. 4 and 8, over items with two annotators."""
+    kept = [(v, w) for v, w in zip(values, weights, strict=True) if not math.isnan(v)]
+    below = sum(w for _, w in kept)
+    return sum(v * w for v, w in kept) / below if below > 0 else NAN
+
+
+def value(items, share, weights, **how):
+    """Eq. 4 and 8, of items that count at all: others may have accuracies that contradict them."""
+    kept = [
+        (item_value(said, share, x=x, **how), weights[x])
+        for x, said in enumerate(items)
+        if weights[x] > 0 and len(said) > 1
+    ]
+    return sum(v * w for v, w in kept) / sum(w for _, w in kept) if kept else NAN
+
+
+def majority(items, weights):
+    """How often each annotator gives what leads among the others; ties in parts."""
+    above, below = {}, {}
+    for said, weight in zip(items, weights, strict=True):
+        for r, given in said.items():
+            votes: dict = {}
+            for s, others in said.items():
+                for label, _ in others:
+                    if s != r:
+                        votes[label] = votes.get(label, 0.0) + 1 / len(others)
+            if not votes:
+                continue
+            leaders = {k for k, n in votes.items() if n > max(votes.values()) - 1e-9}
+            named = leaders & {label for label, _ in given}
+            above[r] = above.get(r, 0.0) + weight * len(named) / len(leaders)
+            below[r] = below.get(r, 0.0) + weight
+    return {r: above[r] / below[r] if below[r] else NAN for r in above}
+
+
+def slim(said, labels):
+    """Whether one annotator, giving any other label, has the leading label beaten or tied."""
+
+    def counts(study):
+        return [sum(1 / len(g) for g in study.values() for y, _ in g if y == k)
+                for k in range(labels)]  # fmt: skip
+
+    now = counts(said)
+    lead = now.index(max(now))
+    for r in said:
+        for other in range(labels):
+            then = counts({**said, r: [(other, 1.0)]})
+            if other != lead and then[other] >= then[lead] - 1e-9:
+                return True
+    return any(now[k] >= now[lead] - 1e-9 for k in range(labels) if k != lead and said)

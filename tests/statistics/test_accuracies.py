@@ -1,0 +1,141 @@
+"""Accuracies of annotators in all forms they may come in, and what is said of others."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import dissensus as dx
+
+
+def quietly(function, *args, **more):
+    """Chains are short here, and need not have converged."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dx.DissensusWarning)
+        return function(*args, **more)
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def posterior(**variables):
+    return xr.DataTree.from_dict({"posterior": xr.Dataset(variables)})
+
+
+def test_a_fit_is_taken_for_its_accuracies():
+    ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None]])
+    rng = np.random.default_rng(1)
+    values = rng.random((2, 5, 3, 2)) * 0.9 + 0.05
+    sample = ("chain", "draw")
+    names = {"annotator": ann["annotator"].to_numpy(), "item": ann["item"].to_numpy()}
+    both = xr.DataArray(values, dims=(*sample, "annotator", "item"), coords=names)
+    by = both.isel(item=0, drop=True)
+    one = by.isel(annotator=0, drop=True)
+    for array, called in ((both, "accuracy"), (by, "annotator_accuracy"),
+                          (one, "annotator_accuracy")):  # fmt: skip
+        expected = dx.weighted_reliability(ann, accuracy=array)
+        assert expected.dims == sample
+        fit = posterior(**{called: array}, ability=by)
+        for given_fit in (fit, fit["posterior"].to_dataset()):
+            xr.testing.assert_identical(dx.weighted_reliability(ann, accuracy=given_fit), expected)
+    with pytest.raises(dx.ArgumentError, match="a posterior with accuracy or annotator_accuracy"):
+        dx.weighted_reliability(ann, accuracy=posterior(mu=by))
+    with pytest.raises(dx.ArgumentError, match="without posterior"):
+        dx.weighted_reliability(ann, accuracy=xr.DataTree.from_dict({"prior": xr.Dataset()}))
+
+
+@pytest.mark.parametrize("model", ["symmetric_confusion", "dawid_skene"])
+def test_draws_of_a_fitted_latent_truth_carry_over(model):
+    made = dx.simulate.confusion_study(60, ipc=0.8, system_accuracy=[0.9], random_seed=1)
+    fit = getattr(dx.models, model).fit(
+        made.annotations, draws=50, tune=50, chains=2, random_seed=1, progressbar=False
+    ) if model == "symmetric_confusion" else quietly(
+        dx.models.dawid_skene.fit, made.annotations, draws=50, tune=50, chains=2, random_seed=1,
+        progressbar=False,
+    )  # fmt: skip
+    found = dx.weighted_reliability(made.annotations, accuracy=fit)
+    assert dict(found.sizes) == {"chain": 2, "draw": 50}
+    assert float(found.max()) <= float(dx.concordance(made.annotations))
+    last = fit.posterior["annotator_accuracy"].isel(chain=1, draw=-1)
+    point = dx.weighted_reliability(
+        made.annotations,
+        accuracy=float(last) if not last.ndim else last.drop_vars(["chain", "draw"]),
+    )
+    close(found[1, -1], point)
+
+
+ANN = dx.from_matrix([["x", "y", "y"], ["y", "y", None]])
+DRAWS = xr.DataArray(np.full((2, 3), 0.5), dims=("chain", "draw"))
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "accuracy: expected .*truth=; found None"),
+        ({"accuracy": 0.5, "truth": ["x", "y"]}, "truth: expected None, or no accuracy="),
+        ({"accuracy": 1.2}, "accuracy: expected numbers from 0 to 1; found 1.2"),
+        ({"accuracy": "minority"}, "accuracy: expected"),
+        ({"accuracy": {0: 0.5, 1: 0.5}}, "every annotator; found none for 1 of them: 2"),
+        ({"accuracy": {0: 0.5, 1: 0.5, 2: np.nan}}, "annotator 2: expected numbers from 0 to 1"),
+        ({"accuracy": {0: 0.5, 1: 0.5, 2: "high"}}, "annotator 2: expected .*; found 'high'"),
+        ({"accuracy": [0.5, 0.5]}, "a number for each of 3 annotators"),
+        ({"accuracy": [[0.5, 0.5], [0.5]]}, "found a ragged list"),
+        ({"accuracy": np.full((3, 2), -0.1)}, "annotator 0, item 0: expected .*; found -0.1"),
+        ({"accuracy": ["a", "b", "c"]}, "found values of type"),
+        ({"accuracy": DRAWS.expand_dims(annotator=[0, 1])}, "found none for 1 of them: 2"),
+        ({"accuracy": DRAWS.expand_dims(annotator=2)}, "found 2 without names"),
+        ({"accuracy": DRAWS.expand_dims(annotator=[0, 1, 1, 2])}, "each annotator once"),
+        ({"accuracy": DRAWS.expand_dims(rater=3)}, "expected the dims 'annotator', 'item'"),
+        ({"accuracy": DRAWS.isel(draw=[])}, "at least one draw"),
+        ({"accuracy": {(0, 1): 0.5}}, "found none for 3 of them"),
+        ({"accuracy": pd.Series([0.5], pd.MultiIndex.from_tuples([(0, 1)]))}, "found none for 3"),
+        ({"accuracy": pd.Series([0.5] * 4, index=[0, 1, 2, 2])}, "each annotator once; found 2"),
+        ({"accuracy": np.ma.masked_array([0.5] * 3, [0, 1, 0])}, "accuracy: expected"),
+        ({"accuracy": 0.5, "errors": "none"}, "errors: expected 'printed' or 'uniform'"),
+        ({"truth": ["x"]}, "truth: expected one label for each of 2 items"),
+        ({"truth": {0: "x"}}, "truth: expected a label for every item; found none for 1"),
+        ({"truth": ["x", None]}, "truth: expected a label for every item; found none for 1"),
+        ({"truth": ["x", "z"]}, "truth, item 1: expected one of the labels 'x', 'y'; found 'z'"),
+        ({"truth": "xy"}, "truth: expected a label for each item"),
+        ({"accuracy": 0.5, "per_item": True, "weights": [1, 1]}, "weights: expected None"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_words(more, words):
+    with pytest.raises(dx.DissensusError, match=words):
+        dx.weighted_reliability(ANN, **more)
+
+
+def test_numbers_may_be_by_item_only_and_names_spelled():
+    expected = dx.weighted_reliability(ANN, accuracy=np.tile([0.6, 0.7], (3, 1)))
+    close(dx.weighted_reliability(ANN, accuracy=xr.DataArray([0.6, 0.7], dims="item")), expected)
+    expected = dx.weighted_reliability(ANN, accuracy=[0.5, 0.6, 0.7])
+    for names in ({"0": 0.5, "1": 0.6, "2": 0.7}, {"2": 0.7, 0: 0.5, 1: 0.6, None: 0.1}):
+        close(dx.weighted_reliability(ANN, accuracy=names), expected)
+    draws = xr.DataArray([0.5, 0.6], dims="draw")
+    assert dx.weighted_reliability(ANN, accuracy=draws).dims == ("draw",)
+    as_numbers = dx.from_matrix([[0, 1], [1, 1]])
+    for truth in ([0, 1], [False, True], ["0", "1"], [0.0, 1.0], xr.DataArray([0, 1], dims="item")):
+        assert float(dx.weighted_reliability(as_numbers, truth=truth)) == 0.5
+
+
+def test_what_needs_labels_is_refused_of_numbers_and_rankings():
+    numbers = dx.from_matrix([[0.5, 0.7]], kind="continuous")
+    rankings = dx.from_rankings({"i": {"ann": [["a"], ["b"]], "bob": [["a"]]}})
+    with pytest.raises(dx.AnnotationError, match="numbers on a scale"):
+        dx.weighted_reliability(numbers, accuracy="majority")
+    for ann in (numbers, rankings):
+        with pytest.raises(
+            dx.ArgumentError, match="errors: expected 'printed', where there are no"
+        ):
+            dx.weighted_reliability(ann, accuracy=0.5, errors="uniform")
+    with pytest.raises(dx.ArgumentError, match="truth: expected None, of rankings"):
+        dx.weighted_reliability(rankings, truth=["a"])
+    close(dx.weighted_reliability(rankings, accuracy=0.5), dx.concordance(rankings) / 2)
+    # Each lists what leads with the other: with these accuracies of 1 it is concordance.
+    close(dx.weighted_reliability(rankings, accuracy="majority"), dx.concordance(rankings))
+    assert float(dx.weighted_reliability(numbers, truth=[0.6])) == 0.0
