@@ -13,6 +13,7 @@ import pytest
 from calibration import (
     crossed_simulators,
     harness,
+    rasch_faults,
     rasch_simulators,
     truth_faults,
     truth_settings,
@@ -259,6 +260,9 @@ FAULTS = [
     ("cross_replication: bernoulli", "a wrong power", wrong_power("sigma_item", -1)),
     ("cross_replication: ordinal", "a dropped annotator", dropped_annotator),
     *truth_faults.FAULTS,
+    ("rasch: truth known", "dropped rows", dropped_rows),
+    ("rasch: truth unknown", "dropped rows", dropped_rows),
+    *rasch_faults.FAULTS,
 ]
 
 

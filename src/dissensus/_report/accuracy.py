@@ -13,6 +13,7 @@ import xarray as xr
 from dissensus import plots
 from dissensus._accuracy_summary import OF_ANNOTATOR, OF_SYSTEM
 from dissensus._report import numbers as facts
+from dissensus._report.component_rows import between
 from dissensus._report.language import Name, Sentence, sentence, text
 from dissensus._report.pictures import Shown, picture
 from dissensus._report.tables import Body, Table
@@ -221,7 +222,7 @@ def _tables(frame: pd.DataFrame) -> list[Table]:
     people = _best_first(frame, OF_ANNOTATOR)
     head = ["Annotator", "Estimated", level, "Majority of the others"]
     body = [[Name("all" if row["name"] is None else str(row["name"])), share(row["mean"]),
-             _between(row), share(row["majority"])] for row in people[:_PEOPLE]]  # fmt: skip
+             between(row), share(row["majority"])] for row in people[:_PEOPLE]]  # fmt: skip
     left = len(people) - _PEOPLE
     note = (
         f"The {_PEOPLE} most accurate; {number(left)} more are in accuracy.csv." if left > 0 else ""
@@ -233,10 +234,6 @@ def _tables(frame: pd.DataFrame) -> list[Table]:
 def _row_of_system(row: Any, these: pd.DataFrame) -> list[Any]:
     here = these[(these["of"] == OF_SYSTEM) & (these["name"] == row["name"])].iloc[0]
     return [
-        Name(str(row["name"])), share(row["mean"]), _between(row), share(here["mean"]),
-        _between(here), share(row["majority"]), share(row["uncertainty_adjusted"]),
+        Name(str(row["name"])), share(row["mean"]), between(row), share(here["mean"]),
+        between(here), share(row["majority"]), share(row["uncertainty_adjusted"]),
     ]  # fmt: skip
-
-
-def _between(row: Any) -> str:
-    return f"{share(row['lower'])} to {share(row['upper'])}"

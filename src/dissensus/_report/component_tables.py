@@ -9,7 +9,7 @@ import xarray as xr
 
 from dissensus._component_summary import BOOTSTRAP, PAIR
 from dissensus._report import numbers as facts
-from dissensus._report.components import between, row_of
+from dissensus._report.component_rows import between, row_of
 from dissensus._report.language import Name
 from dissensus._report.tables import Body, Table
 from dissensus._summary import summary

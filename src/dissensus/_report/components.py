@@ -10,8 +10,10 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import plots
-from dissensus._component_summary import BOOTSTRAP, MODEL, PAIR
+from dissensus._component_summary import BOOTSTRAP, PAIR
 from dissensus._report import numbers as facts
+from dissensus._report.component_rows import between, row_of
+from dissensus._report.component_tables import tables
 from dissensus._report.language import Name, Sentence, sentence, text
 from dissensus._report.pictures import Shown, picture
 from dissensus._report.tables import Table
@@ -48,8 +50,6 @@ class Part:
 
 def section(evaluation: xr.DataTree) -> Part | None:
     """Return words, picture and tables; nothing where no model of components was fitted."""
-    from dissensus._report.component_tables import tables
-
     if not facts.has(evaluation, "components"):
         return None
     frame = summary(evaluation, "components")
@@ -92,23 +92,6 @@ def words(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
 
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
-
-
-def row_of(frame: pd.DataFrame, quantity: str, pool: Any = None, pair: Any = None,
-           scale: str | None = None, by: str = MODEL) -> Any:  # fmt: skip
-    """Return one row of the summary, or None."""
-    keep = (frame["quantity"] == quantity) & (frame["by"] == by)
-    for column, value in ((POOL, pool), (PAIR, pair)):
-        keep &= frame[column].isna() if value is None else frame[column] == value
-    if scale is not None:
-        keep &= frame[SCALE] == scale
-    rows = frame[keep]
-    return None if rows.empty else rows.iloc[0]
-
-
-def between(row: Any, digits: int = 2) -> str:
-    """Write an interval."""
-    return f"{share(row['lower'], digits)} to {share(row['upper'], digits)}"
 
 
 def _shares(data: xr.Dataset, frame: pd.DataFrame, pool: Any, *, first: bool) -> Sentence:
