@@ -99,6 +99,46 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
     return {f"{prefix}{name}": value for name, value in found.items()}
 
 
+def diagnosed_parameters(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
+    """Judge the chains by all parameters at once, and warn if they are poor.
+
+    Parameters
+    ----------
+    posterior : mapping
+        Draws (chain, draw, ...) by name; each number is called by the names of its place. What is
+        not defined in some draw is left out.
+
+    Returns
+    -------
+    dict
+        As of `diagnosed`.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(1).random((4, 500, 2))
+    >>> one = xr.DataArray(draws, dims=("chain", "draw", "label"), coords={"label": ["a", "b"]})
+    >>> diagnosed_parameters({"share": one})["ess_bulk_min_item"] in {"share[a]", "share[b]"}
+    True
+    """
+    parts = []
+    for name, draws in posterior.items():
+        flat = draws.to_numpy().reshape(*draws.shape[:2], -1)
+        names = [name] if draws.ndim == 2 else [f"{name}[{one}]" for one in _places(draws)]
+        parts.append(
+            xr.DataArray(flat, dims=(CHAIN, DRAW, "parameter"), coords={"parameter": names})
+        )
+    whole = xr.concat(parts, dim="parameter")
+    return diagnosed(whole.dropna("parameter"), "parameter")
+
+
+def _places(draws: xr.DataArray) -> list[str]:
+    names = [draws[dim].to_numpy() for dim in draws.dims[2:]]
+    return [
+        ", ".join(str(one[k]) for one, k in zip(names, place, strict=True))
+        for place in np.ndindex(*draws.shape[2:])
+    ]
+
+
 def _worst(draws: xr.DataArray, dim: str) -> tuple[Floats, Floats]:
     """Return the smallest effective sample size and the largest r-hat of each item."""
     from arviz_stats import ess, rhat

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import CHAIN, DRAW
+from dissensus.dims import CHAIN, DRAW, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.schema import checked_annotations
 
@@ -68,6 +68,18 @@ def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
             where=f"items {shown(list(annotations['item'].to_numpy()[bare]))}",
             expected=f"at least one annotation of every item ({why})",
             found=f"{len(bare)} items without any",
+        )
+
+
+def require_choice(annotations: xr.Dataset) -> None:
+    """Raise if there is one label only, so that nobody could be wrong."""
+    labels = annotations[LABEL].to_numpy()
+    if len(labels) < 2:
+        raise AnnotationError(
+            "annotations",
+            expected="two labels or more",
+            found=f"{shown(list(labels))} only",
+            hint="If annotators could have said something else, read them again with labels=",
         )
 
 

@@ -172,6 +172,8 @@ def test_log_likelihood_and_new_labels():
         ({"truth": "0"}, "truth: expected a mapping, Series or DataArray"),
         ({"truth": pd.Series([0, 1], index=[0, 0])}, "truth: expected one label for each item"),
         ({"confidence": 1}, "confidence: expected True or False"),
+        ({"keep_items": "no"}, "keep_items: expected True or False"),
+        ({"log_likelihood": 1}, "log_likelihood: expected True or False"),
         ({"priors": {"sd": 1}}, "priors: "),
         ({"priors": {"mean_ability": 1}}, "priors['mean_ability']: expected (mean, standard"),
         ({"priors": {"ability_spread": ("half_normal", -1)}}, "priors['ability_spread']: "),

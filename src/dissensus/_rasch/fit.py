@@ -14,6 +14,7 @@ from dissensus._rasch.sampler import Draws, by_gibbs, by_nuts, require_room
 from dissensus.arrays.rasch_data import UNKNOWN
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE
+from dissensus.registry import check_flag
 
 
 def fitted(
@@ -24,6 +25,11 @@ def fitted(
     """Sample, and put the draws under their names."""
     chains, draws = fitting.sample_shape(draws, chains)
     tune = fitting.whole("tune", tune, least=0)
+    for name, flag in (
+        ("keep_items", keep_items), ("log_likelihood", log_likelihood),
+        ("posterior_predictive", posterior_predictive),
+    ):  # fmt: skip
+        check_flag(name, flag)
     items = keep_items or posterior_predictive
     if items:
         require_room(what, draws, chains)
@@ -36,7 +42,7 @@ def fitted(
     named = _Named(what)
     posterior = _parameters(named, found)
     stats = {name: named(values) for name, values in found.stats.items()}
-    diagnostics = _diagnosed(posterior) | convergence.divergences(stats)
+    diagnostics = convergence.diagnosed_parameters(posterior) | convergence.divergences(stats)
     if keep_items:
         posterior |= _of_items(named, found)
     tree = fitting.fitted(
@@ -95,18 +101,6 @@ def _of_items(named: _Named, found: Draws) -> dict[str, xr.DataArray]:
     np.reciprocal(values, out=values)
     truth = named(found.truth, ITEM, LABEL)
     return {"difficulty": difficulty, "accuracy": accuracy, "truth": truth}
-
-
-def _diagnosed(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
-    """Judge the chains by all parameters at once, and warn if they are poor."""
-    parts = []
-    for name, draws in posterior.items():
-        flat = draws.to_numpy().reshape(*draws.shape[:2], -1)
-        names = [name] if draws.ndim == 2 else [
-            f"{name}[{one}]" for one in draws[draws.dims[2]].to_numpy()
-        ]  # fmt: skip
-        parts.append(xr.DataArray(flat, dims=(*SAMPLE, "parameter"), coords={"parameter": names}))
-    return convergence.diagnosed(xr.concat(parts, dim="parameter"), "parameter")
 
 
 def _group(**variables: xr.DataArray) -> xr.Dataset:

@@ -16,7 +16,7 @@ from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_parameters import Priors
 from dissensus.arrays.rasch_data import UNKNOWN, Said
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import AnnotationError, ArgumentError, shown, warn_caller
+from dissensus.errors import AnnotationError, ArgumentError, warn_caller
 from dissensus.registry import check_flag, one_of
 from dissensus.schema import statements_per
 
@@ -134,13 +134,7 @@ def process(
     fitting.require_kind(annotations, KINDS, "rasch")
     one_of("sampler", sampler, SAMPLERS)
     check_flag("confidence", confidence)
-    n = annotations.sizes[LABEL]
-    if n < 2:
-        raise AnnotationError(
-            "annotations", expected="two labels or more",
-            found=f"{shown(list(annotations[LABEL].to_numpy()))} only",
-            hint="If annotators could have said something else, read them again with labels=",
-        )  # fmt: skip
+    fitting.require_choice(annotations)
     fitting.require_annotated(
         statements_per(annotations, ITEM), annotations, "nothing speaks of its difficulty"
     )

@@ -106,24 +106,10 @@ def _of_items(what: Process, found: Draws) -> dict[str, xr.DataArray]:
 
 def _diagnosed(what: Process, posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
     """Judge the chains by all parameters at once, and warn if they are poor."""
-    parts = []
-    for name, draws in posterior.items():
-        flat = draws.to_numpy().reshape(*draws.shape[:2], -1)
-        if name == "confusion" and (what.shared or draws[0, 0].size > _MOST):
-            continue  # judged by what matrices have in common, and by accuracies
-        names = [name] if draws.ndim == 2 else [f"{name}[{one}]" for one in _places(draws)]
-        parts.append(xr.DataArray(flat, dims=(*SAMPLE, "parameter"), coords={"parameter": names}))
-    whole = xr.concat(parts, dim="parameter")
-    return convergence.diagnosed(whole.dropna("parameter"), "parameter")
-
-
-def _places(draws: xr.DataArray) -> list[str]:
-    names = [draws[dim].to_numpy() for dim in draws.dims[2:]]
-    shape = draws.shape[2:]
-    return [
-        ", ".join(str(one[k]) for one, k in zip(names, place, strict=True))
-        for place in np.ndindex(*shape)
-    ]
+    judged = dict(posterior)
+    if "confusion" in judged and (what.shared or judged["confusion"][0, 0].size > _MOST):
+        del judged["confusion"]  # judged by what matrices have in common, and by accuracies
+    return convergence.diagnosed_parameters(judged)
 
 
 def _observed(what: Process) -> dict[str, xr.DataArray]:

@@ -14,7 +14,6 @@ from dissensus.arrays.truth_parameters import Form, Priors, fifths
 from dissensus.arrays.truth_votes import Votes, votes
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import (
-    AnnotationError,
     ArgumentError,
     PredictionError,
     shown,
@@ -143,13 +142,7 @@ def process(
 
 
 def _require_labels(annotations: xr.Dataset) -> None:
-    n = annotations.sizes[LABEL]
-    if n < 2:
-        raise AnnotationError(
-            "annotations", expected="two labels or more",
-            found=f"{shown(list(annotations[LABEL].to_numpy()))} only",
-            hint="If annotators could have said something else, read them again with labels=",
-        )  # fmt: skip
+    fitting.require_choice(annotations)
     fitting.require_annotated(
         statements_per(annotations, ITEM), annotations, "without one nothing speaks of its truth"
     )
