@@ -37,9 +37,9 @@ When not: labels that are confused with certain others (`dawid_skene`); systems 
 annotators (`symmetric_confusion`); one label an item and no known truth, where nothing tells
 ability from difficulty. **Without the truth take it with care.** An item may be so difficult that
 all are wrong about it, and labels on which all agree then speak for an easy item or for an
-impossible one. Where agreement is high the spread of difficulties grows, and accuracies come out far too low: of
-five readers of aortic scans, right on .84 of the cases on average, .61 to .75 (with the truth .79
-to .92). Chains hardly meet there, and the fit says so. In `symmetric_confusion` with
+impossible one. Where agreement is high the spread of difficulties grows, and accuracies come out
+far too low: of five readers of aortic scans, right on .84 of the cases on average, .61 to .75 (with
+the truth .79 to .92). Chains hardly meet there, and the fit says so. In `symmetric_confusion` with
 ``difficulty=True`` the prior holds difficulties closer together, and known truths of some items
 help here.
 
