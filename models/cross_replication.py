@@ -125,7 +125,7 @@ def _built(what: Process) -> Any:
     import dissensus.steps  # noqa: F401 (registers the Gibbs step)
 
     with pm.Model(coords=parts.coordinates(what)) as model:
-        mu, sigma_item = parts.mean(what, POOL), parts.scale("sigma_item", what, POOL)
+        mu, sigma_item = parts.mean(what, POOL), parts.scale("sigma_item", what.priors, POOL)
         root = pm.LKJCorr("correlation_cholesky", n=what.n_pools, eta=what.lkj)
         pm.Deterministic("correlation", root @ root.T, dims=(POOL, other(POOL)))
         item = pm.MvNormal(
@@ -134,7 +134,7 @@ def _built(what: Process) -> Any:
         )  # fmt: skip
         eta = mu[what.pool] + item[what.item, what.pool]
         if not what.anonymous:
-            sigma_annotator = parts.scale("sigma_annotator", what, POOL)
+            sigma_annotator = parts.scale("sigma_annotator", what.priors, POOL)
             annotator = pm.Normal(
                 "annotator_effect", 0.0, sigma_annotator[what.member_pool], dims=MEMBER
             )

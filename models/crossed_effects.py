@@ -139,11 +139,11 @@ def _built(what: Process) -> Any:
     import dissensus.steps  # noqa: F401 (registers the Gibbs step)
 
     with pm.Model(coords=parts.coordinates(what)) as model:
-        mu, sigma_item = parts.mean(what), parts.scale("sigma_item", what)
+        mu, sigma_item = parts.mean(what), parts.scale("sigma_item", what.priors)
         item = pm.Normal("item_effect", 0.0, sigma_item, dims=ITEM)
         eta = mu + item[what.item]
         if not what.anonymous:
-            sigma_annotator = parts.scale("sigma_annotator", what)
+            sigma_annotator = parts.scale("sigma_annotator", what.priors)
             annotator = pm.Normal("annotator_effect", 0.0, sigma_annotator, dims=ANNOTATOR)
             eta = eta + annotator[what.member]
         parts.observe(what, eta)

@@ -11,12 +11,11 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
+from dissensus.arrays.rasch_data import UNKNOWN
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import ArgumentError, brief, shown
 
 Ints = npt.NDArray[np.int64]
-
-UNKNOWN = -1
 
 
 def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:

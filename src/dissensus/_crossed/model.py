@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from dissensus._crossed.priors import Prior
 from dissensus._crossed.process import Process
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN
 from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, MEMBER, POOL, other
@@ -28,11 +30,11 @@ def coordinates(what: Process) -> dict[str, Any]:
     return out
 
 
-def scale(name: str, what: Process, dims: Any = None) -> Any:
+def scale(name: str, priors: Mapping[str, Prior], dims: Any = None) -> Any:
     """Make a standard deviation, or another positive number, under its prior."""
     import pymc as pm
 
-    form, size, *degrees = what.priors[name]
+    form, size, *degrees = priors[name]
     if form == "half_normal":
         return pm.HalfNormal(name, sigma=size, dims=dims)
     if form == "half_t":
@@ -51,7 +53,7 @@ def mean(what: Process, dims: Any = None) -> Any:
 def residual(what: Process) -> Any:
     """Make the residual's standard deviation, of every annotation."""
     per_pool = what.n_sd > 1
-    sigma = scale("sigma", what, POOL if per_pool else None)
+    sigma = scale("sigma", what.priors, POOL if per_pool else None)
     return sigma[what.pool] if per_pool else sigma
 
 
@@ -79,7 +81,7 @@ def _cutpoints(what: Process) -> Any:
     n_gaps = len(what.labels) - 2
     if n_gaps == 0:
         return pt.zeros(1)
-    raw = pt.concatenate([pt.zeros(1), pt.cumsum(scale("gap", what, _gap_dim(n_gaps)))])
+    raw = pt.concatenate([pt.zeros(1), pt.cumsum(scale("gap", what.priors, _gap_dim(n_gaps)))])
     return pm.Deterministic("cutpoint", raw - pt.mean(raw), dims=BOUNDARY)
 
 

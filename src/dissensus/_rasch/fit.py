@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.special import expit
 
 from dissensus import convergence, fitting
 from dissensus._rasch.process import Process
@@ -94,11 +95,7 @@ def _of_items(named: _Named, found: Draws) -> dict[str, xr.DataArray]:
     """Name difficulties and truths, and how often each annotator is right about each item."""
     difficulty = named(found.difficulty, ITEM)
     accuracy = named(found.ability, ANNOTATOR) - difficulty
-    values = accuracy.to_numpy()
-    np.negative(values, out=values)
-    np.exp(values, out=values)
-    values += 1.0
-    np.reciprocal(values, out=values)
+    expit(accuracy.to_numpy(), out=accuracy.to_numpy())  # in place: it may be large
     truth = named(found.truth, ITEM, LABEL)
     return {"difficulty": difficulty, "accuracy": accuracy, "truth": truth}
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erfc
 
+from dissensus._crossed.model import scale
 from dissensus._rasch.process import Process
 from dissensus.arrays.rasch_data import UNKNOWN
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL
@@ -20,18 +21,6 @@ def coordinates(what: Process) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def scale(name: str, what: Process) -> Any:
-    """Make a standard deviation under its prior."""
-    import pymc as pm
-
-    form, size, *degrees = what.priors[name]
-    if form == "half_normal":
-        return pm.HalfNormal(name, sigma=size)
-    if form == "half_t":
-        return pm.HalfStudentT(name, nu=degrees[0], sigma=size)
-    return pm.Exponential(name, scale=size)
-
-
 def advantage(what: Process) -> Any:
     """Make abilities and difficulties; return the logit of each label's being right."""
     import pymc as pm
@@ -41,8 +30,8 @@ def advantage(what: Process) -> Any:
         mean = _normal_above("mean_ability", centre, sd, what.least)
     else:
         mean = pm.Normal("mean_ability", mu=centre, sigma=sd)
-    ability = pm.Normal("ability", mean, scale("ability_spread", what), dims=ANNOTATOR)
-    difficulty = pm.Normal("difficulty", 0.0, scale("difficulty_spread", what), dims=ITEM)
+    ability = pm.Normal("ability", mean, scale("ability_spread", what.priors), dims=ANNOTATOR)
+    difficulty = pm.Normal("difficulty", 0.0, scale("difficulty_spread", what.priors), dims=ITEM)
     return ability[what.annotator] - difficulty[what.item]
 
 

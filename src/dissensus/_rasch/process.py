@@ -79,11 +79,6 @@ class Process(NamedTuple):
         """Below which the mean ability is not: that of guessing, unless the truth is known."""
         return -np.inf if self.all_known else -float(np.log(len(self.labels) - 1))
 
-    @property
-    def right(self) -> Ints:
-        """Which labels are right, where the truth is known (annotation)."""
-        return (self.truth[self.item] == self.label).astype(np.int64)
-
     def data(self) -> Crossed:
         """Lay out the labels for the Gibbs sampler."""
         none = np.zeros_like(self.item)

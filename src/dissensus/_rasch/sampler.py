@@ -19,7 +19,6 @@ Floats = npt.NDArray[np.float64]
 
 _ROOM: Final = 4 * 2**30
 """Bytes of what is said of items to keep without being asked twice."""
-_RATE: Final = 0.05
 
 
 class Draws(NamedTuple):
@@ -142,7 +141,7 @@ class _Chain:
 
     def advance(self, first: int, n: int) -> None:
         """Go through a lot of sweeps."""
-        tuning = self.known.tuning._replace(rate=_RATE if first < 0 else 0.0)
+        tuning = self.known.tuning if first < 0 else self.known.tuning._replace(rate=0.0)
         rasch_gibbs.advance(
             self.state, self.data, self.said, self.par, self.priors, tuning, self.known.paths,
             self.now, self.summing, n, self.trace, max(first, -1),
@@ -166,12 +165,5 @@ class _Chain:
             log_likelihood=np.empty(n),
         )  # fmt: skip
         rasch_gibbs.replay(
-            self.state,
-            self.data,
-            self.said,
-            many,
-            self.par,
-            self.now,
-            self.summing,
-            self.trace,
+            self.state, self.data, self.said, many, self.par, self.now, self.summing, self.trace
         )

@@ -81,9 +81,7 @@ def advance(
         if some_unknown or sweep == 0 or first >= 0:
             look(data, said, known, now, summing)
         if some_unknown:
-            move_difficulties(
-                state, data, said, par, priors, known, now, summing, tuning.rate > 0.0
-            )
+            move_difficulties(state, data, said, par, priors, known, now, summing, tuning.rate)
         if some_unknown or sweep == 0 or first >= 0:  # which are right is then known for good
             draw_truth(state, data, said, par, known, now, summing, counts)
         if first >= 0:
@@ -182,15 +180,9 @@ def _keep(par: Parameters, now: Truth, trace: Trace, place: int) -> None:
 
 @njit(cache=True, nogil=True)
 def replay(
-    state: State,
-    data: Crossed,
-    said: Said,
-    many: Trace,
-    par: Parameters,
-    now: Truth,
-    summing: Room,
-    trace: Trace,
-) -> None:
+    state: State, data: Crossed, said: Said, many: Trace, par: Parameters, now: Truth,
+    summing: Room, trace: Trace,
+) -> None:  # fmt: skip
     """Keep what follows of the truth from parameters drawn elsewhere, draw in front."""
     counts = np.empty(len(said.prevalence))
     for place in range(len(many.mu)):

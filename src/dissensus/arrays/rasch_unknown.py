@@ -133,11 +133,11 @@ _slice_spread = slicer(_log_spread)
 @njit(cache=True)
 def move_difficulties(
     state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, known: Odds,
-    now: Truth, room: Room, learning: bool,
+    now: Truth, room: Room, rate: float,
 ) -> None:  # fmt: skip
     """Move the spread with all effects, and then each effect; truths must be drawn next.
 
-    What labels say must have been looked at (`look`).
+    What labels say must have been looked at (`look`). The rate is that of learning, or 0.
     """
     start, was = data.cell_start, math.log(par.sd_item[0])
     for c in range(len(room.rest)):
@@ -148,8 +148,7 @@ def move_difficulties(
     )  # fmt: skip
     sd = math.exp(x)
     par.sd_item[0] = sd
-    if learning:
-        room.width[0] += 0.05 * (2.5 * abs(x - was) - room.width[0])
+    room.width[0] += rate * (2.5 * abs(x - was) - room.width[0])
     for c in range(len(room.rest)):
         par.item[c] = _slice_effect(
             state, sd * room.rest[c], room.width[1] * sd, sd, start[c], start[c + 1],
