@@ -9,15 +9,17 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
 
 def posterior_means(
-    item, annotator, label, *, n_labels, truth=None, level=None, n_levels=0, log2_points=16, seed=0
-):
+    item, annotator, label, *, n_labels, truth=None, guessing=None, level=None, n_levels=0,
+    log2_points=16, seed=0,
+):  # fmt: skip
     """Return posterior means of the parameters, and probabilities of truths (item, label).
 
-    ``truth`` has a code for each item, -1 where it is not known.
+    ``truth`` has a code for each item, -1 where it is not known. Who does not know guesses, unless
+    all truths are known or ``guessing`` says otherwise.
     """
     item, annotator, label = (np.asarray(x) for x in (item, annotator, label))
     n_items, n_people = item.max() + 1, annotator.max() + 1
@@ -25,7 +27,9 @@ def posterior_means(
     n_dims = 3 + n_people + n_items + (n_labels - 1) + 2 * max(n_levels - 1, 0)
     u = stats.qmc.Sobol(n_dims, seed=seed).random_base2(log2_points)
     u = np.clip(u, 1e-12, 1 - 1e-12)
-    least = -np.inf if (truth >= 0).all() else -np.log(n_labels - 1)
+    if guessing is None:
+        guessing = bool((truth < 0).any())
+    least = -np.inf if guessing or (truth >= 0).all() else -np.log(n_labels - 1)
     low = stats.norm.cdf(least, 1.0, 1.5)
     mean = stats.norm.ppf(low + (1 - low) * u[:, 0], 1.0, 1.5)
     ability_spread = stats.halfnorm.ppf(u[:, 1], scale=1.0)
@@ -41,7 +45,11 @@ def posterior_means(
     if n_levels:
         if_right = _shares(u[:, at : at + n_levels - 1])
         if_wrong = _shares(u[:, at + n_levels - 1 : at + 2 * (n_levels - 1)])
-    right = special.expit(ability[:, annotator] - difficulty[:, item])
+    odds = np.exp(ability[:, :, None] - difficulty[:, None, :])
+    if guessing:
+        odds += 1 / (n_labels - 1)
+    accuracy = odds / (1 + odds)
+    right = accuracy[:, annotator, item]
     wrong = (1 - right) / (n_labels - 1)
     if n_levels:
         right, wrong = right * if_right[:, level], wrong * if_wrong[:, level]
@@ -59,7 +67,7 @@ def posterior_means(
         "mean_ability": mean, "ability_spread": ability_spread,
         "difficulty_spread": difficulty_spread, "ability": ability, "difficulty": difficulty,
         "prevalence": share, "truth": joint / of_item[:, :, None],
-        "accuracy": special.expit(ability[:, :, None] - difficulty[:, None, :]),
+        "accuracy": accuracy,
     }  # fmt: skip
     if n_levels:
         named |= {"confidence_if_right": if_right, "confidence_if_wrong": if_wrong}

@@ -15,9 +15,12 @@ from scipy import special, stats
 import dissensus as dx
 
 MODEL: Final = "rasch"
-FORMS: Final = ("truth known", "truth unknown", "truth of some known", "confidence")
+FORMS: Final = (
+    "truth known", "truth known, guesses", "truth unknown", "truth unknown, no guesses",
+    "truth of some known", "confidence",
+)  # fmt: skip
 ITEMS, PEOPLE, LEVELS = 15, 4, 3
-_THIN: Final = {"truth known": 8, "truth unknown": 20, "truth of some known": 15, "confidence": 20}
+_THIN: Final = {"truth known": 8, "truth known, guesses": 15, "truth of some known": 15}
 
 
 class World(NamedTuple):
@@ -27,27 +30,31 @@ class World(NamedTuple):
     truth: Any
     codes: dict[str, Any]
     level: Any
+    guessing: bool
 
 
 def case(form: str, rng: np.random.Generator) -> Case:
     """Draw a study; of all labels a fifth are left out."""
     n_labels = int(rng.integers(2, 4))
-    what = _world(rng, n_labels, all_known=form == "truth known")
+    all_known = form.startswith("truth known")
+    guessing = form not in ("truth known", "truth unknown, no guesses")
+    what = _world(rng, n_labels, all_known=all_known, guessing=guessing)
     table = pd.DataFrame(what.codes)
     confidence = form == "confidence"
     table["confidence"] = (what.level + 1) / LEVELS
     ann = dx.annotations(
         table, confidence="confidence", kind="nominal", labels=list(range(n_labels))
     )
-    n_known = {"truth known": ITEMS, "truth of some known": 5}.get(form, 0)
+    n_known = ITEMS if all_known else 5 * (form == "truth of some known")
     known = {i: int(what.truth[i]) for i in range(n_known)}
     levels = [k for k in range(LEVELS) if (what.level == k).any()]
     ask = partial(_questions, what, known, levels if confidence and len(levels) == LEVELS else [])
-    return Case(ann, {"truth": known, "confidence": confidence}, ask, thin=_THIN[form])
+    settings = {"truth": known, "confidence": confidence, "guessing": guessing}
+    return Case(ann, settings, ask, thin=_THIN.get(form, 20))
 
 
-def _world(rng: np.random.Generator, n_labels: int, *, all_known: bool) -> World:
-    least = -np.inf if all_known else -np.log(n_labels - 1)
+def _world(rng: np.random.Generator, n_labels: int, *, all_known: bool, guessing: bool) -> World:
+    least = -np.inf if all_known or guessing else -np.log(n_labels - 1)
     low = stats.norm.cdf(least, 1.0, 1.5)
     mean = float(stats.norm.ppf(rng.uniform(low, 1.0), 1.0, 1.5))
     spread, difficulty_spread = abs(rng.normal(0.0, 1.0)), abs(rng.normal(0.0, 1.5))
@@ -61,7 +68,11 @@ def _world(rng: np.random.Generator, n_labels: int, *, all_known: bool) -> World
     keep[annotator == 0] = True  # everybody labels something, and every item is labelled
     keep[item == 0] = True
     item, annotator = item[keep], annotator[keep]
-    right = rng.random(len(item)) < special.expit(ability[annotator] - difficulty[item])
+    above = ability[annotator] - difficulty[item]
+    right = rng.logistic(size=len(item)) < above
+    if guessing:  # odds of being right are those and a guess's
+        odds = np.exp(above) + 1 / (n_labels - 1)
+        right = rng.random(len(item)) < odds / (1 + odds)
     other = (truth[item] + rng.integers(1, n_labels, len(item))) % n_labels
     either = [rng.choice(LEVELS, len(item), p=p) for p in (if_wrong, if_right)]
     return World(
@@ -73,6 +84,7 @@ def _world(rng: np.random.Generator, n_labels: int, *, all_known: bool) -> World
         truth,
         {"item": item, "annotator": annotator, "label": np.where(right, truth[item], other)},
         np.where(right, either[1], either[0]),
+        guessing,
     )  # fmt: skip
 
 
@@ -107,9 +119,11 @@ def _log_likelihood(what: World, known: Mapping[int, int], with_levels: bool) ->
     """Return that of the labels under the true parameters, unknown truths summed out."""
     p, codes = what.parameters, what.codes
     n = len(p["prevalence"])
-    right = special.log_expit(p["ability"][codes["annotator"]] - p["difficulty"][codes["item"]])
-    wrong = special.log_expit(p["difficulty"][codes["item"]] - p["ability"][codes["annotator"]])
-    wrong = wrong - np.log(n - 1)
+    log_odds = p["ability"][codes["annotator"]] - p["difficulty"][codes["item"]]
+    if what.guessing:
+        log_odds = np.logaddexp(log_odds, -np.log(n - 1))
+    right = special.log_expit(log_odds)
+    wrong = special.log_expit(-log_odds) - np.log(n - 1)
     if with_levels:
         right = right + np.log(p["confidence_if_right"])[what.level]
         wrong = wrong + np.log(p["confidence_if_wrong"])[what.level]

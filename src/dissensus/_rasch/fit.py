@@ -69,6 +69,7 @@ class _Named:
     """Gives draws the names of their dims."""
 
     def __init__(self, what: Process) -> None:
+        self.what = what
         self.coords = {
             ITEM: what.items, ANNOTATOR: what.annotators, LABEL: what.labels, LEVEL: what.levels,
         }  # fmt: skip
@@ -95,7 +96,11 @@ def _of_items(named: _Named, found: Draws) -> dict[str, xr.DataArray]:
     """Name difficulties and truths, and how often each annotator is right about each item."""
     difficulty = named(found.difficulty, ITEM)
     accuracy = named(found.ability, ANNOTATOR) - difficulty
-    expit(accuracy.to_numpy(), out=accuracy.to_numpy())  # in place: it may be large
+    values = accuracy.to_numpy()
+    values -= named.what.lead  # all in place: it may be large
+    expit(values, out=values)
+    values *= 1.0 - named.what.floor
+    values += named.what.floor
     truth = named(found.truth, ITEM, LABEL)
     return {"difficulty": difficulty, "accuracy": accuracy, "truth": truth}
 
@@ -133,7 +138,7 @@ def _replicates(what: Process, found: Draws, rng: np.random.Generator) -> Any:
     eta = found.ability[..., what.annotator] - found.difficulty[..., what.item]
     edges = found.truth.cumsum(axis=-1)
     truth = (rng.random(edges.shape[:-1])[..., None] > edges[..., :-1]).sum(axis=-1)
-    right = rng.logistic(size=eta.shape) < eta
-    other = rng.integers(1, n, size=eta.shape)
+    knows = rng.logistic(size=eta.shape) < eta - what.lead
+    away = rng.integers(0 if what.guessing else 1, n, size=eta.shape)
     of_label = truth[..., what.item]
-    return np.where(right, of_label, (of_label + other) % n)
+    return np.where(knows, of_label, (of_label + away) % n)

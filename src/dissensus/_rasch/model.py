@@ -22,7 +22,7 @@ def coordinates(what: Process) -> dict[str, Any]:
 
 
 def advantage(what: Process) -> Any:
-    """Make abilities and difficulties; return the logit of each label's being right."""
+    """Make abilities and difficulties; return by how much those are above these (annotation)."""
     import pymc as pm
 
     centre, sd = what.priors["mean_ability"]
@@ -33,6 +33,13 @@ def advantage(what: Process) -> Any:
     ability = pm.Normal("ability", mean, scale("ability_spread", what.priors), dims=ANNOTATOR)
     difficulty = pm.Normal("difficulty", 0.0, scale("difficulty_spread", what.priors), dims=ITEM)
     return ability[what.annotator] - difficulty[what.item]
+
+
+def right(what: Process, above: Any) -> Any:
+    """Return the logit of each label's being right: the odds of a guess come on top."""
+    import pytensor.tensor as pt
+
+    return pt.logaddexp(above, -np.log(len(what.labels) - 1)) if what.guessing else above
 
 
 def _normal_above(name: str, mean: float, sd: float, least: float) -> Any:

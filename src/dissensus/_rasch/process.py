@@ -51,6 +51,8 @@ class Process(NamedTuple):
     """(annotation): of confidence; empty if it is no evidence."""
     levels: Floats
     """The confidences that are met, rising; empty if they are no evidence."""
+    guessing: bool
+    """Whether who does not know takes any label, and not one of the wrong ones."""
     priors: Mapping[str, Prior]
     prior_count: float
 
@@ -76,8 +78,22 @@ class Process(NamedTuple):
 
     @property
     def least(self) -> float:
-        """Below which the mean ability is not: that of guessing, unless the truth is known."""
-        return -np.inf if self.all_known else -float(np.log(len(self.labels) - 1))
+        """Below which the mean ability is not: that of being right as often as by guessing.
+
+        Nothing, if the truth is known, or who does not know guesses.
+        """
+        free = self.all_known or self.guessing
+        return -np.inf if free else -float(np.log(len(self.labels) - 1))
+
+    @property
+    def floor(self) -> float:
+        """How often who does not know is right."""
+        return 1.0 / len(self.labels) if self.guessing else 0.0
+
+    @property
+    def lead(self) -> float:
+        """What an ability has before the logit of knowing: odds are counted over wrong labels."""
+        return -float(np.log1p(-self.floor))
 
     def data(self) -> Crossed:
         """Lay out the labels for the Gibbs sampler."""
@@ -96,13 +112,14 @@ class Process(NamedTuple):
             truth=self.truth[data.cell_item],
             prevalence=np.full(len(self.labels), self.prior_count),
             level_prior=_LEVEL_PRIOR,
+            guessed=float(len(self.labels)) if self.guessing else 0.0,
         )
 
     def numbers(self) -> Priors:
         """Return the priors as compiled code reads them."""
         mean, sd = self.priors["mean_ability"]
         return Priors(
-            mu=np.array([[mean, sd]]),
+            mu=np.array([[mean - self.lead, sd]]),
             least=np.array([self.least]),
             sd_item=np.array([as_row(self.priors["difficulty_spread"])]),
             sd_annotator=np.array([as_row(self.priors["ability_spread"])]),
@@ -113,8 +130,8 @@ class Process(NamedTuple):
 
 
 def process(
-    annotations: xr.Dataset, *, truth: Any, confidence: bool, priors: Any, prior_count: Any,
-    sampler: Any,
+    annotations: xr.Dataset, *, truth: Any, confidence: bool, guessing: Any, priors: Any,
+    prior_count: Any, sampler: Any,
 ) -> Process:  # fmt: skip
     """Check annotations and settings, and put them together.
 
@@ -140,12 +157,21 @@ def process(
         dim: annotations[f"{dim}_code"].to_numpy().astype(np.int64)
         for dim in (ITEM, ANNOTATOR, LABEL)
     }
+    known = known_codes(annotations, truth)
     found = Process(
-        annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known_codes(annotations, truth),
-        level, levels, _priors(priors), fitting.positive("prior_count", prior_count),
+        annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known, level, levels,
+        _guessing(guessing, known), _priors(priors), fitting.positive("prior_count", prior_count),
     )  # fmt: skip
     _warn_of_single_labels(found)
     return found
+
+
+def _guessing(given: Any, known: Ints) -> bool:
+    """Return what is asked for; by default guesses, unless all truths are known."""
+    if given is None:
+        return bool((known == UNKNOWN).any())
+    check_flag("guessing", given)
+    return bool(given)
 
 
 def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:

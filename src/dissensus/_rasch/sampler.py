@@ -67,7 +67,10 @@ def by_gibbs(
     runs = [_Chain(what, one, draws, items, each) for one in rng.spawn(chains)]
     fitting.swept([run.advance for run in runs], draws, tune, "Sampling abilities", progressbar)
     return _gathered(
-        runs, {}, "exact Gibbs sampling by slices along learned paths, the truth drawn with them"
+        what,
+        runs,
+        {},
+        "exact Gibbs sampling by slices along learned paths, the truth drawn with them",
     )
 
 
@@ -90,12 +93,12 @@ def by_nuts(
         run.replay({str(n): x.isel(chain=chain).to_numpy() for n, x in found.data_vars.items()})
     stats = tree["sample_stats"].to_dataset()
     return _gathered(
-        runs, {n: stats[n].to_numpy() for n in ("diverging", "step_size") if n in stats},
+        what, runs, {n: stats[n].to_numpy() for n in ("diverging", "step_size") if n in stats},
         "NUTS on the PyMC model, the truth summed out",
     )  # fmt: skip
 
 
-def _gathered(runs: list[_Chain], stats: dict[str, Floats], inference: str) -> Draws:
+def _gathered(what: Process, runs: list[_Chain], stats: dict[str, Floats], inference: str) -> Draws:
     """Put the chains together, in the order of items."""
     data, wanted = runs[0].data, runs[0].trace
     traces = [run.trace for run in runs]
@@ -103,10 +106,10 @@ def _gathered(runs: list[_Chain], stats: dict[str, Floats], inference: str) -> D
     whole = rasch_gibbs.Trace(*(np.stack(part) for part in zip(*traces, strict=True)))
     order = np.argsort(data.cell_item)  # one cell an item, as each has a label
     return Draws(
-        mean=whole.mu,
+        mean=whole.mu + what.lead,
         ability_spread=whole.sd_annotator,
         difficulty_spread=whole.sd_item,
-        ability=whole.mu[..., None] + whole.annotator,
+        ability=whole.mu[..., None] + what.lead + whole.annotator,
         difficulty=-whole.item[..., order] if items else whole.item,
         prevalence=np.exp(whole.log_prevalence),
         level=np.exp(whole.log_level),
@@ -126,6 +129,7 @@ class _Chain:
         self, what: Process, rng: np.random.Generator, draws: int, items: bool, each: bool
     ) -> None:
         self.data: Crossed = what.data()
+        self.lead = what.lead
         self.said = what.said(self.data)
         self.priors = what.numbers()
         self.par = crossed_gibbs.start(self.data, crossed_gibbs.BERNOULLI, n_gaps=0)
@@ -156,7 +160,7 @@ class _Chain:
             level = np.log(np.stack(both, axis=1))
         nothing = np.empty((n, 0))
         many = rasch_gibbs.Trace(
-            mu=values["mean_ability"], sd_item=values["difficulty_spread"],
+            mu=values["mean_ability"] - self.lead, sd_item=values["difficulty_spread"],
             sd_annotator=values["ability_spread"],
             annotator=values["ability"] - values["mean_ability"][:, None],
             item=np.ascontiguousarray(-values["difficulty"][:, item]),

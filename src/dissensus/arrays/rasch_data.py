@@ -27,6 +27,8 @@ class Said(NamedTuple):
     """(label): items given in advance."""
     level_prior: float
     """Labels that each level of confidence is given in advance."""
+    guessed: float
+    """Of how many labels who does not know takes one, the true one too; 0 if he always errs."""
 
 
 class Truth(NamedTuple):

@@ -1,8 +1,9 @@
 """Sweeps over abilities and difficulties, the truth of items known or drawn with them.
 
-Given which labels are right, abilities and difficulties are crossed effects of two kinds of labels,
-right and wrong, and `crossed_bernoulli` moves them. Given these, the truth of an item is one of as
-many labels as there are, each with the odds of all who said it.
+Given which labels are known to who gave them (which are right, if nobody guesses), abilities and
+difficulties are crossed effects of two kinds of labels, and `crossed_bernoulli` moves them. Given
+these, the truth of an item is one of as many labels as there are, each with the odds of all who
+said it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dissensus.arrays.crossed_odds import Odds, odds
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning
 from dissensus.arrays.crossed_transport import Transport
 from dissensus.arrays.rasch_data import UNKNOWN, Said, Truth
+from dissensus.arrays.rasch_marginal import log_marginals
 from dissensus.arrays.rasch_unknown import Room, look, move_difficulties, weigh
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_errors import draw_log_row
@@ -43,7 +45,7 @@ class Trace(NamedTuple):
     truth_mean: Floats
     """(cell, label)"""
     each: Floats
-    """(draw, cell)"""
+    """(draw, cell): the log-likelihood of its labels, its difficulty summed out."""
     log_likelihood: Floats
     """(draw)"""
 
@@ -72,23 +74,23 @@ def advance(
 ) -> None:  # fmt: skip
     """Go through n sweeps, keeping what they find from the place ``first`` on, or nothing below 0.
 
-    Which labels are right is written into the values of ``data``.
+    Which labels are known is written into the values of ``data``.
     """
     known, room = odds(data, par), effect_room(data)
     counts = np.empty(len(said.prevalence))
-    some_unknown = (said.truth == UNKNOWN).any()
+    unknown = said.guessed > 0.0 or (said.truth == UNKNOWN).any()
     for sweep in range(n):
-        if some_unknown or sweep == 0 or first >= 0:
+        if unknown or sweep == 0 or first >= 0:
             look(data, said, known, now, summing)
-        if some_unknown:
+        if unknown:
             move_difficulties(state, data, said, par, priors, known, now, summing, tuning.rate)
-        if some_unknown or sweep == 0 or first >= 0:  # which are right is then known for good
+        if unknown or sweep == 0 or first >= 0:  # which are right is then known for good
             draw_truth(state, data, said, par, known, now, summing, counts)
         if first >= 0:
-            _keep(par, now, trace, first + sweep)
+            _keep(data, said, par, now, summing, trace, first + sweep)
         draw_log_row(state, said.prevalence + counts, -1, now.log_prevalence)
         if len(said.level):
-            _draw_levels(state, data, said, now)
+            _draw_levels(state, said, now, summing)
         move_all(state, data, par, priors, tuning, known, room, paths)
 
 
@@ -97,33 +99,50 @@ def draw_truth(
     state: State, data: Crossed, said: Said, par: Parameters, known: Odds, now: Truth,
     summing: Room, counts: Floats,
 ) -> None:  # fmt: skip
-    """Draw the truth of all items, count it, and mark which labels are right.
+    """Draw the truth of all items, count it, and mark which labels are known.
 
     The likelihood of a truth is that of all labels being wrong, times the odds of those that are
     right; how wrong labels fall on the others is the same for all.
     """
     weight = summing.weight
-    spread = math.log(max(len(weight) - 1, 1))
     counts[:] = 0.0
+    summing.levels[:] = 0.0
     known.annotator_sum[:] = 0.0
     for c in range(len(par.item)):
         start, stop = data.cell_start[c], data.cell_start[c + 1]
         wrong = weigh(
-            par.item[c], start, stop, said.label, summing.odds, summing.gain, now.log_prevalence,
-            weight,
+            par.item[c], start, stop, said.label, summing.odds, summing.gain, said.guessed,
+            now.log_prevalence, weight,
         )  # fmt: skip
-        wrong -= (stop - start) * spread
-        if len(said.level):
-            for k in range(start, stop):
-                wrong += now.log_level[0, said.level[k]]
+        wrong += all_wrong(start, stop, said, now)
         z = _settled(state, said.truth[c], weight, wrong, now, c)
         counts[z] += 1.0
         known.cell_sum[c] = 0.0
         for k in range(start, stop):
-            right = 1.0 if said.label[k] == z else 0.0
-            data.value[k] = right
-            known.cell_sum[c] += right
-            known.annotator_sum[data.annotator[k]] += right
+            right = said.label[k] == z
+            if len(said.level):
+                summing.levels[int(right), said.level[k]] += 1.0
+            value = 1.0 if right and _knows(state, known.cell[c] * summing.odds[k], said) else 0.0
+            data.value[k] = value
+            known.cell_sum[c] += value
+            known.annotator_sum[data.annotator[k]] += value
+
+
+@njit(cache=True)
+def all_wrong(start: int, stop: int, said: Said, now: Truth) -> float:
+    """Return what labels and levels of wrong labels add, whatever the truth and the difficulty."""
+    ways = said.guessed if said.guessed else max(len(said.prevalence) - 1, 1)
+    total = -(stop - start) * math.log(ways)
+    if len(said.level):
+        for k in range(start, stop):
+            total += now.log_level[0, said.level[k]]
+    return total
+
+
+@njit(cache=True)
+def _knows(state: State, odds: float, said: Said) -> bool:
+    """Draw whether who is right knew, rather than guessed."""
+    return not said.guessed or uniform(state) * (1.0 + said.guessed * odds) > 1.0
 
 
 @njit(cache=True)
@@ -150,17 +169,17 @@ def _settled(state: State, truth: int, weight: Floats, wrong: float, now: Truth,
 
 
 @njit(cache=True)
-def _draw_levels(state: State, data: Crossed, said: Said, now: Truth) -> None:
+def _draw_levels(state: State, said: Said, now: Truth, summing: Room) -> None:
     """Draw how often each level of confidence goes with wrong labels, and with right ones."""
-    counts = np.full(now.log_level.shape, said.level_prior)
-    for k in range(len(said.level)):
-        counts[int(data.value[k]), said.level[k]] += 1.0
     for right in range(2):
-        draw_log_row(state, counts[right], -1, now.log_level[right])
+        counts = said.level_prior + summing.levels[right]
+        draw_log_row(state, counts, -1, now.log_level[right])
 
 
 @njit(cache=True)
-def _keep(par: Parameters, now: Truth, trace: Trace, place: int) -> None:
+def _keep(
+    data: Crossed, said: Said, par: Parameters, now: Truth, summing: Room, trace: Trace, place: int
+) -> None:
     """Write one draw down."""
     trace.mu[place] = par.mu[0]
     trace.sd_item[place] = par.sd_item[0]
@@ -175,7 +194,10 @@ def _keep(par: Parameters, now: Truth, trace: Trace, place: int) -> None:
     if trace.log_level.shape[2]:
         trace.log_level[place] = now.log_level
     if trace.each.shape[1]:
-        trace.each[place] = now.log_likelihood
+        each = trace.each[place]
+        log_marginals(par.sd_item[0], data, said, now, summing, each)
+        for c in range(len(each)):
+            each[c] += all_wrong(data.cell_start[c], data.cell_start[c + 1], said, now)
 
 
 @njit(cache=True, nogil=True)
@@ -197,4 +219,4 @@ def replay(
         known = odds(data, par)
         look(data, said, known, now, summing)
         draw_truth(state, data, said, par, known, now, summing, counts)
-        _keep(par, now, trace, place)
+        _keep(data, said, par, now, summing, trace, place)

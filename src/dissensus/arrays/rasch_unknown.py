@@ -1,7 +1,8 @@
-"""Difficulties and their spread, moved with the truth of items summed out.
+"""Difficulties and their spread, moved with the truth of items and who guessed summed out.
 
 An item that annotators disagree about is easy and has one truth, or difficult and has the other:
-given the one, the other could hardly move. Where the truth is known there is nothing to sum.
+given the one, the other could hardly move. Where the truth is known and nobody guesses there is
+nothing to sum.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Room(NamedTuple):
     odds: Floats
     """(label given): of the annotator, for an item of effect 0."""
     gain: Floats
-    """(label given): what its being right adds to the log-likelihood, for such an item."""
+    """(label given): what its being right adds to the log-likelihood, but for its odds."""
+    levels: Floats
+    """(right, level): how often each level of confidence went with wrong and with right labels."""
     width: Floats
     """(2): of the slice of the spread's logarithm, and of that of an item's effect."""
 
@@ -42,21 +45,21 @@ class Room(NamedTuple):
 def room(said: Said, n_cells: int) -> Room:
     """Make room."""
     n = len(said.label)
+    n_levels = int(said.level.max()) + 1 if len(said.level) else 0
     return Room(
         np.empty(len(said.prevalence)), np.empty(n_cells), np.empty(n), np.empty(n),
-        np.array([0.1, 2.0]),
+        np.empty((2, n_levels)), np.array([0.1, 2.0]),
     )  # fmt: skip
 
 
 @njit(cache=True)
 def look(data: Crossed, said: Said, known: Odds, now: Truth, room: Room) -> None:
     """Write what each label says whatever its item is like."""
-    spread = math.log(max(len(room.weight) - 1, 1))
-    logit = np.log(known.annotator) + spread
+    logit = np.log(known.annotator) + math.log(max(len(room.weight) - 1, 1))
     for k in range(len(room.odds)):
         j = data.annotator[k]
         room.odds[k] = known.annotator[j]
-        room.gain[k] = logit[j]
+        room.gain[k] = 0.0 if said.guessed else logit[j]
         if len(said.level):
             level = said.level[k]
             room.gain[k] += now.log_level[1, level] - now.log_level[0, level]
@@ -65,9 +68,13 @@ def look(data: Crossed, said: Said, known: Odds, now: Truth, room: Room) -> None
 @njit(cache=True)
 def weigh(
     effect: float, start: int, stop: int, label: Ints, odds: Floats, gain: Floats,
-    log_prevalence: Floats, weight: Floats,
+    guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
-    """Write the weight of each truth, as a logarithm; return that of all labels being wrong."""
+    """Write the weight of each truth, as a logarithm; return that of all labels being wrong.
+
+    A right label has the odds of its being known, in as many parts as wrong labels have; and one
+    part of its having been guessed.
+    """
     effect = held(effect)
     easy = math.exp(effect)
     weight[:] = log_prevalence
@@ -77,17 +84,18 @@ def weigh(
         if product > LARGE:
             wrong -= math.log(product)
             product = 1.0
-        weight[label[k]] += gain[k] + effect
+        right = math.log(1.0 + guessed * easy * odds[k]) if guessed else effect
+        weight[label[k]] += gain[k] + right
     return wrong - math.log(product)
 
 
 @njit(cache=True)
 def log_labels(
     effect: float, start: int, stop: int, truth: int, label: Ints, odds: Floats, gain: Floats,
-    log_prevalence: Floats, weight: Floats,
+    guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
     """Return the log-likelihood of an item's labels if it had this effect, up to a constant."""
-    wrong = weigh(effect, start, stop, label, odds, gain, log_prevalence, weight)
+    wrong = weigh(effect, start, stop, label, odds, gain, guessed, log_prevalence, weight)
     if truth != UNKNOWN:
         return wrong + weight[truth]
     high = weight.max()
@@ -100,11 +108,11 @@ def log_labels(
 @njit(cache=True)
 def _log_effect(
     effect: float, sd: float, start: int, stop: int, truth: int, label: Ints, odds: Floats,
-    gain: Floats, log_prevalence: Floats, weight: Floats,
+    gain: Floats, guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
     z = effect / sd
     return -0.5 * z * z + log_labels(
-        effect, start, stop, truth, label, odds, gain, log_prevalence, weight
+        effect, start, stop, truth, label, odds, gain, guessed, log_prevalence, weight
     )
 
 
@@ -114,14 +122,14 @@ _slice_effect = slicer(_log_effect)
 @njit(cache=True)
 def _log_spread(
     x: float, prior: Floats, cell_start: Ints, truth: Ints, label: Ints, rest: Floats, odds: Floats,
-    gain: Floats, log_prevalence: Floats, weight: Floats,
+    gain: Floats, guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of the logarithm of the spread, all effects going along with it."""
     sd = math.exp(x)
     total = x + log_scale_prior(sd, prior)
     for c in range(len(rest)):
         total += log_labels(
-            sd * rest[c], cell_start[c], cell_start[c + 1], truth[c], label, odds, gain,
+            sd * rest[c], cell_start[c], cell_start[c + 1], truth[c], label, odds, gain, guessed,
             log_prevalence, weight,
         )  # fmt: skip
     return total
@@ -144,7 +152,7 @@ def move_difficulties(
         room.rest[c] = par.item[c] / par.sd_item[0]
     x = _slice_spread(
         state, was, room.width[0], priors.sd_item[0], start, said.truth, said.label, room.rest,
-        room.odds, room.gain, now.log_prevalence, room.weight,
+        room.odds, room.gain, said.guessed, now.log_prevalence, room.weight,
     )  # fmt: skip
     sd = math.exp(x)
     par.sd_item[0] = sd
@@ -152,6 +160,7 @@ def move_difficulties(
     for c in range(len(room.rest)):
         par.item[c] = _slice_effect(
             state, sd * room.rest[c], room.width[1] * sd, sd, start[c], start[c + 1],
-            said.truth[c], said.label, room.odds, room.gain, now.log_prevalence, room.weight,
+            said.truth[c], said.label, room.odds, room.gain, said.guessed, now.log_prevalence,
+            room.weight,
         )  # fmt: skip
         known.cell[c] = math.exp(held(par.item[c]))
