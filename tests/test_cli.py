@@ -52,6 +52,7 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
         "report.html",
         "statistics.csv",
         "summary.csv",
+        "weighted_reliability.csv",
     ]
     assert "top-1 accuracy" in done.output
     assert "The annotators among themselves" in done.output
@@ -98,6 +99,24 @@ def test_accuracies_are_shown_and_can_be_left_out(one_truth, tmp_path):
     assert done.exit_code == 0, done.output
     assert not (out / "accuracy.csv").exists()  # that of the earlier run
     wrong = call(*given, "--truth", "kappa", "--out", tmp_path / "other")
+    assert isinstance(wrong.exception, dx.ArgumentError)
+
+
+def test_the_ground_truth_is_judged_as_asked(one_truth, tmp_path):
+    ann, pred = one_truth
+    out = tmp_path / "out"
+    given = ("evaluate", ann, "--predictions", pred, "--draws", 20, "--seed", 1, "--truth", "none",
+             "--out", out, "--force")  # fmt: skip
+    done = call(*given, "--ground-truth", 0.8)
+    assert done.exit_code == 0, done.output
+    assert "Can this ground truth be trusted?" in done.output
+    assert "A single label is right on 80" in done.output
+    with (out / "weighted_reliability.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["system"] for row in rows} == {"", "s", "t"}
+    assert call(*given, "--ground-truth", "none").exit_code == 0
+    assert not (out / "weighted_reliability.csv").exists()
+    wrong = call(*given, "--ground-truth", "kappa")
     assert isinstance(wrong.exception, dx.ArgumentError)
 
 

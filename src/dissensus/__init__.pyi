@@ -15,6 +15,7 @@ from . import simulate as simulate
 from . import statistics as statistics
 from ._annotations import annotations as annotations
 from ._evaluate import evaluate as evaluate
+from ._items_to_review import items_to_review as items_to_review
 from ._nested import from_matrix as from_matrix
 from ._nested import from_rankings as from_rankings
 from ._plan import plan as plan
@@ -72,10 +73,13 @@ from .statistics.alt_test import alt_test as alt_test
 from .statistics.annotator_discrepancy_ratio import (
     annotator_discrepancy_ratio as annotator_discrepancy_ratio,
 )
+from .statistics.annotator_roc import annotator_roc as annotator_roc
 from .statistics.bayesian_bootstrap import bayesian_bootstrap as bayesian_bootstrap
 from .statistics.bennett_s import bennett_s as bennett_s
 from .statistics.cohen_kappa import cohen_kappa as cohen_kappa
 from .statistics.concordance import concordance as concordance
+from .statistics.confidence_check import confidence_check as confidence_check
+from .statistics.confidence_difficulty import confidence_difficulty as confidence_difficulty
 from .statistics.cross_kappa import cross_kappa as cross_kappa
 from .statistics.discrepancy_curve import best_threshold as best_threshold
 from .statistics.discrepancy_curve import discrepancy_curve as discrepancy_curve

@@ -65,8 +65,9 @@ def fits(
         With ``estimated_accuracy`` (chain, draw, scope, system), where there are systems: the share
         of these items that a system got right, and how often it is right on items like these;
         ``above_annotators`` (system): the probability that this is more often than annotators are
-        on average; ``annotator_accuracy`` (chain, draw) or (chain, draw, annotator); ``truth_mean``
-        (item, label), by the annotators alone.
+        on average; ``annotator_accuracy`` (chain, draw) or (chain, draw, annotator);
+        ``difficulty_spread`` (chain, draw), where items differ; ``truth_mean`` (item, label), by
+        the annotators alone.
     """
     systems, remarks = _systems(annotations, run)
     found, judged, refused = [], [], dict[str, list[str]]()
@@ -202,13 +203,20 @@ def _of_system(fit: xr.DataTree, thin: int) -> xr.Dataset:
 
 
 def _of_annotators(fit: xr.DataTree, thin: int) -> xr.Dataset:
-    """Return the draws of annotators, and the mean truth of items."""
-    people = _thinned(fit, thin)["annotator_accuracy"].copy(deep=True)
+    """Return the draws of annotators and, if they are drawn, of how much items differ.
+
+    With them the mean truth of items.
+    """
+    posterior = _thinned(fit, thin)
+    people = posterior["annotator_accuracy"].copy(deep=True)
     if ANNOTATOR in people.dims and bool((people == people.isel({ANNOTATOR: 0})).all()):
         people = people.isel({ANNOTATOR: 0}, drop=True)  # one for all, under many names
     truth = fit["constant_data"]["truth_mean"].drop_attrs()
     people = people.drop_attrs().assign_attrs(better="higher")
-    return xr.Dataset({"annotator_accuracy": people, "truth_mean": truth})
+    out = xr.Dataset({"annotator_accuracy": people, "truth_mean": truth})
+    if "difficulty_spread" in posterior:
+        out["difficulty_spread"] = posterior["difficulty_spread"].copy(deep=True).drop_attrs()
+    return out
 
 
 def _thinned(fit: xr.DataTree, thin: int) -> xr.Dataset:

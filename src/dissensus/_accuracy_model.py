@@ -67,7 +67,8 @@ def planned(
         raise ArgumentError("truth", expected=f"None or {AUTO!r}: {why_not}", found=repr(truth))
     if why_not:
         return Plan(why_not=why_not, told=told)
-    systems, remarks = _systems(annotations, predictions)
+    systems, why = one_label_each(annotations, predictions)
+    remarks = [f"Systems have no estimated accuracy: {why}."] if why else []
     voices = voices_per(annotations, ITEM)
     anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
     model = str(truth) if asked else MODELS[0]
@@ -102,25 +103,35 @@ def _remarks(annotations: xr.Dataset, model: str, anonymous: bool, hard: bool) -
 
 def _reason(annotations: xr.Dataset, threshold: float | None, asked: bool) -> tuple[str, bool]:
     """Say why there is nothing to fit, and whether a reader would want to know."""
-    kind = annotations.attrs["kind"]
-    if kind in _NO_ONE_LABEL:
-        return _NO_ONE_LABEL[kind], False
-    if threshold is not None:
-        return "labels that are cut at a threshold are numbers", False
+    why_not = no_one_label(annotations, threshold)
+    if why_not or asked:
+        return why_not, False
     n_labels = annotations.sizes[LABEL]
-    if n_labels < 2:
-        return "there is one label only", False
-    several = int((voices_per(annotations, ITEM) > 1).sum())
-    if not several:
-        return NOBODY_TWICE, False
-    if asked:
-        return "", False
     if n_labels > MOST_LABELS:
         return f"there are {n_labels:,} labels, more than {MOST_LABELS}", True
-    if several < FEWEST:
-        who = "item has" if several == 1 else "items have"
-        return f"only {several} {who} two annotators, and that needs {FEWEST}", True
-    return "", False
+    why_not = too_few(annotations)
+    return why_not, bool(why_not)
+
+
+def no_one_label(annotations: xr.Dataset, threshold: float | None) -> str:
+    """Say why no label can be right or wrong, or nobody can be seen to agree; else nothing."""
+    kind = annotations.attrs["kind"]
+    if kind in _NO_ONE_LABEL:
+        return _NO_ONE_LABEL[kind]
+    if threshold is not None:
+        return "labels that are cut at a threshold are numbers"
+    if annotations.sizes[LABEL] < 2:
+        return "there is one label only"
+    return "" if int(voices_per(annotations, ITEM).max()) > 1 else NOBODY_TWICE
+
+
+def too_few(annotations: xr.Dataset) -> str:
+    """Say if there are too few items with two annotators; else nothing."""
+    several = int((voices_per(annotations, ITEM) > 1).sum())
+    if several >= FEWEST:
+        return ""
+    who = "item has" if several == 1 else "items have"
+    return f"only {several} {who} two annotators, and that needs {FEWEST}"
 
 
 def _settings(
@@ -136,19 +147,16 @@ def _settings(
     }
 
 
-def _systems(
+def one_label_each(
     annotations: xr.Dataset, predictions: xr.Dataset | None
-) -> tuple[xr.Dataset | None, list[str]]:
+) -> tuple[xr.Dataset | None, str]:
     """Return the one label that each system gave, or say why it has none."""
     if predictions is None:
-        return None, []
+        return None, ""
     firsts = first_labels(annotations, predictions)
-    why_not = ""
     if "label_code" not in firsts:
-        why_not = "they gave numbers, not labels"
-    elif firsts.sizes[POSITION] != 1:
+        return None, "they gave numbers, not labels"
+    if firsts.sizes[POSITION] != 1:
         tied = int((firsts["block"] == 1).sum(POSITION).max())
-        why_not = f"they gave lists with up to {counted(tied, 'label')} tied in first place"
-    if why_not:
-        return None, [f"Systems have no estimated accuracy: {why_not}."]
-    return firsts, []
+        return None, f"they gave lists with up to {counted(tied, 'label')} tied in first place"
+    return firsts, ""

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus import _accuracy_model
+from dissensus import _accuracy_model, _ground_truth_plan
 from dissensus._accuracy import with_accuracy
 from dissensus._categories import categories
 from dissensus._component_plan import AUTO, planned
 from dissensus._components import with_components
+from dissensus._ground_truth import with_ground_truth
 from dissensus._notes import Notes
 from dissensus._observed import Settings, observed
 from dissensus._recipes import DEFAULT, Recipe, ThresholdRecipe, companion_for, recipe_for
@@ -43,6 +44,7 @@ def evaluate(
     components: str | None = AUTO,
     reference: Any = None,
     truth: str | None = AUTO,
+    ground_truth: Any = AUTO,
     on_missing: str = "raise",
     **hyper: Any,
 ) -> xr.DataTree:
@@ -106,6 +108,13 @@ def evaluate(
         annotators, so that systems that err alike do not outvote them; where items typically have
         two annotators, by what these say alone. Systems that gave lists count with their first
         labels. None leaves it out.
+    ground_truth : {"auto", "majority"}, number, mapping, other accuracies, or None
+        By which accuracies of annotators it is judged what the label that most of them gave is
+        worth as ground truth. By default those of ``truth``, with their draws; without such a fit
+        "majority", how often they say what most of the others say, which is too high on hard items;
+        nothing for numbers and rankings, and for fewer than five items with two annotators. Or
+        accuracies by annotator as `dissensus.weighted_reliability` takes them, from a test, say.
+        None leaves it out.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     **hyper
@@ -125,7 +134,11 @@ def evaluate(
         draws a chain or more, of over 5,000 labels half as many), and of pools ``pools``, the same
         as observed, ``accuracy``, draws of the accuracy of systems and of annotators if every item
         has one true label, with accuracy by majority vote beside them and what checks of the
-        assumptions found (attributes ``checks``, ``recommendation``), ``diagnostics`` of the
+        assumptions found (attributes ``checks``, ``recommendation``), ``weighted_reliability``,
+        draws of ``concordance`` and ``weighted_reliability``, of how often a label is right and the
+        majority label of an item (``label_accuracy``, ``truth_accuracy``), of how many annotators
+        an item takes for .95 (``annotators_for_truth``) and of what systems that agree so often
+        with such a ground truth come to (``actual_accuracy``), ``diagnostics`` of the
         metrics' draws and, where Markov chains made them, ``convergence`` of the posterior at each
         reliability; the ``annotations`` and
         ``predictions`` themselves. ``categories`` holds, where asked for, the plausibility of
@@ -164,6 +177,7 @@ def evaluate(
     run = _run(main, reliability, hyper)
     plan = planned(annotations, given, components, reference)
     one_truth = _accuracy_model.planned(annotations, given, truth, threshold)
+    labels = _ground_truth_plan.planned(annotations, given, ground_truth, threshold)
     notes = Notes()
     asked = Settings(draws * chains, random_seed, distance, margin, on_missing)
     beyond = observed(annotations, given, asked)
@@ -175,8 +189,11 @@ def evaluate(
         found["predictions"] = predictions
     found, words = with_components(found, plan, asked, chains, progressbar, notes)
     found, accuracies = with_accuracy(found, one_truth, asked, chains, progressbar, notes)
+    found, judged_by = with_ground_truth(found, labels, asked)
     tree = xr.DataTree.from_dict(found)
-    tree.attrs.update(_provenance(run, task, tree), components=words, truth=accuracies)
+    tree.attrs.update(
+        _provenance(run, task, tree), components=words, truth=accuracies, ground_truth=judged_by
+    )
     if beside is not None:
         other = _run(beside, None, {})
         side = xr.DataTree.from_dict(results(replace(other, keeps_draws=False), task, notes))

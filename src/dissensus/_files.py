@@ -16,7 +16,8 @@ from dissensus._summary import summary
 from dissensus.dims import CHAIN, ITEM
 
 MORE: Final = (
-    ("agreement", "statistics"), ("components", "components"), ("accuracy", "accuracy")
+    ("agreement", "statistics"), ("components", "components"), ("accuracy", "accuracy"),
+    ("weighted_reliability", "weighted_reliability"),
 )  # fmt: skip
 """Groups that have a table of their own, and its name."""
 

@@ -1,4 +1,7 @@
-"""True labels that somebody knows: of all items, or of some."""
+"""True labels that somebody knows: of all items, or of some.
+
+Where some will do, items must be named; where all are needed, places will do, as for weights.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,13 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
+from dissensus._item_weights import by_item
 from dissensus.arrays.rasch_data import UNKNOWN
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import ArgumentError, brief, shown
 
 Ints = npt.NDArray[np.int64]
+Names = npt.NDArray[Any]
 
 
 def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
@@ -60,7 +65,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
             found=f"several for {shown(list(names[again]))}",
         )  # fmt: skip
     known = ~pd.isna(values)
-    code = tables.match(np.array(values[known].tolist()), labels)
+    code = _codes(values[known], labels)
     if (code < 0).any():
         raise ArgumentError(
             "truth", expected=f"labels that annotators could give: {shown(list(labels))}",
@@ -71,7 +76,62 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
     return out
 
 
-def _named(truth: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> Ints:
+    """Return the code of each item's true label, where every item has to have one.
+
+    Parameters
+    ----------
+    truth : array-like (item), mapping, Series or DataArray
+        Labels, by place or by name, as `dissensus._item_weights.by_item` takes them.
+    items, labels : array
+        Of the annotations.
+    closed : bool
+        Whether nothing but these labels can be true; if not, others are -1.
+
+    Raises
+    ------
+    ArgumentError
+        If an item has none, or one that nobody could give.
+
+    Examples
+    --------
+    >>> items, labels = np.array(["i", "j"]), np.array([0, 1])
+    >>> codes_of_all({"j": True, "i": False}, items, labels, closed=True)
+    array([0, 1])
+    """
+    if isinstance(truth, str | bytes | set | frozenset | xr.Dataset | xr.DataTree):
+        raise ArgumentError("truth", expected="a label for each item", found=brief(truth))
+    given = by_item(truth, items, "truth", "label")
+    missing = pd.isna(given)
+    if missing.any():
+        lacking = shown(list(items[missing]))
+        raise ArgumentError("truth", expected="a label for every item", found=f"none for {lacking}")
+    code = _codes(given, labels)
+    strange = code < 0
+    if closed and strange.any():
+        raise ArgumentError(
+            "truth",
+            where=f"item {shown([items[strange][0]])}",
+            expected=f"one of the labels {shown(list(labels))}",
+            found=shown(list(given[strange][:1])),
+            hint="If nobody gave it, read the annotations with labels=[...], the whole label space",
+        )
+    return code
+
+
+def _codes(given: Names, labels: Names) -> Ints:
+    """Find labels among those there are, -1 where they are not; true and false are 1 and 0."""
+    try:
+        values = np.array(given.tolist())
+        values = values.astype(np.int64) if values.dtype.kind == "b" else values
+        return tables.match(values, labels)
+    except (TypeError, ValueError) as problem:  # such as lists, which name no label
+        raise ArgumentError(
+            "truth", expected="a label for each item", found=str(problem)
+        ) from problem
+
+
+def _named(truth: Any) -> tuple[Names, Names]:
     """Return the names of items, and their labels."""
     if isinstance(truth, xr.DataArray) and truth.dims == (ITEM,) and ITEM in truth.coords:
         return truth[ITEM].to_numpy(), truth.to_numpy()

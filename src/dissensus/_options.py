@@ -111,6 +111,20 @@ def or_none(**options: str | None) -> dict[str, Any]:
     return {name: None if value == "none" else value for name, value in given(**options).items()}
 
 
+def accuracy(text: str | None) -> dict[str, Any]:
+    """Read what the ground truth is judged by: a number, or a word, of which "none" is nothing.
+
+    Examples
+    --------
+    >>> accuracy("0.85"), accuracy("none"), accuracy(None)
+    ({'ground_truth': 0.85}, {'ground_truth': None}, {})
+    """
+    try:
+        return {"ground_truth": float(str(text))}
+    except ValueError:
+        return or_none(ground_truth=text)
+
+
 def pool_named(annotations: Any, name: str | None) -> Any:
     """Return a pool by what it was called on the command line, where 2 and "2" are one word."""
     if name is None or "pool" not in annotations.coords:
@@ -137,8 +151,8 @@ def result_folder(out: Path, store: str, force: bool) -> None:
     there = [one for one in (out, *out.parents) if one.exists()]
     if there and not there[0].is_dir():
         raise ArgumentError("--out", expected="a folder", found=f"the file {there[0]}")
-    tables = ("summary.csv", "statistics.csv", "components.csv", "accuracy.csv")
-    names = (f"evaluation.{store}", *tables, "report.html")
+    tables = ("summary", "statistics", "components", "accuracy", "weighted_reliability")
+    names = (f"evaluation.{store}", *(f"{table}.csv" for table in tables), "report.html")
     earlier = [name for name in names if (out / name).exists()]
     if earlier and not force:
         raise ArgumentError(

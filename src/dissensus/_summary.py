@@ -7,24 +7,27 @@ import xarray as xr
 
 from dissensus._accuracy_summary import accuracy_rows
 from dissensus._component_summary import component_rows
+from dissensus._ground_truth_plan import GROUP
+from dissensus._ground_truth_summary import ground_truth_rows
 from dissensus._spread import spread
 from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 
-_OF = ("metrics", "statistics", "components", "accuracy")
+_OF = ("metrics", "statistics", "components", "accuracy", GROUP)
 _COLUMNS = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper", "undefined"]
 
 
 def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
-    """Summarise the metrics of an evaluation, its statistics, components, or accuracies.
+    """Summarise an evaluation's metrics, statistics, components, accuracies, or ground truth.
 
     Parameters
     ----------
     evaluation : xarray.DataTree
         From `dissensus.evaluate`.
-    of : {"metrics", "statistics", "components", "accuracy"}
+    of : {"metrics", "statistics", "components", "accuracy", "weighted_reliability"}
         Of what: metrics need predictions, statistics need items with two annotators, components
-        labels that have a variance, accuracy labels one of which may be true.
+        labels that have a variance, accuracy and weighted reliability labels one of which may be
+        true.
 
     Returns
     -------
@@ -53,6 +56,10 @@ def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
         others); uncertainty_adjusted, the mean top-1 accuracy of a system at the reference
         reliability; ess_bulk and r_hat.
 
+        Of weighted reliability: columns quantity, system (empty where it is of none), mean, sd,
+        median, lower, upper. Of ``annotators_for_truth`` the interval is equal-tailed, of numbers
+        that occur; infinite where no number will do, and mean and sd are NaN then.
+
     Raises
     ------
     ArgumentError
@@ -79,6 +86,8 @@ def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
         return _noted(component_rows(evaluation))
     if of == "accuracy":
         return _noted(accuracy_rows(evaluation))
+    if of == GROUP:
+        return _noted(ground_truth_rows(evaluation))
     if of == "statistics":
         return _of_statistics(evaluation)
     out = of_model(evaluation)

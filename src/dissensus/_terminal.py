@@ -72,6 +72,36 @@ def certainty_table(certainty: Any) -> Table:
     return table
 
 
+def sections(evaluation: Any) -> Iterator[Table | str]:
+    """Go through what an evaluation says beside its metrics: tables, and lines about them."""
+    from dissensus._summary import summary
+
+    if "agreement" in evaluation.children:
+        yield from _agreement(evaluation, summary(evaluation, "statistics"))
+    if "components" in evaluation.children:
+        rows, attrs = summary(evaluation, "components"), evaluation["components"].attrs
+        doubtful = bool(attrs.get("n_items_poor", 0)) or not attrs["finite"]
+        yield components_table(rows, doubtful=doubtful)
+        yield from components_lines(evaluation, rows)
+    if "accuracy" in evaluation.children:
+        rows, attrs = summary(evaluation, "accuracy"), evaluation["accuracy"].attrs
+        yield accuracy_table(rows, doubtful=bool(attrs.get("n_items_poor", 0)))
+        yield from accuracy_lines(evaluation, rows)
+    if "weighted_reliability" in evaluation.children:
+        rows = summary(evaluation, "weighted_reliability")
+        yield ground_truth_table(evaluation, rows)
+        yield from ground_truth_lines(evaluation, rows)
+
+
+def _agreement(evaluation: Any, statistics: Any) -> Iterator[Table | str]:
+    yield agreement_table(statistics)
+    groups = [name for name in ("agreement", "discrepancy") if name in evaluation.children]
+    if "discrepancy" in groups and "discrepancy_ratio" in evaluation["discrepancy"]:
+        yield discrepancy_table(evaluation, statistics)
+    for line in (line for name in groups for line in evaluation[name].attrs["notes"].splitlines()):
+        yield f"[yellow]note[/yellow] {escape(line)}"
+
+
 def agreement_table(statistics: Any) -> Table:
     """Lay out the coefficients of agreement."""
     level = f"{statistics.attrs['probability']:.0%} {statistics.attrs['interval']}"
@@ -190,4 +220,28 @@ def accuracy_lines(evaluation: Any, rows: Any) -> Iterator[str]:
     for line in (*accuracy.caution(evaluation), *accuracy.notes(evaluation)):
         yield f"[yellow]note[/yellow] {escape(line)}"
     for one in accuracy.words(evaluation, rows):
+        yield escape(text(one))
+
+
+def ground_truth_table(evaluation: Any, rows: Any) -> Table:
+    """Lay out what the label of most annotators is worth."""
+    from dissensus._report import ground_truth
+
+    level = f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
+    table = Table(title=f"Can this ground truth be trusted? Mean, {level}", title_justify="left")
+    for name in ("", "mean", "interval"):
+        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
+    for title, *cells in ground_truth.table_rows(evaluation, rows):
+        table.add_row(escape(short(title, 60)), *cells)
+    return table
+
+
+def ground_truth_lines(evaluation: Any, rows: Any) -> Iterator[str]:
+    """Say what the ground truth is worth, notes first."""
+    from dissensus._report import ground_truth
+    from dissensus._report.language import text
+
+    for line in ground_truth.notes(evaluation):
+        yield f"[yellow]note[/yellow] {escape(line)}"
+    for one in ground_truth.words(evaluation, rows):
         yield escape(text(one))

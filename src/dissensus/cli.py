@@ -32,6 +32,7 @@ from dissensus._columns import (
     Trial,
 )
 from dissensus._options import (
+    accuracy,
     given,
     label_space,
     mapping,
@@ -41,17 +42,7 @@ from dissensus._options import (
     result_folder,
 )
 from dissensus._plan_command import plan
-from dissensus._terminal import (
-    accuracy_lines,
-    accuracy_table,
-    agreement_table,
-    certainty_table,
-    components_lines,
-    components_table,
-    discrepancy_table,
-    models_table,
-    summary_table,
-)
+from dissensus._terminal import certainty_table, models_table, sections, summary_table
 from dissensus.errors import DissensusError, DissensusWarning
 
 if TYPE_CHECKING:
@@ -120,6 +111,9 @@ def evaluate(
     truth: Annotated[
         str | None, typer.Option(help="Of accuracy: symmetric_confusion, dawid_skene; or none.")
     ] = None,
+    ground_truth: Annotated[
+        str | None, typer.Option(help="What judges it: majority, an accuracy as 0.85; or none.")
+    ] = None,
     on_missing: Annotated[str, typer.Option(help="raise, or drop items of one side.")] = "raise",
     prior_count: PriorCount = None,
     prior: Prior = None,
@@ -157,7 +151,7 @@ def evaluate(
         risk=mapping(risk, "--risk", "number"), groups=mapping(groups, "--groups", "category"),
         on_missing=on_missing, distance=distance, margin=margin, progressbar=progress,
         reference=pool_named(ann, reference),
-        **or_none(companion=beside, components=components, truth=truth),
+        **or_none(companion=beside, components=components, truth=truth), **accuracy(ground_truth),
         **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior"),
                 concentration=concentration),
     )  # fmt: skip
@@ -251,25 +245,8 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
         console.print(certainty_table(result["certainty"].to_dataset()))
     if "companion" in result.children:
         console.print(parting_words(result), markup=False, highlight=False)
-    if "agreement" in result.children:
-        statistics = dx.summary(result, "statistics")
-        console.print(agreement_table(statistics))
-        groups = [name for name in ("agreement", "discrepancy") if name in result.children]
-        if "discrepancy" in groups and "discrepancy_ratio" in result["discrepancy"]:
-            console.print(discrepancy_table(result, statistics))
-        for line in (line for name in groups for line in result[name].attrs["notes"].splitlines()):
-            console.print(f"[yellow]note[/yellow] {escape(line)}", highlight=False)
-    if "components" in result.children:
-        rows, attrs = dx.summary(result, "components"), result["components"].attrs
-        doubtful = bool(attrs.get("n_items_poor", 0)) or not attrs["finite"]
-        console.print(components_table(rows, doubtful=doubtful))
-        for line in components_lines(result, rows):
-            console.print(line, highlight=False)
-    if "accuracy" in result.children:
-        rows, attrs = dx.summary(result, "accuracy"), result["accuracy"].attrs
-        console.print(accuracy_table(rows, doubtful=bool(attrs.get("n_items_poor", 0))))
-        for line in accuracy_lines(result, rows):
-            console.print(line, highlight=False)
+    for one in sections(result):
+        console.print(one, highlight=False)
     if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
         console.print(
             f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "

@@ -143,3 +143,21 @@ def test_many_draws_are_bracketed_together():
     found = annotators_for_target(p, 0.9, 4)
     for count, one in zip(found.ravel(), p.ravel(), strict=True):
         assert count == annotators_for_target(one, 0.9, 4)
+
+
+@pytest.mark.parametrize("n_labels", [2, 4])
+def test_kinds_of_items_are_averaged_before_the_target_is_asked_for(n_labels):
+    """Brute force: one number of annotators after the other."""
+    rng = np.random.default_rng(1)
+    p = np.clip(rng.uniform(0.6, 1.0, (40, 3)), 0, 1)
+    found = annotators_for_target(p, 0.9, n_labels, kinds=True)
+    for row, n in zip(p, found, strict=True):
+        sizes = range(1, 400, 2 if n_labels == 2 else 1)
+        mean = (float(majority_alike(row, size, n_labels).mean()) for size in sizes)
+        expected = next(size for size, one in zip(sizes, mean, strict=False) if one >= 0.9)
+        assert n == expected
+    np.testing.assert_array_equal(
+        annotators_for_target(p[:, :1], 0.9, n_labels, kinds=True),
+        annotators_for_target(p[:, 0], 0.9, n_labels),
+    )
+    assert annotators_for_target([[0.4 / n_labels, 0.9]], 0.95, n_labels, kinds=True) == np.inf

@@ -61,7 +61,12 @@ def _evaluated(study, **options):
     result["components"] = component_draws(cross_replication("ordinal"), xr.DataArray(3.0))
     result["plan"] = _planned()
     result["weighted_reliability"] = _reliability()
+    result["items_to_review"] = _review()
     result["accuracy_plan"] = _planned_accuracy()
+    for name, found in _of_the_sure().items():
+        result[name] = found
+    sure = study.annotations["annotator_code"].astype(float) / 4
+    result["annotations"] = study.annotations.assign(confidence=sure)
     for name, found in _crossed_checks().items():
         result[name] = found
     result["discrepancy_curve"] = _along_thresholds(study.predictions["system"].to_numpy())
@@ -72,6 +77,15 @@ def _reliability():
     """Draws of one reliability, which an evaluation may have beside it."""
     draws = np.random.default_rng(1).beta(58, 42, size=(2, 100))
     return xr.Dataset({"weighted_reliability": (("chain", "draw"), draws)})
+
+
+def _review():
+    """Gains of items of a small study of its own."""
+    votes = [["x", "x", "x"], ["y", "y", "y"]] * 4 + [["x", "x", "y"], ["y", None, None]]
+    fit = dx.models.symmetric_confusion.fit(
+        dx.from_matrix(votes), draws=100, chains=2, random_seed=1, progressbar=False
+    )
+    return dx.items_to_review(fit, further=2)
 
 
 def _planned():
@@ -140,6 +154,20 @@ def _crossed_checks():
         "residual_check": dx.residual_check(fit),
         "prior_predictive": prior,
     }
+
+
+@cache
+def _of_the_sure():
+    """Labels with confidence and a known truth, and what is said of the two."""
+    rng = np.random.default_rng(1)
+    sure, right = rng.choice([0.25, 0.5, 1.0], 120), rng.random(120) < 0.8
+    ann = dx.annotations(
+        {"item": np.repeat(np.arange(30), 4), "annotator": list("abcd") * 30,
+         "label": right.astype(int), "confidence": sure}, confidence="confidence",
+    )  # fmt: skip
+    truth = dict.fromkeys(range(30), 1) | {0: 0, 1: 0}
+    made = ("annotator_roc", "confidence_check", "confidence_difficulty")
+    return {name: getattr(dx, name)(ann, truth, draws=100, random_seed=1) for name in made}
 
 
 def _along_thresholds(systems):

@@ -19,8 +19,8 @@ from dissensus.plots import PLOTS
 NAMES = [plot.name for plot in PLOTS]
 ARVIZ = {"forest", "distribution"}
 NO_AXES = {
-    "accuracy_plan", "assumptions", "item", "label_check", "models", "prior_predictive",
-    "reliability_plan", "residual_check", "simplex", "truth_nomogram",
+    "accuracy_plan", "assumptions", "confidence_errors", "item", "items_to_review", "label_check",
+    "models", "prior_predictive", "reliability_plan", "residual_check", "simplex", "truth_nomogram",
 }  # fmt: skip
 
 

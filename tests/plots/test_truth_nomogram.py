@@ -65,6 +65,37 @@ def test_draws_are_a_band_with_its_numbers(wrap):
     assert said.startswith(f"these data: {DRAWS.median().item():.2f}".replace("0.", "."))
 
 
+def study(needed=9.0, **attrs):
+    """What an evaluation says beside the reliability."""
+    more = {"label_accuracy": 0.75 + 0.01 * (DRAWS - 0.58), "truth_accuracy": DRAWS * 0 + 0.85}
+    data = DRAWS.to_dataset().assign({**more, "annotators_for_truth": DRAWS * 0 + needed})
+    return data.assign_attrs({"n_annotators": 3, "n_labels": 4, "typical_confidence": 0.9} | attrs)
+
+
+def test_a_study_is_marked_in_all_panels_and_chooses_their_settings():
+    tree = xr.DataTree.from_dict({"weighted_reliability": study()})
+    figure = dx.plots.truth_nomogram(tree)
+    majority, needed, actual = figure.axes
+    (dot,) = [line for line in majority.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose([*dot.get_xdata(), *dot.get_ydata()], [0.75, 0.85], atol=1e-3)
+    assert "these data: .85 [.85, .85]" in [
+        text.get_text() for text in majority.get_legend().get_texts()
+    ]
+    assert "these data: 9 [9, 9]" in texts(needed)
+    assert any(text.startswith("these data") for text in texts(actual))
+    assert majority.get_xlim()[0] == 0.25
+    assert "majority of 3 annotators, .90 sure" in figure.get_supxlabel()
+    other = dx.plots.truth_nomogram(tree, n_annotators=7, n_labels=2, confidence=1)
+    assert "majority of 7 annotators." in other.get_supxlabel()
+
+
+def test_where_no_number_will_do_the_mark_is_at_the_edge():
+    ax = dx.plots.truth_nomogram(study(needed=np.inf)).axes[1]
+    assert "these data: ∞ [∞, ∞]" in texts(ax)
+    (dot,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert dot.get_ydata()[0] == ax.get_ylim()[1]
+
+
 def test_sources_without_such_draws_are_refused():
     by_item = DRAWS.expand_dims(item=[1, 2])
     with pytest.raises(dx.ArgumentError, match=r"^source: expected draws of one reliability"):

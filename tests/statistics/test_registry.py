@@ -30,8 +30,11 @@ STUB = re.sub(
     Path(dx.__file__).with_name("__init__.pyi").read_text(encoding="utf-8"),
 )
 TAKES = {"annotations", "two annotators", "pools", "predictions", "scores"}
-OF_DRAWS = {"alt_test", "bayesian_bootstrap", "best_threshold", "non_inferiority"}
-"""Public, and no statistics: they take a statistic, or draws of one."""
+OF_DRAWS = {
+    "alt_test", "annotator_roc", "bayesian_bootstrap", "best_threshold", "confidence_check",
+    "confidence_difficulty", "non_inferiority",
+}  # fmt: skip
+"""Public, and no statistics: they take a statistic, or draws of one, or have draws themselves."""
 
 
 @every_statistic

@@ -37,9 +37,21 @@ def _confusion(posterior: xr.Dataset, n: int) -> Floats:
         if whole is None:
             whole = posterior["confusion"].mean(ANNOTATOR)
         return np.asarray(whole.transpose(*SAMPLE, LABEL, RESPONSE).to_numpy())
+    return common_confusion(posterior, n)
+
+
+def common_confusion(posterior: xr.Dataset, n: int) -> Floats:
+    """Return the mean confusion matrix (chain, draw, label, response) of symmetric confusion.
+
+    Examples
+    --------
+    >>> accuracy = xr.DataArray([[0.8]], dims=("chain", "draw"))
+    >>> common_confusion(xr.Dataset({"annotator_accuracy": accuracy}), 3)[0, 0, 0]
+    array([0.8, 0.1, 0.1])
+    """
     accuracy = posterior["annotator_accuracy"]
-    accuracy = accuracy.mean([dim for dim in accuracy.dims if dim not in SAMPLE])
-    decay = posterior.get("distance_decay", xr.zeros_like(accuracy))
+    accuracy = accuracy.mean([dim for dim in accuracy.dims if dim not in SAMPLE]).transpose(*SAMPLE)
+    decay = posterior.get("distance_decay", xr.zeros_like(accuracy)).transpose(*SAMPLE)
     step = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     weight = np.exp(-decay.to_numpy()[..., None, None] * step) * (step > 0)
     right = accuracy.to_numpy()[..., None, None]

@@ -18,16 +18,21 @@ if TYPE_CHECKING:
     from ._accuracies import accuracies as accuracies
     from ._accuracy_plan import accuracy_plan as accuracy_plan
     from ._agreement_check import agreement_check as agreement_check
+    from ._annotator_roc import annotator_roc as annotator_roc
     from ._assumptions import assumptions as assumptions
     from ._better import better as better
     from ._certainty import certainty as certainty
     from ._components import components as components
+    from ._confidence_difficulty import confidence_difficulty as confidence_difficulty
+    from ._confidence_errors import confidence_errors as confidence_errors
+    from ._confidence_ridges import confidence_ridges as confidence_ridges
     from ._discrepancy import discrepancy as discrepancy
     from ._discrepancy_curve import discrepancy_curve as discrepancy_curve
     from ._distribution import distribution as distribution
     from ._expected_risk import expected_risk as expected_risk
     from ._forest import forest as forest
     from ._item import item as item
+    from ._items_to_review import items_to_review as items_to_review
     from ._label_check import label_check as label_check
     from ._models import models as models
     from ._prior_predictive import prior_predictive as prior_predictive
@@ -78,6 +83,13 @@ PLOTS: Final = (
     Plot("expected_risk", "expected_risk", "how many items have which expected risk"),
     Plot("reliability_plan", "plan", "annotators for a reliable mean, items for a narrow interval"),
     Plot("truth_nomogram", "weighted_reliability", "what a majority of annotators is worth"),
+    Plot("annotator_roc", "annotator_roc", "annotators in ROC space, with posterior regions"),
+    Plot("confidence_ridges", "annotations", "how sure each annotator is, one above the other"),
+    Plot("confidence_errors", "confidence_check", "how many labels are wrong, by confidence"),
+    Plot(
+        "confidence_difficulty", "confidence_difficulty", "difficulty of items against confidence"
+    ),
+    Plot("items_to_review", "items_to_review", "items to send back, and what that is worth"),
     Plot("accuracy_plan", "accuracy_plan", "items for a system's accuracy without the truth"),
 )
 

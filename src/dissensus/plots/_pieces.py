@@ -13,7 +13,9 @@ from dissensus.errors import ArgumentError, shown
 THESE, NEW = "these items", "new items"
 
 
-_REASONS = {"accuracy": "truth", "components": "components"}
+_REASONS = {
+    "accuracy": "truth", "components": "components", "weighted_reliability": "ground_truth",
+}  # fmt: skip
 """Where an evaluation says why it has no such group."""
 
 

@@ -11,15 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from dissensus._wording import counted, share
-from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.metrics._numbers import Floats, is_whole, label_count, numbers, one_number
 from dissensus.metrics.actual_accuracy import actual_accuracy
 from dissensus.metrics.majority_accuracy import annotators_for_truth, majority_accuracy
 from dissensus.metrics.truth_accuracy import truth_accuracy
-from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._plan_axes import names, target_line
+from dissensus.plots._study_marks import mark_majority, mark_needed, mark_reliability, study_of
 from dissensus.plots._style import Size
 
 _PANELS: Final = (1, 3, 5, 7, 9)
@@ -34,12 +33,12 @@ _NARROW: Final = 5.0
 def truth_nomogram(
     source: Any = None,
     *,
-    n_annotators: int = 5,
-    n_labels: int = 2,
+    n_annotators: int | None = None,
+    n_labels: int | None = None,
     accuracies: Sequence[float] = (0.95, 0.9, 0.85),
     target: float = 0.95,
     threshold: float = 2 / 3,
-    confidence: float = 1.0,
+    confidence: float | None = None,
     measure: str = "weighted_reliability",
     errors: str = "product",
     figsize: Size | None = None,
@@ -52,24 +51,29 @@ def truth_nomogram(
     systems against the reliability of the labels, with the accuracy of the ground truth above
     (`dissensus.actual_accuracy` of `dissensus.truth_accuracy`); the broken line is the threshold,
     with the actual accuracies there. Draws of a reliability are a band, their interval by ArviZ's
-    settings, with a line at their median.
+    settings, with a line at their median. Where an evaluation says them, so are the accuracies of
+    its labels and of its majority, and how many annotators it takes: dots at medians, with bars.
+    They are off the lines if items differ in how hard they are, or in how many annotated them.
 
     Parameters
     ----------
     source : DataArray, Dataset or DataTree, optional
         Draws of `dissensus.weighted_reliability` of a whole data set, or what holds them as the
-        group ``weighted_reliability``. Without it, the nomograms alone.
-    n_annotators : int
-        Of how many annotators the ground truth is the majority, in the last panel.
-    n_labels : int
-        How many labels there are.
+        group ``weighted_reliability``, such as an evaluation. Without it, the nomograms alone.
+    n_annotators : int, optional
+        Of how many annotators the ground truth is the majority, in the last panel. By default as
+        many as items of the evaluation typically have, or 5.
+    n_labels : int, optional
+        How many labels there are; by default as many as in the evaluation, or 2.
     accuracies : sequence of float
         Accuracies of systems against the ground truth, in the last panel.
     target : float
         The accuracy of a ground truth to reach.
     threshold : float
         The least reliability that is acceptable; by default Krippendorff's.
-    confidence, measure : float, str
+    confidence : float, optional
+        As in `dissensus.truth_accuracy`; by default what is typical of the evaluation, or 1.
+    measure : str
         As in `dissensus.truth_accuracy`.
     errors : {"product", "independent"}
         As in `dissensus.actual_accuracy`.
@@ -93,7 +97,11 @@ def truth_nomogram(
     >>> [ax.get_xlabel() for ax in figure.axes][:3]
     ['accuracy of one annotator', 'accuracy of one annotator', 'weighted reliability']
     """
-    draws = None if source is None else _reliability(source, measure)
+    study = xr.Dataset() if source is None else study_of(source, measure)
+    said = {"n_annotators": 5, "n_labels": 2, "typical_confidence": 1.0} | study.attrs
+    n_annotators = said["n_annotators"] if n_annotators is None else n_annotators
+    n_labels = said["n_labels"] if n_labels is None else n_labels
+    confidence = said["typical_confidence"] if confidence is None else confidence
     labels, scores = label_count(n_labels), _scores(accuracies)
     one_number("target", target, "a number between 0 and 1", lambda x: (x > 0) & (x < 1))
     mark = one_number("threshold", threshold, "a number from 0 to 1", lambda x: (x >= 0) & (x <= 1))
@@ -106,8 +114,10 @@ def truth_nomogram(
     _majorities(first, labels, target)
     _needed(second, labels, target)
     _actual(third, scores, worth, measure, look.width_of(figsize))
-    if draws is not None:
-        _band(third, draws)
+    if source is not None:
+        mark_majority(first, study)
+        mark_needed(second, study)
+        mark_reliability(third, study)
     sure = "" if confidence == 1 else f", {share(confidence)} sure of each label"
     look.note(
         first.figure,
@@ -123,24 +133,6 @@ def _scores(accuracies: Any) -> Floats:
     if found.ndim > 1 or not found.size:
         raise ArgumentError("accuracies", expected=wanted, found=f"shape {found.shape}")
     return np.atleast_1d(np.asarray(found))
-
-
-def _reliability(source: Any, measure: str) -> xr.DataArray:
-    found = pieces.group(source, "weighted_reliability")
-    there = list(found.data_vars)
-    if measure not in there and len(there) != 1:
-        raise ArgumentError(
-            "source",
-            expected=f"draws of {measure}",
-            found=f"variables {', '.join(map(str, there))}",
-        )
-    draws = found[measure if measure in there else there[0]]
-    if set(draws.dims) != set(SAMPLE):
-        raise ArgumentError(
-            "source", expected=f"draws of one reliability, with dims {SAMPLE}",
-            found=f"dims {draws.dims}",
-        )  # fmt: skip
-    return draws
 
 
 def _worth(scores: Floats, mark: float, link: dict[str, Any], errors: str) -> xr.Dataset:
@@ -250,13 +242,3 @@ def _truth_axis(ax: Axes, x: Floats, truth: Floats, width: float) -> None:
     above.spines["top"].set_visible(False)
     above.tick_params(length=3, labelsize=look.SMALL)
     above.set_xlabel("accuracy of the ground truth", fontsize=look.SMALL)
-
-
-def _band(ax: Axes, draws: xr.DataArray) -> None:
-    low, high = (float(bound) for bound in pieces.interval(draws, None, None))
-    middle = float(draws.median())
-    ax.axvspan(low, high, color=look.DRAWS, alpha=0.15, linewidth=0, zorder=0)
-    ax.axvline(middle, color=look.DRAWS, linewidth=1.2, zorder=1)
-    text = f"these data: {share(middle)} [{share(low)}, {share(high)}]"
-    ax.annotate(text, (0.99, 0.03), xycoords="axes fraction", ha="right", fontsize=look.SMALL,
-                color=look.DRAWS)  # fmt: skip

@@ -130,6 +130,7 @@ STATISTICS: Final = (
             (("accuracy", "majority"),),
             (("accuracy", "majority"), ("distance", "squared"), ("max_distance", 50.0)),
             (("accuracy", 0.7), ("slim_majority", 0.5)),
+            (("accuracy", "majority"), ("per_pair", True)),
         ),
         pairwise=False,
     ),

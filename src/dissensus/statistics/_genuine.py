@@ -23,6 +23,7 @@ from dissensus.statistics._guesses import Guesses, guesses
 from dissensus.statistics._settings import real
 
 NO_SLIM: Final = 1.0
+ONE_FOR_ALL: Final = "Pass one accuracy for all, or known labels (truth=): these need no list"
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ class Genuine:
             total += np.bincount(self.confident.item[left], both, len(total))
         return total * self.factor
 
-    def pairs(self, among: npt.NDArray[np.bool_] | None = None, *, meant: bool) -> Pairs:
+    def pairs(
+        self, among: npt.NDArray[np.bool_] | None = None, *, meant: bool, hint: str = ONE_FOR_ALL
+    ) -> Pairs:
         """List the pairs that agree, with or without chance taken off what they count.
 
         Raises
@@ -81,7 +84,7 @@ class Genuine:
                     "annotations",
                     expected=f"up to {MOST:,} pairs of annotators who agree about an item",
                     found="more",
-                    hint="Pass one accuracy for all, or known labels (truth=): these need no list",
+                    hint=hint,
                 )
         left, right, both = (np.concatenate(part) for part in zip(*kept, strict=True))
         count = np.bincount(item[left], minlength=len(rows.voices))

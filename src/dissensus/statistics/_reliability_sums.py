@@ -8,8 +8,8 @@ themselves, and the pairs are gone through anew for each set of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +19,7 @@ from scipy import sparse
 
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.right_together import (
+    Pairs,
     both_right,
     right_by_annotators,
     right_by_item,
@@ -28,7 +29,7 @@ from dissensus.dims import ITEM
 from dissensus.statistics._accuracies import Accuracies
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._genuine import Genuine
+from dissensus.statistics._genuine import ONE_FOR_ALL, Genuine
 from dissensus.statistics._majority_credit import Credit
 from dissensus.statistics._sums import Matrix, Sums, compact
 
@@ -41,7 +42,10 @@ ALONE: Final = "fewer than two annotators"
 
 Bools = npt.NDArray[np.bool_]
 Total = Callable[[Floats, Ints, Ints], Floats]
-"""From totals (set of weights, sum), a set and a draw of accuracies (n), (n) to sums (n)."""
+"""From totals (set of weights, sum), a set and a draw of accuracies (n), (n) to sums (n), or to
+those of each two annotators (n, pair)."""
+Under = Callable[..., Floats]
+"""As `right_under_weights`."""
 
 
 @dataclass(frozen=True)
@@ -119,22 +123,66 @@ def by_item(what: Reliability, items: npt.NDArray[Any], attrs: dict[str, Any]) -
     )
 
 
-def sums_of(what: Reliability, items: npt.NDArray[Any], attrs: dict[str, Any]) -> Sums:
-    """Prepare it as a function of sums over items."""
-    parts, total = _prepared(what)
+@dataclass(frozen=True)
+class Prepared:
+    """Sums over items, what their totals are divided by, and how the quotients are laid out."""
+
+    below: Matrix
+    """(item) or (item, pair): 1 where a pair could agree."""
+    parts: tuple[Matrix, ...]
+    total: Total
+    why: str
+    """Why there may be nothing to divide by."""
+    dims: tuple[str, ...] = ()
+    coords: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    called: npt.NDArray[Any] | None = None
+    """What a pair is called."""
+    spread: Callable[[Floats], Floats] = lambda sums: sums
+    """To what is divided, from the sums there are."""
+    lay_out: Callable[[Floats], Floats] = lambda found: found
+    """From quotients to the result's own dims."""
+
+    def divisor(self, totals: Floats) -> Floats:
+        """Return the first of the totals: (n), or (n, pair)."""
+        return totals[:, 0] if self.below.ndim == 1 else totals[:, : self.width]
+
+    @property
+    def width(self) -> int:
+        """How many of the totals are there to divide by."""
+        return int(self.bearing.shape[1])
+
+    @property
+    def bearing(self) -> Matrix:
+        """Return what each value rests on: (item, 1), or (item, pair)."""
+        flat = isinstance(self.below, np.ndarray) and self.below.ndim == 1
+        return np.asarray(self.below)[:, None] if flat else self.below
+
+
+def sums_of(
+    what: Reliability,
+    items: npt.NDArray[Any],
+    attrs: dict[str, Any],
+    prepared: Prepared | None = None,
+) -> Sums:
+    """Prepare it as a function of sums over items: of all pairs together, unless they are kept."""
+    made = _together(what) if prepared is None else prepared
     draws = what.draws
     shape = () if draws is None else draws.shape
+    coords = {} if draws is None else draws.coords
+    dims = (*coords, *made.dims)
     n = len(what.competence.values) if isinstance(what.competence, Accuracies) else 1
 
     def value(totals: Floats, which: Ints, draw: Ints, doubts: Doubts) -> Floats:
-        found = total(totals[:, 1:], which, draw)
+        found = made.spread(made.total(totals[:, made.width :], which, draw))
         unsound = np.isnan(found)
-        found = doubts.divided(np.nan_to_num(found), totals[which, 0], NO_PAIRS)
-        return doubts.where(unsound, found, what.why)
+        below = made.spread(made.divisor(totals)[which])
+        found = doubts.divided(np.nan_to_num(found), below, made.why)
+        return made.lay_out(doubts.where(unsound, found, what.why))
 
     def finish(totals: Floats, doubts: Doubts) -> Floats:
         which, draw = np.divmod(np.arange(len(totals) * n), n)
-        return value(totals, which, draw, doubts).reshape(len(totals), *shape)
+        found = value(totals, which, draw, doubts)
+        return found.reshape(len(totals), *shape, *found.shape[1:])
 
     def one_of_draws(rng: np.random.Generator) -> Callable[[Floats, Doubts], Floats]:
         turns = _Turns(rng.permutation(n))
@@ -144,13 +192,14 @@ def sums_of(what: Reliability, items: npt.NDArray[Any], attrs: dict[str, Any]) -
 
     return Sums(
         what.name,
-        (what.genuine.paired, *parts),
+        (made.below, *made.parts),
         finish,
         items,
-        {} if draws is None else {what.name: tuple(draws.coords)},
-        {} if draws is None else draws.coords,
+        {what.name: dims} if dims else {},
+        {**coords, **made.coords},
         attrs,
-        bearing=what.genuine.paired[:, None],
+        bearing=made.bearing,
+        called=made.called,
         one_of_draws=None if draws is None else one_of_draws,
     )
 
@@ -168,17 +217,22 @@ class _Turns:
         return self._order[turns]
 
 
+def _together(what: Reliability) -> Prepared:
+    """Prepare the sums of all pairs of annotators."""
+    return Prepared(what.genuine.paired, *_prepared(what), NO_PAIRS)
+
+
 def _prepared(what: Reliability) -> tuple[tuple[Matrix, ...], Total]:
     """Choose the sums: of items, of pairs of annotators, or the weights themselves."""
     if what.genuine.guesses.moves:
-        return _anew(what)
+        return anew(what, rows_paired(what), right_under_weights)
     common = what.common()
     if common is not None:
         return (what.genuine.concordance(what.among),), (
             lambda totals, which, draw: totals[which, 0] * common[draw]
         )
     if isinstance(what.competence, Accuracies) and not what.competence.by_annotator:
-        return _anew(what)
+        return anew(what, rows_paired(what), right_under_weights)
     return _by_annotators(what)
 
 
@@ -202,11 +256,15 @@ def _by_annotators(what: Reliability) -> tuple[tuple[Matrix, ...], Total]:
     return (compact(agreed), *(() if credit is None else credit.parts())), total
 
 
-def _anew(what: Reliability) -> tuple[tuple[Matrix, ...], Total]:
+def rows_paired(what: Reliability, hint: str = ONE_FOR_ALL) -> Pairs:
+    """List the pairs of rows that agree, with chance taken off unless it goes with the weights."""
+    return what.genuine.pairs(what.among, meant=not what.genuine.guesses.moves, hint=hint)
+
+
+def anew(what: Reliability, pairs: Pairs, under: Under) -> tuple[tuple[Matrix, ...], Total]:
     """Keep the weights of items, and go through the pairs for each set of them."""
     genuine, moves = what.genuine, what.genuine.guesses.moves
     said = genuine.confident
-    pairs = genuine.pairs(what.among, meant=not moves)
     confidence = said.confidence if moves else np.ones(len(said.said))
     n_items, n_labels = len(said.rows.voices), said.n_said
     parts: tuple[Matrix, ...] = (sparse.eye_array(n_items, format="csr"),)
@@ -224,7 +282,7 @@ def _anew(what: Reliability) -> tuple[tuple[Matrix, ...], Total]:
             amount = totals[:, n_items:end]
             chance = amount / amount.sum(axis=1, keepdims=True)
         accuracy = what.given() if credit is None else credit.under(totals[:, end:])
-        return right_under_weights(
+        return under(
             pairs, confidence, said.said, chance, weights, accuracy, what.cell(), which,
             draw if credit is None else which, what.errors,
         )  # fmt: skip

@@ -129,6 +129,7 @@ def warn_of_few_each(sums: Sums, units: Units, *, stacklevel: int) -> None:
     if sums.bearing is None or not sums.dims:
         return
     dim = next(dims[-1] for dims in sums.dims.values())
+    called = sums.coords[dim] if sums.called is None else sums.called
     item, value = sums.bearing.nonzero()
     pair = units.of_item[item] * sums.bearing.shape[1] + value
     pair = pair if units.are_items else np.unique(pair)
@@ -136,7 +137,7 @@ def warn_of_few_each(sums: Sums, units: Units, *, stacklevel: int) -> None:
     few = np.flatnonzero((counts > 0) & (counts < FEW_UNITS))
     if len(few):
         few = few[np.argsort(counts[few], kind="stable")]
-        cells = [f"{shown([sums.coords[dim][k]])} ({_counted(counts[k], units)})" for k in few[:5]]
+        cells = [f"{shown([called[k]])} ({_counted(counts[k], units)})" for k in few[:5]]
         rest = f" and {len(few) - 5} more" if len(few) > 5 else ""
         warnings.warn(
             f"{sums.name} of {', '.join(cells)}{rest} rests on fewer than {FEW_UNITS} "

@@ -49,6 +49,8 @@ class Sums:
     bearing: Matrix | None = None
     """(item, value along the last dim), not zero where a value rests on an item; one column for a
     statistic without dims. None if all rest on the items that have a sum that is not zero."""
+    called: npt.NDArray[Any] | None = None
+    """(value): what its columns are called, if they are no places along the last dim."""
     one_of_draws: Callable[[np.random.Generator], Finish] | None = None
     """If values have draws of their own: how to finish totals with one of these for each."""
 

@@ -11,6 +11,7 @@ from dissensus.errors import ArgumentError
 from dissensus.registry import check_flag
 from dissensus.statistics._distances import Distance
 from dissensus.statistics._genuine import Genuine, genuine_agreement
+from dissensus.statistics._reliability_pairs import sums_by_pair
 from dissensus.statistics._reliability_sums import Reliability, by_item, sums_of
 from dissensus.statistics._statements import read
 from dissensus.statistics._sums import Sums
@@ -26,6 +27,7 @@ def concordance(
     max_distance: float | None = None,
     slim_majority: float = 1.0,
     per_item: bool = False,
+    per_pair: bool = False,
     weights: Any = None,
 ) -> xr.DataArray:
     r"""Degree of concordance: probability that two annotators agree, and neither of them guessed.
@@ -66,13 +68,18 @@ def concordance(
         label, could have the leading label beaten or tied. 1 makes no difference.
     per_item : bool
         Return :math:`\sigma(x)`; not together with weights.
+    per_pair : bool
+        Return the mean of :math:`\mathrm{GA}_x(r, s)` for each two annotators, over the items that
+        both labelled, each of which counts alike (or its weight). What is taken of all labels, as
+        ``chance="empirical"`` and slim majorities, stays that of all annotators.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
 
     Returns
     -------
     xarray.DataArray
-        A number from 0 to 1; or (item), NaN for items with one annotator.
+        A number from 0 to 1; or (item), NaN for items with one annotator; or (annotator,
+        annotator_), the same in either order, NaN for two who share no item, and on the diagonal.
 
     Raises
     ------
@@ -80,12 +87,13 @@ def concordance(
         If labels are no numbers where the distance needs them, or confidence varies in a ranking.
     ArgumentError
         If a setting makes no sense, a share of a label given is lacking, weights are none, or come
-        with ``per_item``.
+        with ``per_item``; or with ``per_pair`` there are more annotators than memory holds pairs.
 
     Warns
     -----
     DissensusWarning
-        If no item has two annotators or, with ``per_item``, some item has not: NaN.
+        If no item has two annotators or, with ``per_item``, some item has not: NaN. With
+        ``per_pair``, if two annotators share no item.
 
     Notes
     -----
@@ -118,6 +126,9 @@ def concordance(
     array([0.667, 1.   ])
     >>> round(float(dx.concordance(ann)), 3)
     0.833
+    >>> dx.concordance(ann, per_pair=True).round(3).values
+    array([[  nan, 0.833],
+           [0.833,   nan]])
     """
     check_flag("per_item", per_item)
     settings: dict[str, Any] = {
@@ -125,8 +136,8 @@ def concordance(
         "slim_majority": slim_majority,
     }  # fmt: skip
     if not per_item:
-        return sums(annotations, **settings).value(weights)
-    no_weights(weights)
+        return sums(annotations, per_pair=per_pair, **settings).value(weights)
+    kept_apart(weights, per_pair)
     annotations, genuine = _read(annotations, **settings)
     return by_item(Reliability(NAME, genuine), annotations[ITEM].to_numpy(), genuine.attrs)
 
@@ -139,18 +150,28 @@ def sums(
     max_distance: float | None = None,
     slim_majority: float = 1.0,
     per_item: bool = False,
+    per_pair: bool = False,
 ) -> Sums:
     """Prepare it as a function of sums over items."""
     of_all_items(per_item)
+    check_flag("per_pair", per_pair)
     annotations, genuine = _read(
         annotations, chance=chance, distance=distance, max_distance=max_distance,
         slim_majority=slim_majority,
     )  # fmt: skip
-    return sums_of(Reliability(NAME, genuine), annotations[ITEM].to_numpy(), genuine.attrs)
+    what = Reliability(NAME, genuine)
+    if per_pair:
+        return sums_by_pair(what, annotations, genuine.attrs)
+    return sums_of(what, annotations[ITEM].to_numpy(), genuine.attrs)
 
 
-def no_weights(weights: Any) -> None:
-    """Raise if there are weights where items are kept apart."""
+def kept_apart(weights: Any, per_pair: Any) -> None:
+    """Raise if there are weights where items are kept apart, or annotators are to be, too."""
+    check_flag("per_pair", per_pair)
+    if per_pair:
+        raise ArgumentError(
+            "per_pair", expected="False with per_item=True: one or the other", found="True"
+        )
     if weights is not None:
         raise ArgumentError(
             "weights", expected="None with per_item=True: items are kept apart", found="weights"

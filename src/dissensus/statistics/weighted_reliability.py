@@ -15,11 +15,12 @@ from dissensus.statistics._confident import Confident
 from dissensus.statistics._distances import Distance
 from dissensus.statistics._genuine import genuine_agreement
 from dissensus.statistics._majority_credit import majority_credit
+from dissensus.statistics._reliability_pairs import sums_by_pair
 from dissensus.statistics._reliability_sums import Reliability, by_item, sums_of
 from dissensus.statistics._right_rows import right
 from dissensus.statistics._statements import read
 from dissensus.statistics._sums import Sums
-from dissensus.statistics.concordance import no_weights, of_all_items
+from dissensus.statistics.concordance import kept_apart, of_all_items
 
 NAME: Final = "weighted_reliability"
 ERRORS: Final = ("printed", "uniform")
@@ -37,6 +38,7 @@ def weighted_reliability(
     max_distance: float | None = None,
     slim_majority: float = 1.0,
     per_item: bool = False,
+    per_pair: bool = False,
     weights: Any = None,
 ) -> xr.DataArray:
     r"""Weighted reliability: probability that two annotators agree, did not guess, and are right.
@@ -80,14 +82,18 @@ def weighted_reliability(
         What an item with a slim majority counts, as in `concordance`.
     per_item : bool
         Return :math:`\varrho(x)`; not together with weights.
+    per_pair : bool
+        Return it for each two annotators, the mean over the items that both labelled, as in
+        `concordance`. Accuracies against the "majority" stay those against all others.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
 
     Returns
     -------
     xarray.DataArray
-        A number from 0 to `concordance`; or (item), NaN for items with one annotator. With the dims
-        chain and draw of the accuracies in front, if they have draws.
+        A number from 0 to `concordance`; or (item), NaN for items with one annotator; or
+        (annotator, annotator_), the same in either order, NaN for two who share no item, and on the
+        diagonal. With the dims chain and draw of the accuracies in front, if they have draws.
 
     Raises
     ------
@@ -100,8 +106,9 @@ def weighted_reliability(
     Warns
     -----
     DissensusWarning
-        Where it is undefined, and NaN: no item with two annotators; two agree of whom one is always
-        right and the other never; or errors are "uniform" and there is one label only.
+        Where it is undefined, and NaN: no item with two annotators, or with the two whose value is
+        asked for; two agree of whom one is always right and the other never; or errors are
+        "uniform" and there is one label only.
 
     Notes
     -----
@@ -132,6 +139,8 @@ def weighted_reliability(
     0.649
     >>> dx.weighted_reliability(ann, truth=["a", "a"], per_item=True).round(3).values
     array([0.333, 0.   ])
+    >>> dx.weighted_reliability(ann, accuracy=0.8, per_pair=True).sel(annotator=0).round(3).values
+    array([  nan, 0.941, 0.   ])
     """
     check_flag("per_item", per_item)
     settings: dict[str, Any] = {
@@ -139,9 +148,10 @@ def weighted_reliability(
         "distance": distance, "max_distance": max_distance, "slim_majority": slim_majority,
     }  # fmt: skip
     if not per_item:
-        return sums(annotations, **settings).value(weights)
-    no_weights(weights)
-    return by_item(*_read(annotations, **settings))
+        return sums(annotations, per_pair=per_pair, **settings).value(weights)
+    kept_apart(weights, per_pair)
+    what, annotations, attrs = _read(annotations, **settings)
+    return by_item(what, annotations[ITEM].to_numpy(), attrs)
 
 
 def sums(
@@ -155,20 +165,24 @@ def sums(
     max_distance: float | None = None,
     slim_majority: float = 1.0,
     per_item: bool = False,
+    per_pair: bool = False,
 ) -> Sums:
     """Prepare it as a function of sums over items."""
     of_all_items(per_item)
-    what = _read(
+    check_flag("per_pair", per_pair)
+    what, annotations, attrs = _read(
         annotations, accuracy=accuracy, truth=truth, chance=chance, errors=errors,
         distance=distance, max_distance=max_distance, slim_majority=slim_majority,
     )  # fmt: skip
-    return sums_of(*what)
+    if per_pair:
+        return sums_by_pair(what, annotations, attrs)
+    return sums_of(what, annotations[ITEM].to_numpy(), attrs)
 
 
 def _read(
     annotations: Any, *, accuracy: Any, truth: Any, errors: str, **settings: Any
-) -> tuple[Reliability, np.ndarray[Any, Any], dict[str, Any]]:
-    """Return what to add up, the items, and what was done in words."""
+) -> tuple[Reliability, xr.Dataset, dict[str, Any]]:
+    """Return what to add up, checked annotations, and what was done in words."""
     annotations = read(annotations, rankings=True)
     one_of("errors", errors, ERRORS)
     if accuracy is None and truth is None:
@@ -178,19 +192,19 @@ def _read(
     if accuracy is not None and truth is not None:
         raise ArgumentError("truth", expected="None, or no accuracy=", found=brief(truth))
     genuine = genuine_agreement(annotations, **settings)
-    said, items = genuine.confident, annotations[ITEM].to_numpy()
+    said = genuine.confident
     ways = _ways_to_be_wrong(said, errors, annotations.attrs["kind"])
     if truth is not None:
         attrs = genuine.attrs | {"accuracy": "known labels"}
-        return Reliability(NAME, genuine, right(annotations, said, truth)), items, attrs
+        return Reliability(NAME, genuine, right(annotations, said, truth)), annotations, attrs
     attrs = genuine.attrs | {"errors": errors}
     if isinstance(accuracy, str) and accuracy == MAJORITY:
         credit = majority_credit(annotations)
         what = Reliability(NAME, genuine, competence=credit, errors=ways)
-        return what, items, attrs | {"accuracy": MAJORITY}
+        return what, annotations, attrs | {"accuracy": MAJORITY}
     known = accuracies(accuracy, annotations, said.annotator, said.item)
     what = Reliability(NAME, genuine, competence=known, errors=ways)
-    return what, items, attrs | {"accuracy": known.words}
+    return what, annotations, attrs | {"accuracy": known.words}
 
 
 def _ways_to_be_wrong(said: Confident, errors: str, kind: str) -> float:

@@ -1,0 +1,190 @@
+"""What an evaluation says of its ground truth: how far the label that most annotators gave holds.
+
+Nothing is fitted here. Accuracies of annotators come with their draws from the model of one true
+label, where that was fitted, or else from how often they are with the others. Reliabilities are
+statistics, drawn by the Bayesian bootstrap. Each variable has an interval of its own; draws of one
+do not belong to those of another.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus import metrics
+from dissensus._added_groups import Groups, with_added
+from dissensus._ground_truth_plan import AUTO, GROUP, MAJORITY, Plan, by_annotator
+from dissensus._notes import Notes
+from dissensus._observed import Settings
+from dissensus.arrays.accuracy_by_ease import accuracy_by_ease
+from dissensus.arrays.majority_accuracy import MOST, annotators_for_target
+from dissensus.arrays.truth_parameters import fifths
+from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, EASE, ITEM, LABEL, SAMPLE
+from dissensus.errors import DissensusWarning
+from dissensus.schema import voices_per
+from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
+
+TARGET: Final = 0.95
+"""How often a ground truth should be right, for the number of annotators that takes."""
+LEAST_DRAWS: Final = 1000
+FEW_LABELS: Final = 5000
+"""Up to so many, draws take no time."""
+_SPREAD: Final = "difficulty_spread"
+_SAID: Final = r".*(are few:|bear on)"
+"""Begins to match warnings of few items, which agreement has had already."""
+
+
+def with_ground_truth(found: Groups, plan: Plan, settings: Settings) -> tuple[Groups, str]:
+    """Add to the groups of an evaluation what it says of its ground truth, or why nothing.
+
+    Returned with the groups: where accuracies of annotators are from, or the reason, in words.
+    """
+
+    def made() -> Groups:
+        return {GROUP: ground_truth(found, plan, settings)}
+
+    source = "" if plan.why_not else _source(found, plan)
+    return with_added(found, plan, source, made, missing="The ground truth is not judged")
+
+
+def ground_truth(found: Groups, plan: Plan, settings: Settings) -> xr.Dataset:
+    """Return the group ``weighted_reliability``, from the groups there are already."""
+    annotations = found["annotations"]
+    given = _given(found, plan)
+    label = _label_accuracy(found, given, _draws(annotations, settings.draws))
+    own = Notes()
+    with own.of(GROUP):
+        warnings.filterwarnings("ignore", _SAID, DissensusWarning)
+        ask = _Bootstrap(annotations, settings, label)
+        out = xr.Dataset({
+            "concordance": ask.of("concordance"),
+            GROUP: ask.of(GROUP, accuracy=given, errors="uniform"),
+        })  # fmt: skip
+    n_labels, voices = annotations.sizes[LABEL], voices_per(annotations, ITEM)
+    out = out.merge(_of_majority(label, voices[voices > 0], n_labels), combine_attrs="override")
+    if plan.predictions is not None:
+        out = out.merge(_of_systems(ask, plan.predictions, out["truth_accuracy"]))
+    attrs: dict[str, Any] = {
+        "accuracy": _source(found, plan), "errors": "uniform", "target": TARGET,
+        "n_labels": n_labels, "n_annotators": int(np.median(voices[voices > 0])),
+        "fewest_annotators": int(voices[voices > 0].min()),
+        "most_annotators": int(voices.max()), "by_difficulty": int(label.sizes[EASE] > 1),
+        "confidence": str(out["concordance"].attrs["confidence"]),
+        "typical_confidence": _confidence(found, out["concordance"], n_labels),
+        "notes": "\n".join(own.texts()),
+    }  # fmt: skip
+    return out.assign_attrs(attrs)
+
+
+def _draws(annotations: xr.Dataset, asked: int) -> int:
+    """Choose how many draws, where a model does not: of many labels a quarter will do."""
+    few = annotations.sizes[ANNOTATION] <= FEW_LABELS
+    return asked if few else min(asked, max(asked // 4, LEAST_DRAWS))
+
+
+def _source(found: Groups, plan: Plan) -> str:
+    """Say where accuracies of annotators are from."""
+    if not isinstance(plan.accuracy, str):
+        return "given"
+    fitted = plan.accuracy == AUTO and "accuracy" in found
+    return str(found["accuracy"].attrs["model"]) if fitted else MAJORITY
+
+
+def _given(found: Groups, plan: Plan) -> Any:
+    """Return accuracies as `weighted_reliability` takes them."""
+    if isinstance(plan.accuracy, str):
+        return found["accuracy"] if _source(found, plan) != MAJORITY else MAJORITY
+    return plan.accuracy
+
+
+def _label_accuracy(found: Groups, given: Any, draws: int) -> xr.DataArray:
+    """Return how often a label is right on items of each ease: (chain, draw, ease).
+
+    The mean over the labels given. If annotators are assigned to items at random, votes for an
+    item are as good as independent votes of this accuracy.
+    """
+    if isinstance(given, str):  # against the majority of the others, drawn with the agreement
+        agreement = found["agreement"]["leave_one_out_agreement"].isel({DRAW: slice(draws)})
+        return agreement.drop_attrs().expand_dims(EASE, -1)
+    known, weight = by_annotator(given, found["annotations"])
+    spread = _spread_of(given)
+    if spread is None:
+        values = known.values @ weight
+        values = values[:, None]
+    else:
+        each = np.broadcast_to(known.values, (len(known.values), len(weight)))
+        values = accuracy_by_ease(np.ascontiguousarray(each), weight, spread, fifths())
+    if not known.coords:
+        values = np.repeat(values, draws, axis=0)
+    chain = known.coords.get(CHAIN, np.arange(1))
+    draw = known.coords.get(DRAW, np.arange(len(values) // len(chain)))
+    shape = (len(chain), len(draw), values.shape[1])
+    return xr.DataArray(values.reshape(shape), {CHAIN: chain, DRAW: draw}, (*SAMPLE, EASE))
+
+
+def _spread_of(given: Any) -> np.ndarray[Any, Any] | None:
+    """Return draws of how much items differ, where the accuracies are of such a model."""
+    if isinstance(given, xr.DataTree):
+        given = given["posterior"].to_dataset()
+    if not isinstance(given, xr.Dataset) or _SPREAD not in given:
+        return None
+    return np.asarray(given[_SPREAD].transpose(*SAMPLE).to_numpy().ravel())
+
+
+def _of_majority(label: xr.DataArray, voices: Any, n_labels: int) -> xr.Dataset:
+    """Return how often a label is right, and a majority, and how many annotators that takes."""
+    size, n_items = np.unique(np.minimum(voices, MOST), return_counts=True)
+    share = xr.DataArray(n_items / n_items.sum(), {ANNOTATOR: size}, (ANNOTATOR,))
+    each = metrics.get("majority_accuracy").function(size, label, n_labels)
+    right = (each * share).sum(ANNOTATOR).mean(EASE)
+    needed = annotators_for_target(label.to_numpy(), TARGET, n_labels, kinds=True)
+    higher = {"better": "higher"}
+    return xr.Dataset({
+        "label_accuracy": label.mean(EASE).assign_attrs(higher),
+        "truth_accuracy": right.clip(0, 1).assign_attrs(higher),
+        "annotators_for_truth": (SAMPLE, needed, {"better": "lower"}),
+    })  # fmt: skip
+
+
+class _Bootstrap:
+    """Draws of statistics, laid out as others are."""
+
+    def __init__(self, annotations: xr.Dataset, settings: Settings, like: xr.DataArray) -> None:
+        self.annotations, self.settings = annotations, settings
+        self.coords = {dim: like[dim].to_numpy() for dim in SAMPLE}
+
+    def of(self, name: str, *args: Any, **options: Any) -> xr.DataArray:
+        """Return draws of a statistic."""
+        shape = tuple(len(names) for names in self.coords.values())
+        drawn = bayesian_bootstrap(
+            name, self.annotations, *args, draws=int(np.prod(shape)),
+            random_seed=self.settings.random_seed, **options,
+        )  # fmt: skip
+        values = drawn.to_numpy().reshape(*shape, *drawn.shape[2:])
+        rest = {str(dim): drawn[dim].to_numpy() for dim in drawn.dims[2:]}
+        return xr.DataArray(values, self.coords | rest, drawn.dims, attrs=drawn.attrs)
+
+
+def _of_systems(ask: _Bootstrap, predictions: xr.Dataset, truth: xr.DataArray) -> xr.Dataset:
+    """Return how often systems say what most annotators say, and what that comes to."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DissensusWarning)  # of items left out, said before
+        measured = ask.of("majority_vote_accuracy", predictions, on_missing=ask.settings.on_missing)
+    actual = metrics.get("actual_accuracy").function(measured, truth)
+    return xr.Dataset({"measured_accuracy": measured, "actual_accuracy": actual})
+
+
+def _confidence(found: Groups, concordance: xr.DataArray, n_labels: int) -> float:
+    """Return the confidence that, if all labels had it, would make that concordance.
+
+    The square of genuine confidence is what is left of the agreement.
+    """
+    if "confidence" not in found["annotations"]:
+        return 1.0
+    agreed = float(found["agreement"]["percent_agreement"].mean())
+    genuine = np.sqrt(min(float(concordance.mean()) / agreed, 1.0)) if agreed > 0 else 1.0
+    typical = float(genuine / (n_labels - (n_labels - 1) * genuine))
+    return typical if np.isfinite(typical) and typical > 0 else 1.0

@@ -1,0 +1,245 @@
+"""What the report says of the ground truth: how far the label of most annotators can be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dissensus import plots
+from dissensus._ground_truth_plan import GROUP, MAJORITY
+from dissensus._ground_truth_summary import COUNT
+from dissensus._report import numbers as facts
+from dissensus._report.component_rows import between
+from dissensus._report.language import Name, Sentence, sentence, text
+from dissensus._report.pictures import Shown, picture
+from dissensus._report.tables import Body, Table
+from dissensus._summary import summary
+from dissensus._wording import (
+    counted,
+    interval_name,
+    number,
+    percent,
+    share,
+    spoken_probability,
+)
+from dissensus.dims import SAMPLE, SYSTEM
+from dissensus.statistics._confident import UNSAID
+
+TITLES: Final = {
+    "label_accuracy": "One label is right",
+    "truth_accuracy": "The majority label is right, at best",
+    "concordance": "Two annotators agree{sure} (concordance)",
+    "weighted_reliability": "... and are right (weighted reliability, rho)",
+    COUNT: "Annotators an item for a majority right on {target}",
+}
+_MOST_ROWS: Final = 100
+_FROM_MAJORITY: Final = (
+    "Annotators are taken to be right as often as they say what most of the others say, which is "
+    "too often where many are wrong together."
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """All that is said of the ground truth."""
+
+    intro: str
+    words: list[Sentence]
+    notes: list[str]
+    picture: Shown
+    tables: list[Table]
+
+
+def section(evaluation: xr.DataTree) -> Part | None:
+    """Return words, picture and tables; nothing where the ground truth was not judged."""
+    if not facts.has(evaluation, GROUP):
+        return None
+    frame = summary(evaluation, GROUP)
+    return Part(_intro(evaluation), words(evaluation, frame), notes(evaluation),
+                _picture(evaluation, frame), _tables(evaluation, frame))  # fmt: skip
+
+
+def _intro(evaluation: xr.DataTree) -> str:
+    attrs = evaluation[GROUP].attrs
+    source = {
+        MAJORITY: _FROM_MAJORITY,
+        "given": "The accuracies of annotators are those that were given.",
+    }
+    own = f"How often annotators are right is what the model {attrs['accuracy']} says."
+    sure = (
+        "Nobody was asked how sure they were: all are taken to be certain."
+        if attrs["confidence"] == UNSAID
+        else "How sure they said they were is taken at its word."
+    )
+    return (
+        "Often the label that most annotators gave an item is taken for its truth. "
+        f"{source.get(attrs['accuracy'], own)} {sure}"
+    )
+
+
+def notes(evaluation: xr.DataTree) -> list[str]:
+    """Return what there is to note."""
+    return [line for line in str(evaluation[GROUP].attrs["notes"]).splitlines() if line]
+
+
+def words(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
+    """Say how often the majority is right, what that rests on, and what systems make of it."""
+    rows = _of_none(frame)
+    out = [
+        _of_majority(evaluation, rows), _what_it_rests_on(evaluation),
+        _of_pairs(evaluation, rows), _needed(evaluation, rows[COUNT]),
+    ]  # fmt: skip
+    if "actual_accuracy" in evaluation[GROUP]:
+        out.append(_of_systems(frame))
+    return out
+
+
+def _of_majority(evaluation: xr.DataTree, rows: dict[str, Any]) -> Sentence:
+    attrs = evaluation[GROUP].attrs
+    fewest, most = int(attrs["fewest_annotators"]), int(attrs["most_annotators"])
+    who = counted(most, "annotator") if fewest == most else f"{fewest:,} to {most:,} annotators"
+    reached = evaluation[GROUP]["truth_accuracy"] >= attrs["target"]
+    return sentence(
+        "A single label is right on {label} of the items. If annotators err independently{hard}, "
+        "and on any other label alike, then the label of most, with {who} an item, is right on "
+        "{truth}, and on {target} or more with probability {p}.",
+        label=_percent(rows["label_accuracy"]), truth=_percent(rows["truth_accuracy"]),
+        hard=" given how hard an item is" if attrs["by_difficulty"] else "",
+        who=who, target=percent(attrs["target"]),
+        p=spoken_probability(float(reached.mean(list(SAMPLE)))),
+    )  # fmt: skip
+
+
+def _what_it_rests_on(evaluation: xr.DataTree) -> Sentence:
+    hard = bool(evaluation[GROUP].attrs["by_difficulty"])
+    against = facts.has(evaluation, "accuracy") and int(evaluation["accuracy"].attrs["n_against"])
+    return sentence(
+        "That is the best it can be. Mistakes that several annotators share cannot be seen here, "
+        "and make the label of most worse, however many they are.{easy}{against}",
+        easy="" if hard else " So do items that are hard for all.",
+        against=" These labels do speak against independent errors: see the estimated accuracies."
+        if against else "",
+    )  # fmt: skip
+
+
+def _of_pairs(evaluation: xr.DataTree, rows: dict[str, Any]) -> Sentence:
+    return sentence(
+        "Two annotators agree{sure} on {sigma}, and are right as well on {rho}: this is the "
+        "weighted reliability rho (Cabitza et al. 2020). It is of two, and does not grow with the "
+        "number of annotators.",
+        sure=_sure(evaluation), sigma=_percent(rows["concordance"]),
+        rho=_percent(rows["weighted_reliability"]),
+    )  # fmt: skip
+
+
+def _sure(evaluation: xr.DataTree) -> str:
+    """Say that chance is taken off, where it is: if annotators said how sure they were."""
+    unsaid = evaluation[GROUP].attrs["confidence"] == UNSAID
+    return "" if unsaid else " without guessing"
+
+
+def _needed(evaluation: xr.DataTree, row: Any) -> Sentence:
+    target = percent(evaluation[GROUP].attrs["target"])
+    if not np.isfinite(row["median"]):
+        return sentence(
+            "For a majority that is right on {target} no number of such annotators would do, as "
+            "far as can be told: on some items they are no better than chance.", target=target,
+        )  # fmt: skip
+    return sentence(
+        "For a majority that is right on {target} it takes {n} [{low}{high}] such annotators an "
+        "item.",
+        target=target, n=number(row["median"]), low=number(row["lower"]),
+        high=f" to {number(row['upper'])}" if np.isfinite(row["upper"])
+        else ", or no number will do",
+    )  # fmt: skip
+
+
+def _of_systems(frame: pd.DataFrame) -> Sentence:
+    measured, actual = (_of_each(frame, f"{which}_accuracy") for which in ("measured", "actual"))
+    name = max(measured, key=lambda one: measured[one]["mean"])
+    return sentence(
+        "{name} says what most annotators say on {measured}. If it does so as often where they "
+        "are wrong, as a system does that learned from such labels, it is right on {actual}. A "
+        "system that knows better is underrated by such a truth, not overrated.",
+        name=Name(str(name)), measured=_percent(measured[name]), actual=_percent(actual[name]),
+    )  # fmt: skip
+
+
+def _of_none(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the rows of what is of no system, by quantity."""
+    rows = frame[frame[SYSTEM].isna()]
+    return {str(row["quantity"]): row for _, row in rows.iterrows()}
+
+
+def _of_each(frame: pd.DataFrame, quantity: str) -> dict[Any, Any]:
+    """Return the rows of one quantity, by system."""
+    rows = frame[frame["quantity"] == quantity]
+    return {row[SYSTEM]: row for _, row in rows.iterrows()}
+
+
+def _percent(row: Any) -> str:
+    """Write a share with its interval, in percent."""
+    low, high = (f"{100 * row[name]:.0f}" for name in ("lower", "upper"))
+    return f"{percent(round(row['mean'], 2))} [{low} to {high}]"
+
+
+def _picture(evaluation: xr.DataTree, frame: pd.DataFrame) -> Shown:
+    kind, prob = facts.settings()
+    rows = _of_none(frame)
+    caption = sentence(
+        "Lines: annotators who are all alike, on items that are all alike. Dots and the band: "
+        "these data, with {interval}s. A dot is off its line where items differ in how hard they "
+        "are, or in how many annotators they have. Last panel: what a system's score is worth, by "
+        "rho; above it, the accuracy of the ground truth that goes with rho if all are alike.",
+        interval=interval_name(prob, kind),
+    )  # fmt: skip
+    said = (
+        f"A label is right on {share(rows['label_accuracy']['mean'])}, the majority on "
+        f"{share(rows['truth_accuracy']['mean'])}; weighted reliability "
+        f"{share(rows[GROUP]['mean'])}."
+    )
+    return picture(
+        "truth-nomogram", "What a majority of annotators is worth", caption, text((said,)),
+        lambda figsize: plots.truth_nomogram(evaluation, figsize=figsize),
+    )  # fmt: skip
+
+
+def _tables(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Table]:
+    _, prob = facts.settings()
+    level = f"Interval, {percent(prob)}"
+    body = table_rows(evaluation, frame)
+    out = [Table("table-ground-truth", "The ground truth", ["", "Mean", level], [Body(-1, body)],
+                 "Of the number of annotators the median.")]  # fmt: skip
+    measured, actual = (_of_each(frame, f"{which}_accuracy") for which in ("measured", "actual"))
+    if actual:
+        order = sorted(measured, key=lambda name: -measured[name]["mean"])
+        rows = [[Name(str(name)), *_cells(measured[name]), *_cells(actual[name])]
+                for name in order[:_MOST_ROWS]]  # fmt: skip
+        head = ["System", "Says what most say", level, "Actual accuracy", level]
+        note = "Actual accuracy: how often it says so, times the accuracy of the ground truth."
+        title = "Systems on this ground truth"
+        out.append(Table("table-actual", title, head, [Body(-1, rows)], note))
+    return out
+
+
+def table_rows(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[list[str]]:
+    """Return title, mean and interval of what is of no system, in the order of reading."""
+    rows = _of_none(frame)
+    target = percent(evaluation[GROUP].attrs["target"])
+    out = []
+    for name, title in TITLES.items():
+        cells = _cells(rows[name])
+        if name == COUNT:
+            each = (rows[name][part] for part in ("median", "lower", "upper"))
+            median, low, high = (number(n) if np.isfinite(n) else "∞" for n in each)
+            cells = [median, f"{low} to {high}"]
+        out.append([title.format(target=target, sure=_sure(evaluation)), *cells])
+    return out
+
+
+def _cells(row: Any) -> list[str]:
+    return [share(row["mean"]), between(row)]

@@ -1,0 +1,125 @@
+"""What the report says of the ground truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus._report import ground_truth
+from dissensus._report.language import text
+
+SPACE = "\N{NO-BREAK SPACE}"
+
+
+@pytest.fixture
+def plain(evaluate):
+    """An evaluation without anything of its own about the truth."""
+    return evaluate(truth=None, ground_truth=None)
+
+
+def with_ground_truth(evaluation, *, names=("A", "B"), needed=9.0, **attrs):
+    """Put a dictated group into an evaluation: .80 of labels right, .90 of majorities."""
+    tree = evaluation.copy()
+    noise = 0.001 * np.random.default_rng(1).normal(size=(2, 100))
+    coords = {"chain": [0, 1], "draw": range(100)}
+    sample = ("chain", "draw")
+    means = {"concordance": 0.7, "weighted_reliability": 0.65, "label_accuracy": 0.8,
+             "truth_accuracy": 0.9}  # fmt: skip
+    data = xr.Dataset({name: (sample, mean + noise) for name, mean in means.items()}, coords)
+    data["annotators_for_truth"] = (sample, np.full((2, 100), needed))
+    if names:
+        scores = noise[..., None] + np.linspace(0.85, 0.6, len(names))
+        data = data.assign_coords(system=list(names))
+        data["measured_accuracy"] = ((*sample, "system"), scores)
+        data["actual_accuracy"] = data["measured_accuracy"] * data["truth_accuracy"]
+    data.attrs.update({
+        "accuracy": "symmetric_confusion", "errors": "uniform", "target": 0.95, "n_labels": 3,
+        "n_annotators": 5, "fewest_annotators": 3, "most_annotators": 7, "by_difficulty": 1,
+        "confidence": "none given: 1 everywhere", "typical_confidence": 1.0, "notes": "", **attrs,
+    })  # fmt: skip
+    tree["weighted_reliability"] = data
+    return tree
+
+
+def words(tree):
+    frame = dx.summary(tree, "weighted_reliability")
+    return " ".join(text(part) for part in ground_truth.words(tree, frame)).replace(SPACE, " ")
+
+
+def test_the_words_are_the_numbers(plain):
+    said = words(with_ground_truth(plain))
+    assert "A single label is right on 80 % [80 to 80] of the items." in said
+    assert "err independently given how hard an item is" in said
+    assert "with 3 to 7 annotators an item, is right on 90 % [90 to 90]" in said
+    assert "on 95 % or more with probability below .01" in said
+    assert "Two annotators agree on 70 % [70 to 70], and are right as well on 65 %" in said
+    assert "it takes 9 [9 to 9] such annotators" in said
+    assert "A says what most annotators say on 85 %" in said
+    assert "it is right on 76 % [76 to 77]" in said
+
+
+def test_what_is_not_known_is_not_said(plain):
+    tree = with_ground_truth(plain, names=(), by_difficulty=0, most_annotators=3)
+    said = words(tree)
+    assert "with 3 annotators an item" in said
+    assert "how hard" not in said
+    assert "So do items that are hard for all." in said
+    assert "says what most" not in said
+    assert [one.id for one in ground_truth.section(tree).tables] == ["table-ground-truth"]
+
+
+def test_no_number_of_annotators_may_do(plain):
+    assert "no number of such annotators would do" in words(with_ground_truth(plain, needed=np.inf))
+    some = with_ground_truth(plain)
+    some["weighted_reliability"]["annotators_for_truth"][0, :30] = np.inf
+    assert "it takes 9 [9, or no number will do] such annotators" in words(some)
+    (row,) = [row for row in ground_truth.section(some).tables[0].bodies[0].rows if "an item"
+              in row[0]]  # fmt: skip
+    assert row[1:] == ["9", "9 to ∞"]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("majority", "as often as they say what most of the others say"),
+        ("given", "those that were given"),
+        ("dawid_skene", "what the model dawid_skene says"),
+    ],
+)
+def test_it_is_said_where_accuracies_are_from(plain, source, said):
+    assert said in ground_truth.section(with_ground_truth(plain, accuracy=source)).intro
+
+
+def test_confidence_is_taken_at_its_word_or_for_certain(plain):
+    unsaid, given = with_ground_truth(plain), with_ground_truth(plain, confidence="as given")
+    assert "all are taken to be certain" in ground_truth.section(unsaid).intro
+    assert "taken at its word" in ground_truth.section(given).intro
+    assert "Two annotators agree without guessing on 70 %" in words(given)
+
+
+def test_labels_that_speak_against_independent_errors_are_pointed_at(plain):
+    tree = with_ground_truth(plain)
+    tree["accuracy"] = xr.Dataset({"annotator_accuracy": 0.8}, attrs={"n_against": 1})
+    assert "These labels do speak against independent errors" in words(tree)
+    tree["accuracy"].attrs["n_against"] = 0
+    assert "speak against" not in words(tree)
+
+
+def test_the_section_has_words_picture_and_tables(plain, page):
+    found = page(with_ground_truth(plain, notes="One thing."))
+    assert {"ground-truth", "truth-nomogram", "table-ground-truth", "table-actual"} <= set(
+        found.ids
+    )
+    assert "Can this ground truth be trusted?" in found.text
+    assert "One thing." in found.text
+    assert ground_truth.section(plain) is None
+    assert "ground-truth" not in page(plain).ids
+
+
+def test_names_stay_text(plain, page):
+    bad = "<script>alert(1)</script>"
+    html = page(with_ground_truth(plain, names=(bad, "b")))
+    assert len(html.all("script")) == 1
+    assert bad in html.text

@@ -1,0 +1,189 @@
+"""What an evaluation says of its ground truth: from whose accuracies, and what it is then worth."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus import _ground_truth
+from dissensus._ground_truth_plan import planned
+
+QUIET = {"draws": 60, "random_seed": 1, "progressbar": False, "components": None}
+
+
+@cache
+def study():
+    return dx.simulate.confusion_study(
+        200, ipc=(0.8, 0.7, 0.6, 0.7), n_annotators=4, system_accuracy=[0.9, 0.6], random_seed=1
+    )
+
+
+@cache
+def evaluated():
+    return dx.evaluate(study().annotations, study().predictions, **QUIET)
+
+
+def judged(annotations, **options):
+    result = dx.evaluate(annotations, truth=None, **{**QUIET, **options})
+    return result["weighted_reliability"].to_dataset()
+
+
+def test_draws_of_annotators_are_those_of_the_model_of_one_true_label():
+    found = evaluated()["weighted_reliability"].to_dataset()
+    people = evaluated()["accuracy"].to_dataset()
+    assert found.attrs["accuracy"] == evaluated().attrs["ground_truth"] == "symmetric_confusion"
+    np.testing.assert_allclose(
+        found["label_accuracy"], people["annotator_accuracy"].mean("annotator"), atol=1e-9
+    )  # as all of them labelled all items
+    assert found["actual_accuracy"].dims == ("chain", "draw", "system")
+    assert all(found[name].shape[:2] == (4, 500) for name in found.data_vars)
+
+
+def test_items_that_differ_make_the_majority_worse_than_independent_votes():
+    found = evaluated()["weighted_reliability"].to_dataset()
+    alone = dx.majority_accuracy(4, found["label_accuracy"], found.attrs["n_labels"])
+    assert found.attrs["by_difficulty"] == 1
+    assert (found["truth_accuracy"] <= alone + 1e-9).all()
+
+
+def test_the_majority_is_as_good_as_in_the_study_it_was_made_with():
+    """Within .06: of 200 items the majority label is right on so many, by the known truth."""
+    ann, truth = study().annotations, study().truth
+    vote = dx.majority_vote_accuracy(ann, _answers(truth["truth_label"]))
+    found = evaluated()["weighted_reliability"]["truth_accuracy"]
+    assert float(found.mean()) == pytest.approx(float(vote[0]), abs=0.06)
+
+
+def _answers(labels):
+    table = {"item": labels["item"].to_numpy(), "label": labels.to_numpy(), "system": "truth"}
+    return dx.predictions(pd.DataFrame(table), kind="nominal")
+
+
+def test_a_number_gives_what_the_nomograms_give():
+    ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None], ["a", "a", "a"]] * 4)
+    found = judged(ann, ground_truth=0.8)
+    assert found.attrs["accuracy"] == "given"
+    two, three = dx.majority_accuracy([2, 3], 0.8)
+    np.testing.assert_allclose(found["truth_accuracy"], (two + 2 * three) / 3)
+    np.testing.assert_array_equal(found["annotators_for_truth"], dx.annotators_for_truth(0.8))
+    np.testing.assert_allclose(
+        found["weighted_reliability"] / found["concordance"], 0.64 / 0.68, rtol=0.2
+    )
+    direct = dx.weighted_reliability(ann, accuracy=0.8, errors="uniform")
+    spread = float(found["weighted_reliability"].std())
+    assert abs(float(found["weighted_reliability"].mean() - direct)) < spread / 3
+
+
+def test_accuracies_by_name_count_as_often_as_their_labels():
+    ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None]] * 6)
+    found = judged(ann, ground_truth={0: 0.9, 1: 0.8, 2: 0.6})
+    np.testing.assert_allclose(found["label_accuracy"], (2 * 0.9 + 2 * 0.8 + 0.6) / 5)
+
+
+def test_a_fit_brings_its_draws_and_its_difficulty():
+    fit = xr.DataTree.from_dict({"posterior": evaluated()["accuracy"].to_dataset()})
+    found = judged(study().annotations, ground_truth=fit)
+    assert found.attrs["by_difficulty"] == 1
+    assert found.attrs["accuracy"] == "given"
+    xr.testing.assert_allclose(
+        found["truth_accuracy"], evaluated()["weighted_reliability"]["truth_accuracy"]
+    )
+
+
+def test_without_a_fit_it_is_the_majority_of_the_others():
+    ann = study().annotations
+    result = dx.evaluate(ann, truth=None, **QUIET)
+    found = result["weighted_reliability"].to_dataset()
+    assert result.attrs["ground_truth"] == "majority"
+    np.testing.assert_array_equal(
+        found["label_accuracy"], result["agreement"]["leave_one_out_agreement"]
+    )
+    asked = dx.evaluate(ann, study().predictions, ground_truth="majority", **QUIET)
+    assert asked["weighted_reliability"].attrs["accuracy"] == "majority"
+    assert "accuracy" in asked.children
+
+
+def test_a_system_is_worth_its_agreement_times_the_truth():
+    found = evaluated()["weighted_reliability"].to_dataset()
+    np.testing.assert_allclose(
+        found["actual_accuracy"], found["measured_accuracy"] * found["truth_accuracy"]
+    )
+    direct = dx.majority_vote_accuracy(study().annotations, study().predictions)
+    mean = found["measured_accuracy"].mean(("chain", "draw"))
+    np.testing.assert_allclose(mean, direct, atol=0.01)
+
+
+def test_confidence_is_in_the_concordance_and_its_absence_is_said():
+    rows = {"item": np.repeat(range(8), 2), "annotator": [0, 1] * 8, "label": list("aabb") * 4}
+    sure = judged(dx.annotations(rows), ground_truth=0.8)
+    assert sure.attrs["confidence"] == "none given: 1 everywhere"
+    assert sure.attrs["typical_confidence"] == 1
+    half = judged(dx.annotations(rows | {"c": [0.5] * 16}, confidence="c"), ground_truth=0.8)
+    assert half.attrs["confidence"] == "as given"
+    assert half.attrs["typical_confidence"] == pytest.approx(0.5)
+    np.testing.assert_allclose(half["concordance"], (2 / 3) ** 2)  # c^ = .5 / (.5 + .5 * .5)
+
+
+def test_items_that_are_worse_than_chance_need_no_end_of_annotators():
+    label = xr.DataArray([[[0.4, 0.9, 0.95]]], dims=("chain", "draw", "ease"))
+    found = _ground_truth._of_majority(label, np.array([3, 3]), 2)
+    assert np.isinf(found["annotators_for_truth"]).all()
+    assert found["truth_accuracy"].item() == pytest.approx(
+        np.mean([dx.majority_accuracy(3, p) for p in (0.4, 0.9, 0.95)])
+    )
+
+
+def test_many_labels_take_fewer_draws(monkeypatch):
+    monkeypatch.setattr(_ground_truth, "FEW_LABELS", 10)
+    monkeypatch.setattr(_ground_truth, "LEAST_DRAWS", 20)
+    found = judged(study().annotations, ground_truth=0.7)
+    assert found.sizes["draw"] == 60
+
+
+def test_the_same_seed_gives_the_same_and_none_leaves_it_out():
+    again = dx.evaluate(study().annotations, study().predictions, **QUIET)
+    xr.testing.assert_identical(
+        again["weighted_reliability"].to_dataset(), evaluated()["weighted_reliability"].to_dataset()
+    )
+    without = dx.evaluate(study().annotations, truth=None, ground_truth=None, **QUIET)
+    assert "weighted_reliability" not in without.children
+    assert without.attrs["ground_truth"] == "none: not asked for"
+    with pytest.raises(dx.ArgumentError, match="none: not asked for"):
+        dx.plots.truth_nomogram(without)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "threshold", "reason"),
+    [
+        (lambda: dx.from_matrix([["a", None], [None, "b"]] * 9), None, "no item has two"),
+        (lambda: dx.from_matrix([["a", "b"]] * 4), None, "only 4 items have two annotators"),
+        (lambda: dx.from_matrix([["a", "a"]] * 9), None, "one label only"),
+        (lambda: dx.from_matrix([[0.5, 1.5]] * 9), None, "numbers are not right"),
+        (lambda: dx.from_matrix([[1, 2]] * 9, kind="ordinal"), 1.5, "cut at a threshold"),
+        (lambda: dx.simulate.study(n_items=9, random_seed=1).annotations, None, "rankings"),
+    ],
+)
+def test_what_has_no_ground_truth_says_why(annotations, threshold, reason):
+    plan = planned(annotations(), None, "auto", threshold)
+    assert reason in plan.why_not
+    if "only 4" not in reason:
+        with pytest.raises(dx.ArgumentError, match=f"^ground_truth: .*{reason}"):
+            planned(annotations(), None, 0.8, threshold)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (1.2, "numbers from 0 to 1"), ("most", "'auto', None, or accuracies of annotators"),
+        ({0: 0.5}, "every annotator"), (np.full((4, 200), 0.7), "accuracies by item"),
+        (xr.DataTree(), "found a DataTree without posterior"),
+    ],
+)  # fmt: skip
+def test_accuracies_that_are_none_are_refused_before_anything_is_fitted(given, said):
+    with pytest.raises(dx.ArgumentError, match=rf"^ground_truth.*{said}"):
+        dx.evaluate(study().annotations, ground_truth=given, **QUIET)
