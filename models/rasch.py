@@ -25,7 +25,10 @@ fifths where these are each its own.
 
 where r (``confidence_if_right``) and w (``confidence_if_wrong``) are shares of the levels there
 are. What is learned says whether confidence tells anything: where w has half its weight on the
-highest level, half of all wrong labels were given with full confidence.
+highest level, half of all wrong labels were given with full confidence. Each confidence is taken
+for evidence of its own. As a rule it is not: who sees a difficult item hesitates with the others
+who see it (correlations of .1 to .4 in real studies). In six simulated ones with .13 and a fifth of
+the truths known, 90 % intervals held 25 of 30 accuracies; without confidence, 30. The fit warns.
 
 Priors and why. m is normal (1, 1.5), in logits: annotators on the whole know more than nothing.
 Where some truth is not known and nobody guesses, it is also above the logit of being right as often
@@ -82,6 +85,8 @@ def build(
     sampler: str = "gibbs",
 ) -> Any:
     """Write the process as a PyMC model.
+
+    `pymc.sample` takes the Gibbs step for it by itself, and ``step=pm.NUTS()`` goes without.
 
     Parameters
     ----------
@@ -142,6 +147,8 @@ def _process(
 
 def _built(what: Process) -> Any:
     import pymc as pm
+
+    import dissensus.steps  # noqa: F401 (registers the Gibbs step)
 
     with pm.Model(coords=parts.coordinates(what)) as model:
         parts.observe(what, parts.right(what, parts.advantage(what)))
@@ -211,7 +218,8 @@ def fit(
     ConvergenceWarning
         If the chains have not run long enough.
     DissensusWarning
-        If no item has two labels, and no truth is known.
+        If no item has two labels, and no truth is known; or if annotators of one item are sure or
+        unsure together, which ``confidence=True`` takes for evidence of each.
 
     Examples
     --------

@@ -150,6 +150,20 @@ def test_confidence_says_more_of_the_truth():
 
 
 @short
+def test_warns_if_annotators_hesitate_together():
+    """Confidence follows how difficult an item is; where the truth is known it changes nothing."""
+    ann, truth, _, difficulty = study(300, 5, 2, seed=2)
+    rng = np.random.default_rng(1)
+    ease = rng.normal(-difficulty[ann["item_code"].to_numpy()], 1.0)
+    sure = ann.assign(confidence=("annotation", 0.5 + 0.25 * np.digitize(ease, [-1.0, 1.0])))
+    run = {"confidence": True, "draws": 200, "random_seed": 1, "progressbar": False}
+    with pytest.warns(dx.DissensusWarning, match="are sure or unsure of it together"):
+        fit(sure, **run)
+    fit(sure, truth=dict(enumerate(truth.tolist())), **run)
+    fit(ann, **run)  # of its own, each
+
+
+@short
 @pytest.mark.parametrize("guessing", [True, False])
 def test_log_likelihood_and_new_labels(guessing):
     ann, *_ = study(60, 5, 3, seed=4)

@@ -10,6 +10,7 @@ import xarray as xr
 from scipy.special import expit
 
 from dissensus import convergence, fitting
+from dissensus._rasch.confidence import warn_of_shared_confidence
 from dissensus._rasch.process import Process
 from dissensus._rasch.sampler import Draws, by_gibbs, by_nuts, require_room
 from dissensus.arrays.rasch_data import UNKNOWN
@@ -56,6 +57,8 @@ def fitted(
         inference=found.inference,
         diagnostics=diagnostics,
     )
+    if len(what.levels) and not what.all_known:
+        warn_of_shared_confidence(what, found.truth_mean, found.level.mean(axis=(0, 1)))
     if log_likelihood:
         fitting.attach(tree, "log_likelihood", _group(labels=named(found.each, ITEM)))
     if posterior_predictive:
