@@ -55,7 +55,8 @@ Drawn by an exact Gibbs sampler: given who knew, abilities and difficulties are 
 (`crossed_effects`), and its kernel moves them; difficulties are moved with truths and guesses
 summed out. NUTS on the same model, all of that summed out, is there as a witness.
 
-Derivation: `docs/derivations/rasch-gibbs.md`; why guesses: decision 0010.
+The algorithm: `docs/derivations/rasch-gibbs.md`. Why who does not know guesses:
+`docs/decisions/0010-who-does-not-know-guesses.md`.
 
 Source: Cabitza et al. (2020), "The elephant in the machine", Eq. 5, after Rasch (1960); guessing
 after Birnbaum (1968), with the share of guesses that are right known; confidence as evidence is our

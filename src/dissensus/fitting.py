@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import CHAIN, DRAW, LABEL
+from dissensus.dims import CHAIN, DRAW, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.schema import checked_annotations
 
@@ -240,5 +240,10 @@ def quiet(wanted: bool) -> Iterator[None]:
 
 
 def attach(tree: xr.DataTree, name: str, group: xr.Dataset) -> None:
-    """Put a group into a fit, with the attributes that say how the fit was made."""
-    tree[name] = xr.DataTree(group.assign_attrs(tree.attrs))
+    """Put a group into a fit, with the attributes that say how the fit was made.
+
+    Chains and draws are numbered, unless they are already.
+    """
+    bare = [dim for dim in SAMPLE if dim in group.dims and dim not in group.coords]
+    numbers = {dim: np.arange(group.sizes[dim]) for dim in bare}
+    tree[name] = xr.DataTree(group.assign_coords(numbers).assign_attrs(tree.attrs))

@@ -63,3 +63,9 @@ def check_flag(name: str, value: Any) -> None:
     """Raise unless an argument is True or False: the text "False" would count as true."""
     if not isinstance(value, bool | np.bool_):
         raise ArgumentError(name, expected="True or False", found=brief(value))
+
+
+def check_flags(**flags: Any) -> None:
+    """Raise unless all are True or False."""
+    for name, flag in flags.items():
+        check_flag(name, flag)

@@ -226,16 +226,12 @@ def _with_labels(
     if log_likelihood:
         values = np.stack([_log_likelihood(what, found, eta[c], c) for c in range(len(eta))])
         group = xr.Dataset({_observed(what): _rows(what, values)})
-        fitting.attach(tree, "log_likelihood", group.assign_coords(_numbers(group)))
+        fitting.attach(tree, "log_likelihood", group)
     if posterior_predictive:
         values = np.stack([_new(what, found, eta[c], c, rng) for c in range(len(eta))])
         group = xr.Dataset({_observed(what): _rows(what, values)})
-        fitting.attach(tree, "posterior_predictive", group.assign_coords(_numbers(group)))
+        fitting.attach(tree, "posterior_predictive", group)
     return tree
-
-
-def _numbers(group: xr.Dataset) -> dict[str, Any]:
-    return {dim: np.arange(group.sizes[dim]) for dim in SAMPLE}
 
 
 def _sd(what: Process, found: Draws, chain: int) -> Floats:

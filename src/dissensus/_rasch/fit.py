@@ -16,7 +16,7 @@ from dissensus._rasch.sampler import Draws, by_gibbs, by_nuts, require_room
 from dissensus.arrays.rasch_data import UNKNOWN
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE
-from dissensus.registry import check_flag
+from dissensus.registry import check_flags
 
 
 def fitted(
@@ -27,11 +27,10 @@ def fitted(
     """Sample, and put the draws under their names."""
     chains, draws = fitting.sample_shape(draws, chains)
     tune = fitting.whole("tune", tune, least=0)
-    for name, flag in (
-        ("keep_items", keep_items), ("log_likelihood", log_likelihood),
-        ("posterior_predictive", posterior_predictive),
-    ):  # fmt: skip
-        check_flag(name, flag)
+    check_flags(
+        keep_items=keep_items, log_likelihood=log_likelihood,
+        posterior_predictive=posterior_predictive,
+    )  # fmt: skip
     items = keep_items or posterior_predictive
     if items:
         require_room(what, draws, chains)
@@ -60,10 +59,10 @@ def fitted(
     if len(what.levels) and not what.all_known:
         warn_of_shared_confidence(what, found.truth_mean, found.level.mean(axis=(0, 1)))
     if log_likelihood:
-        fitting.attach(tree, "log_likelihood", _group(labels=named(found.each, ITEM)))
+        fitting.attach(tree, "log_likelihood", xr.Dataset({"labels": named(found.each, ITEM)}))
     if posterior_predictive:
         drawn = _replicates(what, found, rng)
-        group = _group(label_code=xr.DataArray(drawn, dims=(*SAMPLE, ANNOTATION)))
+        group = xr.Dataset({"label_code": ((*SAMPLE, ANNOTATION), drawn)})
         fitting.attach(tree, "posterior_predictive", group)
     return tree
 
@@ -106,11 +105,6 @@ def _of_items(named: _Named, found: Draws) -> dict[str, xr.DataArray]:
     values += named.what.floor
     truth = named(found.truth, ITEM, LABEL)
     return {"difficulty": difficulty, "accuracy": accuracy, "truth": truth}
-
-
-def _group(**variables: xr.DataArray) -> xr.Dataset:
-    group = xr.Dataset(variables)
-    return group.assign_coords({dim: np.arange(group.sizes[dim]) for dim in SAMPLE})
 
 
 def _observed(what: Process) -> dict[str, xr.DataArray]:

@@ -17,7 +17,7 @@ from dissensus._truth.sampler import Draws, Wanted, by_gibbs, by_nuts
 from dissensus.arrays.seeds import generator
 from dissensus.arrays.truth_parameters import COMPLETE, DIFFICULTY
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
-from dissensus.registry import check_flag
+from dissensus.registry import check_flags
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,9 +43,10 @@ def fitted(
     """Sample, and put the draws under their names."""
     chains, draws = fitting.sample_shape(draws, chains)
     tune = fitting.whole("tune", tune, least=0)
-    flags = {"keep_items": keep_items, "log_likelihood": log_likelihood}
-    for name, flag in {**flags, "posterior_predictive": posterior_predictive}.items():
-        check_flag(name, flag)
+    check_flags(
+        keep_items=keep_items, log_likelihood=log_likelihood,
+        posterior_predictive=posterior_predictive,
+    )  # fmt: skip
     rng = generator(random_seed, "fit")
     wanted = Wanted(keep_items, log_likelihood, posterior_predictive)
     run: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": rng}
@@ -75,9 +76,9 @@ def fitted(
     if log_likelihood:
         each = found.trace.each[..., found.pattern]
         group = xr.Dataset({"labels": _of(what, each, ITEM)})
-        fitting.attach(tree, "log_likelihood", _numbered(group))
+        fitting.attach(tree, "log_likelihood", group)
     if posterior_predictive:
-        fitting.attach(tree, "posterior_predictive", _numbered(_replicates(what, found)))
+        fitting.attach(tree, "posterior_predictive", _replicates(what, found))
     return tree
 
 
@@ -88,10 +89,6 @@ def _sampled(values: Any) -> xr.DataArray:
 def _of(what: Process, values: Any, *dims: str) -> xr.DataArray:
     names = {ITEM: what.items, LABEL: what.labels}
     return xr.DataArray(values, dims=(*SAMPLE, *dims), coords={dim: names[dim] for dim in dims})
-
-
-def _numbered(group: xr.Dataset) -> xr.Dataset:
-    return group.assign_coords({dim: np.arange(group.sizes[dim]) for dim in SAMPLE})
 
 
 def _of_items(what: Process, found: Draws) -> dict[str, xr.DataArray]:

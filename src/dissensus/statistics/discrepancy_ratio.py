@@ -10,7 +10,7 @@ import xarray as xr
 from dissensus._system_answers import systems_of
 from dissensus.arrays.grouped import Floats
 from dissensus.dims import ITEM, POOL, SYSTEM
-from dissensus.registry import check_flag
+from dissensus.registry import check_flags
 from dissensus.statistics._apart import Distance, apart, described
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._ratios import (
@@ -142,8 +142,7 @@ def sums(
     on_missing: str = "raise",
 ) -> Sums:
     """Prepare the ratio as a function of sums over items."""
-    for name, flag in (("stratified", stratified), ("by_pool", by_pool)):
-        check_flag(name, flag)
+    check_flags(stratified=stratified, by_pool=by_pool)
     annotations = read(annotations, rankings=True)
     attrs = described(annotations, distance, tolerance=tolerance, depth=depth)
     how: dict[str, Any] = {"tolerance": tolerance, "depth": attrs.get("depth")}
