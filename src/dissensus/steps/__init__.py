@@ -8,8 +8,9 @@ from pymc.step_methods import STEP_METHODS
 from dissensus.steps.crossed_effects import CrossedEffectsGibbs
 from dissensus.steps.latent_truth import LatentTruthGibbs
 from dissensus.steps.plackett_luce import PlackettLuceGibbs
+from dissensus.steps.rasch import RaschGibbs
 
-__all__ = ["CrossedEffectsGibbs", "LatentTruthGibbs", "PlackettLuceGibbs"]
+__all__ = ["CrossedEffectsGibbs", "LatentTruthGibbs", "PlackettLuceGibbs", "RaschGibbs"]
 
-_OURS = (CrossedEffectsGibbs, LatentTruthGibbs, PlackettLuceGibbs)
+_OURS = (CrossedEffectsGibbs, LatentTruthGibbs, PlackettLuceGibbs, RaschGibbs)
 STEP_METHODS.extend(one for one in _OURS if one not in STEP_METHODS)

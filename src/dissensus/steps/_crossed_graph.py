@@ -13,23 +13,15 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pymc.distributions.transforms import LogTransform
-from pytensor.compile.mode import Mode
-from pytensor.graph.traversal import ancestors
 from pytensor.tensor.elemwise import Elemwise
-from pytensor.tensor.random.basic import (
-    BernoulliRV,
-    ExponentialRV,
-    HalfNormalRV,
-    MvNormalRV,
-    NormalRV,
-)
+from pytensor.tensor.random.basic import BernoulliRV, MvNormalRV, NormalRV
 
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
-from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_NORMAL, HALF_T, Priors
+from dissensus.arrays.crossed_parameters import HALF_NORMAL, Priors
 from dissensus.distributions.cumulative_probit import CumulativeProbitRV
-from dissensus.errors import ArgumentError
+from dissensus.steps._given_priors import PLAIN, constants, require_logarithm, scale_prior
+from dissensus.steps._refusals import refuse_other_uses, unfit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -41,8 +33,6 @@ GAP, ROOT = "gap", "correlation_cholesky"
 NAMES: Final = (MU, SD_ITEM, ITEM, SD_ANNOTATOR, ANNOTATOR, SD, GAP, ROOT)
 _NEEDED: Final = frozenset({MU, SD_ITEM, ITEM})
 _OBSERVED: Final = ("score", "label_code")
-_PLAIN: Final = Mode(linker="py", optimizer=None)
-"""For what is evaluated once or twice: to compile it would take longer."""
 
 
 class Reading(NamedTuple):
@@ -80,9 +70,9 @@ def read(model: Any) -> Reading:
         If the step would not be exact for it, saying why.
     """
     if not has_form(model):
-        raise _unfit(f"free variables {sorted(_NEEDED)} and one of {_OBSERVED} observed", "others")
+        raise unfit(f"free variables {sorted(_NEEDED)} and one of {_OBSERVED} observed", "others")
     graph = _Graph(model)
-    graph.refuse_other_uses()
+    refuse_other_uses(model, (graph.free[name] for name in graph.names), graph.observed)
     family, eta, rest = _likelihood(graph.observed)
     layout = graph.layout(eta)
     graph.check_effects(layout)
@@ -121,8 +111,8 @@ def _likelihood(observed: Any) -> tuple[str, Any, Any]:
         made = p.owner.op if p.owner is not None else None
         if isinstance(made, Elemwise) and made.scalar_op.name == "sigmoid":
             return BERNOULLI, p.owner.inputs[0], None
-        raise _unfit("pm.Bernoulli(logit_p=...)", f"p made by {made}")
-    raise _unfit("a Normal, Bernoulli or CumulativeProbit likelihood", str(op))
+        raise unfit("pm.Bernoulli(logit_p=...)", f"p made by {made}")
+    raise unfit("a Normal, Bernoulli or CumulativeProbit likelihood", str(op))
 
 
 class _Graph:
@@ -136,10 +126,8 @@ class _Graph:
         self.start = model.initial_point()
         self.values = {name: model.rvs_to_values[self.free[name]].name for name in self.names}
         for name in (SD_ITEM, SD_ANNOTATOR, SD, GAP):
-            if name in self.free and not isinstance(
-                model.rvs_to_transforms[self.free[name]], LogTransform
-            ):
-                raise _unfit(f"{name} with a prior on positive numbers", "another transformation")
+            if name in self.free:
+                require_logarithm(model, self.free[name])
         self.n_pools = int(np.size(self.start[self.values[MU]]))
 
     def function(self, outputs: list[Any], **options: Any) -> Callable[[Point], list[Any]]:
@@ -168,16 +156,9 @@ class _Graph:
         shape = np.shape(self.start[self.values[name]])
         return np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
 
-    def refuse_other_uses(self) -> None:
-        """Raise if anything but the labels hangs on what the step moves."""
-        ours = {self.free[name] for name in self.names}
-        for one in [*self.model.basic_RVs, *self.model.potentials]:
-            if one not in ours and one is not self.observed and ours & set(ancestors([one])):
-                raise _unfit("nothing but the labels to hang on these variables", one.name)
-
     def layout(self, eta: Any) -> _Layout:
         """Find which item, pool and annotator each label sees."""
-        evaluate = self.function([eta], mode=_PLAIN)
+        evaluate = self.function([eta], mode=PLAIN)
         base = np.asarray(evaluate(self.at())[0], dtype=float)
         seen = {}
         for name in (MU, ITEM, ANNOTATOR):
@@ -189,12 +170,12 @@ class _Graph:
             code = np.rint(place).astype(np.int64)
             inside = (np.abs(place - code) < 1e-6) & (code >= 0) & (code < max(number.size, 1))
             if not inside.all() or not np.allclose(np.sqrt(code + 2.0), again, atol=1e-9):
-                raise _unfit(f"labels of one {name} each, as it is", "a function of it")
+                raise unfit(f"labels of one {name} each, as it is", "a function of it")
             seen[name] = code
         shape = np.shape(self.start[self.values[ITEM]])
         n_pools = shape[1] if len(shape) > 1 else 1
         if n_pools != self.n_pools or not np.array_equal(seen[ITEM] % n_pools, seen[MU]):
-            raise _unfit("one mean for each pool of the items' effects", "others")
+            raise unfit("one mean for each pool of the items' effects", "others")
         return _Layout(
             seen[ITEM] // n_pools, seen[MU], seen.get(ANNOTATOR, seen[MU]),
             self._member_pools(), shape[0], n_pools,
@@ -207,33 +188,33 @@ class _Graph:
         effect = self.free[ANNOTATOR]
         centre, sd = self._normal(effect)
         n = int(np.size(self.start[self.values[ANNOTATOR]]))
-        evaluate = self.function([centre, sd], mode=_PLAIN)
+        evaluate = self.function([centre, sd], mode=PLAIN)
         middle, spread = evaluate(self.at(**{SD_ANNOTATOR: self.number(SD_ANNOTATOR) + 1.0}))
         found = np.broadcast_to(spread, (n,)) - 1.0
         pool = np.rint(found).astype(np.int64)
         if np.any(middle) or not np.allclose(found, pool, atol=1e-9):
-            raise _unfit(f"{ANNOTATOR} ~ Normal(0, {SD_ANNOTATOR})", "others")
+            raise unfit(f"{ANNOTATOR} ~ Normal(0, {SD_ANNOTATOR})", "others")
         return pool
 
     def _normal(self, variable: Any) -> tuple[Any, Any]:
         if not isinstance(variable.owner.op, NormalRV):
-            raise _unfit(f"{variable.name} with a Normal prior", str(variable.owner.op))
+            raise unfit(f"{variable.name} with a Normal prior", str(variable.owner.op))
         centre, sd = variable.owner.op.dist_params(variable.owner)
         return centre, sd
 
     def check_effects(self, layout: _Layout) -> None:
         """Raise unless items' effects are Normal(0, S R S), and annotators' in their pools."""
         if (layout.member_pool[layout.member] != layout.pool).any():
-            raise _unfit("annotators and items of a label in one pool", "others")
+            raise unfit("annotators and items of a label in one pool", "others")
         effect = self.free[ITEM]
         if layout.n_pools == 1 and ROOT not in self.free:
-            evaluate = self.function(list(self._normal(effect)), mode=_PLAIN)
+            evaluate = self.function(list(self._normal(effect)), mode=PLAIN)
             centre, sd = evaluate(self.at(**{SD_ITEM: 2.5}))
             good = not np.any(centre) and np.allclose(sd, 2.5)
         elif isinstance(effect.owner.op, MvNormalRV) and ROOT in self.free:
             centre, covariance = effect.owner.op.dist_params(effect.owner)[:2]
             parts = [centre, covariance, self.free[ROOT]]
-            evaluate = self.function(parts, mode=_PLAIN)
+            evaluate = self.function(parts, mode=PLAIN)
             sd = 1.0 + np.arange(layout.n_pools)
             point = self.at(**{SD_ITEM: sd})
             value = point[self.values[ROOT]]
@@ -244,17 +225,17 @@ class _Graph:
         else:
             good = False
         if not good:
-            raise _unfit(f"{ITEM} ~ Normal(0, {SD_ITEM}), correlated between pools", "others")
+            raise unfit(f"{ITEM} ~ Normal(0, {SD_ITEM}), correlated between pools", "others")
 
     def residual(self, sd: Any, layout: _Layout) -> int:
         """Return how many residual standard deviations there are."""
         if SD not in self.free:
-            raise _unfit(f"a free {SD}", "none")
+            raise unfit(f"a free {SD}", "none")
         number = self.number(SD)
-        (found,) = self.function([sd], mode=_PLAIN)(self.at(**{SD: number + 1.0}))
+        (found,) = self.function([sd], mode=PLAIN)(self.at(**{SD: number + 1.0}))
         own = layout.pool if number.size > 1 else np.zeros_like(layout.pool)
         if number.size not in {1, layout.n_pools} or not np.allclose(found, own + 1.0):
-            raise _unfit(f"{SD} as the residual of all labels, or each pool's own", "others")
+            raise unfit(f"{SD} as the residual of all labels, or each pool's own", "others")
         return int(number.size)
 
     def check_cutpoints(self, cutpoint: Any) -> None:
@@ -263,10 +244,10 @@ class _Graph:
         if GAP in self.free:
             gap = 0.5 + np.sqrt(self.number(GAP) + 1.0)
             point = self.at(**{GAP: gap})
-        (found,) = self.function([cutpoint], mode=_PLAIN)(point)
+        (found,) = self.function([cutpoint], mode=PLAIN)(point)
         raw = np.concatenate([[0.0], gap.cumsum()])
         if np.shape(found) != raw.shape or not np.allclose(found, raw - raw.mean()):
-            raise _unfit("cutpoints that are sums of gaps, with mean 0", "others")
+            raise unfit("cutpoints that are sums of gaps, with mean 0", "others")
 
     def offset(self, eta: Any, family: str) -> Callable[[Point], Floats] | None:
         """Return what the mean consists of beside means and effects."""
@@ -277,7 +258,7 @@ class _Graph:
         if not others and not np.any(evaluate(blank)[0]):
             return None
         if family != GAUSSIAN:
-            raise _unfit(f"a mean of {MU} and effects only, with labels", f"more: {others}")
+            raise unfit(f"a mean of {MU} and effects only, with labels", f"more: {others}")
 
         def offset(point: Point) -> Floats:
             where = {name: blank[name] if name in ours else point[name] for name in point}
@@ -287,56 +268,21 @@ class _Graph:
 
     def priors(self, n_pools: int, n_sd: int, centre: float) -> Priors:
         """Read the priors of everything that is not an effect."""
-        mean, sd = self._constants(self._normal(self.free[MU]))
+        mean, sd = constants(self.model, self._normal(self.free[MU]))
         mu = np.stack([np.broadcast_to(mean - centre, n_pools), np.broadcast_to(sd, n_pools)], 1)
         none = np.array([HALF_NORMAL, 1.0, 0.0])
 
         def rows(name: str, n: int) -> Floats:
-            found = self._scale(self.free[name]) if name in self.free else none
+            found = scale_prior(self.model, self.free[name]) if name in self.free else none
             return np.ascontiguousarray(np.broadcast_to(found, (n, 3)))
 
         lkj = 1.0
         if ROOT in self.free:
             root = self.free[ROOT].owner
-            lkj = float(self._constants([root.op.dist_params(root)[1]])[0])
+            lkj = float(constants(self.model, [root.op.dist_params(root)[1]])[0])
         return Priors(
             mu=np.ascontiguousarray(mu, dtype=np.float64),
             least=np.full(n_pools, -np.inf), sd_item=rows(SD_ITEM, n_pools),
             sd_annotator=rows(SD_ANNOTATOR, n_pools), sd=rows(SD, n_sd), gap=rows(GAP, 1)[0],
             lkj=lkj,
         )  # fmt: skip
-
-    def _constants(self, parameters: Any) -> list[Any]:
-        """Evaluate parameters of a prior, which must be given."""
-        free = set(self.model.free_RVs)
-        for one in parameters:
-            if free & set(ancestors([one])):
-                raise _unfit("priors that are given", f"{one} hangs on other variables")
-        return self.function(list(parameters), mode=_PLAIN)(self.start)
-
-    def _scale(self, variable: Any) -> Floats:
-        """Return (..., 3): the form of a positive number's prior, its scale, and degrees."""
-        op = variable.owner.op
-        parameters = op.dist_params(variable.owner)
-        if isinstance(op, HalfNormalRV):
-            location, scale = self._constants(parameters)
-            row = [HALF_NORMAL, scale, 0.0]
-        elif isinstance(op, ExponentialRV):
-            location, row = 0.0, [EXPONENTIAL, self._constants(parameters)[0], 0.0]
-        elif op.name == "halfstudentt":
-            degrees, scale = self._constants(parameters)
-            location, row = 0.0, [HALF_T, scale, degrees]
-        else:
-            raise _unfit(
-                f"{variable.name} with a HalfNormal, HalfStudentT or Exponential prior", str(op)
-            )
-        if np.any(location):
-            raise _unfit(f"{variable.name} with a prior that begins at 0", str(location))
-        return np.stack(np.broadcast_arrays(*row), axis=-1).astype(np.float64)
-
-
-def _unfit(expected: str, found: str) -> ArgumentError:
-    return ArgumentError(
-        "model", expected=expected, found=found,
-        hint="The Gibbs step would not be exact here; sample with step=pm.NUTS()",
-    )  # fmt: skip

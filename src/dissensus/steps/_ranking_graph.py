@@ -19,6 +19,7 @@ from dissensus.arrays.rankings import Rankings
 from dissensus.distributions.log_gamma import LogGammaRV
 from dissensus.distributions.partial_ranking import PartialRankingRV, places_of
 from dissensus.errors import ArgumentError
+from dissensus.steps._refusals import unfit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -62,7 +63,7 @@ def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
     """
     strength = model.values_to_rvs[value]
     if not isinstance(strength.owner.op, LogGammaRV):
-        raise _unfit("log strengths with a LogGamma prior", f"{strength.name}: {strength.owner.op}")
+        raise unfit("log strengths with a LogGamma prior", f"{strength.name}: {strength.owner.op}")
     rankings = _dependants(model, strength)
     graphs = [one.owner.op.dist_params(one.owner) for one in rankings]
     wanted = [strength.owner.op.dist_params(strength.owner)[0]]
@@ -86,7 +87,7 @@ def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
         flat = np.broadcast_to(shape, np.shape(start[value.name])).ravel()[cells]
         powers = np.unique(np.concatenate([np.ravel(power) for power in rest[1::3]]))
         if len(powers) > 1:
-            raise _unfit("one power of the likelihood for all rankings", str(powers))
+            raise unfit("one power of the likelihood for all rankings", str(powers))
         each = [np.broadcast_to(s, n).ravel() for s, n in zip(rest[2::3], rows, strict=True)]
         return Parameters(flat, float(powers[0]), np.concatenate(each)[order].astype(np.float64))
 
@@ -108,17 +109,17 @@ def _dependants(model: Any, strength: Any) -> list[Any]:
         if one is strength or strength not in set(ancestors([one])):
             continue
         if not isinstance(one.owner.op, PartialRankingRV) or one not in model.observed_RVs:
-            raise _unfit(
+            raise unfit(
                 f"only observed PartialRanking variables to depend on {strength.name}", one.name
             )
         _, places, power, sharpness = one.owner.op.dist_params(one.owner)
         if strength in set(ancestors([places, power, sharpness])):
-            raise _unfit(f"power and sharpness that do not hang on {strength.name}", one.name)
+            raise unfit(f"power and sharpness that do not hang on {strength.name}", one.name)
         if set(ancestors([power])) & set(model.free_RVs):
-            raise _unfit("a power that is given: the likelihood is not normalised", one.name)
+            raise unfit("a power that is given: the likelihood is not normalised", one.name)
         found.append(one)
     if not found:
-        raise _unfit(f"a PartialRanking that depends on {strength.name}", "none")
+        raise unfit(f"a PartialRanking that depends on {strength.name}", "none")
     return found
 
 
@@ -138,7 +139,7 @@ def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
     for one, two in zip(chosen, again, strict=True):
         inside = (one == np.floor(one)) & (one < len(number))
         if not inside.all() or not np.array_equal(padded[one.astype(np.int64)], two):
-            raise _unfit("rankings of the strengths themselves", "a function of them")
+            raise unfit("rankings of the strengths themselves", "a function of them")
     return [one.astype(np.int64) for one in chosen]
 
 
@@ -150,7 +151,7 @@ def _laid_out(chosen: list[Ints], ranks: list[Ints], n_cells: int) -> tuple[Rank
     ranking, cell, rank = _entries(chosen, ranks)
     n_rankings = sum(int(np.prod(one.shape[:-1], dtype=int)) for one in chosen)
     if len(np.unique(ranking * n_cells + cell)) < len(cell):
-        raise _unfit("each strength once in a ranking", "one that is there twice")
+        raise unfit("each strength once in a ranking", "one that is there twice")
     edges = (np.ones(len(cell)), (ranking, n_rankings + cell))
     n_nodes = n_rankings + n_cells
     _, owner = connected_components(csr_array(edges, shape=(n_nodes, n_nodes)), directed=False)
@@ -165,7 +166,7 @@ def _laid_out(chosen: list[Ints], ranks: list[Ints], n_cells: int) -> tuple[Rank
     listed = np.bincount(ranking[rank > 0], minlength=n_rankings)
     closed = there < counts[by_ranking]
     if (closed & (listed < there)).any():
-        raise _unfit(
+        raise unfit(
             "rankings over all labels of an item, or only over those they list",
             f"ranking {np.flatnonzero(closed & (listed < there))[0]} over some",
         )
@@ -196,10 +197,3 @@ def _entries(chosen: list[Ints], ranks: list[Ints]) -> tuple[Ints, Ints, Ints]:
         np.concatenate(part).astype(np.int64) for part in zip(*parts, strict=True)
     )
     return ranking, cell, rank
-
-
-def _unfit(expected: str, found: str) -> ArgumentError:
-    return ArgumentError(
-        "model", expected=expected, found=found,
-        hint="The Gibbs step would not be exact here; sample with step=pm.NUTS()",
-    )  # fmt: skip

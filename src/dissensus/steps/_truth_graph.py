@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import (
     DirichletRV,
     GammaRV,
@@ -40,7 +39,7 @@ from dissensus.arrays.truth_states import fill_tables, n_states
 from dissensus.arrays.truth_votes import Votes, votes
 from dissensus.distributions.latent_truth import LatentTruthRV
 from dissensus.distributions.leading_dirichlet import LeadingDirichletRV
-from dissensus.errors import ArgumentError
+from dissensus.steps._refusals import refuse_other_uses, unfit
 
 Floats = npt.NDArray[np.float64]
 Values = Mapping[str, Floats]
@@ -96,7 +95,7 @@ def read(model: Any) -> Reading:
         If the step would not be exact for it, saying why.
     """
     if not has_form(model):
-        raise _unfit("one observed LatentTruth, and its prevalence", "others")
+        raise unfit("one observed LatentTruth, and its prevalence", "others")
     free = {one.name.removeprefix(TYPICAL): one for one in model.free_RVs}
     _refuse_strangers(model, free)
     labels = model.observed_RVs[0]
@@ -144,10 +143,8 @@ def _refuse_strangers(model: Any, free: Mapping[str, Any]) -> None:
     """Raise if a variable is unknown, of another distribution, or used by something else."""
     for name, one in free.items():
         if name not in _KINDS or not isinstance(one.owner.op, _KINDS[name]):
-            raise _unfit("the variables of the library's models only", f"{name}: {one.owner.op}")
-    for one in model.potentials:
-        if set(free.values()) & set(ancestors([one])):
-            raise _unfit("nothing but the labels to hang on these variables", one.name)
+            raise unfit("the variables of the library's models only", f"{name}: {one.owner.op}")
+    refuse_other_uses(model, free.values(), model.observed_RVs[0])
 
 
 def _form(seen: _Seen) -> tuple[Form, Floats]:
@@ -168,7 +165,7 @@ def _form(seen: _Seen) -> tuple[Form, Floats]:
     )  # fmt: skip
     ease = fifths() if difficulty else np.zeros(1)
     if n_states(form, ease) != len(log_weight):
-        raise _unfit(f"{n_states(form, ease)} states of an item", f"{len(log_weight)}")
+        raise unfit(f"{n_states(form, ease)} states of an item", f"{len(log_weight)}")
     return form, ease
 
 
@@ -206,11 +203,11 @@ def _compare(seen: _Seen, form: Form, ease: Floats, priors: Priors) -> None:
     fill_tables(form, ease, one, *tables)
     for name, found, wanted in zip(("states", "labels"), seen.tables, tables, strict=True):
         if not np.allclose(found, wanted, rtol=1e-6, atol=1e-8):
-            raise _unfit(f"probabilities of {name} as in the library's models", "others")
+            raise unfit(f"probabilities of {name} as in the library's models", "others")
     for name, expected in _expected(seen.natural, one, form, priors).items():
         for found, right in zip(seen.priors[name], expected, strict=True):
             if not np.allclose(found, right, rtol=1e-6, atol=1e-8):
-                raise _unfit(f"{name} with the prior of the library's models", str(found))
+                raise unfit(f"{name} with the prior of the library's models", str(found))
 
 
 def _expected(
@@ -241,10 +238,3 @@ def _expected(
         "system_level": unit, "system_confusion": (priors.system * even,),
     }  # fmt: skip
     return {name: known[name] for name in natural}
-
-
-def _unfit(expected: str, found: str) -> ArgumentError:
-    return ArgumentError(
-        "model", expected=expected, found=found,
-        hint="The Gibbs step would not be exact here; sample with step=pm.NUTS()",
-    )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytensor
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 
@@ -14,6 +13,7 @@ from dissensus.arrays import truth_gibbs as gibbs
 from dissensus.arrays.stream import started
 from dissensus.arrays.truth_parameters import Parameters
 from dissensus.steps import _truth_graph as graph
+from dissensus.steps._natural_units import to_values
 from dissensus.steps._whole_model import WholeModelStep
 
 
@@ -74,7 +74,7 @@ class LatentTruthGibbs(WholeModelStep):
     def prepare(self, model: Any) -> None:
         """Compile the way back to PyMC's values, and make room."""
         votes, form, ease, _, names, _ = self._reading
-        self._to_values = _to_values(model, names)
+        self._to_values = to_values(model, names)
         self._work = gibbs.work_room(votes, form, ease)
         self._trace = gibbs.trace_room(votes, form, 0, items=False, each=False, n_rows=0)
 
@@ -92,16 +92,3 @@ class LatentTruthGibbs(WholeModelStep):
         found = variables(form, many, names)
         values = self._to_values(*(found[name][0] for name in names))
         return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]
-
-
-def _to_values(model: Any, names: tuple[str, ...]) -> Any:
-    """Compile the way from variables in natural units to the values that PyMC holds."""
-    inputs, outputs = [], []
-    for name in names:
-        variable = model[name]
-        natural, transform = variable.type(), model.rvs_to_transforms[variable]
-        inputs.append(natural)
-        outputs.append(
-            natural if transform is None else transform.forward(natural, *variable.owner.inputs)
-        )
-    return pytensor.function(inputs, outputs, on_unused_input="ignore")

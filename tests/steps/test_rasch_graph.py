@@ -1,0 +1,249 @@
+"""Models of abilities and difficulties put together by hand: taken as they are, or refused."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import crossed_reference
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from pymc.distributions.transforms import Interval
+from rasch_cases import N_ITEMS, N_PEOPLE, only, run, study
+
+import dissensus as dx
+from dissensus.distributions import LatentAnswers
+from dissensus.steps import RaschGibbs
+
+# PyMC runs on a slower BLAS, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")
+
+
+def _said(_):
+    """Take the labels of a study of three labels, and what is known: the truth of one item."""
+    ann, truth = study(3)
+    codes = {dim: ann[f"{dim}_code"].to_numpy() for dim in ("item", "annotator", "label")}
+    level = np.unique(ann["confidence"].to_numpy(), return_inverse=True)[1]
+    allowed = np.ones((N_ITEMS, 3), dtype=bool)
+    allowed[0] = np.arange(3) == truth[0]
+    return SimpleNamespace(**codes, level=level, allowed=allowed)
+
+
+def _answers(v):
+    code = v.said.label * 3 + v.said.level
+    return LatentAnswers(
+        "labels", v.log_truth, v.logit, v.log_level, v.said.item, observed=code
+    )  # fmt: skip
+
+
+PARTS = {
+    "said": _said,
+    "mean": lambda _: pm.Normal("mean_ability", 1.0, 1.5),
+    "spread": lambda _: pm.HalfNormal("ability_spread", 1.0),
+    "ability": lambda v: pm.Normal("ability", v.mean, v.spread, shape=N_PEOPLE),
+    "item_spread": lambda _: pm.Exponential("difficulty_spread", 1.0),
+    "difficulty": lambda v: pm.Normal("difficulty", 0.0, v.item_spread, shape=N_ITEMS),
+    "share": lambda _: pm.Dirichlet("prevalence", a=[1.0, 2.0, 3.0]),
+    "right": lambda _: pm.Dirichlet("confidence_if_right", a=np.ones(3)),
+    "wrong": lambda _: pm.Dirichlet("confidence_if_wrong", a=np.ones(3)),
+    "above": lambda v: v.ability[v.said.annotator] - v.difficulty[v.said.item],
+    "logit": lambda v: pt.logaddexp(v.above, -np.log(2)),
+    "log_truth": lambda v: pt.switch(v.said.allowed, pt.log(v.share), -np.inf),
+    "log_level": lambda v: pt.log(pt.stack([v.wrong, v.right])),
+    "labels": _answers,
+    "more": lambda _: None,
+}
+
+
+def by_hand(**changes):
+    """Build a Rasch model part by part, each a function of those before."""
+    there = SimpleNamespace()
+    with pm.Model() as model:
+        for name, make in (PARTS | changes).items():
+            setattr(there, name, make(there))
+    return model
+
+
+def _with_nobody(v):
+    """Add an item whose truth is known and one whose truth is not, which nobody labelled."""
+    said = _said(v)
+    said.allowed = np.vstack([said.allowed, np.ones((1, 3), bool), [[False, False, True]]])
+    return said
+
+
+FOUR_LEVELS = {
+    "right": lambda _: pm.Dirichlet("confidence_if_right", a=np.full(4, 0.8)),
+    "wrong": lambda _: pm.Dirichlet("confidence_if_wrong", a=np.full(4, 0.8)),
+    "labels": lambda v: LatentAnswers(
+        "labels", v.log_truth, v.logit, v.log_level, v.said.item,
+        observed=v.said.label * 4 + v.said.level,
+    ),
+}  # fmt: skip
+BY_HAND = {
+    "what nobody labelled": (
+        {"said": _with_nobody, **FOUR_LEVELS}, N_ITEMS + 2, N_PEOPLE + 1
+    ),
+    "no guessing, above a bound": (
+        {
+            "mean": lambda _: pm.TruncatedNormal("mean_ability", 1.0, 1.5, lower=-np.log(2)),
+            "logit": lambda v: v.above,
+        },
+        N_ITEMS, N_PEOPLE,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "form", [f if "nobody" in f else pytest.param(f, marks=pytest.mark.slow) for f in BY_HAND]
+)
+def test_agrees_with_nuts_on_models_put_together_by_hand(form):
+    """NUTS moves effects in units of their spreads: else it would not come near small spreads."""
+    changes, n_items, n_people = BY_HAND[form]
+    model = by_hand(
+        ability=lambda v: pm.Normal("ability", v.mean, v.spread, shape=n_people),
+        difficulty=lambda v: pm.Normal("difficulty", 0.0, v.item_spread, shape=n_items),
+        **changes,
+    )
+    other = by_hand(
+        ability=lambda v: pm.Deterministic(
+            "ability", v.mean + v.spread * pm.Normal("one", shape=n_people)
+        ),
+        difficulty=lambda v: pm.Deterministic(
+            "difficulty", v.item_spread * pm.Normal("two", shape=n_items)
+        ),
+        **changes,
+    )
+    found = run(model, draws=8000)
+    with other:
+        step = pm.NUTS(target_accept=0.9)
+    nuts = run(other, draws=3000, tune=800, step=step, nuts_sampler="pymc")
+    crossed_reference.compare_fits(found, only(nuts, found["posterior"].data_vars), enough=150)
+
+
+def test_what_stands_beside_it_is_left_to_other_steps():
+    """And takes nothing away: a mean of its own data is learned, and abilities are as before."""
+
+    def more(v):
+        other = pm.Normal("other", 0.0, 10.0)
+        pm.Normal("score", other, 1.0, observed=[2.0, 3.0, 4.0])
+        pm.Deterministic("best", v.ability.max())
+        pm.Potential("push", 0.0 * other)
+
+    model = by_hand(more=more)
+    with model:
+        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
+    assert {step: len(moved) for step, moved in chosen.items()} == {RaschGibbs: 8, pm.NUTS: 1}
+    both, alone = run(model, draws=2000)["posterior"], run(by_hand(), draws=2000)["posterior"]
+    assert float(both["other"].mean()) == pytest.approx(3.0, abs=0.1)
+    np.testing.assert_array_equal(both["best"], both["ability"].max("ability_dim_0"))
+    for name in ("ability", "prevalence"):
+        averages = [tree[name].mean(("chain", "draw")) for tree in (both, alone)]
+        np.testing.assert_allclose(*averages, atol=0.15)
+
+
+def _two_may_be_true(v):
+    said = _said(v)
+    said.allowed[1] = [True, True, False]
+    return said
+
+
+NOT_EXACT = {
+    "nothing but the labels to hang on these variables; found test": {
+        "more": lambda v: pm.Normal("test", v.ability[0], 1.0, observed=0.3)
+    },
+    "nothing but the labels to hang on these variables; found pull": {
+        "more": lambda v: pm.Potential("pull", -(v.share**2).sum())
+    },
+    "one observed LatentAnswers; found others": {
+        "labels": lambda v: pm.Bernoulli("labels", logit_p=v.logit, observed=v.said.label > 0)
+    },
+    "labels to hang on the library's variables only; found slope": {
+        "logit": lambda v: v.above + pm.Normal("slope") * np.linspace(0, 1, N_ITEMS * N_PEOPLE)
+    },
+    "right by one ability less their item's difficulty": {"logit": lambda v: 1.5 * v.above},
+    "right by one ability less their item's difficulty, each": {
+        "above": lambda v: v.ability[v.said.annotator] - v.difficulty[v.said.item[::-1]]
+    },
+    "right by one ability less their item's difficulty, each as": {
+        "logit": lambda v: pt.logaddexp(v.above, -1.0)  # others guess one label in two
+    },
+    "truths with the probabilities of prevalence": {
+        "log_truth": lambda v: pt.switch(v.said.allowed, pt.log(v.share[::-1]), -np.inf)
+    },
+    "truths with the probabilities of prevalence; found": {  # a known one says nothing of it
+        "log_truth": lambda v: pt.concatenate([
+            np.array([[0.0, -np.inf, -np.inf]]), pt.tile(pt.log(v.share), (N_ITEMS - 1, 1))
+        ])
+    },
+    "items of which one label may be true, or all": {"said": _two_may_be_true},
+    "levels of confidence with the probabilities of": {
+        "log_level": lambda v: pt.log(pt.stack([v.right, v.wrong]))
+    },
+    "one prior count for all levels": {
+        "right": lambda _: pm.Dirichlet("confidence_if_right", a=[1.0, 1.0, 2.0])
+    },
+    "both of confidence_if_right and confidence_if_wrong": {
+        "right": lambda _: pt.as_tensor([0.2, 0.3, 0.5])
+    },
+    "prevalence with a Dirichlet prior": {
+        "share": lambda _: pm.LogitNormal("prevalence", shape=3)
+    },
+    "mean_ability with a Normal prior, or one above a bound": {
+        "mean": lambda _: pm.Laplace("mean_ability", 1.0, 1.5)
+    },
+    "mean_ability without a bound above": {
+        "mean": lambda _: pm.TruncatedNormal("mean_ability", 1.0, 1.5, lower=0.0, upper=3.0)
+    },
+    "mean_ability to hang on the library's variables only; found hyper": {
+        "mean": lambda _: pm.Normal("mean_ability", pm.Normal("hyper"), 1.5)
+    },
+    "priors that are given": {
+        "item_spread": lambda v: pm.HalfNormal("difficulty_spread", v.spread)
+    },
+    "ability_spread with a HalfNormal, HalfStudentT or Exponential prior": {
+        "spread": lambda _: pm.Gamma("ability_spread", 2.0, 1.0)
+    },
+    "ability_spread with a prior on positive numbers": {
+        "spread": lambda _: pm.HalfNormal("ability_spread", 1.0, transform=Interval(0.0, 3.0))
+    },
+    "ability with a Normal prior; found t_rv": {
+        "ability": lambda v: pm.StudentT("ability", nu=4, mu=v.mean, sigma=v.spread, shape=4)
+    },
+    "ability as PyMC moves a Normal variable": {
+        "ability": lambda v: pm.Normal(
+            "ability", v.mean, v.spread, shape=4, transform=pm.distributions.transforms.log
+        )
+    },
+    r"ability ~ Normal\(mean_ability, ability_spread\)": {
+        "ability": lambda v: pm.Normal("ability", v.mean, v.spread**2, shape=4)
+    },
+    r"difficulty ~ Normal\(0, difficulty_spread\)": {
+        "difficulty": lambda v: pm.Normal("difficulty", 0.5, v.item_spread, shape=N_ITEMS)
+    },
+    "one difficulty of each of 12 items": {
+        "difficulty": lambda v: pm.Normal("difficulty", 0.0, v.item_spread, shape=N_ITEMS + 1)
+    },
+    "mean_ability of 0 dimensions; found 1": {
+        "mean": lambda _: pm.Normal("mean_ability", 1.0, 1.5, shape=1)
+    },
+    "labels in codes from 0 to 8; found 0 to 9": {
+        "labels": lambda v: LatentAnswers(
+            "labels", v.log_truth, v.logit, v.log_level, v.said.item,
+            observed=np.arange(N_ITEMS * N_PEOPLE) % 10,
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", NOT_EXACT)
+def test_refuses_where_it_would_not_be_exact(words):
+    with by_hand(**NOT_EXACT[words]), pytest.raises(dx.ArgumentError, match=words) as found:
+        RaschGibbs()
+    assert "pm.NUTS()" in str(found.value)
+
+
+def test_pymc_says_why_before_it_samples():
+    model = by_hand(more=lambda v: pm.Potential("pull", -v.ability.sum()))
+    with pytest.raises(dx.ArgumentError, match="nothing but the labels"):
+        run(model, 10)
