@@ -190,8 +190,8 @@ def fit(
         Show progress.
     log_likelihood : bool
         Add the log-likelihood of each item, all its labels together, given what does not belong
-        to the item: its difficulty is summed out, and its truth unless it is known. So items can
-        be left out (`arviz.loo`).
+        to the item: its difficulty is summed out, and its truth unless it is known, when it
+        counts among what is seen. So items can be left out (`arviz.loo`).
     posterior_predictive : bool
         Add labels drawn anew: by the same annotators, of the same items.
     keep_items : bool

@@ -110,7 +110,11 @@ def value(items, share, weights, **how):
 
 
 def majority(items, weights):
-    """How often each annotator gives what leads among the others; ties in parts."""
+    """How often each annotator gives what leads among the others; ties in parts.
+
+    Never quite always or never, so that two who agree are right in half of the cases if one always
+    led and the other never did.
+    """
     above, below = {}, {}
     for said, weight in zip(items, weights, strict=True):
         for r, given in said.items():
@@ -125,7 +129,8 @@ def majority(items, weights):
             named = leaders & {label for label, _ in given}
             above[r] = above.get(r, 0.0) + weight * len(named) / len(leaders)
             below[r] = below.get(r, 0.0) + weight
-    return {r: above[r] / below[r] if below[r] else NAN for r in above}
+    tiny = 1e-13
+    return {r: min(max(above[r] / below[r], tiny), 1 - tiny) if below[r] else NAN for r in above}
 
 
 def slim(said, labels):

@@ -322,7 +322,7 @@ BAD = {
     "confidence in words": (
         bad(sure=["high"] * 5),
         {"confidence": "sure"},
-        "column 'sure', row 0.*found 'high'",
+        "column 'sure', row 0.*found 'high'.*Map levels in words, and percents",
     ),
     "text and numbers": (
         bad(label=[1, 2, "two", 1, 1]),

@@ -351,6 +351,18 @@ def test_trials_and_delimiters_can_be_named(tmp_path):
     assert call("check", path, "--delimiter", ";", "--trial", "n").exit_code == 0
 
 
+def test_confidence_can_be_named(tmp_path):
+    rows = [(i, a, "xy"[(i + k) % 5 == 0], 0.5) for i in range(9) for k, a in enumerate("abc")]
+    path = write(tmp_path / "a.csv", rows, ("item", "annotator", "label", "sure"))
+    assert "confidence (min, quartiles, max)" in call("check", path, "--confidence", "sure").output
+    out = tmp_path / "out"
+    options = ("--draws", 20, "--truth", "none", "--components", "none", "--no-progress")
+    done = call("evaluate", path, "--confidence", "sure", "--out", out, *options)
+    assert done.exit_code == 0, done.output
+    with xr.open_datatree(out / "evaluation.nc") as tree:
+        assert tree["weighted_reliability"].attrs["confidence"] == "as given"
+
+
 def test_labels_that_are_fractions_are_predicted_as_such(tmp_path):
     ann = write(tmp_path / "a.csv", [(1, "a", 0.5), (2, "a", 1)], ("item", "annotator", "label"))
     pred = write(tmp_path / "p.csv", [(1, "s", 0.5), (2, "s", 1)], ("item", "system", "label"))

@@ -29,3 +29,15 @@ def test_lonely_annotators_are_pointed_out():
 def test_numbers_get_quartiles():
     ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [0.5, 1.5]})
     assert dict(describe_annotations(ann))["values (min, quartiles, max)"].startswith("0.5, ")
+
+
+def test_repeated_labels_are_of_one_annotator_and_confidence_is_said():
+    ann = dx.annotations(
+        {"item": [1, 1, 2], "annotator": [1, 1, 1], "label": list("aab"), "n": [1, 2, 1],
+         "sure": [0.5, 1, 0]},
+        trial="n", confidence="sure",
+    )  # fmt: skip
+    said = dict(describe_annotations(ann))
+    assert said["annotators per item"] == "1 (all alike)"
+    assert said["items with one annotator"].startswith("2:")
+    assert said["confidence (min, quartiles, max)"] == "0, 0.25, 0.5, 0.75, 1"

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy import optimize, special
 
 import dissensus as dx
-from dissensus import _ground_truth
+from dissensus import _ground_truth, _ground_truth_panels
 from dissensus._ground_truth_plan import planned
+from dissensus.arrays.truth_parameters import fifths
 
 QUIET = {"draws": 60, "random_seed": 1, "progressbar": False, "components": None}
 
@@ -46,7 +48,8 @@ def test_draws_of_annotators_are_those_of_the_model_of_one_true_label():
 
 def test_items_that_differ_make_the_majority_worse_than_independent_votes():
     found = evaluated()["weighted_reliability"].to_dataset()
-    alone = dx.majority_accuracy(4, found["label_accuracy"], found.attrs["n_labels"])
+    people = evaluated()["accuracy"].to_dataset()["annotator_accuracy"]
+    alone = dx.majority_accuracy(None, people, found.attrs["n_labels"])
     assert found.attrs["by_difficulty"] == 1
     assert (found["truth_accuracy"] <= alone + 1e-9).all()
 
@@ -83,6 +86,34 @@ def test_accuracies_by_name_count_as_often_as_their_labels():
     ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None]] * 6)
     found = judged(ann, ground_truth={0: 0.9, 1: 0.8, 2: 0.6})
     np.testing.assert_allclose(found["label_accuracy"], (2 * 0.9 + 2 * 0.8 + 0.6) / 5)
+
+
+def test_a_majority_is_that_of_those_who_labelled_the_item(monkeypatch):
+    """By hand: .95 x .9 + .95 x .1 x .4 + .05 x .9 x .4 = .911; of two, ties at random, .925."""
+    ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None]] * 6)
+    accuracy = {0: 0.95, 1: 0.9, 2: 0.4}
+    found = judged(ann, ground_truth=accuracy)
+    np.testing.assert_allclose(found["truth_accuracy"], (0.911 + 0.925) / 2)
+    assert found["truth_accuracy"].sizes == found["label_accuracy"].sizes
+    monkeypatch.setattr(_ground_truth_panels, "_STEPS", 10)  # too many to go through them all
+    rough = judged(ann, ground_truth=accuracy)["truth_accuracy"]
+    mean = (2 * 0.95 + 2 * 0.9 + 0.4) / 5
+    np.testing.assert_allclose(rough, np.mean(dx.majority_accuracy([2, 3], mean)))
+
+
+def test_draws_of_a_panel_are_majorities_of_its_draws_item_by_item():
+    people = evaluated()["accuracy"].to_dataset()
+    found = evaluated()["weighted_reliability"]["truth_accuracy"]
+    accuracy = people["annotator_accuracy"].isel(chain=1, draw=7).to_numpy()
+    spread = float(people["difficulty_spread"].isel(chain=1, draw=7))
+    skill = [
+        optimize.brentq(lambda x, p=p: special.expit(x + spread * fifths()).mean() - p, -9, 9)
+        for p in accuracy
+    ]
+    each = special.expit(np.array(skill) + spread * fifths()[:, None])
+    n_labels = study().annotations.sizes["label"]
+    expected = dx.majority_accuracy(None, each.tolist(), n_labels).mean()
+    assert found.isel(chain=1, draw=7).item() == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_fit_brings_its_draws_and_its_difficulty():
@@ -180,7 +211,8 @@ def test_what_has_no_ground_truth_says_why(annotations, threshold, reason):
     ("given", "said"),
     [
         (1.2, "numbers from 0 to 1"), ("most", "'auto', None, or accuracies of annotators"),
-        ({0: 0.5}, "every annotator"), (np.full((4, 200), 0.7), "accuracies by item"),
+        ({0: 0.5}, "every annotator.*known to be true go to"),
+        (np.full((4, 200), 0.7), "accuracies by item"),
         (xr.DataTree(), "found a DataTree without posterior"),
     ],
 )  # fmt: skip

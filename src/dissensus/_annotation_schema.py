@@ -255,6 +255,7 @@ def given_numbers(annotations: xr.Dataset) -> npt.NDArray[np.float64]:
         raise AnnotationError(
             "label",
             expected="numbers: words have no distances",
-            found=f"text such as {labels[0]!r}",
+            found=f"text such as {str(labels[0])!r}",
+            hint="Where words stand for numbers, map them to these before the labels are read",
         )
     return labels.astype(np.float64)[annotations["label_code"].to_numpy()]

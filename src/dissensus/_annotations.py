@@ -17,6 +17,7 @@ from dissensus.frames import columns
 from dissensus.schema import KINDS, check_annotations
 
 _MANY = 20
+_IN_WORDS = "Map levels in words, and percents, to numbers from 0 to 1 first, and say how"
 
 
 def annotations(
@@ -105,7 +106,7 @@ def annotations(
     if rank is not None:
         variables["rank"] = (ANNOTATION, _ranks(column["rank"], names["rank"]))
     if confidence is not None:
-        sure = tables.numbers(column["confidence"], names["confidence"])
+        sure = tables.numbers(column["confidence"], names["confidence"], hint=_IN_WORDS)
         variables["confidence"] = (ANNOTATION, sure)
     if trial is not None:
         trials = tables.encode(column["trial"], names["trial"])

@@ -12,6 +12,9 @@ Label = Annotated[str, typer.Option(help="Column that holds the label (or number
 Rank = Annotated[str | None, typer.Option(help="Column of ranks, for partial rankings.")]
 Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous or ranking.")]
 Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
+Confidence = Annotated[
+    str | None, typer.Option(help="Column of how sure annotators were, from 0 to 1.")
+]
 Trial = Annotated[str | None, typer.Option(help="Column that numbers repeated labels.")]
 Pool = Annotated[str | None, typer.Option(help="Column of annotators' groups.")]
 Cluster = Annotated[str | None, typer.Option(help="Column of what was sampled, such as patients.")]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
 from dissensus.errors import shown
-from dissensus.schema import ranking_code, statements_per
+from dissensus.schema import ranking_code
 
 
 def describe_annotations(annotations: xr.Dataset) -> list[tuple[str, str]]:
@@ -31,14 +32,17 @@ def describe_annotations(annotations: xr.Dataset) -> list[tuple[str, str]]:
     '2 (all alike)'
     """
     kind, source = annotations.attrs["kind"], annotations.attrs["kind_source"]
-    per_item = statements_per(annotations, ITEM)
+    pairs = [annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR)]
+    # Repeated labels, and the places of a ranking, are of one annotator.
+    item, annotator = np.unique(np.stack(pairs), axis=1)
+    per_item = np.bincount(item, minlength=annotations.sizes[ITEM])
     out = [
         ("kind", f"{kind} ({source})"),
         ("rows", f"{annotations.sizes[ANNOTATION]:,}"),
         ("items", f"{annotations.sizes[ITEM]:,}"),
         ("annotators", f"{annotations.sizes[ANNOTATOR]:,}"),
         ("annotators per item", _spread(per_item)),
-        ("items per annotator", _spread(statements_per(annotations, ANNOTATOR))),
+        ("items per annotator", _spread(np.bincount(annotator))),
     ]
     alone = int((per_item == 1).sum())
     if alone:
@@ -46,10 +50,15 @@ def describe_annotations(annotations: xr.Dataset) -> list[tuple[str, str]]:
     if "label_code" in annotations:
         out += _labels(annotations)
     else:
-        values = annotations["value"].to_numpy()
-        quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
-        out.append(("values (min, quartiles, max)", ", ".join(f"{q:g}" for q in quartiles)))
+        out.append(_quartiles("values", annotations["value"].to_numpy()))
+    if "confidence" in annotations:
+        out.append(_quartiles("confidence", annotations["confidence"].to_numpy()))
     return out
+
+
+def _quartiles(what: str, values: npt.NDArray[np.float64]) -> tuple[str, str]:
+    quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+    return f"{what} (min, quartiles, max)", ", ".join(f"{q:g}" for q in quartiles)
 
 
 def _spread(counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:

@@ -16,10 +16,12 @@ import xarray as xr
 
 from dissensus import metrics
 from dissensus._added_groups import Groups, with_added
+from dissensus._ground_truth_panels import right_by_panel
 from dissensus._ground_truth_plan import AUTO, GROUP, MAJORITY, Plan, by_annotator
 from dissensus._notes import Notes
 from dissensus._observed import Settings
 from dissensus.arrays.accuracy_by_ease import accuracy_by_ease
+from dissensus.arrays.grouped import Floats
 from dissensus.arrays.majority_accuracy import MOST, annotators_for_target
 from dissensus.arrays.truth_parameters import fifths
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, EASE, ITEM, LABEL, SAMPLE
@@ -64,7 +66,9 @@ def ground_truth(found: Groups, plan: Plan, settings: Settings) -> xr.Dataset:
             GROUP: ask.of(GROUP, accuracy=given, errors="uniform"),
         })  # fmt: skip
     n_labels, voices = annotations.sizes[LABEL], voices_per(annotations, ITEM)
-    out = out.merge(_of_majority(label, voices[voices > 0], n_labels), combine_attrs="override")
+    right = right_by_panel(given, annotations, _spread_of(given), label)
+    majority = _of_majority(label, voices[voices > 0], n_labels, right)
+    out = out.merge(majority, combine_attrs="override")
     if plan.predictions is not None:
         out = out.merge(_of_systems(ask, plan.predictions, out["truth_accuracy"]))
     attrs: dict[str, Any] = {
@@ -104,7 +108,8 @@ def _label_accuracy(found: Groups, given: Any, draws: int) -> xr.DataArray:
     """Return how often a label is right on items of each ease: (chain, draw, ease).
 
     The mean over the labels given. If annotators are assigned to items at random, votes for an
-    item are as good as independent votes of this accuracy.
+    item are as good as independent votes of this accuracy; where it is known who labelled what,
+    `right_by_panel` does better.
     """
     if isinstance(given, str):  # against the majority of the others, drawn with the agreement
         agreement = found["agreement"]["leave_one_out_agreement"].isel({DRAW: slice(draws)})
@@ -125,7 +130,7 @@ def _label_accuracy(found: Groups, given: Any, draws: int) -> xr.DataArray:
     return xr.DataArray(values.reshape(shape), {CHAIN: chain, DRAW: draw}, (*SAMPLE, EASE))
 
 
-def _spread_of(given: Any) -> np.ndarray[Any, Any] | None:
+def _spread_of(given: Any) -> Floats | None:
     """Return draws of how much items differ, where the accuracies are of such a model."""
     if isinstance(given, xr.DataTree):
         given = given["posterior"].to_dataset()
@@ -134,12 +139,15 @@ def _spread_of(given: Any) -> np.ndarray[Any, Any] | None:
     return np.asarray(given[_SPREAD].transpose(*SAMPLE).to_numpy().ravel())
 
 
-def _of_majority(label: xr.DataArray, voices: Any, n_labels: int) -> xr.Dataset:
+def _of_majority(
+    label: xr.DataArray, voices: Any, n_labels: int, right: xr.DataArray | None = None
+) -> xr.Dataset:
     """Return how often a label is right, and a majority, and how many annotators that takes."""
-    size, n_items = np.unique(np.minimum(voices, MOST), return_counts=True)
-    share = xr.DataArray(n_items / n_items.sum(), {ANNOTATOR: size}, (ANNOTATOR,))
-    each = metrics.get("majority_accuracy").function(size, label, n_labels)
-    right = (each * share).sum(ANNOTATOR).mean(EASE)
+    if right is None:
+        size, n_items = np.unique(np.minimum(voices, MOST), return_counts=True)
+        share = xr.DataArray(n_items / n_items.sum(), {ANNOTATOR: size}, (ANNOTATOR,))
+        each = metrics.get("majority_accuracy").function(size, label, n_labels)
+        right = (each * share).sum(ANNOTATOR).mean(EASE)
     needed = annotators_for_target(label.to_numpy(), TARGET, n_labels, kinds=True)
     higher = {"better": "higher"}
     return xr.Dataset({

@@ -18,6 +18,9 @@ AUTO: Final = "auto"
 MAJORITY: Final = "majority"
 GROUP: Final = "weighted_reliability"
 """What an evaluation calls it."""
+_KNOWN: Final = (
+    "Labels that are known to be true go to dissensus.weighted_reliability(annotations, truth=...)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +76,7 @@ def by_annotator(given: Any, annotations: xr.Dataset) -> tuple[Accuracies, Float
         found = accuracies(given, annotations, *codes)
     except ArgumentError as problem:
         raise ArgumentError(
-            "ground_truth", where=problem.where, hint=problem.hint,
+            "ground_truth", where=problem.where, hint=problem.hint or _KNOWN,
             expected=f"{AUTO!r}, None, or accuracies of annotators: {problem.expected}",
             found=problem.found,
         ) from problem  # fmt: skip

@@ -140,6 +140,8 @@ def _named(truth: Any) -> tuple[Names, Names]:
     if isinstance(truth, Mapping):
         return np.array(list(truth)), np.array(list(truth.values()), dtype=object)
     raise ArgumentError(
-        "truth", expected="a mapping, Series or DataArray (item) from items to labels, or None",
+        "truth", expected="a mapping, Series or DataArray (item) from items to labels",
         found=brief(truth),
+        hint="Of a table: table.set_index('item')['label']. Labels without names of items: "
+        "dict(zip(items, labels))",
     )  # fmt: skip

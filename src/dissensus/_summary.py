@@ -9,25 +9,27 @@ from dissensus._accuracy_summary import accuracy_rows
 from dissensus._component_summary import component_rows
 from dissensus._ground_truth_plan import GROUP
 from dissensus._ground_truth_summary import ground_truth_rows
+from dissensus._posterior_summary import GROUP as POSTERIOR
+from dissensus._posterior_summary import posterior_rows
 from dissensus._spread import spread
 from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 
-_OF = ("metrics", "statistics", "components", "accuracy", GROUP)
+_OF = ("metrics", "statistics", "components", "accuracy", GROUP, POSTERIOR)
 _COLUMNS = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper", "undefined"]
 
 
-def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
-    """Summarise an evaluation's metrics, statistics, components, accuracies, or ground truth.
+def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
+    """Summarise an evaluation's metrics, statistics, components and so on, or a model's posterior.
 
     Parameters
     ----------
     evaluation : xarray.DataTree
-        From `dissensus.evaluate`.
-    of : {"metrics", "statistics", "components", "accuracy", "weighted_reliability"}
+        From `dissensus.evaluate`; or a fit, what ``fit`` of a model returned.
+    of : {"metrics", "statistics", "components", "accuracy", "weighted_reliability", "posterior"}
         Of what: metrics need predictions, statistics need items with two annotators, components
         labels that have a variance, accuracy and weighted reliability labels one of which may be
-        true.
+        true. By default the metrics; of a fit, the posterior.
 
     Returns
     -------
@@ -60,10 +62,14 @@ def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
         median, lower, upper. Of ``annotators_for_truth`` the interval is equal-tailed, of numbers
         that occur; infinite where no number will do, and mean and sd are NaN then.
 
+        Of the posterior: what `arviz.summary` returns, which by itself (1.3) fails on any variable
+        with a dim ``label``. Variables of items are left out, named in ``attrs["left_out"]``,
+        unless there are no others.
+
     Raises
     ------
     ArgumentError
-        If this is no evaluation, or ``of`` is something else.
+        If this is no evaluation and no fit, or ``of`` is something else.
 
     Examples
     --------
@@ -74,14 +80,9 @@ def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
     >>> list(dx.summary(result).columns)[:6]
     ['model', 'metric', 'reliability', 'scope', 'system', 'mean']
     """
-    if not isinstance(evaluation, xr.DataTree) or "statistics" not in evaluation.children:
-        raise ArgumentError(
-            "evaluation",
-            expected="a DataTree from dissensus.evaluate",
-            found=f"{type(evaluation).__name__} without a group 'statistics'",
-        )
-    if of not in _OF:
-        raise ArgumentError("of", expected=f"one of {_OF}", found=repr(of))
+    of = _asked(evaluation, of)
+    if of == POSTERIOR:
+        return posterior_rows(evaluation)
     if of == "components":
         return _noted(component_rows(evaluation))
     if of == "accuracy":
@@ -95,6 +96,26 @@ def summary(evaluation: xr.DataTree, of: str = "metrics") -> pd.DataFrame:
         beside = of_model(evaluation.children["companion"])
         out = pd.concat([out, beside], ignore_index=True)  # keeps attributes that are alike
     return out
+
+
+def _asked(evaluation: xr.DataTree, of: str | None) -> str:
+    """Return of what; a fit has its posterior only."""
+    groups = set(evaluation.children) if isinstance(evaluation, xr.DataTree) else set()
+    is_evaluation, has_posterior = "statistics" in groups, POSTERIOR in groups
+    if of is None:
+        of = "metrics" if is_evaluation or not has_posterior else POSTERIOR
+    if of not in _OF:
+        raise ArgumentError("of", expected=f"one of {_OF}", found=repr(of))
+    if not (has_posterior if of == POSTERIOR else is_evaluation):
+        raise ArgumentError(
+            "evaluation",
+            expected="a fit, or an evaluation by a model"
+            if of == POSTERIOR
+            else "a DataTree from dissensus.evaluate",
+            found=f"{type(evaluation).__name__} without a group "
+            f"{POSTERIOR if of == POSTERIOR else 'statistics'!r}",
+        )
+    return of
 
 
 def of_model(evaluation: xr.DataTree) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from rich.table import Table
 from dissensus._columns import (
     Annotator,
     Cluster,
+    Confidence,
     Delimiter,
     Encoding,
     Force,
@@ -70,6 +71,7 @@ def evaluate(
     annotator: Annotator = "annotator",
     label: Label = "label",
     rank: Rank = None,
+    confidence: Confidence = None,
     trial: Trial = None,
     pool: Pool = None,
     cluster: Cluster = None,
@@ -112,7 +114,7 @@ def evaluate(
         str | None, typer.Option(help="Of accuracy: symmetric_confusion, dawid_skene; or none.")
     ] = None,
     ground_truth: Annotated[
-        str | None, typer.Option(help="What judges it: majority, an accuracy as 0.85; or none.")
+        str | None, typer.Option(help="What judges labels: majority, an accuracy as 0.85; or none.")
     ] = None,
     on_missing: Annotated[str, typer.Option(help="raise, or drop items of one side.")] = "raise",
     prior_count: PriorCount = None,
@@ -131,7 +133,7 @@ def evaluate(
 
     ann = dx.read_annotations(
         annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
-        trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
+        confidence=confidence, trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
         labels=label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     pred = None
@@ -186,6 +188,7 @@ def check(
     annotator: Annotator = "annotator",
     label: Label = "label",
     rank: Rank = None,
+    confidence: Confidence = None,
     trial: Trial = None,
     pool: Pool = None,
     cluster: Cluster = None,
@@ -202,7 +205,7 @@ def check(
 
     ann = dx.read_annotations(
         annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
-        trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
+        confidence=confidence, trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
         labels=label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     table = Table(title=str(annotations), show_header=False, title_justify="left")

@@ -173,7 +173,10 @@ def _unusable(cell: Any) -> str:
 
 
 def numbers(
-    column: pd.Series[Any], name: str, error: type[AnnotationError] = AnnotationError
+    column: pd.Series[Any],
+    name: str,
+    error: type[AnnotationError] = AnnotationError,
+    hint: str = "",
 ) -> npt.NDArray[np.float64]:
     """Return a column as finite floats, or raise naming the first row that is none.
 
@@ -198,6 +201,7 @@ def numbers(
             where=f"row {bad[0]}",
             expected="a finite number",
             found=f"{column.iloc[int(bad[0])]!r} ({len(bad)} such of {len(column)} rows)",
+            hint=hint,
         )
     return values
 

@@ -226,6 +226,32 @@ def test_log_likelihood_has_difficulties_summed_out(guessing, known):
         assert given[i] == pytest.approx(np.log(whole) + np.log(scale), abs=1e-6)
 
 
+@short
+@pytest.mark.parametrize("guessing", [True, False])
+def test_an_item_that_all_are_wrong_about_is_summed_out_as_well(guessing):
+    """Its labels make it more than seven standard deviations of the prior too difficult."""
+    rng = np.random.default_rng(1)
+    right = rng.random((900, 60)) < special.expit(2.5)
+    right[0] = False
+    found = fit(
+        dx.from_matrix(right.astype(int).tolist()), truth=dict.fromkeys(range(900), 1), draws=2,
+        tune=100, chains=1, random_seed=1, progressbar=False, log_likelihood=True,
+        guessing=guessing, keep_items=False,
+    )  # fmt: skip
+    posterior = found["posterior"].isel(chain=0, draw=1)
+    sd, share = float(posterior["difficulty_spread"]), float(posterior["prevalence"][1])
+    b = np.linspace(-60 * sd, 60 * sd, 40_001)
+    odds = np.exp(posterior["ability"].to_numpy() - b[:, None]) + guessing
+    for i in range(3):
+        density = np.where(right[i], np.log(odds), 0.0) - np.log1p(odds)
+        density = density.sum(axis=1) + stats.norm.logpdf(b, scale=sd)
+        if i == 0:
+            assert b[density.argmax()] > 7 * sd
+        expected = special.logsumexp(density) + np.log((b[1] - b[0]) * share)
+        given = found["log_likelihood"]["labels"].isel(chain=0, draw=1)[i]
+        assert given.item() == pytest.approx(expected, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

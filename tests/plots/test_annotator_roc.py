@@ -77,7 +77,7 @@ def test_a_crowd_has_no_names():
     figure = dx.plots.annotator_roc(roc(16))
     assert not boxes(figure.axes[0])
     assert "Regions" in figure.get_supxlabel()
-    crowd = dx.plots.annotator_roc(roc(70))
+    crowd = dx.plots.annotator_roc(roc(31))
     assert "Regions" not in crowd.get_supxlabel()
     assert len(crowd.axes[0].lines) == 2
 

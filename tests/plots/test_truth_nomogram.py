@@ -78,15 +78,22 @@ def test_a_study_is_marked_in_all_panels_and_chooses_their_settings():
     majority, needed, actual = figure.axes
     (dot,) = [line for line in majority.lines if line.get_marker() == "o"]
     np.testing.assert_allclose([*dot.get_xdata(), *dot.get_ydata()], [0.75, 0.85], atol=1e-3)
-    assert "these data: .85 [.85, .85]" in [
-        text.get_text() for text in majority.get_legend().get_texts()
-    ]
+    assert "these data: .85 [.85, .85]" in texts(majority)
     assert "these data: 9 [9, 9]" in texts(needed)
     assert any(text.startswith("these data") for text in texts(actual))
     assert majority.get_xlim()[0] == 0.25
     assert "majority of 3 annotators, .90 sure" in figure.get_supxlabel()
     other = dx.plots.truth_nomogram(tree, n_annotators=7, n_labels=2, confidence=1)
     assert "majority of 7 annotators." in other.get_supxlabel()
+
+
+def test_the_legend_stands_clear_of_what_is_said_of_the_study():
+    figure = dx.plots.truth_nomogram(study())
+    figure.draw_without_rendering()
+    (said,) = [one for one in figure.axes[0].texts if one.get_text().startswith("these data")]
+    legend = figure.axes[0].get_legend().get_window_extent()
+    assert legend.y0 >= said.get_window_extent().y1
+    assert legend.width < 0.5 * figure.axes[0].bbox.width
 
 
 def test_where_no_number_will_do_the_mark_is_at_the_edge():

@@ -80,6 +80,15 @@ def test_no_number_of_annotators_may_do(plain):
     assert row[1:] == ["9", "9 to ∞"]
 
 
+def test_an_undefined_reliability_is_called_so(plain):
+    tree = with_ground_truth(plain)
+    tree["weighted_reliability"]["weighted_reliability"][:] = np.nan
+    said = words(tree)
+    assert "Two annotators agree on 70 % [70 to 70]. How often they are right as well" in said
+    assert "is undefined here: see the notes" in said
+    assert "nan" not in said
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [
@@ -123,3 +132,9 @@ def test_names_stay_text(plain, page):
     html = page(with_ground_truth(plain, names=(bad, "b")))
     assert len(html.all("script")) == 1
     assert bad in html.text
+
+
+def test_of_many_annotators_it_says_that_only_shared_mistakes_are_left(plain):
+    said = "hardly anything is left but such mistakes"
+    assert said not in words(with_ground_truth(plain))
+    assert said in words(with_ground_truth(plain, n_annotators=185))

@@ -41,7 +41,7 @@ def test_a_fit_is_taken_for_its_accuracies():
         expected = dx.weighted_reliability(ann, accuracy=array)
         assert expected.dims == sample
         fit = posterior(**{called: array}, ability=by)
-        for given_fit in (fit, fit["posterior"].to_dataset()):
+        for given_fit in (fit, fit["posterior"], fit["posterior"].to_dataset()):
             xr.testing.assert_identical(dx.weighted_reliability(ann, accuracy=given_fit), expected)
     with pytest.raises(dx.ArgumentError, match="a posterior with accuracy or annotator_accuracy"):
         dx.weighted_reliability(ann, accuracy=posterior(mu=by))

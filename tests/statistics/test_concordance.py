@@ -288,3 +288,11 @@ def test_items_with_one_annotator_are_left_out_or_undefined():
     alone = dx.from_matrix([["x", None], ["y", None]])
     with pytest.warns(dx.DissensusWarning, match="no item has labels of two annotators"):
         assert np.isnan(dx.concordance(alone))
+
+
+def test_warnings_are_of_the_line_that_asked():
+    lone = dx.from_matrix([["a", None], ["b", "b"]])
+    for per_item in (True, False):
+        with pytest.warns(dx.DissensusWarning, match="undefined") as caught:
+            dx.concordance(lone if per_item else lone.isel(annotation=[0]), per_item=per_item)
+        assert caught[0].filename == __file__

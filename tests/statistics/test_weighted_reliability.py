@@ -270,6 +270,30 @@ def test_the_bootstrap_takes_one_draw_of_accuracies_with_each_set_of_weights(cel
     assert set(times) == {2, 3}
 
 
+@pytest.mark.parametrize("cells", [400_000, 3000])
+@pytest.mark.parametrize("by_item", [False, True])
+def test_where_labels_agree_accuracies_learned_from_them_are_high(cells, by_item, monkeypatch):
+    """So deviations add up, and not their squares: as if independent, 90 % intervals held 80 %.
+
+    Of 100 studies of 200 items by three annotators of .8, whose accuracies a fit learned: 95 hold
+    it; 100 items by five: 98.
+    """
+    monkeypatch.setattr("dissensus.statistics._resampling._CELLS", cells)  # in blocks, or in one
+    rng = np.random.default_rng(3)
+    right = rng.random((150, 3)) < 0.8
+    ann = dx.from_matrix(np.where(right, "a", "b").tolist())
+    accuracy = xr.DataArray(rng.normal(0.8, 0.02, (2, 500)), dims=("chain", "draw"))
+    if by_item:
+        accuracy = accuracy.expand_dims(annotator=range(3), item=range(150))
+    both, items = (
+        dx.bayesian_bootstrap("weighted_reliability", ann, accuracy=a, draws=1000, random_seed=1)
+        for a in (accuracy, 0.8)
+    )
+    alone = dx.weighted_reliability(ann, accuracy=accuracy)
+    assert float(both.std()) == pytest.approx(float(items.std() + alone.std()), rel=0.03)
+    assert float(both.mean()) == pytest.approx(float(items.mean()), rel=0.01)
+
+
 @pytest.mark.parametrize("chance", ["uniform", "empirical"])
 @pytest.mark.parametrize("form", ["majority", "draws by item", "draws"])
 def test_bootstrap_draws_are_the_statistic_under_their_weights(form, chance):
@@ -283,9 +307,9 @@ def test_bootstrap_draws_are_the_statistic_under_their_weights(form, chance):
         accuracy, n, _ = given_as(form, rng, by_annotator(ann), len(items))
     weights = rng.dirichlet(np.ones(len(items)), size=2 * n) * len(items)
     sums = dx.statistics.get("weighted_reliability").sums(ann, accuracy=accuracy, chance=chance)
-    draws = sums.resampled(np.random.default_rng(1))
-    totals = np.concatenate([weights @ part for part in draws.parts if part.ndim > 1], axis=1)
-    totals = np.concatenate([(weights @ draws.parts[0])[:, None], totals], axis=1)
+    totals = np.concatenate([weights @ part for part in sums.parts if part.ndim > 1], axis=1)
+    totals = np.concatenate([(weights @ sums.parts[0])[:, None], totals], axis=1)
+    draws = sums.resampled([totals], np.random.default_rng(1))
     found = draws.finish(totals, Doubts())
     for w, one in zip(weights, found, strict=True):
         expected = dx.weighted_reliability(ann, accuracy=accuracy, chance=chance, weights=w)
@@ -332,3 +356,14 @@ def test_attributes_say_what_was_done():
         "distance": "nominal", "slim_majority": 0.5, "errors": "printed",
         "accuracy": "by annotator",
     }  # fmt: skip
+
+
+def test_one_pair_against_all_appearances_leaves_the_whole_defined():
+    """Ann always says what most others say, Cy never; on the first item they agree in two camps."""
+    ann = dx.from_matrix([
+        ["x", "y", "x", "y"], ["x", "x", "y", None], ["x", "x", "y", None], ["x", "x", "y", None],
+    ])  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = dx.weighted_reliability(ann, accuracy="majority", per_item=True)
+    assert found.notnull().all()

@@ -37,6 +37,8 @@ TITLES: Final = {
     COUNT: "Annotators an item for a majority right on {target}",
 }
 _MOST_ROWS: Final = 100
+_MANY: Final = 15
+"""Annotators an item: the majority of so many who are right on .7 each is right on .95."""
 _FROM_MAJORITY: Final = (
     "Annotators are taken to be right as often as they say what most of the others say, which is "
     "too often where many are wrong together."
@@ -115,18 +117,27 @@ def _of_majority(evaluation: xr.DataTree, rows: dict[str, Any]) -> Sentence:
 
 
 def _what_it_rests_on(evaluation: xr.DataTree) -> Sentence:
-    hard = bool(evaluation[GROUP].attrs["by_difficulty"])
+    attrs = evaluation[GROUP].attrs
+    hard, many = bool(attrs["by_difficulty"]), int(attrs["n_annotators"]) >= _MANY
     against = facts.has(evaluation, "accuracy") and int(evaluation["accuracy"].attrs["n_against"])
     return sentence(
         "That is the best it can be. Mistakes that several annotators share cannot be seen here, "
-        "and make the label of most worse, however many they are.{easy}{against}",
+        "and make the label of most worse, however many they are.{easy}{many}{against}",
         easy="" if hard else " So do items that are hard for all.",
+        many=" With as many annotators as here independent errors cancel out, and hardly anything "
+        "is left but such mistakes: take the number for no more than that." if many else "",
         against=" These labels do speak against independent errors: see the estimated accuracies."
         if against else "",
     )  # fmt: skip
 
 
 def _of_pairs(evaluation: xr.DataTree, rows: dict[str, Any]) -> Sentence:
+    if not np.isfinite(rows[GROUP]["mean"]):
+        return sentence(
+            "Two annotators agree{sure} on {sigma}. How often they are right as well, the weighted "
+            "reliability rho (Cabitza et al. 2020), is undefined here: see the notes.",
+            sure=_sure(evaluation), sigma=_percent(rows["concordance"]),
+        )  # fmt: skip
     return sentence(
         "Two annotators agree{sure} on {sigma}, and are right as well on {rho}: this is the "
         "weighted reliability rho (Cabitza et al. 2020). It is of two, and does not grow with the "

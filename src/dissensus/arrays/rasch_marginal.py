@@ -21,7 +21,9 @@ from dissensus.arrays.rasch_unknown import Room, log_labels
 Floats = npt.NDArray[np.float64]
 
 _REACH = 7.0
-"""How far the grid goes to each side, in standard deviations of the prior."""
+"""How far the grid goes to each side at least, in standard deviations of the prior."""
+_FADED = 37.0
+"""It goes on beyond, until what is left is exp(-37) of the peak or less."""
 
 
 @njit(cache=True)
@@ -34,15 +36,20 @@ def log_marginals(
         step = min(1.0, 1.0 / math.sqrt(1.0 / (sd * sd) + 0.25 * (stop - start)))
         n = math.ceil(_REACH * sd / step)
         high, total = -np.inf, 0.0
-        for k in range(-n, n + 1):
-            z = k * step / sd
-            x = -0.5 * z * z + log_labels(
-                k * step, start, stop, said.truth[c], said.label, room.odds, room.gain,
-                said.guessed, now.log_prevalence, room.weight,
-            )  # fmt: skip
-            if x > high:
-                total = total * math.exp(high - x) + 1.0
-                high = x
-            else:
-                total += math.exp(x - high)
+        for side in (-1, 1):
+            k, x = int(side < 0), np.inf
+            # Among many items alike, one that all are wrong about lies far beyond its prior.
+            while k <= n or x > high - _FADED:
+                effect = side * k * step
+                z = effect / sd
+                x = -0.5 * z * z + log_labels(
+                    effect, start, stop, said.truth[c], said.label, room.odds, room.gain,
+                    said.guessed, now.log_prevalence, room.weight,
+                )  # fmt: skip
+                if x > high:
+                    total = total * math.exp(high - x) + 1.0
+                    high = x
+                else:
+                    total += math.exp(x - high)
+                k += 1
         out[c] = high + math.log(total * step / (sd * math.sqrt(2.0 * math.pi)))

@@ -23,7 +23,7 @@ _RATES: Final = ("false_positive_rate", "sensitivity")
 _INNER: Final = 0.5
 _NEAREST: Final = 1e-9
 """Draws no nearer to 0 and 1, where a logit is infinite."""
-_CROWD: Final = 60
+_CROWD: Final = 30
 """With more annotators than this, regions would be all one sees."""
 _TURN: Final = np.linspace(0, 2 * np.pi, 121)
 
@@ -50,7 +50,7 @@ def annotator_roc(
     ci_prob : float, optional
         Level of the outer region; ArviZ's setting by default.
     limit : int
-        Annotators are named if there are so many at most; more are grey, and of more than 60 only
+        Annotators are named if there are so many at most; more are grey, and of more than 30 only
         the dots are drawn.
     ax : matplotlib.axes.Axes, optional
         Draw into these.

@@ -23,6 +23,8 @@ _FEW: Final = 12
 _GRID: Final = 400
 _SMOOTH: Final = 0.025
 """Standard deviation of the kernel."""
+_ROOM: Final = 0.06
+"""Of the axis, from one name of a level to the next."""
 _ALL: Final = "all annotators"
 
 
@@ -145,6 +147,20 @@ def _frame(ax: Axes, names: list[str], values: Floats) -> None:
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     if len(values) <= _FEW:
-        ax.set_xticks(values)
-    look.share_axis(ax.xaxis)
+        named = _with_room(values)
+        ax.set_xticks(values[named])
+        # Levels in equal steps are as a rule no round numbers: 1/3, 1/11.
+        look.share_axis(ax.xaxis, 2 if np.diff(values[named]).min(initial=1.0) >= 0.01 else 4)
+    else:
+        look.share_axis(ax.xaxis)
     ax.set_xlabel("confidence")
+
+
+def _with_room(values: Floats) -> list[int]:
+    """Return which levels are named: from the highest down, those with room for a name."""
+    room = _ROOM * (values[-1] - values[0])
+    named: list[int] = []
+    for place in reversed(range(len(values))):
+        if not named or values[named[-1]] - values[place] >= room:
+            named.append(place)
+    return named[::-1]

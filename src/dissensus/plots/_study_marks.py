@@ -45,12 +45,14 @@ def study_of(source: Any, measure: str) -> xr.Dataset:
 
 
 def mark_majority(ax: Axes, study: xr.Dataset) -> None:
-    """Mark how accurate a label and a majority are, and say so in the legend."""
+    """Mark how accurate a label and a majority are, and say so below the legend."""
     if {_LABEL, _TRUTH} <= set(study.data_vars):
         (x, *wide), (y, *high) = (_spread(study[name]) for name in (_LABEL, _TRUTH))
-        _cross(ax, x, y, wide, high, label=f"these data: {_written(y, high)}")
-        ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right",
-                  labelspacing=0.2, handlelength=1.2)  # fmt: skip
+        _cross(ax, x, y, wide, high)
+        _say(ax, f"these data: {_written(y, high)}", 0.03)
+        # Not an entry of the legend: it is so long that all others would lie across the lines.
+        ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right", borderaxespad=0.0,
+                  bbox_to_anchor=(1.0, 0.1), labelspacing=0.1, handlelength=1.2)  # fmt: skip
 
 
 def mark_needed(ax: Axes, study: xr.Dataset) -> None:
@@ -93,13 +95,10 @@ def _spread(draws: xr.DataArray) -> tuple[float, float, float]:
     return float(draws.median()), low, high
 
 
-def _cross(
-    ax: Axes, x: float, y: float, wide: list[float], high: list[float], label: str | None = None
-) -> None:
+def _cross(ax: Axes, x: float, y: float, wide: list[float], high: list[float]) -> None:
     ax.plot(wide, [y, y], color=look.DRAWS, linewidth=2, zorder=4, solid_capstyle="butt")
     ax.plot([x, x], high, color=look.DRAWS, linewidth=2, zorder=4, solid_capstyle="butt")
-    ax.plot([x], [y], color=look.DRAWS, marker="o", markersize=5, zorder=5, linestyle="none",
-            label=label)  # fmt: skip
+    ax.plot([x], [y], color=look.DRAWS, marker="o", markersize=5, zorder=5, linestyle="none")
 
 
 def _written(middle: float, bounds: list[float]) -> str:

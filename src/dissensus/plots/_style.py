@@ -136,9 +136,9 @@ def tidy(ax: Axes, *, grid: str | None = "y") -> None:
             ax.tick_params(axis=name, length=0)
 
 
-def share_axis(axis: Any) -> None:
-    """Write the ticks of an axis of shares as .8, .85."""
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+def share_axis(axis: Any, digits: int = 10) -> None:
+    """Write the ticks of an axis of shares as .8, .85, with so many digits at most."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, digits)))
 
 
 def count_axis(axis: Any) -> None:
@@ -147,8 +147,8 @@ def count_axis(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
-def _tick(value: float) -> str:
-    text = f"{value:.10f}".rstrip("0").rstrip(".")
+def _tick(value: float, digits: int) -> str:
+    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
     if text in {"0", "-0"}:
         return "0"
     text = text.replace("-", "\N{MINUS SIGN}")

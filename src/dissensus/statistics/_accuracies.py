@@ -117,9 +117,10 @@ def _cells(
 def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
     """Return accuracies as a DataArray, with coordinates where they come with names."""
     if isinstance(given, xr.DataTree):
-        if "posterior" not in given.children:
+        fitted = "posterior" in given.children
+        if not fitted and not given.data_vars:
             raise ArgumentError(NAME, expected=EXPECTED, found="a DataTree without posterior")
-        given = given["posterior"].to_dataset()
+        given = (given["posterior"] if fitted else given).to_dataset()
     if isinstance(given, xr.Dataset):
         found = next((name for name in IN_FITS if name in given.data_vars), None)
         if found is None:
@@ -129,6 +130,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
                 found=f"the variables {shown(list(map(str, given.data_vars)))}"
                 if given.data_vars
                 else "no variables",
+                hint="Models of a true label have it, rasch unless fitted with keep_items=False",
             )
         return given[found]
     if isinstance(given, xr.DataArray):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import xarray as xr
@@ -12,6 +13,10 @@ from dissensus.arrays.grouped import Floats
 from dissensus.dims import ANNOTATOR
 from dissensus.statistics._sums import Matrix, compact
 from dissensus.statistics.leave_one_out_agreement import credit_by_annotator
+
+_NEVER: Final = 1e-13
+"""Nobody is taken to be right never or always from so few items: two who agree of whom one always
+named the leading label, and the other never, are then right in half of the cases, not in 0 / 0."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,8 @@ class Credit:
         Whoever shares no item with anybody is in no pair: his is never looked at.
         """
         named, judged = np.split(totals, 2, axis=1)
-        return np.ascontiguousarray(named / np.where(judged > 0, judged, 1.0))
+        shares = named / np.where(judged > 0, judged, 1.0)
+        return np.ascontiguousarray(np.clip(shares, _NEVER, 1.0 - _NEVER))
 
     def accuracy(self) -> Floats:
         """Return accuracies with all items alike: (1, annotator)."""

@@ -8,8 +8,9 @@ themselves, and the pairs are gone through anew for each set of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ import xarray as xr
 from scipy import sparse
 
 from dissensus.arrays.grouped import Floats, Ints
+from dissensus.arrays.matched import matched
 from dissensus.arrays.right_together import (
     Pairs,
     both_right,
@@ -111,7 +113,7 @@ def by_item(what: Reliability, items: npt.NDArray[Any], attrs: dict[str, Any]) -
     found = doubts.where(unsound, np.nan_to_num(found), what.why)
     alone = np.broadcast_to(what.genuine.paired == 0, found.shape)
     found = doubts.where(alone, found, ALONE)
-    doubts.say(what.name, draws=False)
+    doubts.say(what.name, draws=False, stacklevel=4)
     coords = {} if what.draws is None else what.draws.coords
     shape = () if what.draws is None else what.draws.shape
     return xr.DataArray(
@@ -184,10 +186,20 @@ def sums_of(
         found = value(totals, which, draw, doubts)
         return found.reshape(len(totals), *shape, *found.shape[1:])
 
-    def one_of_draws(rng: np.random.Generator) -> Callable[[Floats, Doubts], Floats]:
-        turns = _Turns(rng.permutation(n))
+    def level(totals: Floats, which: Ints, draw: Ints) -> Floats:
+        found = value(totals, which, draw, Doubts()).reshape(len(which), -1)
+        known = ~np.isnan(found)
+        return np.nansum(found, axis=1) / np.maximum(known.sum(axis=1), 1)
+
+    def one_of_draws(
+        own: Floats, sets: Iterable[Floats], rng: np.random.Generator
+    ) -> Callable[[Floats, Doubts], Floats]:
+        by_draw = level(own, np.zeros(n, dtype=np.int64), np.arange(n))
+        middle = np.argsort(by_draw)[n // 2]
+        by_set = [level(one, np.arange(len(one)), np.full(len(one), middle)) for one in sets]
+        order = iter(matched(by_draw, np.concatenate(by_set), rng).tolist())
         return lambda totals, doubts: value(
-            totals, np.arange(len(totals)), turns.next(len(totals)), doubts
+            totals, np.arange(len(totals)), np.array([*islice(order, len(totals))]), doubts
         )
 
     return Sums(
@@ -202,19 +214,6 @@ def sums_of(
         called=made.called,
         one_of_draws=None if draws is None else one_of_draws,
     )
-
-
-class _Turns:
-    """Draws of accuracies in a shuffled order, over and over: none is used twice before all are."""
-
-    def __init__(self, order: Ints) -> None:
-        self._order, self._place = order, 0
-
-    def next(self, n: int) -> Ints:
-        """Return the next few."""
-        turns = (self._place + np.arange(n)) % len(self._order)
-        self._place += n
-        return self._order[turns]
 
 
 def _together(what: Reliability) -> Prepared:

@@ -79,7 +79,7 @@ def ordered_labels_of(annotations: xr.Dataset) -> tuple[Ints, npt.NDArray[Any]]:
         raise AnnotationError(
             "annotations",
             expected="labels in an order",
-            found=f'kind "nominal", with labels such as {labels[0]!r}',
+            found=f'kind "nominal", with labels such as {shown([labels[0]])}',
             hint='Read them with kind="ordinal", and text with labels=[...] in order',
         )
     return labels_of(annotations)
@@ -92,7 +92,7 @@ def numbers_of(annotations: xr.Dataset) -> Floats:
         raise AnnotationError(
             "annotations",
             expected="numbers: names have no distances",
-            found=f'kind "nominal", with labels such as {labels[0]!r}',
+            found=f'kind "nominal", with labels such as {shown([labels[0]])}',
             hint='Take a nominal distance, or read whole numbers with kind="ordinal"',
         )
     _check_exact(annotations)

@@ -7,7 +7,7 @@ four thousand (`dissensus.statistics.bayesian_bootstrap`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -51,8 +51,9 @@ class Sums:
     statistic without dims. None if all rest on the items that have a sum that is not zero."""
     called: npt.NDArray[Any] | None = None
     """(value): what its columns are called, if they are no places along the last dim."""
-    one_of_draws: Callable[[np.random.Generator], Finish] | None = None
-    """If values have draws of their own: how to finish totals with one of these for each."""
+    one_of_draws: Callable[[Floats, Iterable[Floats], np.random.Generator], Finish] | None = None
+    """If values have draws of their own: how to finish totals with one of these for each, from the
+    totals of the data and, block by block, those that will be finished."""
 
     @property
     def bears(self) -> npt.NDArray[np.bool_]:
@@ -76,11 +77,14 @@ class Sums:
         parts = tuple(times(part, factor) for part in self.parts)
         return replace(self, parts=parts, bearing=bearing)
 
-    def resampled(self, rng: np.random.Generator) -> Sums:
-        """Return the sums as drawn weights need them: with one draw for each set of weights."""
+    def resampled(self, sets: Iterable[Floats], rng: np.random.Generator) -> Sums:
+        """Return the sums as drawn weights need them: with one draw for each set of weights.
+
+        The sets are those that will be finished, block by block; gone through only if need be.
+        """
         if self.one_of_draws is None:
             return self
-        finish = self.one_of_draws(rng.spawn(1)[0])
+        finish = self.one_of_draws(self.totals(), sets, rng)
         dims = {
             name: tuple(dim for dim in dims if dim not in SAMPLE)
             for name, dims in self.dims.items()

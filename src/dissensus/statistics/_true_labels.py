@@ -68,6 +68,22 @@ def posterior_of(given: Any, name: str) -> xr.Dataset | None:
     return None
 
 
+def warn_of_blind_fit(truth: Any) -> None:
+    """Warn of a fit that is to judge confidence, and drew what is true without knowing of it."""
+    posterior = posterior_of(truth, "truth")
+    if posterior is None or "model" not in posterior.attrs:
+        return  # nobody knows what others' draws know
+    if posterior.attrs.get("hyper_confidence", False):
+        return
+    if "truth" in posterior and bool(posterior["truth"].isin([0.0, 1.0]).all()):
+        return  # all known
+    warn_caller(
+        "The fit drew what is true without knowing how sure annotators were: wherever labels leave "
+        "it open, sure and unsure labels come out more alike than they are. Give known labels, or "
+        "a fit of dissensus.models.rasch with confidence=True."
+    )
+
+
 def labels_only(annotations: xr.Dataset) -> xr.Dataset:
     """Return annotations that are labels, or raise: only these are right or wrong."""
     if annotations.attrs["kind"] in ("nominal", "ordinal"):

@@ -203,13 +203,12 @@ def _rates(
 
 def _warn(tables: Ints, people: npt.NDArray[Any]) -> None:
     """Warn of annotators of whom a rate is the prior's, in all draws."""
-    for k, name, rate in ((1, "a positive item", NAMES[0]), (0, "any other item", NAMES[1])):
+    for k, name, rate in ((1, "is positive", NAMES[0]), (0, "is not positive", NAMES[1])):
         lacking = people[(tables[:, :, k].sum(axis=(0, 2)) == 0)]
         if len(lacking):
             warn_caller(
                 f"{len(lacking)} of {len(people)} annotators ({shown(list(lacking))}) labelled no "
-                f"item that is {name.removeprefix('a ').removeprefix('any ')}: their {rate} is the "
-                "prior's."
+                f"item that {name}: their {rate} is the prior's."
             )
 
 

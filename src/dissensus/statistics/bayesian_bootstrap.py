@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -95,7 +97,10 @@ def bayesian_bootstrap(
     Notes
     -----
     A statistic that has draws of its own (`weighted_reliability`, given draws of accuracies) has
-    one of them taken with each set of weights, in turn: what comes out is uncertain of both.
+    one of them taken with each set of weights: what comes out is uncertain of both. Weights under
+    which it is large go with a draw that makes it large, rank by rank: accuracies learned from the
+    same labels are high where these agree, and as if independent the two would leave intervals a
+    fifth too narrow. Of accuracies from elsewhere, such as a test, they are too wide.
 
     To compare two statistics, or one in two pools, do not subtract the draws of two calls: their
     weights differ. Write a callable that returns the difference, or both in a Dataset.
@@ -127,14 +132,17 @@ def bayesian_bootstrap(
         return one_by_one(function, annotations, args, kwargs, units, rng, n_draws, **show)
     weights = kwargs.pop("weights", None)
     sums = _prepared(entry, (annotations, *args), kwargs, random_seed).weighted(weights)
-    sums = sums.resampled(rng)
+    by_unit = sums if units.are_items else over_units(sums, units.of_item, units.n)
+    again = deepcopy(rng)  # the same weights, gone through before
+    by_unit = by_unit.resampled(replicated(by_unit, again, n_draws), again)
+    # Whose values it is of, with one draw of each for a set of weights.
+    sums = replace(sums, dims=by_unit.dims)
     if not warn_of_few(sums.name, sums.bears, units, stacklevel=2):
         warn_of_few_each(sums, units, stacklevel=2)
     doubts = Doubts()
-    by_unit = sums if units.are_items else over_units(sums, units.of_item, units.n)
-    blocks = [sums.finish(totals, doubts) for totals in replicated(by_unit, rng, n_draws)]
+    blocks = [by_unit.finish(totals, doubts) for totals in replicated(by_unit, rng, n_draws)]
     doubts.say(sums.name, draws=True)
-    return sums.labelled(_joined(blocks), SAMPLE)
+    return by_unit.labelled(_joined(blocks), SAMPLE)
 
 
 def _checked(draws: Any) -> int:

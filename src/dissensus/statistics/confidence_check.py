@@ -19,7 +19,12 @@ from dissensus.statistics._confidence_words import sentences
 from dissensus.statistics._sampled_units import units_of, warn_of_few
 from dissensus.statistics._settings import whole
 from dissensus.statistics._statements import read
-from dissensus.statistics._true_labels import labels_only, of_known_items, true_labels
+from dissensus.statistics._true_labels import (
+    labels_only,
+    of_known_items,
+    true_labels,
+    warn_of_blind_fit,
+)
 
 _DIMS: Final = dict(
     zip(
@@ -104,7 +109,8 @@ def confidence_check(
     -----
     DissensusWarning
         If no label is wrong: there are no shares of wrong labels then, and no discrimination
-        (NaN). So for an annotator. And if there are fewer than 20 units.
+        (NaN). So for an annotator. And if there are fewer than 20 units, or a fit knew nothing of
+        confidence.
 
     Notes
     -----
@@ -115,8 +121,12 @@ def confidence_check(
     ``discrimination`` of all annotators mixes who is how sure with when: if those who are always
     sure err more often it is low, however well each of them knows when.
 
-    A fit that took confidence as evidence (`models.rasch` with ``confidence=True``) has used it to
-    say which labels are wrong. Without known labels, judge confidence by a fit that has not.
+    Of a fit it matters whether it knew of confidence. One that did not draws true labels whatever
+    the confidence, wherever labels alone leave them open, and all levels come out more alike than
+    they are: simulated with 200 items, three annotators of .8, and error rates of .33 and .13, it
+    found .27 and .17 on average, and its 90 % intervals held 4 in 10. One that took confidence as
+    evidence (`models.rasch` with ``confidence=True``) held 9 in 10. It has used confidence to say
+    which labels are wrong, and supposes that annotators hesitate each for himself.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Figure 8a.
 
@@ -139,6 +149,7 @@ def confidence_check(
     bins, counts = whole("bins", bins, 2), prior_counts(prior)
     rng = generator(random_seed, "confidence check")
     units = units_of(annotations, cluster)
+    warn_of_blind_fit(truth)
     known = true_labels(truth, annotations, rng, on_missing)
     annotations = of_known_items(annotations, known)
     n = known.number_of_draws(draws)

@@ -67,9 +67,11 @@ def weighted_reliability(
         `models.dawid_skene` and `models.symmetric_confusion`.
         "majority": how often the label an annotator gave leads among the others of the item (of n
         tied leaders naming one counts 1/n; of several labels given, one that leads will do), with
-        ``weights``, so weighted.
+        ``weights``, so weighted. Of two who agree, one of whom always led and the other never,
+        the label counts one half.
     truth : array-like (item), mapping or Series from item to label, optional
-        Known labels, in place of ``accuracy``: a is 1 where a label is right, and 0 where not.
+        Known labels of all items, in place of ``accuracy``: a is 1 where a label is right, and 0
+        where not. Where only some are known: ``accuracy``, of `models.rasch` fitted with them.
     chance : {"uniform", "empirical"}, mapping or Series from label to share, or number
         What a guess is, as in `concordance`.
     errors : {"printed", "uniform"}
