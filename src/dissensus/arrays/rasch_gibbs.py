@@ -21,6 +21,7 @@ from dissensus.arrays.crossed_effect_room import effect_room
 from dissensus.arrays.crossed_odds import Odds, odds
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning
 from dissensus.arrays.crossed_transport import Transport
+from dissensus.arrays.rasch_abilities import answers_room, move_abilities
 from dissensus.arrays.rasch_data import UNKNOWN, Said, Truth
 from dissensus.arrays.rasch_marginal import log_marginals
 from dissensus.arrays.rasch_unknown import Room, look, move_difficulties, weigh
@@ -76,7 +77,7 @@ def advance(
 
     Which labels are known is written into the values of ``data``.
     """
-    known, room = odds(data, par), effect_room(data)
+    known, room, answers = odds(data, par), effect_room(data), answers_room(data)
     counts = np.empty(len(said.prevalence))
     unknown = said.guessed > 0.0 or (said.truth == UNKNOWN).any()
     for sweep in range(n):
@@ -85,9 +86,14 @@ def advance(
         if unknown:
             move_difficulties(state, data, said, par, priors, known, now, summing, tuning.rate)
         if unknown or sweep == 0 or first >= 0:  # which are right is then known for good
-            draw_truth(state, data, said, par, known, now, summing, counts)
+            draw_truth(state, data, said, par, now, summing, counts)
         if first >= 0:
             _keep(data, said, par, now, summing, trace, first + sweep)
+        if said.guessed:
+            move_abilities(state, data, said, par, priors, known, answers)
+            draw_known(state, data, said, known)
+        if unknown or sweep == 0:
+            _count(data, known)
         draw_log_row(state, said.prevalence + counts, -1, now.log_prevalence)
         if len(said.level):
             _draw_levels(state, said, now, summing)
@@ -96,10 +102,10 @@ def advance(
 
 @njit(cache=True)
 def draw_truth(
-    state: State, data: Crossed, said: Said, par: Parameters, known: Odds, now: Truth,
-    summing: Room, counts: Floats,
+    state: State, data: Crossed, said: Said, par: Parameters, now: Truth, summing: Room,
+    counts: Floats,
 ) -> None:  # fmt: skip
-    """Draw the truth of all items, count it, and mark which labels are known.
+    """Draw the truth of all items, count it, and mark which labels are right.
 
     The likelihood of a truth is that of all labels being wrong, times the odds of those that are
     right; how wrong labels fall on the others is the same for all.
@@ -107,7 +113,6 @@ def draw_truth(
     weight = summing.weight
     counts[:] = 0.0
     summing.levels[:] = 0.0
-    known.annotator_sum[:] = 0.0
     for c in range(len(par.item)):
         start, stop = data.cell_start[c], data.cell_start[c + 1]
         wrong = weigh(
@@ -117,15 +122,11 @@ def draw_truth(
         wrong += all_wrong(start, stop, said, now)
         z = _settled(state, said.truth[c], weight, wrong, now, c)
         counts[z] += 1.0
-        known.cell_sum[c] = 0.0
         for k in range(start, stop):
             right = said.label[k] == z
+            data.value[k] = 1.0 if right else 0.0
             if len(said.level):
                 summing.levels[int(right), said.level[k]] += 1.0
-            value = 1.0 if right and _knows(state, known.cell[c] * summing.odds[k], said) else 0.0
-            data.value[k] = value
-            known.cell_sum[c] += value
-            known.annotator_sum[data.annotator[k]] += value
 
 
 @njit(cache=True)
@@ -140,9 +141,23 @@ def all_wrong(start: int, stop: int, said: Said, now: Truth) -> float:
 
 
 @njit(cache=True)
-def _knows(state: State, odds: float, said: Said) -> bool:
-    """Draw whether who is right knew, rather than guessed."""
-    return not said.guessed or uniform(state) * (1.0 + said.guessed * odds) > 1.0
+def draw_known(state: State, data: Crossed, said: Said, known: Odds) -> None:
+    """Of the labels marked as right, leave the mark on those that were known, and not guessed."""
+    for k in range(len(data.value)):
+        if data.value[k] > 0.0:
+            odds = known.cell[data.cell[k]] * known.annotator[data.annotator[k]]
+            if uniform(state) * (1.0 + said.guessed * odds) <= 1.0:
+                data.value[k] = 0.0
+
+
+@njit(cache=True)
+def _count(data: Crossed, known: Odds) -> None:
+    """Count the marks of items, and of annotators."""
+    known.cell_sum[:] = 0.0
+    known.annotator_sum[:] = 0.0
+    for k in range(len(data.value)):
+        known.cell_sum[data.cell[k]] += data.value[k]
+        known.annotator_sum[data.annotator[k]] += data.value[k]
 
 
 @njit(cache=True)
@@ -218,5 +233,5 @@ def replay(
             now.log_level[:] = many.log_level[place]
         known = odds(data, par)
         look(data, said, known, now, summing)
-        draw_truth(state, data, said, par, known, now, summing, counts)
+        draw_truth(state, data, said, par, now, summing, counts)
         _keep(data, said, par, now, summing, trace, place)
