@@ -25,7 +25,18 @@ def confidence_reversed(fit: Any) -> Any:
     return faulty
 
 
+def guessing_mistaken(fit: Any) -> Any:
+    """Let guess who only errs, and err who guesses."""
+
+    def faulty(ann: Any, *, guessing: bool, **options: Any) -> Any:
+        return fit(ann, guessing=not guessing, **options)
+
+    return faulty
+
+
 FAULTS: Final = [
+    ("rasch: truth known, guesses", "no guesses", guessing_mistaken),
+    ("rasch: truth unknown, no guesses", "guesses", guessing_mistaken),
     ("rasch: truth of some known", "other labels known", other_labels_known),
     ("rasch: confidence", "confidence reversed", confidence_reversed),
 ]

@@ -43,6 +43,7 @@ FITS = {
     "thresholds": {"3.5", "array", "Series", "DataArray"},
     "normalized": {"true"},
     "per_item": {"true"},
+    "per_pair": {"true"},
     "by_pool": {"true"},
     "per_annotator": {"true"},
 }
