@@ -270,6 +270,7 @@ def fit(
         hyper=hyper,
         inference=found.inference,
         diagnostics=diagnosed(found),
+        asked=(chains, draws),
     )
     return with_rankings(
         tree, what, found, log_likelihood=log_likelihood,

@@ -182,11 +182,12 @@ def _fit(
     *, thin: int, **options: Any,
 ) -> xr.DataTree:  # fmt: skip
     """Fit the model, with so many draws for each that is kept."""
-    fit: xr.DataTree = models.get(run.plan.model).module.fit(
-        annotations, predictions=predictions, draws=thin * run.draws, tune=_WARM_UP,
-        chains=run.chains, random_seed=rng, progressbar=False, keep_items=False,
-        on_missing=run.on_missing, **run.plan.settings, **options,
-    )  # fmt: skip
+    with fitting.all_or_nothing():
+        fit: xr.DataTree = models.get(run.plan.model).module.fit(
+            annotations, predictions=predictions, draws=thin * run.draws, tune=_WARM_UP,
+            chains=run.chains, random_seed=rng, progressbar=False, keep_items=False,
+            on_missing=run.on_missing, **run.plan.settings, **options,
+        )  # fmt: skip
     return fit
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import models
+from dissensus import fitting, models
 from dissensus._added_groups import with_added
 from dissensus._component_groups import component_draws, is_finite, kept
 from dissensus._component_plan import Plan, shared_items
@@ -55,7 +55,7 @@ def components(
     name = "cross_replication" if plan.pools else "crossed_effects"
     options: dict[str, Any] = {"shared_annotators": True} if plan.pools and plan.shared else {}
     own = Notes()
-    with own.of(name), warnings.catch_warnings():
+    with own.of(name), fitting.all_or_nothing(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said below, with what helps here
         fit = models.get(name).module.fit(
             annotations, family=plan.family, anonymous=plan.anonymous, keep_effects=False,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus._wording import short
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
-from dissensus.errors import shown
 from dissensus.schema import ranking_code
 
 
@@ -73,16 +75,21 @@ def _labels(annotations: xr.Dataset) -> list[tuple[str, str]]:
     code = annotations["label_code"].to_numpy()
     count = np.bincount(code, minlength=len(names))
     order = np.argsort(-count, kind="stable")[:8]
-    shares = ", ".join(f"{names[i]} {count[i] / len(code):.0%}" for i in order)
+    shares = ", ".join(f"{short(names[i], 40)} {count[i] / len(code):.0%}" for i in order)
     more = f", {len(names) - 8} more" if len(names) > 8 else ""
     out = [("labels", f"{len(names):,}: {shares}{more}")]
     unused = names[count == 0]
     if len(unused):
-        out.append(("labels nobody used", f"{len(unused):,}: {shown(list(unused))}"))
+        out.append(("labels nobody used", f"{len(unused):,}: {_few(unused)}"))
     if "rank" in annotations:
         tied = _tied_share(annotations)
         out.append(("rankings with ties", f"{tied:.0%}"))
     return out
+
+
+def _few(names: npt.NDArray[Any]) -> str:
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    return ", ".join(short(repr(name), 40) for name in names[:5].tolist()) + more
 
 
 def _tied_share(annotations: xr.Dataset) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from dissensus._components import with_components
 from dissensus._ground_truth import with_ground_truth
 from dissensus._notes import Notes
 from dissensus._observed import Settings, observed
+from dissensus._provenance import provenance, seed_or_drawn
 from dissensus._recipes import DEFAULT, Recipe, ThresholdRecipe, companion_for, recipe_for
 from dissensus._runs import Run, Task, results
 from dissensus.dims import ITEM
@@ -68,7 +68,7 @@ def evaluate(
     draws, chains : int
         Posterior draws per chain, and chains.
     random_seed : int, optional
-        Makes everything repeatable.
+        Makes everything repeatable. Without one, one is drawn and recorded.
     progressbar : bool
         Show progress.
     model : str, optional
@@ -141,8 +141,9 @@ def evaluate(
         with such a ground truth come to (``actual_accuracy``), ``diagnostics`` of the
         metrics' draws and, where Markov chains made them, ``convergence`` of the posterior at each
         reliability; the ``annotations`` and
-        ``predictions`` themselves. ``categories`` holds, where asked for, the plausibility of
-        each category (in place of a label), the certainty of the leading one,
+        ``predictions`` themselves (``predictions_given`` too, where a threshold cut them).
+        ``categories`` holds, where asked for, the plausibility of each category (in place of a
+        label), the certainty of the leading one,
         and how often it is that of a system's first label. ``companion`` holds the same groups
         of the companion, of its posterior the means only; pictures and `summary` take it too.
 
@@ -163,13 +164,23 @@ def evaluate(
     >>> result["metrics"]["top_1_accuracy"].dims
     ('chain', 'draw', 'reliability', 'scope', 'system')
     """
-    _require_clusters(checked_annotations(annotations))
+    random_seed, seed_source = seed_or_drawn(random_seed)
+    recorded = {
+        "reliability": reliability, "draws": draws, "chains": chains, "random_seed": random_seed,
+        "model": model, "threshold": threshold, "risk": risk, "groups": groups,
+        "companion": companion, "distance": distance, "margin": margin, "components": components,
+        "reference": reference, "truth": truth, "ground_truth": ground_truth,
+        "on_missing": on_missing, **hyper,
+    }  # fmt: skip
+    annotations = checked_annotations(annotations)
+    _require_clusters(annotations)
     main = recipe_for(annotations, model=model, threshold=threshold)
     beside = companion_for(main, companion, by_default=model is None)
     main.check_options(reliability, hyper)
-    given = predictions
+    given = None
     if predictions is not None:
-        predictions = main.predictions(checked_predictions(predictions))
+        given = checked_predictions(predictions)
+        predictions = main.predictions(given)
     task = _task(
         main, annotations, predictions, groups, risk=risk, draws=draws, chains=chains,
         random_seed=random_seed, on_missing=on_missing, progressbar=progressbar,
@@ -187,17 +198,20 @@ def evaluate(
     found |= beyond
     if predictions is not None:
         found["predictions"] = predictions
+    if given is not None and predictions is not given:  # cut: of the numbers nothing is left
+        found["predictions_given"] = given
     found, words = with_components(found, plan, asked, chains, progressbar, notes)
     found, accuracies = with_accuracy(found, one_truth, asked, chains, progressbar, notes)
     found, judged_by = with_ground_truth(found, labels, asked)
     tree = xr.DataTree.from_dict(found)
     tree.attrs.update(
-        _provenance(run, task, tree), components=words, truth=accuracies, ground_truth=judged_by
-    )
+        _made_by(run, task, tree), components=words, truth=accuracies, ground_truth=judged_by,
+        random_seed_source=seed_source, **provenance(annotations, given, recorded),
+    )  # fmt: skip
     if beside is not None:
         other = _run(beside, None, {})
         side = xr.DataTree.from_dict(results(replace(other, keeps_draws=False), task, notes))
-        side.attrs.update(_provenance(other, task, side))
+        side.attrs.update(_made_by(other, task, side))
         tree["companion"] = side
     notes.say()
     return tree
@@ -259,9 +273,8 @@ def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:
     return tuple(sorted(values))
 
 
-def _provenance(run: Run, task: Task, tree: xr.DataTree) -> dict[str, Any]:
+def _made_by(run: Run, task: Task, tree: xr.DataTree) -> dict[str, Any]:
     """Say how the groups of one model came about."""
-    seed = task.random_seed
     fitted = tree["posterior"].attrs
     out = {
         "model": run.recipe.model,
@@ -273,10 +286,7 @@ def _provenance(run: Run, task: Task, tree: xr.DataTree) -> dict[str, Any]:
         "markov_chains": int(run.recipe.markov_chains),
         "draws": task.draws,
         "chains": task.chains,
-        "random_seed": "none: these draws cannot be repeated" if seed is None else str(seed),
-        "dissensus_version": version("dissensus"),
-        "pymc_version": version("pymc"),
-        "arviz_version": version("arviz"),
+        "random_seed": str(task.random_seed),
     }
     out |= {str(name): value for name, value in fitted.items() if str(name).startswith("hyper_")}
     if run.recipe.prior_weight is not None:

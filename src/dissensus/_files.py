@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import xarray as xr
 
 from dissensus._report import report
+from dissensus._spreadsheet import disarmed_table
 from dissensus._summary import summary
+from dissensus._writing import Writer, replace_all
 from dissensus.dims import CHAIN, ITEM
 
 MORE: Final = (
@@ -29,6 +29,9 @@ def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> l
     times larger than what is lost. Only where that would turn a tiny plausibility into 0, which
     is in no top set, they stay as they are.
 
+    All files are replaced together, or none is if one cannot be written. Names in tables that a
+    spreadsheet would run as formulas have an apostrophe in front (`_spreadsheet.disarmed`).
+
     Parameters
     ----------
     evaluation : xarray.DataTree
@@ -39,37 +42,33 @@ def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> l
         NetCDF or Zarr (which must be installed).
     """
     out.mkdir(parents=True, exist_ok=True)
-    store_path, table, page = (
-        out / name for name in (f"evaluation.{store}", "summary.csv", "report.html")
-    )
+    writers = _writers(evaluation, store)
+    replace_all(out, writers)
+    return [out / name for name, write in writers.items() if write is not None]
+
+
+def _writers(evaluation: xr.DataTree, store: str) -> dict[str, Writer | None]:
+    """Return what writes each file; None for a table of an earlier run that this one has not."""
     tree = _single_precision(evaluation)
-    write = tree.to_zarr if store == "zarr" else partial(tree.to_netcdf, engine="h5netcdf")
-    replace(store_path, write)
-    replace(table, lambda path: summary(evaluation).to_csv(path, index=False))
-    more = [_more(evaluation, out, *one) for one in MORE]
-    report(evaluation, page, overwrite=True)
-    paths = [store_path, table, *more, page]
-    return [path for path in paths if path.exists()]
+    zarr = partial(tree.to_zarr, zarr_format=3)
+    write = zarr if store == "zarr" else partial(_netcdf, tree)
+    writers: dict[str, Writer | None] = {
+        f"evaluation.{store}": write,
+        "summary.csv": partial(_table, evaluation, None),
+    }
+    for group, of in MORE:  # a table left behind would be taken for this run's
+        has = group in evaluation.children
+        writers[f"{of}.csv"] = partial(_table, evaluation, of) if has else None
+    return writers | {"report.html": partial(report, evaluation)}
 
 
-def _more(evaluation: xr.DataTree, out: Path, group: str, of: str) -> Path:
-    """Write a table that not every evaluation has."""
-    path = out / f"{of}.csv"
-    if group in evaluation.children:
-        replace(path, lambda path: summary(evaluation, of).to_csv(path, index=False))
-    else:
-        path.unlink(missing_ok=True)  # of an earlier run: it would be taken for this one's
-    return path
+def _netcdf(tree: xr.DataTree, path: Path) -> None:
+    """Write NetCDF by way of memory: where HDF5 meets a full disk, it takes Python down with it."""
+    path.write_bytes(tree.to_netcdf(engine="h5netcdf"))
 
 
-def replace(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write beside the place, then rename: an interrupted run leaves what was there."""
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        temporary = Path(folder) / path.name
-        write(temporary)
-        if path.is_dir():  # a Zarr store, over which nothing can be renamed
-            path.rename(Path(folder) / "before")
-        temporary.replace(path)
+def _table(evaluation: xr.DataTree, of: str | None, path: Path) -> None:
+    disarmed_table(summary(evaluation, of)).to_csv(path, index=False)
 
 
 def _single_precision(evaluation: xr.DataTree) -> xr.DataTree:

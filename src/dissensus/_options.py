@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from dissensus._writing import check_target, require_writable, there
 from dissensus.errors import ArgumentError
 
 
@@ -148,15 +149,19 @@ def result_folder(out: Path, store: str, force: bool) -> None:
         raise ArgumentError(
             "--store", expected="nc, or zarr where it is installed", found="no package zarr"
         )
-    there = [one for one in (out, *out.parents) if one.exists()]
-    if there and not there[0].is_dir():
-        raise ArgumentError("--out", expected="a folder", found=f"the file {there[0]}")
+    nearest = next(one for one in (out, *out.parents, Path()) if there(one))
+    if not nearest.is_dir():
+        what = "a link that leads to no folder," if nearest.is_symlink() else "the file"
+        raise ArgumentError("--out", expected="a folder", found=f"{what} {nearest}")
+    require_writable(nearest, "--out")
     tables = ("summary", "statistics", "components", "accuracy", "weighted_reliability")
     names = (f"evaluation.{store}", *(f"{table}.csv" for table in tables), "report.html")
-    earlier = [name for name in names if (out / name).exists()]
+    earlier = [name for name in names if there(out / name)]
     if earlier and not force:
         raise ArgumentError(
             "--out",
             expected=f"a folder without earlier results, or --force ({out})",
             found=", ".join(earlier),
         )
+    for name in earlier:
+        check_target(out / name)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.console import Console
-
 from dissensus import _plan_options as options
 from dissensus._columns import (
     Annotator,
     Delimiter,
     Encoding,
+    Force,
     Format,
     Item,
     Kind,
@@ -23,8 +22,10 @@ from dissensus._columns import (
     Seed,
     Trial,
 )
+from dissensus._console import SafeConsole
 from dissensus._options import given, label_space, whole_numbers
 from dissensus._wording import listed
+from dissensus._writing import check_target, replace, require_writable, there
 from dissensus.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def plan(
     encoding: Encoding = "utf-8",
     seed: Seed = None,
     progress: Progress = True,
+    force: Force = False,
 ) -> None:
     """Foresee how much a study with so many annotators and items would tell.
 
@@ -78,7 +80,7 @@ def plan(
     """
     import dissensus as dx
 
-    _require_picture(plot)
+    _require_picture(plot, force=force)
     ann = _read(
         pilot, format=format, item=item, annotator=annotator, label=label, trial=trial, pool=pool,
         kind=kind, labels=label_space(labels), delimiter=delimiter, encoding=encoding,
@@ -100,7 +102,7 @@ def plan(
         found = dx.plan_accuracy(ann, **shared, **of_truth, progressbar=progress)
     else:
         found = dx.plan(_required(ann), **shared, **others, progressbar=progress)
-    _show(found, plot)
+    _show(found, plot, force=force)
 
 
 def _read(pilot: Path | None, **columns: Any) -> xr.Dataset | None:
@@ -138,7 +140,7 @@ def _required(pilot: Any) -> Any:
     return pilot
 
 
-def _require_picture(plot: Path | None) -> None:
+def _require_picture(plot: Path | None, *, force: bool) -> None:
     """Raise before the work begins if its picture could not be written."""
     if plot is None:
         return
@@ -148,15 +150,20 @@ def _require_picture(plot: Path | None) -> None:
         )
     if not plot.parent.is_dir():
         raise ArgumentError("--plot", expected="a file in a folder there is", found=str(plot))
+    check_target(plot)
+    if there(plot) and not force:
+        raise ArgumentError(
+            "--plot", expected="a file that does not exist yet, or --force", found=str(plot)
+        )
+    require_writable(plot.parent, "--plot")
 
 
-def _show(found: xr.Dataset, plot: Path | None) -> None:
+def _show(found: xr.Dataset, plot: Path | None, *, force: bool) -> None:
     """Print tables and sentences, and write the picture."""
-    from dissensus._files import replace
     from dissensus._plan_tables import plan_tables
     from dissensus.plots import get
 
-    console = Console()
+    console = SafeConsole()
     for table in plan_tables(found):
         console.print(table)
     picture, lines = _told(found)
@@ -170,8 +177,8 @@ def _show(found: xr.Dataset, plot: Path | None) -> None:
             hint="--target and --truth ask for such as have one",
         )  # fmt: skip
     figure = get(picture).function(found)
-    replace(plot, lambda path: figure.savefig(path, dpi=200))
-    console.print(f"wrote {plot}", highlight=False)
+    replace(plot, lambda path: figure.savefig(path, dpi=200), overwrite=force)
+    console.print(f"wrote {plot}", markup=False, highlight=False)
 
 
 def _told(found: xr.Dataset) -> tuple[str | None, list[str]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -13,6 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import convergence, fitting
+from dissensus._interruption import before_any_draw
 from dissensus._ranking_process import LEARNED, Process
 from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
 from dissensus.arrays.plackett_luce_gibbs import sample
@@ -131,10 +130,10 @@ def gibbs(
             logp[chain, :, first:last] = found
 
     jobs = list(product(range(chains), pairwise(edges)))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        done = pool.map(draw_lot, jobs)
-        for _ in fitting.tracked(done, "Sampling rankings", progressbar, total=len(jobs)):
-            pass
+    try:
+        fitting.mapped(draw_lot, jobs, "Sampling rankings", progressbar)
+    except KeyboardInterrupt:  # all draws of one item come before any of the next
+        raise before_any_draw("before all items were through") from None
     return theta, logp.reshape(-1, logp.shape[-1]) if log_likelihood else None
 
 
@@ -190,11 +189,10 @@ def _by_pymc(
     learned = [name for name in _LEARNED if name in model.named_vars]
     keep = ["plausibility", *learned, *(["log_strength"] if log_likelihood else [])]
     with model:
-        tree = pm.sample(
-            **run, random_seed=seed, progressbar=progressbar, var_names=keep,
-            step=pm.NUTS() if nuts else None, nuts_sampler="pymc",
-            compute_convergence_checks=False,  # ours look at items, and say what to do
-        )  # fmt: skip
+        step = pm.NUTS() if nuts else None
+    tree = fitting.sampled(
+        model, **run, random_seed=seed, progressbar=progressbar, var_names=keep, step=step
+    )
     found = tree["posterior"].to_dataset()
     posterior = {
         "plausibility": what.named(found["plausibility"].to_numpy(), remainder_seed),

@@ -115,7 +115,7 @@ def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
 
 def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
     """Fit and score at one reliability; say how many bytes of draws can be let go of then."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), fitting.all_or_nothing():
         # Said once for all reliabilities, when they are through.
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit = run.recipe.fit(

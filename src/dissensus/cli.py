@@ -1,4 +1,4 @@
-"""The command line: `dissensus evaluate`, `demo`, `check`, `models`, `plan`."""
+"""The command line: `dissensus evaluate`, `rerun`, `demo`, `check`, `models`, `plan`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -32,6 +31,8 @@ from dissensus._columns import (
     Stratum,
     Trial,
 )
+from dissensus._commands import Commands
+from dissensus._console import SafeConsole
 from dissensus._options import (
     accuracy,
     given,
@@ -43,6 +44,7 @@ from dissensus._options import (
     result_folder,
 )
 from dissensus._plan_command import plan
+from dissensus._rerun_command import rerun
 from dissensus._terminal import certainty_table, models_table, sections, summary_table
 from dissensus.errors import DissensusError, DissensusWarning
 
@@ -50,11 +52,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
 app = typer.Typer(
+    cls=Commands,
     help="Bayesian evaluation when the annotators disagree and nobody holds the truth.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-console = Console()
+console = SafeConsole()
 
 _LEGEND = (
     "best: probability of being the best on new items. naive: against the point estimate, "
@@ -208,9 +211,9 @@ def check(
         confidence=confidence, trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
         labels=label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
-    table = Table(title=str(annotations), show_header=False, title_justify="left")
+    table = Table(title=escape(str(annotations)), show_header=False, title_justify="left")
     for what, value in describe_annotations(ann):
-        table.add_row(what, value)
+        table.add_row(what, escape(value))
     console.print(table)
 
 
@@ -227,6 +230,7 @@ def models() -> None:
 
 
 app.command()(plan)
+app.command()(rerun)
 
 
 def _finish(result: xr.DataTree, out: Path, store: str) -> None:
@@ -256,7 +260,7 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
             "in a typical item: few annotators for so many labels. Look at --prior-count."
         )
     for path in written:
-        console.print(f"wrote {path}", highlight=False)
+        console.print(f"wrote {path}", markup=False, highlight=False)
 
 
 def _note(
@@ -269,7 +273,9 @@ def _note(
 ) -> None:
     """Print a warning as a note: a person at a terminal does not want our line numbers."""
     label = "note" if issubclass(category, DissensusWarning) else category.__name__
-    Console(stderr=True).print(f"[yellow]{label}[/yellow] {escape(str(message))}", highlight=False)
+    SafeConsole(stderr=True).print(
+        f"[yellow]{label}[/yellow] {escape(str(message))}", highlight=False
+    )
 
 
 def main() -> None:
@@ -278,6 +284,7 @@ def main() -> None:
     try:
         app()
     except (DissensusError, OSError) as problem:
-        Console(stderr=True).print(f"[red]{type(problem).__name__}[/red] ", end="")
-        Console(stderr=True).print(str(problem), markup=False, highlight=False)
+        errors = SafeConsole(stderr=True)
+        errors.print(f"[red]{type(problem).__name__}[/red] ", end="")
+        errors.print(str(problem), markup=False, highlight=False)
         raise SystemExit(2) from problem

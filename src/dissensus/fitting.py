@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
-from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from dissensus._interruption import all_or_nothing as all_or_nothing
+from dissensus._interruption import before_any_draw, noticing, shortfall, wants_all
+from dissensus._sweeps import first_draws as first_draws
+from dissensus._sweeps import mapped as mapped
+from dissensus._sweeps import swept as swept
+from dissensus._sweeps import tracked as tracked
 from dissensus.dims import CHAIN, DRAW, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.schema import checked_annotations
@@ -97,48 +101,6 @@ def whole(name: str, value: Any, least: int = 1) -> int:
     return int(number)
 
 
-def tracked[Step](
-    steps: Iterable[Step], text: str, show: bool, total: int | None = None
-) -> Iterable[Step]:
-    """Go through the steps, under a progress bar if one is to be shown."""
-    from rich.progress import track
-
-    return track(steps, text, total=total) if show else steps
-
-
-_LOTS: Final = 50
-"""Sweeps go in so many lots, for a smooth progress bar."""
-
-
-def swept(
-    advance: Sequence[Callable[[int, int], None]], draws: int, tune: int, text: str, show: bool
-) -> None:
-    """Run chains of sweeps side by side, each in a thread.
-
-    Parameters
-    ----------
-    advance : sequence of callables (first, n)
-        One for each chain: goes through n sweeps, the first of which is draw ``first``; before 0
-        they are the warm-up.
-    draws, tune : int
-        Sweeps to keep, and before them.
-    text : str
-        Beside the progress bar.
-    show : bool
-        Whether there is to be one.
-    """
-    lots = [*_lots(tune, -tune), *_lots(draws, 0)]
-    with ThreadPoolExecutor(min(len(advance), os.cpu_count() or 1)) as pool:
-        for first, n in tracked(lots, text, show):
-            list(pool.map(lambda one: one(first, n), advance))  # noqa: B023 (done here)
-
-
-def _lots(n: int, first: int) -> list[tuple[int, int]]:
-    """Cut sweeps into lots: (first draw, how many)."""
-    edges = np.unique(np.linspace(0, n, min(n, _LOTS) + 1).astype(int)).tolist()
-    return [(first + low, high - low) for low, high in pairwise(edges)]
-
-
 def fitted(
     model: str,
     *,
@@ -149,8 +111,13 @@ def fitted(
     hyper: Mapping[str, Any],
     inference: str = EXACT,
     diagnostics: Mapping[str, Any] | None = None,
+    asked: tuple[int, int] | None = None,
 ) -> xr.DataTree:
-    """Put the pieces of a fit into a DataTree in ArviZ's schema, with how it was made."""
+    """Put the pieces of a fit into a DataTree in ArviZ's schema, with how it was made.
+
+    ``asked`` are the chains and draws that were wanted, where an interruption can leave fewer.
+    """
+    draws = xr.Dataset(posterior)
     attrs = {
         "model": model,
         "inference": inference,
@@ -158,8 +125,8 @@ def fitted(
         "inference_library_version": version("dissensus"),
         **{f"hyper_{name}": _storable(value) for name, value in hyper.items()},
         **(diagnostics or {}),
+        **(shortfall(draws, asked) if asked is not None else {}),
     }
-    draws = xr.Dataset(posterior)
     numbers = {dim: np.arange(draws.sizes[dim]) for dim in (CHAIN, DRAW)}
     groups = {
         "posterior": draws.assign_coords(numbers),
@@ -177,6 +144,31 @@ def _storable(value: Any) -> Any:
     if value is None:
         return "default"
     return int(value) if isinstance(value, bool | np.bool_) else value
+
+
+def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -> Any:
+    """Sample a PyMC model; interrupted, return what it had drawn, or raise if that is nothing."""
+    import pymc as pm
+
+    try:
+        with model, noticing() as interrupted:
+            if wants_all():  # else PyMC, chain after chain, would go on with the next one
+                options["callback"] = partial(_stop, interrupted)
+            return pm.sample(
+                draws=draws, tune=tune, chains=chains, nuts_sampler="pymc",
+                compute_convergence_checks=False,  # ours say what to do
+                **options,
+            )  # fmt: skip
+    except ValueError as problem:
+        if "Not enough samples" not in str(problem):  # what PyMC makes of a Ctrl-C in the warm-up
+            raise
+        raise before_any_draw("in the warm-up") from None
+
+
+def _stop(interrupted: list[int], **_: Any) -> None:
+    """End every chain after the first that was interrupted."""
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def with_predictions(
@@ -214,7 +206,7 @@ def predicted(
     """Draw what is observed in a model anew, from each draw of the posterior."""
     import pymc as pm
 
-    with quiet(not progressbar):
+    with quiet(not progressbar), noticing() as interrupted:
         found = pm.sample_posterior_predictive(
             posterior,
             model=model,
@@ -223,6 +215,8 @@ def predicted(
             progressbar=progressbar,
             **options,
         )
+    if interrupted:  # PyMC returns arrays of which the rest was never filled
+        raise KeyboardInterrupt("Interrupted while predictions were drawn: there are none")
     return found["posterior_predictive"].to_dataset()
 
 

@@ -101,7 +101,7 @@ def test_both_samplers_find_one_posterior(known, confidence):
         "progressbar": False, "keep_items": False,
     }  # fmt: skip
     gibbs = fit(ann, draws=8000, random_seed=1, **options)
-    nuts = fit(ann, draws=1500, tune=1000, chains=2, sampler="nuts", random_seed=2, **options)
+    nuts = fit(ann, draws=4000, tune=1500, chains=2, sampler="nuts", random_seed=2, **options)
     assert "NUTS" in nuts.attrs["inference"]
     crossed_reference.compare_fits(gibbs, nuts, enough=80, errors=4.5)
 

@@ -60,7 +60,7 @@ def test_never_overwrites_unless_told(evaluate, tmp_path):
 
 
 def test_a_failure_leaves_nothing_behind(evaluate, tmp_path, monkeypatch):
-    monkeypatch.setattr("pathlib.Path.rename", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
         dx.report(evaluate(), tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []

@@ -74,6 +74,7 @@ def fitted(
         hyper=hyper,
         inference=found.inference,
         diagnostics=diagnostics,
+        asked=(chains, draws),
     )
     return _with_labels(tree, what, found, log_likelihood, posterior_predictive, rng)
 

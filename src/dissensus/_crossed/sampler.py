@@ -65,10 +65,10 @@ def by_gibbs(
     """Draw all chains by the Gibbs kernel, each in a thread."""
     data, priors = what.data(), what.numbers()
     runs = [_Chain(what, data, one, draws, effects) for one in rng.spawn(chains)]
-    fitting.swept(
+    drawn = fitting.swept(
         [partial(run.advance, priors) for run in runs], draws, tune, "Sampling effects", progressbar
     )
-    traces = [run.trace for run in runs]
+    traces = [fitting.first_draws(run.trace, draws, drawn) for run in runs]
     whole = gibbs.Trace(*(np.stack(part) for part in zip(*traces, strict=True)))
     del traces
     return Draws(
@@ -142,12 +142,12 @@ def by_nuts(
     """Let PyMC's NUTS sample the same model."""
     import pymc as pm
 
-    with build():
-        tree = pm.sample(
-            draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
-            progressbar=progressbar, step=pm.NUTS(), nuts_sampler="pymc",
-            compute_convergence_checks=False,  # ours say what to do
-        )  # fmt: skip
+    with build() as model:
+        step = pm.NUTS()
+    tree = fitting.sampled(
+        model, draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
+        progressbar=progressbar, step=step,
+    )  # fmt: skip
     found = tree["posterior"].to_dataset()
 
     def values(name: str, ndim: int) -> Floats:

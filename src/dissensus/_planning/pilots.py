@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import models
+from dissensus import fitting, models
 from dissensus.dims import POOL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.metrics._components import CROSS_REPLICATION, CROSSED_EFFECTS, Components, components
@@ -85,10 +85,11 @@ def _fitted(
     checked_annotations(annotations)
     several = "pool_code" in annotations and annotations.sizes[POOL] > 1
     model = models.get(CROSS_REPLICATION if several else CROSSED_EFFECTS).module
-    return model.fit(
-        annotations, family=family or _family_for(annotations), priors=priors, keep_effects=False,
-        random_seed=random_seed, progressbar=progressbar,
-    )  # fmt: skip
+    with fitting.all_or_nothing():
+        return model.fit(
+            annotations, family=family or _family_for(annotations), priors=priors,
+            keep_effects=False, random_seed=random_seed, progressbar=progressbar,
+        )  # fmt: skip
 
 
 def _family_for(annotations: xr.Dataset) -> str:

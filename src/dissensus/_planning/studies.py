@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
 from typing import Any, Final, NamedTuple
@@ -64,12 +62,11 @@ def widths(
     one = partial(_measured, pilot, run)
     lots = list(zip(truths, seeds, strict=True))
     tasks = [(design, truth, seed) for design, (truth, seed) in product(designs, lots)]
-    with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with warnings.catch_warnings():
         # One annotator who labels one item, say: in a study that nobody has made.
         warnings.simplefilter("ignore", DissensusWarning)
-        results = pool.map(lambda task: one(*task), tasks)
         text = "Simulating studies"
-        found = list(fitting.tracked(results, text, progressbar, total=len(tasks)))
+        found = fitting.mapped(lambda task: one(*task), tasks, text, progressbar)
     shape = (len(designs), studies)
     of_icc, of_xcc = (np.stack(part) for part in zip(*found, strict=True))
     return Widths(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import convergence, models
+from dissensus import convergence, fitting, models
 from dissensus.arrays.truth_from_agreement import accuracy_from
 from dissensus.dims import SCOPES
 from dissensus.simulate import ConfusionStudy, confusion_study
@@ -103,11 +103,12 @@ def _drawn(
     """
     settings = EXTENDED if setting.violated else {}
     for times, one in zip(_LONGER, rng.spawn(len(_LONGER)), strict=True):
-        fit = models.get(MODEL).module.fit(
-            study.annotations, predictions=study.predictions, draws=times * setting.draws,
-            tune=times * setting.draws, chains=2, random_seed=one, progressbar=False,
-            keep_items=False, **settings,
-        )  # fmt: skip
+        with fitting.all_or_nothing():
+            fit = models.get(MODEL).module.fit(
+                study.annotations, predictions=study.predictions, draws=times * setting.draws,
+                tune=times * setting.draws, chains=2, random_seed=one, progressbar=False,
+                keep_items=False, **settings,
+            )  # fmt: skip
         posterior = fit["posterior"].to_dataset()[list(_OF_SCOPE.values())]
         poor = _poor(posterior)
         if not poor:

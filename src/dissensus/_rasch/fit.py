@@ -55,6 +55,7 @@ def fitted(
         hyper=hyper,
         inference=found.inference,
         diagnostics=diagnostics,
+        asked=(chains, draws),
     )
     if len(what.levels) and not what.all_known:
         warn_of_shared_confidence(what, found.truth_mean, found.level.mean(axis=(0, 1)))

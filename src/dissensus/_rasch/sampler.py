@@ -13,6 +13,7 @@ from dissensus._rasch.process import Process
 from dissensus.arrays import crossed_gibbs, rasch_data, rasch_gibbs, rasch_unknown
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.stream import started
+from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
 
 Floats = npt.NDArray[np.float64]
@@ -65,7 +66,11 @@ def by_gibbs(
 ) -> Draws:  # fmt: skip
     """Draw all chains by the Gibbs kernel, each in a thread."""
     runs = [_Chain(what, one, draws, items, each) for one in rng.spawn(chains)]
-    fitting.swept([run.advance for run in runs], draws, tune, "Sampling abilities", progressbar)
+    drawn = fitting.swept(
+        [run.advance for run in runs], draws, tune, "Sampling abilities", progressbar
+    )
+    for run in runs:
+        run.trace = fitting.first_draws(run.trace, draws, drawn)
     return _gathered(
         what,
         runs,
@@ -81,13 +86,14 @@ def by_nuts(
     """Let PyMC's NUTS sample the same model, and draw truths given its parameters."""
     import pymc as pm
 
-    with build():
-        tree = pm.sample(
-            draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
-            progressbar=progressbar, step=pm.NUTS(target_accept=0.9), nuts_sampler="pymc",
-            compute_convergence_checks=False,  # ours say what to do
-        )  # fmt: skip
+    with build() as model:
+        step = pm.NUTS(target_accept=0.9)
+    tree = fitting.sampled(
+        model, draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
+        progressbar=progressbar, step=step,
+    )  # fmt: skip
     found = tree["posterior"].to_dataset()
+    chains, draws = (found.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted
     runs = [_Chain(what, one, draws, items, each) for one in rng.spawn(chains)]
     for chain, run in enumerate(runs):
         run.replay({str(n): x.isel(chain=chain).to_numpy() for n, x in found.data_vars.items()})

@@ -154,7 +154,7 @@ def _fitted(
     """Fit one variant, and return whether its chains are poor."""
     own = {name: value for name, value in settings.items() if name != MODEL}
     module = models.get(settings[MODEL]).module
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, fitting.all_or_nothing():
         warnings.simplefilter("always")
         fit = module.fit(
             annotations, predictions=predictions, log_likelihood=True, **{**options, **own}

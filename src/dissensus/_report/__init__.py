@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
+from dissensus._writing import check_target, replace, there
 from dissensus.errors import ArgumentError, shown
 
 _NEEDED = ("posterior", "certainty", "statistics", "annotations")
@@ -76,7 +77,7 @@ def report(
     kind, prob = interval_settings(ci_kind, ci_prob)
     with rc_context({"stats.ci_kind": kind, "stats.ci_prob": prob}):
         html = page(evaluation, title)
-    _write(target, html, overwrite)
+    replace(target, partial(_write, html), overwrite=overwrite)
     return target
 
 
@@ -98,9 +99,8 @@ def _check(evaluation: Any) -> None:
 
 def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
     target = Path(path)
-    if target.is_dir():
-        raise ArgumentError("path", expected="the name of a file", found=f"the folder {target}")
-    if target.exists() and not overwrite:
+    check_target(target)
+    if there(target) and not overwrite:
         raise ArgumentError(
             "path",
             expected="a file that does not exist yet",
@@ -114,21 +114,5 @@ def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
     return target
 
 
-def _write(target: Path, html: str, overwrite: bool) -> None:
-    """Write beside the target, then move: nobody ever sees half a page."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n", errors="replace") as file:
-            file.write(html)
-        # mkstemp gives owner-only rights; a page is as readable as any new file.
-        umask = os.umask(0)
-        os.umask(umask)
-        part.chmod(0o666 & ~umask)
-        if overwrite:
-            part.replace(target)
-        else:
-            _target(target, overwrite)  # someone may have been quicker
-            part.rename(target)
-    finally:
-        part.unlink(missing_ok=True)
+def _write(html: str, path: Path) -> None:
+    path.write_text(html, encoding="utf-8", newline="\n", errors="replace")

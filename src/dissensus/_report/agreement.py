@@ -275,5 +275,5 @@ def _annotator_table(evaluation: xr.DataTree, frame: Any) -> Table:
     ]
     left = len(rows) - _ROWS
     note = f"{left:,} annotators with fewer items are left out." if left > 0 else ""
-    return Table("table-annotators", "Annotators, each taken out in turn", head,
+    return Table("table-taken-out", "Annotators, each taken out in turn", head,
                  [Body(-1, body)], note)  # fmt: skip

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from html import escape
 from io import StringIO
 from typing import Any, Final
@@ -97,10 +98,9 @@ def _inline(svg: str, prefix: str, words: str) -> str:
     body = re.sub(r"<!--.*?-->\s*", "", body, flags=re.DOTALL)
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r"\s*<style type=\"text/css\">.*?</style>", "", body, count=1, flags=re.DOTALL)
-    body = _prefixed(body, prefix)
-    body = re.sub(r" transform=\"rotate\(-0 [^\"]*\"", "", body)
-    body = re.sub(r"(?<= )(d|x|y|transform|points)=\"[^\"]*\"", _rounded, body)
-    body = re.sub(r"style=\"[^\"]*\"", _themed, body)
+    # Within tags only: between them are names, which may read like attributes. No name has a
+    # "<" or ">" of its own here, as Matplotlib has escaped both.
+    body = re.sub(r"<[^<>]+>", partial(_tag, numbers=_numbers(body), prefix=prefix), body)
     width, height = re.findall(r"viewBox=\"0 0 ([\d.]+) ([\d.]+)\"", body)[0]
     head = (
         f'<svg class="figure" viewBox="0 0 {float(width):.1f} {float(height):.1f}" role="img" '
@@ -110,25 +110,37 @@ def _inline(svg: str, prefix: str, words: str) -> str:
     return head + re.sub(r"\n\s*", "\n", body[body.index(">") + 1 :]).strip()
 
 
-def _prefixed(body: str, prefix: str) -> str:
-    """Write ids that are the same every time, and apart from those of other figures.
+def _numbers(body: str) -> dict[str, str]:
+    """Return ids that are the same every time.
 
     Matplotlib hashes coordinates to the last bit, and the solver behind its layouts adds up in
     an order of its own each time: the hashes differ where nothing else does.
     """
-    known = re.findall(r"\bid=\"([^\"]+)\"", body)
-    number = {
+    known = re.findall(r"<[^<>]*\bid=\"([^\"]+)\"", body)
+    return {
         name: f"r{place}"
         for place, name in enumerate(dict.fromkeys(known))
         if re.fullmatch(r"[A-Za-z]\w*[0-9a-f]{10}", name)
     }
 
+
+def _tag(found: re.Match[str], numbers: dict[str, str], prefix: str) -> str:
+    """Write one tag as the page wants it."""
+    tag = _prefixed(found.group(), numbers, prefix)
+    tag = re.sub(r" transform=\"rotate\(-0 [^\"]*\"", "", tag)
+    tag = re.sub(r"(?<= )(d|x|y|transform|points)=\"[^\"]*\"", _rounded, tag)
+    return re.sub(r"style=\"[^\"]*\"", _themed, tag)
+
+
+def _prefixed(tag: str, numbers: dict[str, str], prefix: str) -> str:
+    """Keep the ids of a figure apart from those of others."""
+
     def renamed(found: re.Match[str]) -> str:
         before, name = found.groups()
-        return f"{before}{prefix}-{number.get(name, name)}"
+        return f"{before}{prefix}-{numbers.get(name, name)}"
 
-    body = body.replace("xlink:href", "href")
-    return re.sub(r"(\bid=\"|href=\"#|url\(#)([^\")]+)", renamed, body)
+    tag = tag.replace("xlink:href", "href")
+    return re.sub(r"(\bid=\"|href=\"#|url\(#)([^\")]+)", renamed, tag)
 
 
 def _rounded(found: re.Match[str]) -> str:

@@ -72,6 +72,7 @@ def fitted(
         hyper=hyper,
         inference=found.inference,
         diagnostics=diagnostics,
+        asked=(chains, draws),
     )
     if log_likelihood:
         each = found.trace.each[..., found.pattern]

@@ -23,6 +23,7 @@ from dissensus.arrays.truth_parameters import (
     blank,
 )
 from dissensus.arrays.truth_votes import Votes
+from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
 
 Floats = npt.NDArray[np.float64]
@@ -85,9 +86,12 @@ def by_gibbs(
     votes, pattern = what.votes()
     require_room(what, votes, wanted, draws, chains)
     runs = [_Chain(what, votes, one, draws, wanted) for one in rng.spawn(chains)]
-    fitting.swept([run.advance for run in runs], draws, tune, "Sampling the truth", progressbar)
+    drawn = fitting.swept(
+        [run.advance for run in runs], draws, tune, "Sampling the truth", progressbar
+    )
+    traces = [fitting.first_draws(run.trace, draws, drawn) for run in runs]
     return Draws(
-        _stacked([run.trace for run in runs]), pattern, runs[0].order, {},
+        _stacked(traces), pattern, runs[0].order, {},
         "exact Gibbs sampling, items with the same labels taken together",
     )  # fmt: skip
 
@@ -165,13 +169,14 @@ def by_nuts(
 
     votes, pattern = what.votes()
     require_room(what, votes, wanted, draws, chains)
-    with build():
-        tree = pm.sample(
-            draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
-            progressbar=progressbar, step=pm.NUTS(target_accept=0.95), nuts_sampler="pymc",
-            compute_convergence_checks=False,  # ours say what to do
-        )  # fmt: skip
+    with build() as model:
+        step = pm.NUTS(target_accept=0.95)
+    tree = fitting.sampled(
+        model, draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
+        progressbar=progressbar, step=step,
+    )  # fmt: skip
     found = tree["posterior"].to_dataset()
+    chains, draws = (found.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted
     runs = [_Chain(what, votes, one, draws, wanted) for one in rng.spawn(chains)]
     for chain, run in enumerate(runs):
         values = {str(n): x.isel(chain=chain).to_numpy() for n, x in found.data_vars.items()}

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dissensus._accuracy_summary import adjusted
-from dissensus._wording import counted, listed
+from dissensus._wording import counted, listed, short_names
 from dissensus.dims import ANNOTATOR, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
@@ -129,7 +129,7 @@ def _systems(
     diamonds = np.full(len(mean), np.nan)
     if beside is not None:
         diamonds = pieces.at_scope(beside, pieces.NEW).reindex({SYSTEM: draws[SYSTEM]}).to_numpy()
-    names = look.labels(draws[SYSTEM].to_numpy().tolist(), 28)
+    names = short_names(draws[SYSTEM].to_numpy().tolist(), 28)
     order = np.argsort(-mean, kind="stable")
     rows = [
         _Row(names[k], look.style(int(k)).color, float(mean[k]),
@@ -146,7 +146,7 @@ def _people(data: xr.Dataset, how: tuple[Any, Any], limit: int) -> tuple[list[_R
     draws, majority = data["annotator_accuracy"], data["annotator_majority"]
     names = ["annotators"]
     if ANNOTATOR in draws.dims:
-        names = look.labels(draws[ANNOTATOR].to_numpy().tolist(), 28)
+        names = short_names(draws[ANNOTATOR].to_numpy().tolist(), 28)
     else:
         majority = majority.mean(skipna=True)
     low, high = (np.atleast_1d(one.to_numpy()) for one in pieces.interval(draws, *how))

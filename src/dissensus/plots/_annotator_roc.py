@@ -148,7 +148,7 @@ def _systems(ax: Axes, data: xr.Dataset, outer: float) -> None:
         one = look.style(place)
         ax.plot(*region(pair, outer).T, color=one.color, linewidth=1.0, zorder=3)
         ax.plot(*pair.mean(axis=0), color=one.color, marker="D", markersize=6, linestyle="none",
-                label=names[place], zorder=4)  # fmt: skip
+                label=look.entry(names[place]), zorder=4)  # fmt: skip
     ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right")
 
 

@@ -84,7 +84,7 @@ def _of_annotators(ax: Axes, found: xr.Dataset) -> None:
         at = x * shifts[p]
         ax.vlines(at, low, high, color=one.color, linewidth=1.6)
         ax.plot(at, middle, color=one.color, linestyle=one.dash, linewidth=1.0,
-                marker=one.marker, markersize=4.5, label=look.label(name))  # fmt: skip
+                marker=one.marker, markersize=4.5, label=look.entry(look.label(name)))  # fmt: skip
         if len(pools) == 1:
             _chances(ax, at, part["probability_reached"].to_numpy())
     target_line(ax, target)

@@ -100,6 +100,17 @@ def labels(names: Sequence[object], width: int = 24) -> list[str]:
     return [plain(text) for text in short_names(names, width)]
 
 
+def entry(text: str) -> str:
+    """Make text an entry of a legend, from which Matplotlib leaves out what begins with ``_``.
+
+    Examples
+    --------
+    >>> entry("_a").endswith("_a"), entry("a")
+    (True, 'a')
+    """
+    return "\N{ZERO WIDTH SPACE}" + text if text.startswith("_") else text
+
+
 def width_of(figsize: Size | None, default: float = WIDTH) -> float:
     """Return the width asked for, or the default."""
     return default if figsize is None else figsize[0]

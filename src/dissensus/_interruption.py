@@ -1,0 +1,110 @@
+"""What Ctrl-C does to a fit: whole draws are given back, halves of anything are not."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
+from typing import Any, Final
+
+import xarray as xr
+
+from dissensus.dims import CHAIN, DRAW
+from dissensus.errors import warn_caller
+
+_WHOLE: Final = ContextVar("_WHOLE", default=False)
+
+
+@contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """Let an interrupted fit raise within, though it has draws to give back.
+
+    Who fits on the way to something else has no use for half a fit: he would go on with it to the
+    next step, where the person at the keyboard wants all of it to stop.
+
+    Examples
+    --------
+    >>> with all_or_nothing():
+    ...     wants_all()
+    True
+    """
+    token = _WHOLE.set(True)
+    try:
+        yield
+    finally:
+        _WHOLE.reset(token)
+
+
+def wants_all() -> bool:
+    """Say whether half a fit is of no use to who asked for it."""
+    return _WHOLE.get()
+
+
+@contextmanager
+def noticing() -> Iterator[list[int]]:
+    """Take down every Ctrl-C within, also those that somebody else's code swallows.
+
+    PyMC ends its loops at one and returns what arrays it has, filled or not. Handlers belong to
+    the main thread, and somebody else's handler is left alone: then nothing is taken down.
+    """
+    seen: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield seen
+        return
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def before_any_draw(what: str) -> KeyboardInterrupt:
+    """Return what is raised where there is nothing to give back.
+
+    Examples
+    --------
+    >>> str(before_any_draw("after 20 of 500 sweeps of the warm-up"))
+    'Interrupted after 20 of 500 sweeps of the warm-up: there are no draws to return'
+    """
+    return KeyboardInterrupt(f"Interrupted {what}: there are no draws to return")
+
+
+def shortfall(draws: xr.Dataset, asked: tuple[int, int]) -> dict[str, Any]:
+    """Say in attributes, and loudly in words, that there are fewer draws than were asked for.
+
+    Parameters
+    ----------
+    draws : Dataset
+        With (chain, draw).
+    asked : (chains, draws)
+
+    Returns
+    -------
+    dict
+        ``interrupted``, ``draws_asked`` and ``draws_drawn`` of a chain, ``chains_asked``; nothing
+        if all are there.
+    """
+    chains, n = asked
+    found = draws.sizes[CHAIN], draws.sizes[DRAW]
+    if found == asked:
+        return {}
+    if wants_all():
+        raise KeyboardInterrupt(f"Interrupted after {found[1]:,} of {n:,} draws")
+    fewer = f", and {found[0]} of {chains} chains" if found[0] < chains else ""
+    warn_caller(
+        f"The fit was interrupted: it holds {found[1]:,} of the {n:,} draws asked for in each "
+        f"chain{fewer}. They are sound, but fewer: intervals are rougher. Fit again, undisturbed, "
+        "for what is to be kept."
+    )
+    return {
+        "interrupted": 1, "draws_asked": n, "draws_drawn": found[1], "chains_asked": chains,
+    }  # fmt: skip

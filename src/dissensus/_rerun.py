@@ -1,0 +1,187 @@
+"""An evaluation made again from what its file holds, and held against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dissensus._evaluate import evaluate
+from dissensus._provenance import (
+    ARGUMENTS,
+    DATA,
+    NOT_RECORDED,
+    arguments_of,
+    data_hash,
+    versions,
+)
+from dissensus.errors import ArgumentError, FormatError, brief
+
+_ADDED: Final = frozenset({"truth"})
+"""What is no result: the truth of a simulated study, which `dissensus demo` puts beside it."""
+_GIVEN: Final = "predictions_given"
+_SET_HERE: Final = frozenset({*DATA, "progressbar"})
+
+
+class Difference(NamedTuple):
+    """A variable that did not come out the same."""
+
+    where: str
+    """Group and name."""
+    how: str
+
+
+class Rerun(NamedTuple):
+    """What came of it."""
+
+    differences: list[Difference]
+    compared: int
+    """Variables."""
+    versions: list[str]
+    """Of packages that differ: what was there then, and now."""
+
+
+def stored(path: Path) -> xr.DataTree:
+    """Read an evaluation into memory.
+
+    Raises
+    ------
+    FormatError
+        If it is none, or was written before evaluations recorded how they were made.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    with _opened(path) as tree:
+        if ARGUMENTS not in tree.attrs or DATA[0] not in tree.children:
+            raise FormatError(
+                str(path),
+                expected="an evaluation with its arguments and annotations, as `dissensus "
+                "evaluate` writes it",
+                found="a file without them",
+            )
+        return tree.load()
+
+
+def _opened(path: Path) -> xr.DataTree:
+    """Open a file or store; of Zarr's second format none, as it may name codecs that unpickle."""
+    if path.is_dir():
+        if find_spec("zarr") is None:
+            raise FormatError(
+                str(path), expected="a .nc file, or a Zarr store where zarr is installed",
+                found="a folder, and no package zarr",
+            )  # fmt: skip
+        return xr.open_datatree(path, engine="zarr", zarr_format=3)
+    return xr.open_datatree(path, engine="h5netcdf")
+
+
+def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
+    """Evaluate again, and compare all draws.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument could not be recorded, naming it.
+    FormatError
+        If the data in the file are not those that were evaluated.
+    """
+    if NOT_RECORDED in tree.attrs:
+        raise ArgumentError(
+            "evaluation", expected="one all of whose arguments could be recorded",
+            found=f"one that was made with {tree.attrs[NOT_RECORDED]}",
+            hint="Call dissensus.evaluate with them and the seed "
+            f"({tree.attrs['random_seed']}), and compare",
+        )  # fmt: skip
+    annotations, predictions = _data(tree)
+    arguments = _arguments(tree)
+    again = evaluate(annotations, predictions, progressbar=progressbar, **arguments)
+    pairs = list(_pairs(tree, again))
+    differences = [Difference(where, how) for where, how in pairs if how]
+    return Rerun(differences, len(pairs), _changed(tree))
+
+
+def _arguments(tree: xr.DataTree) -> dict[str, Any]:
+    """Read the arguments, which somebody may have changed."""
+    try:
+        found = arguments_of(tree.attrs)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as problem:
+        raise FormatError(
+            ARGUMENTS, expected="arguments as an evaluation records them", found=brief(problem)
+        ) from problem
+    if not _SET_HERE.isdisjoint(found):
+        raise FormatError(
+            ARGUMENTS, expected=f"none of {', '.join(sorted(_SET_HERE))}",
+            found=", ".join(sorted(_SET_HERE & set(found))),
+        )  # fmt: skip
+    return found
+
+
+def _data(tree: xr.DataTree) -> tuple[xr.Dataset, xr.Dataset | None]:
+    """Take the data out, and see that they are those that were evaluated."""
+    groups = (DATA[0], _GIVEN if _GIVEN in tree.children else DATA[1])
+    found = []
+    for name, group in zip(DATA, groups, strict=True):
+        data = tree[group].to_dataset() if group in tree.children else None
+        recorded = tree.attrs.get(f"{name}_hash")
+        now = None if data is None else data_hash(data)
+        if recorded != now:
+            raise FormatError(
+                name, expected=f"the data that were evaluated ({recorded})", found=f"{now}",
+                hint="The file was changed after it was written, or they do not survive NetCDF",
+            )  # fmt: skip
+        found.append(data)
+    if found[0] is None:
+        raise FormatError(DATA[0], expected="annotations in the file", found="none")
+    return found[0], found[1]
+
+
+def _changed(tree: xr.DataTree) -> list[str]:
+    """Name what is of another version now."""
+    return [
+        f"{name.removesuffix('_version')} {tree.attrs.get(name, 'unknown')} then, {now} now"
+        for name, now in versions().items()
+        if str(tree.attrs.get(name, "unknown")) != now
+    ]
+
+
+def _pairs(then: xr.DataTree, now: xr.DataTree) -> Iterator[tuple[str, str]]:
+    """Yield every variable, with how it differs, or nothing if it does not."""
+    before, after = _variables(then), _variables(now)
+    for where in dict.fromkeys([*before, *after]):
+        if where not in after:
+            yield where, "not made this time"
+        elif where not in before:
+            yield where, "not in the file"
+        else:
+            yield where, _difference(before[where], after[where])
+
+
+def _variables(tree: xr.DataTree) -> dict[str, xr.Variable]:
+    """Return everything with a name, coordinates too, by group."""
+    return {
+        f"{node.path.strip('/')}/{name}".strip("/"): values
+        for node in tree.subtree
+        if node.path.strip("/").split("/")[0] not in _ADDED
+        for name, values in node.to_dataset(inherit=False).variables.items()
+    }
+
+
+def _difference(then: xr.Variable, now: xr.Variable) -> str:
+    """Say in words how values differ; nothing if they are the same to the last digit."""
+    if then.dims != now.dims or then.shape != now.shape:
+        return f"{dict(now.sizes)} now, {dict(then.sizes)} then"
+    one, two = then.to_numpy(), now.to_numpy()
+    if one.dtype == np.float32:  # draws about items are, in a file
+        two = two.astype(np.float32)
+    unlike = np.asarray(one != two) & ~np.asarray((one != one) & (two != two))  # NaN is like NaN
+    if not unlike.any():
+        return ""
+    if one.dtype.kind not in "fiub":
+        return f"{int(unlike.sum()):,} of {one.size:,} values differ"
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(one[unlike].astype(np.float64) - two[unlike].astype(np.float64))
+    most = "undefined in one of them" if np.isnan(gap).all() else f"by up to {np.nanmax(gap):.3g}"
+    return f"{int(unlike.sum()):,} of {one.size:,} values differ, {most}"

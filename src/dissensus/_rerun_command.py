@@ -1,0 +1,40 @@
+"""The command `dissensus rerun`: an evaluation made again, and held against its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dissensus._columns import Progress
+from dissensus._console import SafeConsole
+
+_MOST = 20
+"""Variables that are named."""
+
+
+def rerun(
+    evaluation: Annotated[Path, typer.Argument(help="evaluation.nc or .zarr.")],
+    progress: Progress = True,
+) -> None:
+    """Make an evaluation again from what its file holds; fail if anything comes out otherwise."""
+    from dissensus import _rerun
+
+    found = _rerun.rerun(_rerun.stored(evaluation), progressbar=progress)
+    console = SafeConsole()
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    for change in found.versions:
+        say(f"another version: {change}")
+    if not found.differences:
+        say(f"the same to the last digit: {found.compared} variables")
+        return
+    say(f"{len(found.differences)} of {found.compared} variables differ")
+    for one in found.differences[:_MOST]:
+        say(f"  {one.where}: {one.how}")
+    if len(found.differences) > _MOST:
+        say(f"  and {len(found.differences) - _MOST} more")
+    raise typer.Exit(1)

@@ -1,0 +1,173 @@
+"""Writing files: whole or not at all, all of a result or none of it.
+
+Everything is written into a folder beside its place, and renamed when the last file is whole: a
+full disk, Ctrl-C or an error on the way leaves what was there, and nothing beside it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from dissensus.errors import ArgumentError
+
+type Writer = Callable[[Path], Any]
+"""Writes to the path it is given."""
+
+_STORE: Final = ("zarr.json", ".zgroup")
+"""What a folder holds if it is a Zarr store."""
+_REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def replace(path: Path, write: Writer, *, overwrite: bool = True) -> None:
+    """Write one file (or Zarr store) in the place of what was there.
+
+    Of a symbolic link the link is replaced, never what it points at.
+
+    Parameters
+    ----------
+    path : Path
+        Where it belongs, in a folder that exists.
+    write : callable
+        Writes to the path it is given, which has the same name and another folder.
+    overwrite : bool
+        Whether what is there may be replaced; else it is an error, also if it has come since.
+
+    Raises
+    ------
+    ArgumentError
+        If the folder may not be written to, a folder has the name, or ``overwrite`` forbids it.
+    """
+    replace_all(path.parent, {path.name: write}, overwrite=overwrite)
+
+
+def replace_all(
+    folder: Path, writers: Mapping[str, Writer | None], *, overwrite: bool = True
+) -> None:
+    """Write several files that belong together: all are replaced, or none is.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder that exists.
+    writers : mapping
+        From the name of a file to what writes it; None for one that is to be gone.
+    overwrite : bool
+        As for `replace`.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     replace_all(Path(name), {"a": lambda path: path.write_text("x")})
+    ...     [path.name for path in Path(name).iterdir()]
+    ['a']
+    """
+    for name in writers:
+        check_target(folder / name)
+    with _beside(folder) as place:
+        new, old = place / "new", place / "old"
+        new.mkdir()
+        old.mkdir()
+        for name, write in writers.items():
+            if write is not None:
+                write(new / name)
+                _settle(new / name)
+        begun: dict[str, bool] = {}
+        try:
+            for name in writers:
+                _require_absent(folder / name, overwrite=overwrite)
+                begun[name] = there(folder / name)
+                _keep(folder / name, old / name)
+                _move(new / name, folder / name)
+        except BaseException:  # also Ctrl-C: half of two results is worse than either
+            for name, before in reversed(begun.items()):
+                _restore(folder / name, old / name, place / f"discarded-{name}", before)
+            raise
+
+
+def check_target(path: Path) -> None:
+    """Raise if a folder that is no Zarr store stands where a file belongs.
+
+    Examples
+    --------
+    >>> check_target(Path("."))
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.ArgumentError: path: expected the name of a file; found the folder .
+    """
+    if not path.is_dir():
+        return
+    if path.suffix != ".zarr" or not any((path / name).exists() for name in _STORE):
+        what = "the name of a Zarr store" if path.suffix == ".zarr" else "the name of a file"
+        raise ArgumentError("path", expected=what, found=f"the folder {path}")
+
+
+def there(path: Path) -> bool:
+    """Say whether the name is taken, be it by a symbolic link that leads nowhere."""
+    return os.path.lexists(path)
+
+
+def require_writable(folder: Path, subject: str) -> None:
+    """Raise if nothing can be written into a folder, before the work begins."""
+    with _beside(folder, subject):
+        pass
+
+
+@contextmanager
+def _beside(folder: Path, subject: str = "path") -> Iterator[Path]:
+    """Make a folder for what is not whole yet, on the same disk, and take it away at the end."""
+    try:
+        made = tempfile.TemporaryDirectory(dir=folder, prefix=".dissensus-")
+    except OSError as problem:
+        if problem.errno not in _REFUSED:
+            raise
+        raise ArgumentError(
+            subject, expected="a folder that may be written to",
+            found=f"{folder}: {problem.strerror}",
+        ) from problem  # fmt: skip
+    with made as name:
+        yield Path(name)
+
+
+def _settle(path: Path) -> None:
+    """Have the disk take a file before its name is given away; a full one may say so only now."""
+    if path.is_file():  # a Zarr store is thousands of files
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
+
+
+def _require_absent(path: Path, *, overwrite: bool) -> None:
+    if not overwrite and there(path):
+        raise ArgumentError(
+            "path", expected="a file that does not exist yet", found=str(path),
+            hint="overwrite=True replaces it",
+        )  # fmt: skip
+
+
+def _keep(path: Path, old: Path) -> None:
+    """Keep what is there, to bring it back: a second name for a file, so that it never lacks."""
+    if path.is_dir() and not path.is_symlink():  # nothing can be renamed over a folder
+        path.rename(old)
+    elif there(path):
+        with suppress(OSError, NotImplementedError):  # disks that know no second names
+            os.link(path, old, follow_symlinks=False)
+
+
+def _move(new: Path, path: Path) -> None:
+    if there(new):
+        new.replace(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _restore(path: Path, old: Path, discarded: Path, before: bool) -> None:
+    """Bring back what was there, or nothing; what is new stays if the old had no second name."""
+    if (there(old) or not before) and there(path):
+        path.rename(discarded)
+    if there(old):
+        old.rename(path)

@@ -1,0 +1,185 @@
+"""`dissensus rerun`: the same to the last digit, or what differs and by how much."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+import dissensus as dx
+from dissensus import _rerun, cli
+from dissensus._files import write_evaluation
+
+runner = CliRunner()
+
+
+def written(tmp_path, annotations, predictions=None, **options):
+    options = {"draws": 40, "progressbar": False, "random_seed": 5, **options}
+    result = dx.evaluate(annotations, predictions, **options)
+    return write_evaluation(result, tmp_path / "out")[0]
+
+
+def rerun(path):
+    done = runner.invoke(cli.app, ["rerun", str(path), "--no-progress"])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+@pytest.fixture
+def scores():
+    rng = np.random.default_rng(1)
+    value = rng.normal([[-1.5]] * 10 + [[2.0]] * 10, 1, (20, 5))
+    table = {"item": np.arange(20), "system": ["s"] * 20, "label": value.mean(axis=1) + 0.1}
+    return dx.from_matrix(value), dx.predictions(table)
+
+
+def changed(path, group, name, change):
+    """Write an evaluation with other values of one variable."""
+    with xr.open_datatree(path, engine="h5netcdf") as tree:
+        tree = tree.load()
+    data = tree[group].to_dataset()
+    tree[group] = data.assign({name: change(data[name])})
+    path.unlink()
+    tree.to_netcdf(path, engine="h5netcdf")
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
+def test_lists_with_risks_and_categories_come_out_the_same(rankings, tmp_path):
+    ranks = dict(zip("abcdef", range(6), strict=True))
+    path = written(
+        tmp_path, *rankings, risk=ranks, groups=dict.fromkeys("abc", 1) | dict.fromkeys("def", 0)
+    )
+    done = rerun(path)
+    assert done.exit_code == 0
+    assert done.output.startswith("the same to the last digit: ")
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
+def test_numbers_that_were_cut_come_out_the_same(scores, tmp_path):
+    path = written(tmp_path, *scores, threshold=0.0)
+    found = _rerun.rerun(_rerun.stored(path), progressbar=False)
+    assert (found.differences, found.versions) == ([], [])
+    with xr.open_datatree(path, engine="h5netcdf") as tree:
+        xr.testing.assert_equal(tree["predictions_given"].to_dataset(), scores[1])
+
+
+def test_another_process_comes_to_the_same(votes, tmp_path):
+    # One thread, and another order of sets.
+    path = written(tmp_path, *votes)
+    done = subprocess.run(
+        [sys.executable, "-m", "dissensus", "rerun", str(path), "--no-progress"],
+        capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, "PYTHONHASHSEED": "4711", "NUMBA_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("the same to the last digit: ")
+
+
+def test_a_seed_that_was_drawn_does_too(votes, tmp_path):
+    assert rerun(written(tmp_path, *votes, random_seed=None)).exit_code == 0
+
+
+def test_a_study_of_demo_is_compared_without_its_truth(votes, tmp_path):
+    result = dx.evaluate(*votes, draws=20, random_seed=1, progressbar=False)
+    result["truth"] = xr.Dataset({"anything": 1.0})
+    assert rerun(write_evaluation(result, tmp_path)[0]).exit_code == 0
+
+
+def test_an_evaluation_in_memory_needs_no_file(votes):
+    result = dx.evaluate(*votes, draws=20, random_seed=1, progressbar=False)
+    assert _rerun.rerun(result, progressbar=False).differences == []
+
+
+def test_differences_are_named_with_their_size(votes, tmp_path):
+    path = written(tmp_path, *votes)
+    changed(path, "metrics", "top_1_accuracy", lambda x: x + 0.25 * (x.chain == 0))
+    done = rerun(path)
+    assert done.exit_code == 1
+    assert "1 of " in done.output
+    assert "metrics/top_1_accuracy: " in done.output
+    assert "values differ, by up to 0.25" in done.output
+
+
+@pytest.mark.parametrize(
+    ("change", "how"),
+    [
+        (lambda x: x.isel(draw=slice(3)), "'draw': 40, "),
+        (lambda x: x.where(x.chain > 0), "undefined in one of them"),
+        (lambda x: np.nextafter(x, np.float32(9)), "values differ, by up to"),
+    ],
+)
+def test_every_kind_of_difference_is_seen(votes, tmp_path, change, how):
+    result = dx.evaluate(*votes, draws=40, random_seed=1, progressbar=False)
+    then = {"posterior/x": change(result["posterior"]["plausibility"].astype("float32")).variable}
+    found = _rerun._difference(then["posterior/x"], result["posterior"]["plausibility"].variable)
+    assert how in found
+
+
+def test_what_is_there_once_only_is_named(votes):
+    result = dx.evaluate(*votes, draws=20, random_seed=1, progressbar=False)
+    more = result.copy(deep=True)
+    more["statistics"] = more["statistics"].to_dataset().assign(stray=1.0)
+    found = _rerun.rerun(more, progressbar=False)
+    assert found.differences == [("statistics/stray", "not made this time")]
+    less = result.copy(deep=True)
+    del less["certainty"]
+    found = _rerun.rerun(less, progressbar=False)
+    assert {one.how for one in found.differences} == {"not in the file"}
+
+
+def test_other_versions_are_named(votes, tmp_path):
+    path = written(tmp_path, *votes)
+    with xr.open_datatree(path, engine="h5netcdf") as tree:
+        tree = tree.load()
+    tree.attrs["numpy_version"] = "1.0"
+    path.unlink()
+    tree.to_netcdf(path, engine="h5netcdf")
+    done = rerun(path)
+    assert done.exit_code == 0
+    assert f"another version: numpy 1.0 then, {np.__version__} now" in done.output
+
+
+def test_other_data_than_were_evaluated_are_refused(votes, tmp_path):
+    path = written(tmp_path, *votes)
+    changed(path, "annotations", "label_code", lambda x: 1 - x)
+    with pytest.raises(dx.AnnotationError, match=r"annotations: expected the data that were eval"):
+        rerun(path)
+
+
+def test_what_could_not_be_recorded_is_named(votes, tmp_path):
+    path = written(tmp_path, *votes, distance=lambda a, b: float(a != b))
+    with pytest.raises(dx.ArgumentError, match=r"made with distance \(a function\)"):
+        rerun(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[1]", '{"risk": {"mapping": 3}}', '{"risk": {}}', '{"progressbar": 1}',
+             '{"predictions": 1}', "[" * 100_000],
+    ids=range(7),
+)  # fmt: skip
+def test_arguments_that_somebody_changed_are_refused(votes, text):
+    result = dx.evaluate(*votes, draws=5, random_seed=1, progressbar=False)
+    result.attrs["arguments"] = text
+    with pytest.raises(dx.AnnotationError, match="arguments: expected"):
+        _rerun.rerun(result, progressbar=False)
+
+
+def test_a_folder_without_zarr_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(_rerun, "find_spec", lambda name: None)
+    with pytest.raises(dx.AnnotationError, match="no package zarr"):
+        _rerun.stored(tmp_path)
+
+
+def test_a_file_of_something_else_is_refused(votes, tmp_path):
+    path = tmp_path / "fit.nc"
+    dx.models.dirichlet.fit(votes[0], draws=5).to_netcdf(path, engine="h5netcdf")
+    with pytest.raises(dx.AnnotationError, match=r"fit\.nc: expected an evaluation"):
+        rerun(path)
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
+        rerun(tmp_path / "none.nc")
