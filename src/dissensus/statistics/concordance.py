@@ -78,8 +78,9 @@ def concordance(
     Returns
     -------
     xarray.DataArray
-        A number from 0 to 1; or (item), NaN for items with one annotator; or (annotator,
-        annotator_), the same in either order, NaN for two who share no item, and on the diagonal.
+        A number from 0 to 1; or (item), NaN for items with one annotator; or
+        (``annotator``, ``annotator_``), the same in either order, NaN for two who share no item,
+        and on the diagonal.
 
     Raises
     ------
