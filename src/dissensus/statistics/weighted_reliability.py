@@ -94,8 +94,9 @@ def weighted_reliability(
     -------
     xarray.DataArray
         A number from 0 to `concordance`; or (item), NaN for items with one annotator; or
-        (``annotator``, ``annotator_``), the same in either order, NaN for two who share no item, and
-        on the diagonal. With the dims chain and draw of the accuracies in front, if they have draws.
+        (``annotator``, ``annotator_``), the same in either order, NaN for two who share no item,
+        and on the diagonal. With the dims chain and draw of the accuracies in front, if they have
+        draws.
 
     Raises
     ------
