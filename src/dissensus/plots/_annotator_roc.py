@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from scipy.special import expit, logit
 
 from dissensus.dims import ANNOTATOR, SAMPLE, SYSTEM
-from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._near_points import name_points
@@ -99,15 +98,8 @@ def annotator_roc(
 
 
 def _checked(source: Any) -> xr.Dataset:
-    """Return draws of both rates, or raise."""
-    data = pieces.group(source, "annotator_roc")
-    for name in _RATES:
-        if name not in data or set(data[name].dims) != {*SAMPLE, ANNOTATOR}:
-            raise ArgumentError(
-                "source", expected=f"draws of {name!r} (annotator)",
-                found=f"the variables {shown(list(map(str, data.data_vars)))}",
-                hint="dissensus.annotator_roc returns them",
-            )  # fmt: skip
+    """Return draws of both rates, of annotators with names or numbers, or raise."""
+    data = pieces.draws_of(source, "annotator_roc", _RATES, ANNOTATOR)
     if ANNOTATOR in data.coords:
         return data
     return data.assign_coords({ANNOTATOR: np.arange(data.sizes[ANNOTATOR])})

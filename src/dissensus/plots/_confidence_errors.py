@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 
 from dissensus._wording import share
 from dissensus.dims import LEVEL, SAMPLE
-from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
@@ -62,7 +61,7 @@ def confidence_errors(
     >>> [ax.get_title(loc="left") for ax in dx.plots.confidence_errors(check).axes]
     ['Share of labels', 'Probability to be wrong', 'Share of wrong labels']
     """
-    data = _checked(source)
+    data = pieces.draws_of(source, "confidence_check", _NAMES, LEVEL)
     bounds = {name: pieces.interval(data[name], ci_kind, ci_prob) for name in _NAMES}
     width = look.width_of(figsize)
     narrow, rows = width < _NARROW, data.sizes[LEVEL]
@@ -85,18 +84,6 @@ def confidence_errors(
     found = str(data.attrs.get("in_words", "")).split("\n")[0]
     look.note(figure, f"{found}\n{_MARKS}".strip())
     return figure
-
-
-def _checked(source: Any) -> xr.Dataset:
-    data = pieces.group(source, "confidence_check")
-    for name in _NAMES:
-        if name not in data or set(data[name].dims) != {*SAMPLE, LEVEL}:
-            raise ArgumentError(
-                "source", expected=f"draws of {name!r} (level)",
-                found=f"the variables {shown(list(map(str, data.data_vars)))}",
-                hint="dissensus.confidence_check returns them",
-            )  # fmt: skip
-    return data
 
 
 def _shares(ax: Axes, data: xr.Dataset) -> None:

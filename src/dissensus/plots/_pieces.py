@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,25 @@ def group(source: Any, name: str) -> xr.Dataset:
     raise ArgumentError(
         "source", expected=f"an evaluation, or its {name!r}", found=type(source).__name__
     )
+
+
+def draws_of(source: Any, function: str, names: Iterable[str], dim: str) -> xr.Dataset:
+    """Return what a function of the library returned, with draws of these variables over a dim.
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else, naming the function.
+    """
+    data = group(source, function)
+    for name in names:
+        if name not in data or set(data[name].dims) != {*SAMPLE, dim}:
+            raise ArgumentError(
+                "source", expected=f"draws of {name!r} ({dim})",
+                found=f"the variables {shown(list(map(str, data.data_vars)))}",
+                hint=f"dissensus.{function} returns them",
+            )  # fmt: skip
+    return data
 
 
 def sides(evaluation: xr.DataTree) -> list[xr.DataTree]:
