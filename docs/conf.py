@@ -1,10 +1,14 @@
 """Sphinx configuration; the API pages are written from the registries before each build."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import dissensus as dx
 from dissensus import metrics, models, statistics
+
+sys.path.insert(0, str(Path(__file__).parent))
+from reference_page import reference_page
 
 project = "dissensus"
 copyright = "the dissensus developers"
@@ -78,6 +82,7 @@ def _other() -> str:
 
 
 _PAGES = {"models": _models(), "metrics": _metrics(), "other": _other()} | _statistics()
+_PAGES["references"] = reference_page()
 for _name, _text in _PAGES.items():
     _path = _HERE / "api" / f"{_name}.rst"
     _path.parent.mkdir(parents=True, exist_ok=True)

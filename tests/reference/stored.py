@@ -1,0 +1,80 @@
+"""Reference posteriors as they are stored, and a fit of the library to the same data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+import dissensus as dx
+
+FOLDER = Path(__file__).parent / "posteriors"
+PLACE = ("variable", "at")
+"""What an entry holds besides its statistics."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One file."""
+
+    name: str
+    content: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.content[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def annotations(self) -> xr.Dataset:
+        data = self.content["data"]
+        if "rankings" in data:
+            return dx.from_rankings(data["rankings"], **data["options"])
+        return dx.annotations(data["columns"], **data["options"])
+
+    def fit(self, **run: Any) -> xr.Dataset:
+        """Return the posterior that the library draws from; arguments overrule the stored ones."""
+        settings = {"progressbar": False, "random_seed": 1, **self.content["hyper"], **run}
+        data = self.content["data"]
+        if "predictions" in data:
+            settings["predictions"] = dx.predictions(data["predictions"], kind="nominal")
+        if "truth" in data:
+            settings["truth"] = data["truth"]
+        module = dx.models.get(self.content["model"]).module
+        return module.fit(self.annotations(), **settings)["posterior"].to_dataset()
+
+
+@lru_cache
+def references() -> dict[str, Stored]:
+    """Read all files, by their names without the ending."""
+    paths = sorted(FOLDER.glob("*.json"))
+    return {
+        path.stem: Stored(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in paths
+    }
+
+
+def statistics(entry: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return value and Monte Carlo standard error of each statistic of a quantity."""
+    return {name: tuple(pair) for name, pair in entry.items() if name not in PLACE}
+
+
+def draws(posterior: xr.Dataset, entry: dict[str, Any]) -> Any:
+    """Return the draws (chain, draw) of a quantity."""
+    found, at = posterior[entry["variable"]], dict(entry["at"])
+    if "candidate" in at:
+        found, label = found.sel(item=at.pop("item")), at.pop("candidate")
+        names = found["candidate_label"].to_numpy().tolist()
+        # What nobody named stands last, without a name of its own.
+        found = found.isel(candidate=names.index(label) if label is not None else _rest(found))
+    return found.sel(at).transpose("chain", "draw").to_numpy()
+
+
+def _rest(found: xr.DataArray) -> int:
+    """Return the place of what stands for all labels that nobody named."""
+    named = found["candidate_label"].to_numpy()
+    size = found["candidate_size"].to_numpy()
+    return int(next(k for k in reversed(range(len(named))) if size[k] and named[k] == ""))

@@ -1,0 +1,152 @@
+"""Fits of every model against posteriors that something independent of the library has made.
+
+The files in `posteriors/` say how each was made; `make reference` makes them again.
+"""
+
+from __future__ import annotations
+
+import datetime
+from functools import lru_cache
+
+import arviz as az
+import numpy as np
+import pytest
+from reference.stored import FOLDER, draws, references, statistics
+
+from dissensus.models import names
+
+NAMES = sorted(references())
+every_reference = pytest.mark.parametrize("name", NAMES)
+BOUND = 5.0
+"""In Monte Carlo standard errors of both sides together.
+
+There are some 2,000 comparisons, and a normal variable is past 5 once in 1.7 million times, past
+4.5 once in 150,000. The larger bound leaves room for errors of quantiles, which are themselves
+estimated to 10 % or so.
+"""
+LEAST = 400
+"""Effective draws without which neither the estimate nor its error is one."""
+EXACT = {"dirichlet", "inverse_rank", "normal_scores"}
+"""Models whose draws are independent; the others' chains are to be longer."""
+
+
+def run(name, **more):
+    model = references()[name].model
+    settings = {"draws": 4000 if model in EXACT else 6000, "chains": 2, "tune": 300}
+    return references()[name].fit(**{**settings, **more})
+
+
+@lru_cache
+def fitted(name):
+    return run(name)
+
+
+def gaps(name, posterior, change=lambda x: x):
+    """Return each comparison's distance in errors, and effective draws, by what is compared."""
+    out = {}
+    for quantity, entry in references()[name].quantities.items():
+        found = change(draws(posterior, entry))
+        for statistic, (value, error) in statistics(entry).items():
+            which, estimate = judged(found, statistic)
+            if np.ptp(found) == 0:  # a truth that is known is no matter of errors
+                out[f"{quantity} {statistic}"] = (0.0 if estimate == value else np.inf, np.inf)
+                continue
+            both = np.hypot(float(az.mcse(found, **which)), error)
+            effective = float(az.ess(found, **which))
+            out[f"{quantity} {statistic}"] = (estimate - value) / both, effective
+    return out
+
+
+def judged(found, statistic):
+    """Return what ArviZ calls a statistic, and its estimate."""
+    if statistic == "mean":
+        return {"method": "mean"}, found.mean()
+    if statistic == "sd":
+        return {"method": "sd"}, found.std(ddof=1)
+    q = int(statistic[1:]) / 100
+    return {"method": "quantile", "prob": q}, np.quantile(found, q)
+
+
+def past(found, bound=BOUND):
+    return {what: round(gap, 1) for what, (gap, _) in found.items() if not abs(gap) < bound}
+
+
+def test_every_model_has_a_reference():
+    assert {references()[name].model for name in NAMES} == set(names())
+
+
+@every_reference
+def test_a_reference_met_all_its_criteria_and_says_where_it_is_from(name):
+    stored = references()[name]
+    assert stored.criteria
+    assert all(value is True for value in stored.criteria.values())
+    assert {"exact", "quadrature_error_below_1e-6", "r_hat_below_1.01"} & set(stored.criteria)
+    origin = stored.provenance
+    assert (FOLDER.parents[2] / origin["script"]).is_file()
+    assert origin["command"].endswith(origin["script"].split("/")[-1].removesuffix(".py"))
+    assert {"python", "numpy", "scipy"} <= set(origin["versions"])
+    datetime.date.fromisoformat(origin["date"])
+    monte_carlo = "NUTS" in origin["method"]
+    assert monte_carlo == ("ess_above_10000" in stored.criteria) == (origin["seed"] is not None)
+    assert monte_carlo <= ({"pymc", "arviz"} <= set(origin["versions"]))
+    assert stored.question.endswith("?")
+
+
+@every_reference
+def test_a_fit_has_the_means_spreads_and_tails_of_its_reference(name):
+    found = gaps(name, fitted(name))
+    assert len(found) >= 12
+    few = {what: round(n) for what, (_, n) in found.items() if not n > LEAST}
+    assert not few, "too few effective draws to judge by"
+    assert not past(found)
+
+
+WRONG = {
+    "dirichlet-reliability-2.5": {"prior_count": 0.4 * 1.3},
+    "inverse_rank-per-item": {"reliability": 7.0 * 1.3},
+    "plackett_luce-default-concentration": {"concentration": 1.3 / 3},
+    "normal_scores-given-prior": {"prior": (0.5, 0.8, 4.5, 3.0 * 1.3)},
+    "crossed_effects-numbers-stated-priors": {
+        "priors": {"mu": (4.0, 2.0), "sigma_item": ("half_t", 1.5 * 1.3, 6.0),
+                   "sigma_annotator": ("exponential", 1.0), "sigma": ("half_normal", 1.5)}
+    },
+    "cross_replication-numbers": {"correlation_prior": 1.3},
+    "symmetric_confusion-2-labels": {"prior_count": 1.5 * 1.3},
+    "dawid_skene-hierarchical": {"prior_count": 1.3},
+    "rasch-truth-known": {"priors": {"difficulty_spread": ("half_normal", 1.5 * 1.3)}},
+}  # fmt: skip
+"""One hyperparameter of each model off by 1.3."""
+
+
+one_of_each = pytest.mark.parametrize("name", WRONG)
+
+
+@one_of_each
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(
+            lambda x: x.mean() + 0.9 * (x - x.mean()), id="pulled to their mean by a tenth"
+        ),
+        pytest.param(lambda x: x + 0.15 * x.std(), id="moved by a seventh of their spread"),
+    ],
+)
+def test_draws_that_are_not_what_they_should_be_are_noticed(name, change):
+    assert past(gaps(name, fitted(name), change))
+
+
+@one_of_each
+def test_a_hyperparameter_that_is_off_by_a_third_is_noticed(name):
+    assert past(gaps(name, run(name, **WRONG[name])))
+
+
+def test_each_model_has_been_given_a_wrong_hyperparameter():
+    assert {references()[name].model for name in WRONG} == set(names())
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The chains have not run long enough")
+@every_reference
+def test_a_long_fit_has_them_too(name):
+    found = gaps(name, run(name, draws=100_000, chains=4, random_seed=2))
+    assert not past(found)
