@@ -1,0 +1,50 @@
+"""One small study of each kind: who said something of what; what they said is drawn anew.
+
+Every item has all labels but one named, so that a model of rankings has a strength for each.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import xarray as xr
+
+import dissensus as dx
+
+N_ITEMS = 8
+PEOPLE = 6
+LABELS = {"two": 2, "nominal": 3, "ordinal": 3, "ranking": 4}
+"""Two labels are a kind of their own here, for models that take two only."""
+
+
+@cache
+def design(kind: str, seed: int = 20220318) -> xr.Dataset:
+    """Return annotations of a kind, in two pools; unbalanced, so that no two axes are equal."""
+    rng = np.random.default_rng(seed)
+    if kind == "ranking":
+        return _rankings(rng)
+    each = [3 + i % 4 for i in range(N_ITEMS)]  # at least one annotator from each pool
+    item = np.repeat(np.arange(N_ITEMS), each)
+    who = np.concatenate([rng.permutation(PEOPLE)[:n] for n in each])
+    place = np.concatenate([np.arange(n) for n in each])
+    table = {"item": [f"i{i}" for i in item], "annotator": who,
+             "pool": np.array(["p", "q"])[who % 2]}  # fmt: skip
+    if kind == "continuous":
+        return dx.annotations({**table, "label": 50 + rng.normal(size=len(item))}, pool="pool")
+    n = LABELS[kind]
+    label = np.where(place < n - 1, (place + item) % n, rng.integers(0, n, len(item)))
+    return dx.annotations(
+        {**table, "label": label}, pool="pool", labels=range(n),
+        kind="nominal" if kind == "two" else kind,
+    )  # fmt: skip
+
+
+def _rankings(rng: np.random.Generator) -> xr.Dataset:
+    n = LABELS["ranking"]
+    said: dict[str, dict[str, list[list[int]]]] = {}
+    for i in range(N_ITEMS):
+        first = rng.permutation(n)[: n - 1].tolist()
+        lists = [[[first[0]], first[1:]], [[first[2]], [first[0]]], [[x] for x in first]]
+        said[f"i{i}"] = {f"a{k}": lists[k] for k in range(1 + i % 3)}
+    return dx.from_rankings(said, labels=range(n))

@@ -1,0 +1,136 @@
+"""The page of the documentation that shows what the full calibration found, and its pictures."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from calibration import forms
+from calibration.harness import Floats, envelope, p_value
+from calibration.saved import ROOT, Found, file_of
+
+PAGE: Final = ROOT / "docs" / "calibration.md"
+PICTURES: Final = ROOT / "docs" / "calibration"
+FALSE_ALARM: Final = 0.001
+"""Of one question."""
+COLUMNS: Final = 6
+COLOURS: Final = 24
+
+_HEAD: Final = """# Calibration
+
+Does each sampler draw from the posterior of the model as it is written? Draw parameters from the
+prior, annotations from the parameters, fit, and see at which place among its draws the true number
+stands. If the fit is right that place is uniform, whatever is asked of parameters and data (Talts
+et al. 2018; Modrak et al. 2023); a place that is not shows a fault of the sampler, of its warm-up,
+or of the model's two forms, which are then not the same.
+
+Forms "as written" are drawn from what `build` returns and fitted by `fit`: a harness without a line
+for any model holds the one against the other. The others are drawn by simulators written by hand in
+NumPy, without PyMC, from what the cards say.
+
+In the pictures the line is the distribution function of the places less what is expected; it stays
+within the grey in 95 of 100 right fits, all along (Säilynoja, Bürkner & Vehtari 2022). p says how
+often uniform places stray as far, and is never below 1/2001. A question passes if p > 1/1000: of
+{questions} right ones about {expected:.1f} will not.
+
+{found}
+
+{missing}Written by `make calibrate` ({command}).
+"""
+
+
+def write(found: Sequence[Found], wanted: Sequence[str]) -> str:
+    """Write the page and its pictures; return a sentence on it."""
+    PICTURES.mkdir(exist_ok=True)
+    for old in PICTURES.glob("*.png"):
+        old.unlink()
+    parts = [_head(found, wanted)]
+    models = list(dict.fromkeys(one.name.split(":")[0] for one in found))
+    for model in models:
+        parts.append(f"\n## {model}\n")
+        if model in forms.NOT_DRAWN:
+            parts.append(f"Not drawn from as written: it {forms.NOT_DRAWN[model]}.\n")
+        parts += [_section(one) for one in found if one.name.split(":")[0] == model]
+    PAGE.write_text("\n".join(parts), encoding="utf-8")
+    size = sum(path.stat().st_size for path in PICTURES.glob("*.png"))
+    return f"{PAGE.relative_to(ROOT)}: {len(found)} of {len(wanted)} forms, {size / 1e3:.0f} kB"
+
+
+def passes(p: float) -> bool:
+    """Say whether a question passes."""
+    return p > FALSE_ALARM
+
+
+def _head(found: Sequence[Found], wanted: Sequence[str]) -> str:
+    p = [p_value(x) for one in found for x in one.places.values()]
+    failed = sum(not passes(x) for x in p)
+    names = {one.name for one in found}
+    missing = [name for name in wanted if name not in names]
+    n = max(len(p), 1)
+    versions = sorted({tuple(one.versions.items()) for one in found})
+    said = "; ".join(", ".join(f"{k} {v}" for k, v in each) for each in versions)
+    dates = sorted({one.date for one in found})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}" if dates else "-"
+    stale = sum(one.stale for one in found)
+    words = [
+        f"**{n - failed} of {n} questions pass** in {len(found)} forms of "
+        f"{len({one.name.split(':')[0] for one in found})} models, "
+        f"{sum(one.studies for one in found):,} studies, run {when} with {said}.",
+    ]
+    if stale:
+        words.append(f"Sources have changed since {stale} of the forms were run.")
+    lacking = f"Not run yet, of {len(wanted)} forms: {'; '.join(missing)}.\n\n" if missing else ""
+    return _HEAD.format(
+        questions=n, expected=n * FALSE_ALARM, found=" ".join(words), missing=lacking,
+        command="`PYTHONPATH=tests python -m calibration.full`",
+    )  # fmt: skip
+
+
+def _section(one: Found) -> str:
+    """Return the table of a form and its picture, which is drawn."""
+    image = file_of(one.name).with_suffix(".png").name
+    picture(one.places, PICTURES / image)
+    form = one.name.split(": ", 1)[-1]
+    lines = [
+        f"### {form}\n",
+        f"{one.studies} studies, up to {one.draws} draws of each, {one.minutes:.1f} minutes; "
+        f"{one.date}, commit {one.commit}{', sources changed since' if one.stale else ''}.\n",
+        f"![{form}](calibration/{image})\n",
+        "| question | n | p | |", "|---|---|---|---|",
+    ]  # fmt: skip
+    for question, x in one.places.items():
+        p = p_value(x)
+        lines.append(f"| {question} | {len(x)} | {p:.4f} | {'pass' if passes(p) else '**FAIL**'} |")
+    return "\n".join(lines) + "\n"
+
+
+def picture(found: Mapping[str, Floats], path: Path) -> None:
+    """Save a small picture of each question, in rows."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    import matplotlib.pyplot as plt
+    from PIL import Image
+
+    rows = -(-len(found) // COLUMNS)
+    figure, axes = plt.subplots(
+        rows, COLUMNS, figsize=(1.55 * COLUMNS, 1.25 * rows + 0.2), squeeze=False,
+        sharex=True, layout="constrained",
+    )  # fmt: skip
+    for axis in axes.flat[len(found) :]:
+        axis.set_axis_off()
+    for axis, (question, values) in zip(axes.flat, found.items(), strict=False):
+        points, low, high = envelope(len(values))
+        ecdf = np.searchsorted(np.sort(values), points, side="right") / len(values)
+        axis.fill_between(points, low - points, high - points, step="mid", color="0.86", lw=0)
+        axis.step(points, ecdf - points, where="mid", lw=0.9)
+        axis.set_title(question, fontsize=6.5, pad=2)
+        axis.tick_params(labelsize=5, length=2, pad=1)
+        axis.set_xticks([0, 0.5, 1])
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=100, format="png")
+    plt.close(figure)
+    Image.open(buffer).convert("RGB").quantize(COLOURS).save(path, optimize=True)
