@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo fresh test lint format types imports calibrate benchmark notebooks docs check
+.PHONY: help demo fresh fuzz test lint format types imports calibrate reference benchmark notebooks docs check
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -9,6 +9,9 @@ demo:  ## Run the main job on a simulated study
 
 test:  ## Run the unit tests and doctests
 	uv run pytest
+
+fuzz:  ## Call every public function with hostile input, 50,000 times and more
+	DISSENSUS_FUZZ=full uv run pytest -m "slow or not slow" --numprocesses=2 --dist=worksteal tests/fuzz
 
 fresh:  ## Forget compiled kernels (Numba misses changes in the functions they call)
 	find src models -name '*.nb[ci]' -delete
@@ -27,8 +30,12 @@ types:  ## Check types (strict on src)
 imports:  ## Check that imports go one way
 	uv run lint-imports
 
-calibrate:  ## Run simulation-based calibration in full
+calibrate:  ## Run simulation-based calibration in full, and write its page
+	PYTHONPATH=tests uv run python -m calibration.full
 	uv run pytest -m slow
+
+reference:  ## Make the posteriors that fits are held against again
+	PYTHONPATH=tests uv run python -m reference.make
 
 benchmark:  ## Measure against the peers, side by side
 	uv run python benchmarks/run.py

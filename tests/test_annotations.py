@@ -395,3 +395,21 @@ def test_one_person_may_label_an_item_in_two_pools():
         dx.AnnotationError, match=r"one label for each item and annotator.*in each pool"
     ):
         dx.annotations({**table, "tool": ["a", "a"]}, pool="tool")
+
+
+def test_columns_that_are_needed_cannot_be_left_out():
+    table = {"item": [1], "annotator": ["a"], "label": ["x"]}
+    with pytest.raises(dx.AnnotationError, match="label=: expected the name of a column"):
+        dx.annotations(table, label=None)
+
+
+def test_a_kind_that_is_an_array_is_refused():
+    table = {"item": [1], "annotator": ["a"], "label": ["x"]}
+    with pytest.raises(dx.AnnotationError, match="kind: expected one of"):
+        dx.annotations(table, kind=np.array(["nominal", "ordinal"]))
+
+
+def test_labels_beside_numbers_are_refused_whatever_they_are():
+    table = {"item": [1], "annotator": ["a"], "label": [0.5]}
+    with pytest.raises(dx.AnnotationError, match=r"labels: expected None with .*; found 0.5"):
+        dx.annotations(table, kind="continuous", labels=0.5)

@@ -98,3 +98,8 @@ def test_a_shared_first_place_counts_by_chance(on_missing):
     if on_missing == "raise":
         found = accuracy(theta, lists, weights, on_missing).to_numpy().ravel()
         np.testing.assert_allclose(found, [(2 / 3 + 3) / 4, 1.5 / 4])
+
+
+def test_a_group_beyond_floats_is_refused(rankings):
+    with pytest.raises(dx.ArgumentError, match="groups, label 'a': expected the name"):
+        categories(dict.fromkeys("abcdef", 10**400), *rankings)

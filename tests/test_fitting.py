@@ -8,6 +8,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus import fitting
+from dissensus.errors import ArgumentError
 
 
 @pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int64(3)])
@@ -86,3 +87,9 @@ def test_an_attached_group_says_so_too():
     assert fit["log_likelihood"].attrs["model"] == "some_model"
     assert fit["log_likelihood"].attrs["created_at"] == "now"
     assert set(fit.children) >= {"posterior", "log_likelihood"}
+
+
+def test_an_integer_beyond_floats_is_no_finite_number():
+    for check in (fitting.finite, fitting.positive):
+        with pytest.raises(ArgumentError, match="reliability: expected a finite number"):
+            check("reliability", 10**400)

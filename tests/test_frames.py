@@ -181,3 +181,8 @@ def test_what_is_no_table_is_refused(frame, message):
         columns(frame, {"item": "item"})
     with pytest.raises(PredictionError):
         columns(frame, {"item": "item"}, PredictionError)
+
+
+def test_a_needed_role_has_a_name():
+    with pytest.raises(AnnotationError, match="item=: expected the name of a column; found None"):
+        columns({"item": [1]}, {"item": None}, needed=["item"])

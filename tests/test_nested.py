@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -207,3 +209,13 @@ def test_a_matrix_without_cells_is_refused(bad):
 def test_a_dataset_is_no_mapping_of_rankings():
     with pytest.raises(dx.AnnotationError, match=r"rankings: .*found Dataset"):
         dx.from_rankings(xr.Dataset({"x": 1}))
+
+
+def test_a_label_without_a_hash_is_refused_in_words():
+    with pytest.raises(dx.AnnotationError, match=r"item 1, annotator 'ann'.*a missing one"):
+        dx.from_rankings({1: {"ann": [[Decimal("sNaN")], ["a"]]}})
+
+
+def test_a_decimal_that_signals_is_no_label_of_a_matrix():
+    ann = dx.from_matrix([[Decimal("sNaN"), Decimal(1)], [Decimal(2), None]])
+    assert ann.sizes["annotation"] == 2

@@ -226,3 +226,11 @@ def test_items_of_one_side_only_are_named_and_counted_both_ways():
     assert "1 predicted items without annotations: 1" in str(caught.value)
     with pytest.raises(dx.PredictionError, match="no item in common, but 1, 2, 3"):
         dx.top_k_accuracy(plausibility([7, 8]), pred)
+
+
+def test_columns_that_are_needed_and_kinds_are_checked():
+    table = {"item": [1], "system": ["s"], "label": ["x"]}
+    with pytest.raises(dx.PredictionError, match="system=: expected the name of a column"):
+        dx.predictions(table, system=None)
+    with pytest.raises(dx.PredictionError, match="kind: expected one of"):
+        dx.predictions(table, kind=np.array(["nominal", "ranking"]))

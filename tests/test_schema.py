@@ -280,3 +280,13 @@ def test_repetitions_and_rankings_of_one_annotator_are_not_two():
     lonely = dx.from_rankings({"i": {"ann": [["a"], ["b"]]}})
     with pytest.raises(dx.AnnotationError, match="found only 'ann'"):
         require_two_annotators(lonely)
+
+
+@pytest.mark.parametrize("kind", [np.array([]), np.array(["nominal", "ordinal"]), ["nominal"]])
+def test_a_kind_that_is_no_text_is_refused(kind):
+    ann = dx.annotations({"item": [1], "annotator": ["a"], "label": ["x"]})
+    pred = dx.predictions({"item": [1], "system": ["s"], "label": ["x"]})
+    for data in (ann, pred):
+        data.attrs["kind"] = kind
+        with pytest.raises(dx.AnnotationError, match="kind"):
+            validate(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 from itertools import combinations
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -217,3 +218,16 @@ def test_codes_give_back_which_rows_are_equal(values, sort):
         assert (one == other) == (code == second)
     for value, found in zip(values, back, strict=True):
         assert found == value or str(found) == str(value)
+
+
+def test_one_moment_by_two_clocks_is_one_name():
+    paris = ZoneInfo("Europe/Paris")  # at 2 the clocks went on to 3
+    times = [dt.datetime(2024, 3, 31, hour, tzinfo=paris) for hour in (2, 3, 4)]
+    encoded = encode(objects(*times), "when")
+    assert encoded.codes.tolist() == [0, 0, 1]
+    assert encoded.values.tolist() == ["2024-03-31T01:00:00+00:00", "2024-03-31T02:00:00+00:00"]
+
+
+def test_a_decimal_that_signals_is_missing():
+    with pytest.raises(AnnotationError, match="'x', row 1: expected a value; found a missing one"):
+        encode(objects("a", Decimal("sNaN")), "x")

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
-from dissensus.errors import AnnotationError, shown
+from dissensus.errors import AnnotationError, brief, shown
 
 KINDS: Final = ("nominal", "ordinal", "continuous", "ranking")
 
@@ -55,8 +55,8 @@ def check_form(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
     What can be seen row by row, without sorting them; whether somebody said a thing twice cannot.
     """
     kind = annotations.attrs.get("kind")
-    if kind not in KINDS:
-        raise AnnotationError("attrs['kind']", expected=f"one of {KINDS}", found=repr(kind))
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise AnnotationError("attrs['kind']", expected=f"one of {KINDS}", found=brief(kind))
     _check_variables(annotations)
     for name, (dim, vocabulary) in CODES.items():
         if name in annotations:

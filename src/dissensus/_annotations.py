@@ -12,7 +12,7 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
-from dissensus.errors import AnnotationError, shown
+from dissensus.errors import AnnotationError, brief, shown
 from dissensus.frames import columns
 from dissensus.schema import KINDS, check_annotations
 
@@ -88,7 +88,7 @@ def annotations(
         "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
-    column = columns(frame, wanted)
+    column = columns(frame, wanted, needed=("item", "annotator", "label"))
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     said, kind, source = _labels(column["label"], names["label"], kind, labels, rank is not None)
     items = tables.encode(column["item"], names["item"])
@@ -132,7 +132,7 @@ def _labels(
     ranked: bool,
 ) -> tuple[tables.Encoded | npt.NDArray[np.float64], str, str]:
     """Return labels as codes (or numbers), their kind, and how the kind is known."""
-    if kind is not None and kind not in KINDS:
+    if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
         raise AnnotationError("kind", expected=f"one of {KINDS} or None", found=repr(kind))
     if ranked != (kind == "ranking") and (ranked or kind == "ranking") and kind is not None:
         raise AnnotationError(
@@ -143,7 +143,7 @@ def _labels(
     if kind == "continuous":
         if labels is not None:
             raise AnnotationError(
-                "labels", expected='None with kind="continuous"', found=shown(list(labels))
+                "labels", expected='None with kind="continuous"', found=brief(labels)
             )
         return tables.numbers(column, name), kind, "given"
     encoded = tables.encode(column, name, sort=True)

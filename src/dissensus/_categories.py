@@ -160,7 +160,10 @@ def _check(found: list[Any], labels: list[Any]) -> None:
 
 def _number(value: Any) -> bool:
     real = isinstance(value, Real) and not isinstance(value, bool)
-    return real and bool(np.isfinite(float(value)))
+    try:
+        return real and bool(np.isfinite(float(value)))
+    except OverflowError:  # an integer beyond floats
+        return False
 
 
 def accuracy(

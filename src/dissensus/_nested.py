@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from decimal import InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]
                 found=repr(block),
             )
         seen += named
-        if all(isinstance(label, Hashable) for label in named) and len(set(seen)) < len(seen):
+        if _repeated(seen):
             raise AnnotationError(
                 "rankings",
                 where=f"{place}, block {rank}",
@@ -113,6 +114,13 @@ def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]
         if isinstance(block, Set):  # without an order of its own: two runs make the same rows
             named.sort(key=repr)
         yield from ((label, rank) for label in named)
+
+
+def _repeated(labels: Sequence[Any]) -> bool:
+    try:
+        return len(set(labels)) < len(labels)
+    except TypeError:  # without a hash: refused where labels are read
+        return False
 
 
 def with_silent(ann: xr.Dataset, items: Sequence[Any], annotators: Sequence[Any]) -> xr.Dataset:
@@ -163,7 +171,7 @@ def from_matrix(
     3
     """
     frame = _as_pandas(matrix)
-    row, column = np.nonzero(~frame.isna().to_numpy())
+    row, column = np.nonzero(~_blank(frame))
     if not len(row):
         raise AnnotationError("matrix", expected="at least one label", found="only missing entries")
     items, readers = list(frame.index), list(frame.columns)
@@ -217,6 +225,13 @@ def _from_array(array: Any) -> pd.DataFrame:
             found=f"the shape {array.shape}",
         )
     return pd.DataFrame(array.to_pandas() if isinstance(array, xr.DataArray) else array)
+
+
+def _blank(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    try:
+        return frame.isna().to_numpy()
+    except InvalidOperation:  # of a decimal that signals when it is compared
+        return np.stack([tables.missing(frame.iloc[:, j]) for j in range(frame.shape[1])], axis=1)
 
 
 def cells_of(

@@ -28,7 +28,7 @@ def check_predictions(predictions: xr.Dataset) -> None:
         Naming the variable, the item and system, what was expected and what was found.
     """
     kind = predictions.attrs.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise PredictionError("attrs['kind']", expected=f"one of {KINDS}", found=repr(kind))
     dims = (ITEM, SYSTEM) if kind == "continuous" else (ITEM, SYSTEM, POSITION)
     for name in ("value",) if kind == "continuous" else ("label_code", "block"):

@@ -70,7 +70,7 @@ def predictions(
     """
     _check_options(score, rank, kind, on_missing)
     wanted = {"item": item, "system": system, "label": label, "score": score, "rank": rank}
-    column = columns(frame, wanted, PredictionError)
+    column = columns(frame, wanted, PredictionError, ("item", "system", "label"))
     items = tables.encode(column["item"], str(item), error=PredictionError)
     systems = tables.encode(column["system"], str(system), error=PredictionError)
     names = f"columns {str(item)!r} and {str(system)!r}"
@@ -119,7 +119,7 @@ def _check_options(score: str | None, rank: str | None, kind: str | None, on_mis
         raise PredictionError(
             "score and rank", expected="one of the two", found=f"{score!r} and {rank!r}"
         )
-    if kind not in (None, *KINDS):
+    if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
         raise PredictionError("kind", expected=f"one of {KINDS} or None", found=repr(kind))
     if kind == "ranking" and score is None and rank is None:
         raise PredictionError(

@@ -107,6 +107,10 @@ class DissensusWarning(UserWarning):
     """Something went on, but not as the caller may think."""
 
 
+class DesignWarning(DissensusWarning):
+    """Labels, or who gave them, leave some of what was asked to priors: more draws are no help."""
+
+
 class ConvergenceWarning(DissensusWarning):
     """Markov chains have not run long enough for some of what was asked."""
 

@@ -16,7 +16,10 @@ from dissensus.errors import AnnotationError, resembling, shown
 
 
 def columns(
-    frame: Any, wanted: Mapping[str, str | None], error: type[AnnotationError] = AnnotationError
+    frame: Any,
+    wanted: Mapping[str, str | None],
+    error: type[AnnotationError] = AnnotationError,
+    needed: Iterable[str] = (),
 ) -> dict[str, pd.Series[Any]]:
     """Take the wanted columns out of a dataframe or a mapping of columns.
 
@@ -28,6 +31,8 @@ def columns(
         Roles with the name None are left out.
     error : type
         The error to raise.
+    needed : iterable of str
+        Roles that cannot be left out.
 
     Returns
     -------
@@ -45,6 +50,9 @@ def columns(
     ['ann', 'bob']
     """
     names = {role: str(name) for role, name in wanted.items() if name is not None}
+    for role in needed:
+        if role not in names:
+            raise error(f"{role}=", expected="the name of a column", found="None")
     table = opened(frame, error)
     for role, name in names.items():
         if name not in table:

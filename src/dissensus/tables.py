@@ -9,7 +9,7 @@ column and the row (counted from 0).
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -84,8 +84,9 @@ def encode(
     codes, values = np.asarray(codes, dtype=np.int64), np.asarray(distinct)
     _require_usable(values, codes, name, error)
     values = plain(values, name, error)
-    if column.dtype == object and values.dtype.kind in "if":
-        again, values = pd.factorize(values)  # 0.1 and Decimal("0.1"): two objects, one number
+    if column.dtype == object:
+        # Two objects, one name: 0.1 and Decimal("0.1"), or one moment by two clocks.
+        again, values = pd.factorize(values)
         codes = again[codes]
     if sort:
         order = np.argsort(values, kind="stable")
@@ -106,14 +107,29 @@ def present(
     column: pd.Series[Any], name: str, error: type[AnnotationError] = AnnotationError
 ) -> None:
     """Raise if an entry is missing, naming the first such row."""
-    missing = np.flatnonzero(column.isna().to_numpy())
-    if len(missing):
+    rows = np.flatnonzero(missing(column))
+    if len(rows):
         raise error(
             f"column {name!r}",
-            where=f"row {missing[0]}",
+            where=f"row {rows[0]}",
             expected="a value",
-            found=f"a missing one ({len(missing)} of {len(column)} rows)",
+            found=f"a missing one ({len(rows)} of {len(column)} rows)",
         )
+
+
+def missing(column: pd.Series[Any]) -> npt.NDArray[np.bool_]:
+    """Return which entries of a column are missing.
+
+    Examples
+    --------
+    >>> missing(pd.Series([Decimal("sNaN"), Decimal(1)], dtype=object))
+    array([ True, False])
+    """
+    try:
+        return column.isna().to_numpy()
+    except InvalidOperation:  # pandas compares a decimal that signals when it is compared
+        signals = np.array([isinstance(cell, Decimal) and cell.is_snan() for cell in column])
+        return column.mask(signals).isna().to_numpy()
 
 
 def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationError]) -> None:

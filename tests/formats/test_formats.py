@@ -178,3 +178,16 @@ def test_columns_can_be_named(file, statements):
     )
     assert pred["label_code"].values.tolist() == [[[0, 1]]]
     assert pred.attrs == {"kind": "ranking", "format": "csv"}
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("item", ["item"]), ("rank", {}), ("kind", ["nominal"]), ("encoding", None),
+        ("encoding", ["utf-8"]), ("encoding", "\ud800"), ("labels", 5), ("delimiter", ""),
+        ("delimiter", ",,"), ("delimiter", 5), ("delimiter", '"'), ("delimiter", "\n"),
+    ],
+)  # fmt: skip
+def test_arguments_of_the_wrong_type_are_refused_by_name(argument, value, file):
+    with pytest.raises(dx.AnnotationError, match=argument):
+        dx.read_annotations(file("a.csv", LONG), **{argument: value})

@@ -132,7 +132,10 @@ def test_other_controls_are_let_be(file, statements):
             [{"id": 1, "sentiment": "good", "annotator": 2}],
             "task 1: expected a list of annotations.*JSON-MIN.*label= the name of the control",
         ),
-        ([task(5) | {"annotations": [17]}], "task 5: expected annotations as objects; found 17"),
+        (
+            [task(5) | {"annotations": [17]}],
+            "task 5: expected annotations as objects, in a list",
+        ),
         ([{"annotations": [annotation(1, result(["a"]))]}], "task 0.*expected a field 'id'"),
         ([3], "a.json, entry 0: expected a list of records"),
     ],
@@ -184,3 +187,18 @@ def test_predictions_of_models(file):
         dx.PredictionError, match=r"d.json: predictions: expected a prediction of ev"
     ):
         dx.read_predictions(file("d.json", export), format="label-studio")
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "message"),
+    [
+        ({"annotations": 5}, "annotations as objects, in a list; found 5"),
+        ({"annotations": [{"id": 1, "result": 1.5}]}, "result as objects, in a list; found 1.5"),
+        ({"annotations": [{"id": 1, "result": [3]}]}, "result as objects"),
+        ({"data": [1]}, "data as an object"),
+    ],
+)
+def test_fields_of_another_form_are_refused(spoilt, message, file):
+    path = file("export.json", [task(5, annotation(1, result(["a"]))) | spoilt])
+    with pytest.raises(dx.FormatError, match=message):
+        dx.read_annotations(path, format="label-studio")

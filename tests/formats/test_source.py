@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 
 import pytest
 
@@ -67,3 +68,52 @@ def test_damaged_packing_is_named(cut, file):
         dx.read_annotations(file("a.csv.gz", data))
     with pytest.raises(dx.FormatError, match="expected a whole gzip file"):
         dx.read_annotations(file("a.csv.gz", b"item,annotator"))
+
+
+def test_links_to_nothing_pipes_and_odd_paths_are_refused(tmp_path):
+    loop, other, pipe = (tmp_path / name for name in ("loop.csv", "other.csv", "pipe.csv"))
+    loop.symlink_to(other)
+    other.symlink_to(loop)
+    os.mkfifo(pipe)
+    for path, message in [
+        (loop, "a link that leads nowhere, or to itself"),
+        (pipe, "a pipe or a device"),
+        (tmp_path / ("n" * 300 + ".csv"), "File name too long"),
+        ("nul\0.csv", "a NUL character"),
+    ]:
+        with pytest.raises(dx.FormatError, match=message):
+            dx.read_annotations(path)
+
+
+def test_a_file_that_may_not_be_read_is_refused(file, monkeypatch):
+    path = file("a.csv", LONG)
+
+    def forbidden(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", forbidden)
+    with pytest.raises(dx.FormatError, match=r"a.csv: expected a file that may be read; .*denied"):
+        dx.read_annotations(path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.csv.gz"])
+def test_a_line_without_an_end_is_refused(name, file, monkeypatch):
+    monkeypatch.setattr("dissensus.formats._source.LONGEST_LINE", 1000)
+    data = b"item,annotator,label\n" + b"x" * 1001
+    path = file(name, gzip.compress(data) if name.endswith(".gz") else data)
+    with pytest.raises(dx.FormatError, match=r"line 2: expected lines of at most 1,000 bytes"):
+        dx.read_annotations(path)
+
+
+def test_a_long_file_of_short_lines_is_read(file, monkeypatch):
+    monkeypatch.setattr("dissensus.formats._source.LONGEST_LINE", 30)
+    for end in ("\n", "\r\n", "\r"):
+        rows = "".join(f"{k},ann,x{end}" for k in range(50))
+        path = file("a.csv", f"item,annotator,label{end}{rows}")
+        assert dx.read_annotations(path).sizes["item"] == 50
+
+
+def test_half_of_a_surrogate_pair_is_located(file):
+    path = file("a.csv", b"item,annotator,label\n1,a,+2AA-\n")
+    with pytest.raises(dx.FormatError, match="line 2: expected text; found half of a surrogate"):
+        dx.read_annotations(path, encoding="utf-7")

@@ -161,3 +161,9 @@ def test_a_point_estimate_has_no_certainty(make):
 def test_top_must_be_a_positive_whole_number(make, top):
     with pytest.raises(dx.ArgumentError, match="top: expected a whole number"):
         dx.annotation_certainty(make.theta(1), top)
+
+
+@pytest.mark.parametrize("top", [10**30, 10**400, float("inf"), float("nan"), True, "1"])
+def test_a_number_of_labels_that_is_none_is_refused(top, make):
+    with pytest.raises(dx.ArgumentError, match="top: expected a whole number, 1 or more"):
+        dx.annotation_certainty(make.theta(1), top=top)

@@ -64,3 +64,25 @@ def test_takes_a_fit_its_group_and_its_dataset(posterior):
 def test_bad_arguments_are_refused_by_name(posterior, bad):
     with pytest.raises(dx.ArgumentError, match=f"^{next(iter(bad))}: "):
         dx.event_plausibility(posterior, **{"threshold": 1.0, **bad})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("threshold", {"threshold": 10**30}),
+        ("threshold", {"threshold": "x"}),
+        ("labels", {"threshold": 0.5, "labels": None}),
+        ("labels", {"threshold": 0.5, "labels": (["a"], ["b"])}),
+        ("labels", {"threshold": 0.5, "labels": ("a", "a")}),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_by_name(name, arguments):
+    draws = xr.DataArray([[[1.0]]], dims=("chain", "draw", "item"))
+    with pytest.raises(dx.ArgumentError, match=f"^{name}: "):
+        dx.event_plausibility(xr.Dataset({"mean": draws, "variance": draws}), **arguments)
+
+
+def test_a_fit_of_text_is_refused():
+    draws = xr.DataArray([[["a"]]], dims=("chain", "draw", "item"))
+    with pytest.raises(dx.ArgumentError, match="fit: expected a fit of normal_scores"):
+        dx.event_plausibility(xr.Dataset({"mean": draws, "variance": draws}), 0.5)

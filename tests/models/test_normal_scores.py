@@ -226,3 +226,11 @@ def test_pointwise_likelihood_and_predictions(two):
     ahead = got["posterior_predictive"]["score"].to_numpy()
     z = (ahead - draws["mean"].to_numpy()) / np.sqrt(draws["variance"].to_numpy())
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("prior", [None, (0, 1, 2, 2)])
+@pytest.mark.parametrize("make", [normal_scores.fit, normal_scores.build])
+def test_scores_whose_squares_no_number_holds_are_refused(make, prior):
+    ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [1e300, -1.5e300]})
+    with pytest.raises(dx.AnnotationError, match=r"from -1e\+100 .* one of the size 1.5e\+300"):
+        make(ann, prior=prior)

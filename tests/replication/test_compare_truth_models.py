@@ -134,3 +134,12 @@ def test_refuses_what_are_no_options_before_anything_is_fitted(votes):
         dx.compare_truth_models(*votes, difficulty=True)  # of all, the "plain" one too
     with pytest.raises(dx.PredictionError, match="what systems said"):
         dx.compare_truth_models(votes[0], "systems.csv", draws=10, progressbar=False)
+
+
+def test_too_few_draws_to_leave_items_out_are_refused():
+    study = dx.simulate.confusion_study(5, random_seed=1)
+    with pytest.raises(dx.ArgumentError, match=r"draws: expected 100 draws or more.*found 2 x 4"):
+        dx.compare_truth_models(
+            study.annotations, candidates={"plain": {}, "hard": {"difficulty": True}},
+            draws=4, chains=2, random_seed=1, progressbar=False,
+        )  # fmt: skip

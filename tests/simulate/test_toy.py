@@ -8,6 +8,7 @@ import xarray as xr
 from scipy import stats
 
 import dissensus as dx
+from dissensus.simulate import _checks
 
 
 def shares(toy):
@@ -99,3 +100,8 @@ def test_the_parts_fit_together():
 def test_senseless_arguments(arguments, complaint):
     with pytest.raises(dx.ArgumentError, match=complaint):
         dx.simulate.toy(**arguments)
+
+
+def test_an_integer_beyond_floats_is_refused():
+    with pytest.raises(dx.ArgumentError, match="expected a finite number"):
+        _checks.positive("noise", 10**400)

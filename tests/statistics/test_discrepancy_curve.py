@@ -233,3 +233,9 @@ def test_true_and_false_are_labels():
     found = dx.discrepancy_curve(ann, {1: 0.2, 2: 0.9}, [0.5], positive=True)
     assert found.item() == pytest.approx(0.5)
     assert dx.discrepancy_curve(ann, {1: 0.2, 2: 0.9}, [0.5], positive=False).item() == 1.5
+
+
+def test_a_curve_without_a_threshold_has_no_best():
+    curve = xr.DataArray([], {"threshold": []}, ["threshold"], name="discrepancy_ratio")
+    with pytest.raises(ArgumentError, match="curve: expected what discrepancy_curve returns"):
+        dx.best_threshold(curve)

@@ -17,9 +17,11 @@ from dissensus._replication.truth_candidates import (
     checked_candidates,
 )
 from dissensus._wording import capital, counted, listed, number
-from dissensus.dims import ITEM
+from dissensus.dims import CHAIN, DRAW, ITEM
 from dissensus.errors import ArgumentError, ConvergenceWarning, warn_caller
 
+_DRAWS: Final = 100
+"""Of all chains: with fewer, the tail to which LOO fits a Pareto distribution has hardly any."""
 _LIKE: Final = 2.0
 """Standard errors of a difference within which two variants are not told apart."""
 _SMALL: Final = 4.0
@@ -138,6 +140,8 @@ def compare_truth_models(
             "all parameters: before relying on one of them, fit it with more draws.",
             ConvergenceWarning, stacklevel=2,
         )  # fmt: skip
+    for fit in fits.values():
+        _require_draws(fit)
     table = _compared(fits)
     best, order = str(table.index[0]), list(wanted)
     like = [str(one) for one in table.index[1:] if _alike(table.loc[one])]
@@ -166,6 +170,16 @@ def _fitted(
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     return fit, rough
+
+
+def _require_draws(fit: xr.DataTree) -> None:
+    """Raise where a Pareto distribution would be fitted to next to no draws."""
+    sizes = fit["posterior"].sizes
+    if sizes[CHAIN] * sizes[DRAW] < _DRAWS:
+        raise ArgumentError(
+            "draws", expected=f"{_DRAWS} draws or more of all chains together, to leave items out",
+            found=f"{sizes[CHAIN]} x {sizes[DRAW]}",
+        )  # fmt: skip
 
 
 def _compared(fits: dict[str, xr.DataTree]) -> pd.DataFrame:

@@ -33,7 +33,7 @@ def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
         On a row with more or fewer cells than the header, a doubled column name, an
         unfinished quotation: with the number of the line.
     """
-    text = read_text(path, encoding)
+    text = read_text(path, encoding, lines=True)
     header = next(row for _, row in _rows(path, text, delimiter))
     _check_header(path, header, delimiter)
     if '"' in text:
@@ -47,7 +47,15 @@ def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
 
 
 def _parsed(path: Path, text: str, delimiter: str, header: list[str]) -> pa.Table:
-    data = text.encode("utf-8") + b"\n"
+    try:
+        data = text.encode("utf-8") + b"\n"
+    except UnicodeEncodeError as problem:  # "utf-7" and its like can spell it
+        raise FormatError(
+            path.name,
+            where=f"line {text.count('\n', 0, problem.start) + 1}",
+            expected="text",
+            found=f"half of a surrogate pair at offset {problem.start}",
+        ) from problem
     ragged: list[Any] = []
 
     def remember(row: Any) -> str:

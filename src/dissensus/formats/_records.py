@@ -46,7 +46,7 @@ def read_records(path: Path, encoding: str) -> tuple[list[Record], list[int] | N
         If the file is no such JSON, saying where.
     """
     lines = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
-    text = read_text(path, encoding)
+    text = read_text(path, encoding, lines=lines)
     return _from_lines(path, text) if lines else (_from_list(path, text), None)
 
 

@@ -6,9 +6,12 @@ import gzip
 import os
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from dissensus.errors import FormatError
+from dissensus.errors import FormatError, brief
+
+LONGEST_LINE: Final = 1 << 28
+"""Bytes. Whole files are held in memory, and a line several times over."""
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
@@ -36,13 +39,31 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
             hint="Tables in memory are read by dissensus.annotations and dissensus.predictions",
         )
     place = Path(path)
+    try:
+        _require_file(str(path), place)
+    except OSError as problem:
+        if isinstance(problem, FileNotFoundError):
+            raise
+        why = problem.strerror or str(problem)
+        raise FormatError(brief(str(path)), expected="a file", found=f"{why}") from problem
+    return place
+
+
+def _require_file(name: str, place: Path) -> None:
+    if "\0" in name:  # where some functions raise, and others say that there is no such file
+        raise FormatError(brief(name), expected="the path of a file", found="a NUL character in it")
     if place.is_dir():
         names = sorted(entry.name for entry in place.iterdir() if entry.is_file())
         hint = f"Name one of the files in it, such as {names[0]!r}" if names else ""
-        raise FormatError(f"{str(path)!r}", expected="a file", found="a folder", hint=hint)
+        raise FormatError(f"{name!r}", expected="a file", found="a folder", hint=hint)
+    if place.is_symlink() and not place.exists():
+        raise FormatError(
+            f"{name!r}", expected="a file", found="a link that leads nowhere, or to itself"
+        )
     if not place.exists():
-        raise FileNotFoundError(f"no such file: {str(path)!r}")
-    return place
+        raise FileNotFoundError(f"no such file: {name!r}")
+    if not place.is_file():  # of a pipe or a device nobody knows whether it ends
+        raise FormatError(f"{name!r}", expected="a file", found="a pipe or a device")
 
 
 def ending(path: Path) -> str:
@@ -59,7 +80,12 @@ def ending(path: Path) -> str:
 
 def read_bytes(path: Path) -> bytes:
     """Read a file, unpacking ``.gz``; an empty one is an error."""
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise FormatError(
+            path.name, expected="a file that may be read", found=str(problem.strerror or problem)
+        ) from problem
     if path.name.lower().endswith(".gz") and data:
         try:
             data = gzip.decompress(data)
@@ -72,23 +98,26 @@ def read_bytes(path: Path) -> bytes:
     return data
 
 
-def read_text(path: Path, encoding: str) -> str:
-    """Read a text file, without its byte order mark.
+def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
+    """Read a text file, without its byte order mark; one with a row a line, if of ``lines``.
 
     Raises
     ------
     FormatError
-        On bytes that are no text in this encoding, and on NUL characters, saying where.
+        On bytes that are no text in this encoding, on NUL characters, and on lines without an
+        end, saying where.
     """
     data = read_bytes(path)
+    if lines:
+        require_lines(path, data)
     try:
         text = data.decode(encoding)
-    except LookupError as problem:
+    except UnicodeDecodeError as problem:
+        raise _undecodable(path, data, encoding, problem) from problem
+    except (LookupError, UnicodeError) as problem:
         raise FormatError(
             "encoding", expected="a name Python knows, such as 'cp1252'", found=repr(encoding)
         ) from problem
-    except UnicodeDecodeError as problem:
-        raise _undecodable(path, data, encoding, problem) from problem
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise FormatError(path.name, expected="a table", found="nothing but blanks")
@@ -102,6 +131,27 @@ def read_text(path: Path, encoding: str) -> str:
             hint="Is it binary, or UTF-16? Then name the ending or the encoding, encoding='utf-16'",
         )
     return text
+
+
+def require_lines(path: Path, data: bytes) -> None:
+    """Raise if a line is longer than that of any table.
+
+    Examples
+    --------
+    >>> require_lines(Path("a.csv"), b"item,annotator,label")
+    """
+    start = 0
+    while len(data) - start > LONGEST_LINE:  # from the last line end within reach to the next
+        end = max(data.rfind(mark, start, start + LONGEST_LINE) for mark in (b"\n", b"\r"))
+        if end < 0:
+            raise FormatError(
+                path.name,
+                where=f"line {data.count(b'\n', 0, start) + 1}",
+                expected=f"lines of at most {LONGEST_LINE:,} bytes",
+                found="a longer one",
+                hint="Is it a table of text, with one row a line?",
+            )
+        start = end + 1
 
 
 def _undecodable(

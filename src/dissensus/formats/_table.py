@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import pandas as pd
 
-from dissensus.errors import AnnotationError, FormatError, resembling, shown
+from dissensus.errors import AnnotationError, FormatError, brief, resembling, shown
 from dissensus.frames import opened
 
 
@@ -49,6 +49,21 @@ class Asked:
     error: type[AnnotationError] = AnnotationError
     notes: dict[str, Any] = field(default_factory=dict)
     """Filled while reading, for the Dataset's attributes."""
+
+    def __post_init__(self) -> None:
+        """Raise on arguments of types that cannot be what they are for."""
+        text = {"kind": self.kind, "encoding": self.encoding, "delimiter": self.delimiter}
+        names = {role: name for role, name in self.columns.items() if not isinstance(name, int)}
+        for argument, value in {**names, **text}.items():
+            if not isinstance(value, str) and (value is not None or argument == "encoding"):
+                raise FormatError(f"{argument}=", expected="text", found=brief(value))
+        if self.labels is not None and not isinstance(self.labels, Iterable):
+            raise FormatError("labels=", expected="a list of labels", found=brief(self.labels))
+        mark = self.delimiter
+        if mark is not None and not (len(mark) == 1 and mark.isascii() and mark not in '"\r\n\0'):
+            raise FormatError(
+                "delimiter=", expected="one ASCII character, such as ';'", found=brief(mark)
+            )
 
     def named(self, role: str) -> str | None:
         """Return the column for a role if the caller chose one, else None.

@@ -24,7 +24,7 @@ import xarray as xr
 from dissensus import _annotations
 from dissensus._predictions import predictions
 from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, STRATUM, SYSTEM
-from dissensus.errors import AnnotationError, DissensusWarning, FormatError, shown
+from dissensus.errors import AnnotationError, DissensusWarning, FormatError, brief, shown
 from dissensus.formats._records import Record, read_records
 from dissensus.formats._table import Asked
 
@@ -86,8 +86,7 @@ class _Rows:
     def _statements(self, tasks: list[Record]) -> Iterator[tuple[str, Record, Record]]:
         for number, task in enumerate(tasks):
             place = f"task {task.get('id', number)}"
-            said = task.get(self.group)
-            if said is None and self.group == "annotations":
+            if task.get(self.group) is None and self.group == "annotations":
                 raise FormatError(
                     self.path.name,
                     where=place,
@@ -96,19 +95,34 @@ class _Rows:
                     hint="The export named JSON-MIN is a plain table: read it without format=, "
                     'with item="id", annotator="annotator" and label= the name of the control',
                 )
-            for statement in said or ():
-                if not isinstance(statement, dict):
-                    raise FormatError(
-                        self.path.name, where=place, expected=f"{self.group} as objects",
-                        found=f"{statement!r}", hint="Export them whole, not as numbers only",
-                    )  # fmt: skip
+            for statement in self._objects(place, task, self.group):
                 yield f"{place}, {self.group[:-1]} {statement.get('id', '?')}", task, statement
+
+    def _objects(self, place: str, of: Record, name: str) -> list[Record]:
+        """Return a field that is a list of objects; what is absent holds none."""
+        found = of.get(name)
+        if found is None:
+            return []
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise FormatError(
+                self.path.name, where=place, expected=f"{name} as objects, in a list",
+                found=brief(found), hint="Export them whole, not as numbers only",
+            )  # fmt: skip
+        return found
+
+    def _object(self, place: str, of: Record, name: str) -> Record:
+        found = of.get(name)
+        if found is not None and not isinstance(found, dict):
+            raise FormatError(
+                self.path.name, where=place, expected=f"{name} as an object", found=brief(found)
+            )
+        return found or {}
 
     def _control(self, said: list[tuple[str, Record, Record]]) -> str:
         """Return the control to read: the only one, or the one that ``label=`` names."""
         found: Counter[str] = Counter()
-        for _, _, statement in said:
-            for result in statement.get("result") or ():
+        for place, _, statement in said:
+            for result in self._objects(place, statement, "result"):
                 if result.get("type") in CONTROLS:
                     found[str(result.get("from_name"))] += 1
         wanted = self.asked.named(LABEL)
@@ -132,9 +146,9 @@ class _Rows:
         if statement.get("was_cancelled"):
             return None
         answers: list[Any] = []
-        for result in statement.get("result") or ():
+        for result in self._objects(place, statement, "result"):
             if str(result.get("from_name")) == control and result.get("type") in CONTROLS:
-                value = (result.get("value") or {}).get(result["type"])
+                value = self._object(place, result, "value").get(result["type"])
                 answers += value if isinstance(value, list) else [value]
         if len(answers) > 1:
             raise FormatError(
@@ -164,8 +178,8 @@ class _Rows:
         return who
 
     def _field(self, place: str, task: Record, role: str) -> Any:
-        name = self.asked.named(ITEM) or "id" if role == ITEM else self.asked.columns[role]
-        data = task.get("data") or {}
+        name = self.asked.named(ITEM) or "id" if role == ITEM else str(self.asked.columns[role])
+        data = self._object(place, task, "data")
         found = task.get("id") if name == "id" else data.get(name)
         if found is None:
             raise FormatError(

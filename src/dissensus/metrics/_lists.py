@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 from dissensus.dims import CHAIN, DRAW, ITEM, POSITION, SAMPLE, SYSTEM
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 from dissensus.metrics._align import align
 from dissensus.metrics._items import over_items, weights_for
 from dissensus.metrics._top import PLACE, top_labels
@@ -21,12 +21,15 @@ Score = Callable[[xr.Dataset], xr.DataArray]
 Prepare = Callable[[xr.DataArray, xr.Dataset, Space], Score]
 """From the plausibility, all lists (how deep must one look?) and the label space to a score."""
 
+_INT64: Final = 2**63 - 1
+
 
 def positive_int(name: str, value: Any) -> int:
     """Return value if it is a whole number of at least 1."""
-    whole = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not whole or not np.isfinite(value) or int(value) != value or value < 1:
-        raise ArgumentError(name, expected="a whole number, 1 or more", found=repr(value))
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    # Compared first: NumPy knows no integers of more than 64 bits.
+    if not number or not 1 <= value <= _INT64 or int(value) != value:
+        raise ArgumentError(name, expected="a whole number, 1 or more", found=brief(value))
     return int(value)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from scipy.special import ndtr
 
+from dissensus import tables
 from dissensus.dims import LABEL
-from dissensus.errors import ArgumentError, shown
+from dissensus.errors import AnnotationError, ArgumentError, brief, shown
+from dissensus.metrics._numbers import one_number
 from dissensus.plausibility import NAME
 
 
@@ -56,18 +60,30 @@ def event_plausibility(
     posterior = fit
     if isinstance(fit, xr.DataTree):
         posterior = (fit["posterior"] if "posterior" in fit.children else fit).to_dataset()
-    if not isinstance(posterior, xr.Dataset) or not {"mean", "variance"} <= set(posterior):
+    known = set(posterior) if isinstance(posterior, xr.Dataset) else set()
+    parts = {"mean", "variance"}
+    if not parts <= known or any(posterior[name].dtype.kind not in "fiu" for name in parts):
         found = isinstance(posterior, xr.Dataset)
         raise ArgumentError(
             "fit",
             expected="a fit of normal_scores, with mean and variance",
             found=f"the variables {shown(list(posterior))}" if found else type(fit).__name__,
         )
-    if not isinstance(threshold, int | float | np.number) or not np.isfinite(threshold):
-        raise ArgumentError("threshold", expected="a finite number", found=repr(threshold))
-    if len(set(labels)) != 2 or len(labels) != 2:
-        raise ArgumentError("labels", expected="two different names", found=repr(labels))
+    threshold = one_number("threshold", threshold, "a finite number", np.isfinite)
+    outcomes = _two(labels)
     scaled = (threshold - posterior["mean"]) / np.sqrt(posterior["variance"])
     both = [xr.apply_ufunc(ndtr, scaled), xr.apply_ufunc(ndtr, -scaled)]
     out = xr.concat(both, dim=LABEL).transpose(..., LABEL)
-    return out.assign_coords({LABEL: list(labels)}).rename(NAME)
+    return out.assign_coords({LABEL: outcomes}).rename(NAME)
+
+
+def _two(labels: Any) -> list[Any]:
+    """Return the names of both outcomes, or raise."""
+    names = list(labels) if isinstance(labels, Sequence | np.ndarray) else []
+    try:
+        space = tables.encode(pd.Series(names, dtype=object), "labels").values
+    except AnnotationError:
+        space = np.empty(0)
+    if len(names) != 2 or len(space) != 2:
+        raise ArgumentError("labels", expected="two different names", found=brief(labels))
+    return names

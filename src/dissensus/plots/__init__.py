@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,7 +59,7 @@ class Plot:
         """The function that draws it."""
         found = getattr(import_module(f"dissensus.plots._{self.name}"), self.name)
         assert callable(found)
-        return found
+        return _noting(found, self.group)
 
 
 PLOTS: Final = (
@@ -92,6 +93,21 @@ PLOTS: Final = (
     Plot("items_to_review", "items_to_review", "items to send back, and what that is worth"),
     Plot("accuracy_plan", "accuracy_plan", "items for a system's accuracy without the truth"),
 )
+
+
+@cache
+def _noting(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
+    """Return a function that says above its picture why it is not to be relied on."""
+
+    @wraps(draw)
+    def drawn(source: Any, *args: Any, **options: Any) -> Any:
+        picture = draw(source, *args, **options)
+        from dissensus.plots._doubtful import note
+
+        note(picture, source, group)
+        return picture
+
+    return drawn
 
 
 def names() -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus._wording import listed
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError, shown
 
@@ -26,8 +27,19 @@ def group(source: Any, name: str) -> xr.Dataset:
     Raises
     ------
     ArgumentError
-        If the evaluation has no such group, or the source is something else.
+        If the evaluation has no such group, nothing is in it, or the source is something else.
     """
+    found = _group(source, name)
+    bare = [str(dim) for dim, size in found.sizes.items() if not size]
+    if bare or not found.data_vars:
+        raise ArgumentError(
+            "source", expected=f"{name!r} with something to draw",
+            found=f"nothing along {listed(bare)}" if bare else "no variables",
+        )  # fmt: skip
+    return found
+
+
+def _group(source: Any, name: str) -> xr.Dataset:
     if isinstance(source, xr.DataTree):
         if name in source.children and source[name].to_dataset().data_vars:
             return source[name].to_dataset()

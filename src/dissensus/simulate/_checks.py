@@ -36,7 +36,10 @@ def probability(name: str, value: Any, *, sure: bool = True) -> float:
 
 def _is_number(value: Any) -> bool:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return number and bool(np.isfinite(value))
+    try:
+        return number and bool(np.isfinite(float(value)))
+    except OverflowError:  # an integer beyond floats
+        return False
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:

@@ -210,11 +210,14 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
 
     With an interval: ``dx.bayesian_bootstrap(dx.discrepancy_curve, test, scores, threshold)``.
     """
-    if not isinstance(curve, xr.DataArray) or THRESHOLD not in curve.dims:
+    known = isinstance(curve, xr.DataArray) and THRESHOLD in curve.dims
+    if not known or not curve.size or curve.dtype.kind not in "fiu":
         raise ArgumentError(
             "curve",
             expected="what discrepancy_curve returns, with the dim 'threshold'",
-            found=f"dims {curve.dims}" if isinstance(curve, xr.DataArray) else type(curve).__name__,
+            found=f"{curve.dtype} of sizes {dict(curve.sizes)}"
+            if isinstance(curve, xr.DataArray)
+            else type(curve).__name__,
         )
     mean = curve.mean([dim for dim in SAMPLE if dim in curve.dims], skipna=False)
     mean = mean.sortby(THRESHOLD).transpose(..., THRESHOLD)

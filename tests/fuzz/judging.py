@@ -1,0 +1,168 @@
+"""What a call may do: return sound values or refuse in words. All else fails the test."""
+
+from __future__ import annotations
+
+import copy
+import signal
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import dissensus as dx
+
+HANG = 300
+"""Seconds after which a call counts as hanging: far beyond compiling a kernel."""
+LONGEST = 4000
+"""Characters of a complaint that somebody would still read."""
+
+TALLY: Counter[tuple[str, str]] = Counter()
+"""How many calls of each area returned, and how many were refused; `make fuzz` prints it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call returned, and what it warned of; `value` is None where it was refused."""
+
+    value: Any
+    warned: tuple[str, ...]
+    refused: str = ""
+
+
+def judged(area: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Answer:
+    """Call a function and hold the call to the rules.
+
+    It returns or raises a `DissensusError` that names the cause, warns of nothing but by a
+    `DissensusWarning`, comes back at all, and leaves its arguments as they were.
+    """
+    before = [_kept(value) for value in (*args, *kwargs.values())]
+    answer = _called(function, *args, **kwargs)
+    for old, value in zip(before, (*args, *kwargs.values()), strict=True):
+        assert same(old, value), f"{area} changed its argument {value!r}"
+    TALLY[area, "refused" if answer.refused else "returned"] += 1
+    return answer
+
+
+def twice(area: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Answer:
+    """Judge a call that must do the same when it is made again."""
+    answer = judged(area, function, *args, **kwargs)
+    again = _called(function, *args, **kwargs)
+    assert answer.refused == again.refused
+    assert same(answer.value, again.value), f"{area} returned something else the second time"
+    return answer
+
+
+def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Answer:
+    with warnings.catch_warnings(record=True) as seen, _comes_back():
+        warnings.simplefilter("always")
+        try:
+            value, refused = function(*args, **kwargs), ""
+        except dx.DissensusError as problem:
+            value, refused = None, complaint(problem)
+    for warning in seen:
+        assert issubclass(warning.category, dx.DissensusWarning), (
+            f"{warning.category.__name__}: {warning.message} ({warning.filename}:{warning.lineno})"
+        )
+        assert str(warning.message).strip()
+    return Answer(value, tuple(str(warning.message) for warning in seen), refused)
+
+
+def complaint(problem: dx.DissensusError) -> str:
+    """Check that an error can be read and names its cause; return what it says."""
+    text = str(problem)
+    for part in ("subject", "expected", "found"):
+        assert str(getattr(problem, part)).strip(), f"no {part} in: {text!r}"
+    assert len(text) < LONGEST, f"{len(text)} characters: {text[:200]!r}..."
+    text.encode("utf-8")  # else it could not be printed
+    return text
+
+
+@contextmanager
+def _comes_back():
+    """Raise where a call hangs, if this thread is one that a signal can reach."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise TimeoutError(f"no answer within {HANG} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, HANG)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _kept(value: Any) -> Any:
+    """Copy an argument, to see later whether it was changed."""
+    if isinstance(value, xr.DataTree | xr.Dataset | xr.DataArray):
+        return value.copy(deep=True)
+    if isinstance(value, pd.DataFrame | pd.Series | np.ndarray):
+        return value.copy()
+    return copy.deepcopy(value) if isinstance(value, dict | list | np.random.Generator) else value
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two things hold the same; missing is the same as missing."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, xr.DataTree):
+        groups = [tree.to_dict(relative=True) for tree in (one, other)]
+        return groups[0].keys() == groups[1].keys() and all(
+            same(group, groups[1][name]) for name, group in groups[0].items()
+        )
+    if isinstance(one, xr.DataArray) and one.dtype == object:  # NaN in a list is no NaN to xarray
+        return one.dims == other.dims and same(one.to_numpy(), other.to_numpy())
+    if isinstance(one, xr.Dataset | xr.DataArray):
+        return one.equals(other)
+    if isinstance(one, pd.DataFrame | pd.Series):
+        return one.equals(other)
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and repr(one.tolist()) == repr(other.tolist())
+    if isinstance(one, Mapping):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, np.random.Generator):
+        return True  # a generator moves on: that is what it is given for
+    return one is other or repr(one) == repr(other)
+
+
+def within(found: Any, low: float, high: float, *, slack: float = 1e-9) -> None:
+    """Check that all numbers of a result that are none of NaN are within bounds."""
+    for array in arrays(found):
+        values = array.to_numpy()
+        if values.dtype.kind not in "fiu":
+            continue
+        known = values[~np.isnan(values.astype(float))]
+        assert (known >= low - slack).all(), f"{array.name}: {known.min()} below {low}"
+        assert (known <= high + slack).all(), f"{array.name}: {known.max()} above {high}"
+
+
+def explained(answer: Answer, *, but: tuple[str, ...] = ()) -> None:
+    """Check that what is undefined comes with a warning, or with a note in its attributes."""
+    bare = [
+        array.name
+        for array in arrays(answer.value)
+        if array.dtype.kind == "f" and array.name not in but and bool(array.isnull().any())
+    ]
+    assert answer.warned or not bare, f"{bare} are NaN, and nothing was said"
+
+
+def arrays(found: Any) -> list[xr.DataArray]:
+    """Return the variables of a result."""
+    if isinstance(found, xr.DataTree):
+        return [array for node in found.subtree for array in node.data_vars.values()]
+    if isinstance(found, xr.Dataset):
+        return list(found.data_vars.values())
+    return [found] if isinstance(found, xr.DataArray) else [xr.DataArray(found, name="number")]

@@ -1,0 +1,210 @@
+"""The public functions that no registry lists: checks of fits, plans, evaluations, reports.
+
+`CALLS` says how to call each. A public function that is in none of the tests of this folder fails
+the test at the end.
+"""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from fuzz.data import NOT_DATA, annotation_sets, prediction_sets
+from fuzz.fits import CROSSED, TRUTH, fits
+from fuzz.judging import arrays, judged, twice
+from fuzz.profile import cases
+from fuzz.settings_of import settings_of
+from fuzz.test_fuzz_metrics import draws_
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dissensus as dx
+from dissensus.metrics import METRICS
+from dissensus.models import MODELS
+from dissensus.statistics import STATISTICS
+
+EVERY = tuple(model.name for model in MODELS)
+SEEDED = {"random_seed": 1}
+QUIET = {"progressbar": False}
+
+
+@st.composite
+def _annotated(draw, kinds=("nominal", "ordinal"), confident=False):
+    ann = draw(annotation_sets(kinds))
+    if confident and "confidence" not in ann:
+        sure = np.resize([0.5, 1.0, 0.75], ann.sizes["annotation"])
+        ann["confidence"] = ("annotation", sure)
+    return ann
+
+
+@st.composite
+def _with_truth(draw, confident=False):
+    ann = draw(_annotated(confident=confident))
+    labels = ann["label"].to_numpy().tolist()
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    truth = [labels[rng.integers(len(labels))] for _ in range(ann.sizes["item"])]
+    names = ann["item"].to_numpy().tolist()
+    by_name = dict(zip(names, truth, strict=True))
+    return ann, draw(st.sampled_from([by_name] * 6 + [truth, truth[1:], "x", {}]))
+
+
+@st.composite
+def _checked(draw, name):
+    (ann, truth), more = draw(_with_truth(confident=name != "annotator_roc")), {}
+    if name == "annotator_roc":
+        more = {"positive": draw(st.sampled_from([*ann["label"].to_numpy().tolist(), None]))}
+    return (ann, truth), {"draws": draw(st.sampled_from([None, 3]))} | SEEDED | more
+
+
+@st.composite
+def _of_fit(draw, models, settings=()):
+    return (draw(fits(models))[1],), dict(settings)
+
+
+@st.composite
+def _tested(draw):
+    ann = draw(_annotated())
+    return (ann, draw(prediction_sets(ann, ("labels",))), 0.1), {"min_items": 2}
+
+
+@st.composite
+def _against_model(draw):
+    ann, fit = draw(fits(("dirichlet", "plackett_luce", "normal_scores", "crossed_effects")))
+    form = "numbers" if ann.attrs["kind"] == "continuous" else "labels"
+    return (fit, draw(prediction_sets(ann, (form,)))), {}
+
+
+@st.composite
+def _evaluation(draw):
+    ann = draw(annotation_sets())
+    kind = ann.attrs["kind"]
+    form = {"continuous": ("numbers",), "ranking": ("ranks", "scores")}.get(kind, ("labels",))
+    args = (ann, draw(prediction_sets(ann, form))) if draw(st.integers(0, 4)) else (ann,)
+    more = {"threshold": 0.5} if kind == "continuous" else {}
+    return args, more | {"draws": 4, "chains": 2} | SEEDED | QUIET
+
+
+@st.composite
+def _plan(draw, name):
+    ann = draw(annotation_sets(("nominal", "ordinal", "continuous")))
+    few = {"annotators": (2, 3), "items": (5, 10), "draws": 4} | SEEDED | QUIET
+    return (ann,), few | ({} if name == "plan" else {"studies": 2})
+
+
+@st.composite
+def _prior(draw):
+    few = [model for model in MODELS if model.name in CROSSED or not draw(st.integers(0, 9))]
+    model = draw(st.sampled_from(few))
+    return (model.name, draw(annotation_sets(model.kinds))), {"draws": 3} | SEEDED
+
+
+@st.composite
+def _models_compared(draw):
+    return (draw(_annotated()),), {"draws": 50, "tune": 2, "chains": 2} | SEEDED | QUIET
+
+
+def _curve():
+    values = np.array([0.5, 0.2, np.nan, 0.9])
+    made = xr.DataArray(values, {"threshold": [0.1, 0.2, 0.3, 0.4]}, ["threshold"])
+    made = made.rename("discrepancy_curve").expand_dims(system=["s"])
+    return st.sampled_from([made, made.isel(threshold=[]), made * np.nan, made.isel(system=0)])
+
+
+CALLS = {
+    "agreement_check": _of_fit(EVERY),
+    "alt_test": _tested(),
+    "annotator_roc": _checked("annotator_roc"),
+    "best_threshold": _curve().map(lambda curve: ((curve,), {})),
+    "check_assumptions": _of_fit(TRUTH),
+    "compare_truth_models": _models_compared(),
+    "confidence_check": _checked("confidence_check"),
+    "confidence_difficulty": _checked("confidence_difficulty"),
+    "evaluate": _evaluation(),
+    "items_to_review": _of_fit(TRUTH),
+    "label_check": _of_fit((*TRUTH, *CROSSED)),
+    "model_discrepancy_ratio": _against_model(),
+    "non_inferiority": draws_().map(lambda made: ((made, 0.1), {})),
+    "plan": _plan("plan"),
+    "plan_accuracy": _plan("plan_accuracy"),
+    "plan_reliability": _plan("plan_reliability"),
+    "prior_predictive": _prior(),
+    "residual_check": _of_fit(CROSSED),
+    "shared_mistakes": _of_fit(TRUTH, SEEDED.items()),
+}
+DEAR = {"evaluate": 0.1, "plan": 0.1, "plan_accuracy": 0.1, "plan_reliability": 0.1,
+        "compare_truth_models": 0.1}  # fmt: skip
+"""Which share of the cases is made of those that take long."""
+ELSEWHERE = {
+    "annotations", "predictions", "from_matrix", "from_rankings", "validate", "read_annotations",
+    "read_predictions", "bayesian_bootstrap", "report", "summary",
+}  # fmt: skip
+"""Functions that other tests of this folder call."""
+
+
+def checked(name, data):
+    """Judge one call of a public function."""
+    function = getattr(dx, name)
+    args, more = data.draw(CALLS[name])
+    if data.draw(st.integers(0, 29)) == 0:
+        args = (data.draw(st.sampled_from(NOT_DATA)), *args[1:])
+    taken = set(list(inspect.signature(function).parameters)[: len(args)])
+    settings = data.draw(settings_of(function, but=taken))
+    run = twice if data.draw(st.integers(0, 9)) == 0 and "random_seed" not in settings else judged
+    answer = run(f"whole.{name}", function, *args, **(more | settings))
+    if answer.refused or isinstance(answer.value, tuple):
+        return answer
+    for array in arrays(answer.value):
+        values = array.to_numpy()
+        if array.name in {"ppp", "p_value", "advantage_probability"} and values.dtype.kind == "f":
+            assert np.nanmin(values, initial=0.0) >= 0.0
+            assert np.nanmax(values, initial=1.0) <= 1.0
+    return answer
+
+
+@pytest.mark.parametrize("name", sorted(set(CALLS) - set(DEAR)))
+@cases(2, 400)
+@given(data=st.data())
+def test_a_function_is_sound_or_refused(name, data):
+    checked(name, data)
+
+
+@pytest.mark.parametrize("name", sorted(DEAR))
+@pytest.mark.slow
+@cases(2, 40)
+@given(data=st.data())
+def test_a_dear_function_is_sound_or_refused(name, data):
+    checked(name, data)
+
+
+@pytest.mark.slow
+@cases(2, 40)
+@given(data=st.data())
+def test_an_evaluation_is_summarised_and_reported(data):
+    args, more = data.draw(CALLS["evaluate"])
+    answer = judged("whole.evaluate", dx.evaluate, *args, **more)
+    if answer.refused:
+        return
+    for of in (None, "annotators", data.draw(st.sampled_from(["x", 5, ["a"], "systems"]))):
+        found = judged("whole.summary", dx.summary, answer.value, of)
+        if not found.refused and {"hdi_low", "hdi_high"} <= set(found.value):
+            assert not (found.value["hdi_low"] > found.value["hdi_high"]).any()
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "report.html")
+        settings = data.draw(settings_of(dx.report))
+        if not judged("whole.report", dx.report, answer.value, page, **settings).refused:
+            assert page.stat().st_size > 1000
+
+
+def test_every_public_function_is_fuzzed():
+    public = {
+        name
+        for name in dir(dx)
+        if inspect.isfunction(getattr(dx, name)) and not name.startswith("_")
+    }
+    registered = {entry.name for entry in (*STATISTICS, *METRICS)}
+    missed = public - registered - set(CALLS) - ELSEWHERE
+    assert not missed, f"say in CALLS how to call {sorted(missed)}"

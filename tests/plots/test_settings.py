@@ -1,0 +1,47 @@
+"""Settings that pictures share are refused by name, whatever the picture."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus.plots import PLOTS
+
+WRONG = {
+    "limit": [0, 1.5, "x", None, True],
+    "bins": [0, "x"],
+    "candidates": [0, "x"],
+    "ax": ["x", 5],
+    "figsize": ["ab", 5, (1,), (0, 1), ("a", 1), (float("nan"), 1), (10**30, 1)],
+    "ci_prob": ["x", 0, 1, float("nan")],
+    "ci_kind": [5, "x"],
+    "reliability": ["x", float("nan")],
+    "margin": ["x", float("inf")],
+    "naive": [0.5],
+    "metric": [5, ["a"]],
+    "metrics": [5, [5]],
+    "statistics": [0.5, [5]],
+}
+CASES = [
+    pytest.param(plot, name, value, id=f"{plot.name} {name}={value!r}")
+    for plot in PLOTS
+    for name in sorted(set(WRONG) & set(inspect.signature(plot.function).parameters))
+    for value in WRONG[name]
+]
+
+
+def test_a_group_with_nothing_in_it_is_refused():
+    nothing = xr.DataArray(np.zeros((1, 0, 2)), dims=("chain", "draw", "system"), name="icc")
+    with pytest.raises(dx.ArgumentError, match=r"source: .*found nothing along draw"):
+        dx.plots.forest(nothing)
+
+
+@pytest.mark.parametrize(("plot", "name", "value"), CASES)
+def test_a_setting_that_makes_no_sense_is_refused_by_name(plot, name, value):
+    arguments = ("i",) if plot.name == "item" else ()
+    with pytest.raises(dx.ArgumentError, match=f"^{name}: "):
+        plot.function(None, *arguments, **{name: value})
