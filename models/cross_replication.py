@@ -161,6 +161,7 @@ def fit(
     residual: str = "shared",
     correlation_prior: float = 1.0,
     shared_annotators: bool = False,
+    checkpoint: Any = None,
 ) -> xr.DataTree:
     """Draw from the posterior.
 
@@ -181,6 +182,10 @@ def fit(
         As in `build`.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
+    checkpoint : path, optional
+        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
+        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
+        the package zarr. A fit that is finished is read from there.
 
     Returns
     -------
@@ -199,6 +204,8 @@ def fit(
     -----
     ConvergenceWarning
         If the chains have not run long enough.
+    DesignWarning
+        If labels, or who gave them, leave some of this to priors, naming whom it concerns.
 
     Examples
     --------
@@ -220,6 +227,6 @@ def fit(
         what, lambda: _built(what), draws=draws, tune=tune, chains=chains,
         random_seed=random_seed, progressbar=progressbar, sampler=sampler,
         keep_effects=keep_effects, log_likelihood=log_likelihood,
-        posterior_predictive=posterior_predictive,
+        posterior_predictive=posterior_predictive, checkpoint=checkpoint,
         hyper=settings | {"priors": what.prior_words},
     )  # fmt: skip

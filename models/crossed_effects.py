@@ -165,6 +165,7 @@ def fit(
     keep_effects: bool = True,
     priors: Mapping[str, Any] | None = None,
     anonymous: bool = False,
+    checkpoint: Any = None,
 ) -> xr.DataTree:
     """Draw from the posterior.
 
@@ -189,6 +190,10 @@ def fit(
     keep_effects : bool
         Keep the draws of every item's and annotator's effect. Without, nothing grows with items
         but the labels themselves.
+    checkpoint : path, optional
+        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
+        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
+        the package zarr. A fit that is finished is read from there.
 
     Returns
     -------
@@ -210,8 +215,8 @@ def fit(
     -----
     ConvergenceWarning
         If the chains have not run long enough.
-    DissensusWarning
-        If no annotator gave more than one label.
+    DesignWarning
+        If labels, or who gave them, leave some of this to priors, naming whom it concerns.
 
     Examples
     --------
@@ -228,7 +233,7 @@ def fit(
         what, lambda: _built(what), draws=draws, tune=tune, chains=chains,
         random_seed=random_seed, progressbar=progressbar, sampler=sampler,
         keep_effects=keep_effects, log_likelihood=log_likelihood,
-        posterior_predictive=posterior_predictive,
+        posterior_predictive=posterior_predictive, checkpoint=checkpoint,
         hyper={"family": family, "sampler": sampler, "priors": what.prior_words,
                "anonymous": anonymous},
     )  # fmt: skip

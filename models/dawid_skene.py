@@ -156,6 +156,7 @@ def fit(
     keep_items: bool = True,
     sampler: str = "gibbs",
     on_missing: str = "raise",
+    checkpoint: Any = None,
 ) -> xr.DataTree:
     """Draw from the posterior.
 
@@ -179,6 +180,10 @@ def fit(
         ``truth_mean`` in ``constant_data`` stays.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
+    checkpoint : path, optional
+        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
+        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
+        the package zarr. A fit that is finished is read from there.
 
     Returns
     -------
@@ -202,8 +207,10 @@ def fit(
     -----
     ConvergenceWarning
         If the chains have not run long enough.
+    DesignWarning
+        If labels, or who gave them, leave some of this to priors, naming whom it concerns.
     DissensusWarning
-        If no item has two labels, or labels may have changed places.
+        If labels may have changed places, or an annotator is right less often than by guessing.
 
     Examples
     --------
@@ -224,5 +231,6 @@ def fit(
     return fitted(
         what, lambda: parts.built(what), draws=draws, tune=tune, chains=chains,
         random_seed=random_seed, progressbar=progressbar, sampler=sampler, keep_items=keep_items,
-        log_likelihood=log_likelihood, posterior_predictive=posterior_predictive, hyper=settings,
+        log_likelihood=log_likelihood, posterior_predictive=posterior_predictive,
+        checkpoint=checkpoint, hyper=settings,
     )  # fmt: skip

@@ -39,11 +39,12 @@ from dissensus.arrays import normal_gamma
 from dissensus.arrays.empirical_bayes import estimate_prior, grid_step
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
-from dissensus.errors import ArgumentError
+from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.schema import given_numbers
 
 KINDS = ("continuous", "ordinal")
 Prior = tuple[float, float, float, float]
+_SIZE = 1e100
 
 
 def build(annotations: xr.Dataset, *, prior: Prior | None = None) -> Any:
@@ -183,10 +184,21 @@ def _data(
     fitting.require_kind(annotations, KINDS, "normal_scores")
     score = given_numbers(annotations)
     item = annotations["item_code"].to_numpy()
+    _require_size(score)
     data = normal_gamma.moments(score, item, annotations.sizes[ITEM])
     if prior is None:
         return score, item, data, estimate_prior(data, grid_step(score))
     return score, item, data, _given(prior)
+
+
+def _require_size(score: Any) -> None:
+    """Raise on scores whose squares, and sums of these, no number could hold."""
+    largest = float(np.abs(score).max())
+    if largest > _SIZE:
+        raise AnnotationError(
+            "annotations", expected=f"scores from {-_SIZE:g} to {_SIZE:g}",
+            found=f"one of the size {largest:.3g}", hint="Read them in another unit",
+        )  # fmt: skip
 
 
 def _given(prior: Prior) -> normal_gamma.NormalGamma:

@@ -69,7 +69,7 @@ from dissensus import fitting
 from dissensus._maximum_likelihood import maximum_likelihood as maximum_likelihood
 from dissensus._ranking_predictions import observed, with_rankings
 from dissensus._ranking_process import LEARNED, RANKING, Process, process
-from dissensus._ranking_sampler import diagnosed, drawn
+from dissensus._ranking_sampler import diagnosed, drawn, drawn_by
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM
 
@@ -193,6 +193,7 @@ def fit(
     concentration: float | None = None,
     unranked: str = "exact",
     sampler: str = "gibbs",
+    checkpoint: Any = None,
 ) -> xr.DataTree:
     """Draw from the posterior.
 
@@ -221,6 +222,10 @@ def fit(
         As in `build`.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
+    checkpoint : path, optional
+        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
+        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
+        the package zarr. A fit that is finished is read from there.
 
     Returns
     -------
@@ -255,11 +260,16 @@ def fit(
     }  # fmt: skip
     what = process(annotations, KINDS, **hyper)
     hyper["reliability"] = what.reliability
-    rng = generator(random_seed, "fit")
+    tune = fitting.whole("tune", tune, least=0)
+    kept = fitting.opened(
+        checkpoint, model="plackett_luce", annotations=annotations, random_seed=random_seed,
+        sampler=drawn_by(what, sampler), draws=draws, tune=tune, chains=chains,
+    )  # fmt: skip
+    rng = generator(random_seed if kept is None else kept.random_seed, "fit")
     found = drawn(
         what, lambda: build(annotations, **hyper), draws=draws, chains=chains, rng=rng,
-        tune=fitting.whole("tune", tune, least=0), progressbar=progressbar,
-        nuts=sampler == "nuts", log_likelihood=log_likelihood,
+        tune=tune, progressbar=progressbar, nuts=sampler == "nuts", log_likelihood=log_likelihood,
+        checkpoint=kept,
     )  # fmt: skip
     tree = fitting.fitted(
         "plackett_luce",

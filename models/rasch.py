@@ -175,6 +175,7 @@ def fit(
     prior_count: float = 1.0,
     keep_items: bool = True,
     sampler: str = "gibbs",
+    checkpoint: Any = None,
 ) -> xr.DataTree:
     """Draw from the posterior.
 
@@ -200,6 +201,10 @@ def fit(
         ``constant_data`` stays.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
+    checkpoint : path, optional
+        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
+        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
+        the package zarr. A fit that is finished is read from there.
 
     Returns
     -------
@@ -220,9 +225,11 @@ def fit(
     -----
     ConvergenceWarning
         If the chains have not run long enough.
+    DesignWarning
+        If labels, or who gave them, leave some of this to priors, naming whom it concerns.
     DissensusWarning
-        If no item has two labels, and no truth is known; or if annotators of one item are sure or
-        unsure together, which ``confidence=True`` takes for evidence of each.
+        If annotators of one item are sure or unsure together, which ``confidence=True`` takes for
+        evidence of each.
 
     Examples
     --------
@@ -241,6 +248,7 @@ def fit(
         what, lambda: _built(what), draws=draws, tune=tune, chains=chains,
         random_seed=random_seed, progressbar=progressbar, sampler=sampler, keep_items=keep_items,
         log_likelihood=log_likelihood, posterior_predictive=posterior_predictive,
+        checkpoint=checkpoint,
         hyper={"confidence": confidence, "guessing": what.guessing, "priors": spelled(what.priors),
                "prior_count": prior_count, "sampler": sampler},
     )  # fmt: skip

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "models").glob("*.py")])
 MODULES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml"}
 BUILTINS = {"eval", "exec", "compile", "__import__"}
+ZARR = {"open_zarr", "open_group", "create_group", "open_array", "open_consolidated"}
 METHODS = {"read_pickle", "to_pickle", "popen", "mktemp"}
 SAFE = {"allow_pickle": False, "shell": False, "autoescape": True, "zarr_format": 3}
 """What options may say; stores of Zarr's second format may name a codec that unpickles."""
@@ -45,7 +46,7 @@ def dangers(tree, path):
         values = {name: getattr(value, "value", None) for name, value in options.items()}
         bad = any(values.get(option, safe) is not safe for option, safe in SAFE.items())
         engine = ast.unparse(options.get("engine", ast.Constant(None)))
-        opens = attribute == "open_zarr" or "zarr" in engine
+        opens = attribute in ZARR or "zarr" in engine
         bad |= opens and "zarr_format" not in options
         bad |= "Environment" in (name, attribute) and "autoescape" not in options
         bad |= attribute in METHODS
@@ -67,7 +68,8 @@ def test_no_source_can_run_what_it_reads():
     "source",
     ["import pickle", "from cloudpickle import loads", "eval(x)", "np.load(x, allow_pickle=True)",
      "pd.read_pickle(x)", "Environment(loader=x)", "Environment(autoescape=False)",
-     "xr.open_zarr(x)", "xr.open_datatree(x, engine='zarr')", "run(x, shell=True)",
+     "xr.open_zarr(x)", "xr.open_datatree(x, engine='zarr')",
+     "zarr.open_group(x)", "run(x, shell=True)",
      "yaml = __import__('yaml')"],
 )  # fmt: skip
 def test_what_could_is_seen(source):

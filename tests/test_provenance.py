@@ -11,7 +11,9 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._provenance import arguments_of, data_hash, provenance, seed_or_drawn
+from dissensus._hashing import data_hash
+from dissensus._provenance import arguments_of, provenance
+from dissensus.arrays.seeds import seed_or_drawn
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from dissensus._files import write_evaluation
 runner = CliRunner()
 
 
-def written(tmp_path, annotations, predictions=None, **options):
+def written(tmp_path, annotations, predictions=None, store="nc", **options):
     options = {"draws": 40, "progressbar": False, "random_seed": 5, **options}
     result = dx.evaluate(annotations, predictions, **options)
-    return write_evaluation(result, tmp_path / "out")[0]
+    return write_evaluation(result, tmp_path / "out", store=store)[0]
 
 
 def rerun(path):
@@ -168,6 +168,24 @@ def test_arguments_that_somebody_changed_are_refused(votes, text):
     result.attrs["arguments"] = text
     with pytest.raises(dx.AnnotationError, match="arguments: expected"):
         _rerun.rerun(result, progressbar=False)
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
+def test_a_zarr_store_is_made_again_too(rankings, tmp_path):
+    path = written(tmp_path, *rankings, store="zarr")
+    assert path.name == "evaluation.zarr"
+    assert (path / "zarr.json").is_file()
+    done = rerun(path)
+    assert done.exit_code == 0
+    assert done.output.startswith("the same to the last digit: ")
+
+
+def test_a_store_of_the_second_format_is_not_opened(votes, tmp_path):
+    # It may name a codec that unpickles.
+    result = dx.evaluate(*votes, draws=5, random_seed=1, progressbar=False)
+    result.to_zarr(tmp_path / "old.zarr", zarr_format=2, consolidated=False)
+    with pytest.raises(dx.AnnotationError, match=r"old\.zarr: expected an evaluation"):
+        rerun(tmp_path / "old.zarr")
 
 
 def test_a_folder_without_zarr_is_refused(tmp_path, monkeypatch):

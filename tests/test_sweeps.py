@@ -14,11 +14,16 @@ from dissensus._interruption import all_or_nothing
 from dissensus._sweeps import first_draws, mapped, swept
 
 
+class Rows(NamedTuple):
+    sweep: np.ndarray
+
+
 class Chain:
     """Writes down every sweep; at one of them somebody presses Ctrl-C."""
 
     def __init__(self, at=None):
         self.sweeps, self.at = [], at
+        self.trace = Rows(np.arange(100))
 
     def advance(self, first, n):
         for sweep in range(first, first + n):
@@ -30,7 +35,7 @@ class Chain:
 
 def swept_until(at, draws=100, tune=50, n_chains=3):
     chains = [Chain(at if k == 1 else None) for k in range(n_chains)]
-    return chains, lambda: swept([one.advance for one in chains], draws, tune, "", False)
+    return chains, lambda: swept(chains, draws, tune, "", False)
 
 
 @pytest.fixture(autouse=True)
@@ -51,13 +56,14 @@ def test_all_sweeps_are_made_in_order():
 @pytest.mark.parametrize("n_chains", [1, 2, 7])
 def test_interrupted_chains_are_of_one_length(at, n_chains):
     chains = [Chain(at if k == n_chains - 1 else None) for k in range(n_chains)]
-    drawn = swept([one.advance for one in chains], 100, 50, "", False)
+    drawn = swept(chains, 100, 50, "", False)
     assert at < drawn <= 100
     # The lot under way is finished: two sweeps, with a hundred in fifty lots. The signal may reach
     # the main thread when it is about to begin with another.
     assert drawn <= at + 4
     for one in chains:
         assert one.sweeps == list(range(-50, drawn))
+        assert len(one.trace.sweep) == drawn
 
 
 def test_an_interruption_of_the_warm_up_raises_and_says_so():
@@ -85,16 +91,17 @@ def test_the_interruption_of_a_bar_is_one_too(monkeypatch):
 
     monkeypatch.setattr("rich.progress.track", track)
     chains = [Chain(), Chain()]
-    assert swept([one.advance for one in chains], 100, 50, "", True) == 20
+    assert swept(chains, 100, 50, "", True) == 20
     assert all(one.sweeps == list(range(-50, 20)) for one in chains)
 
 
 def test_what_a_chain_raises_is_raised():
-    def fail(first, n):
-        raise MemoryError("no room")
+    class Failing(Chain):
+        def advance(self, first, n):
+            raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        swept([fail, Chain().advance], 10, 0, "", False)
+        swept([Failing(), Chain()], 10, 0, "", False)
 
 
 def test_no_job_is_begun_after_an_interruption():

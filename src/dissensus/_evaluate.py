@@ -17,9 +17,10 @@ from dissensus._components import with_components
 from dissensus._ground_truth import with_ground_truth
 from dissensus._notes import Notes
 from dissensus._observed import Settings, observed
-from dissensus._provenance import provenance, seed_or_drawn
+from dissensus._provenance import provenance
 from dissensus._recipes import DEFAULT, Recipe, ThresholdRecipe, companion_for, recipe_for
 from dissensus._runs import Run, Task, results
+from dissensus.arrays.seeds import seed_or_drawn
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.schema import checked_annotations, checked_predictions

@@ -50,10 +50,11 @@ def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> l
 def _writers(evaluation: xr.DataTree, store: str) -> dict[str, Writer | None]:
     """Return what writes each file; None for a table of an earlier run that this one has not."""
     tree = _single_precision(evaluation)
-    zarr = partial(tree.to_zarr, zarr_format=3)
+    zarr = partial(tree.to_zarr, zarr_format=3, consolidated=False)
     write = zarr if store == "zarr" else partial(_netcdf, tree)
     writers: dict[str, Writer | None] = {
         f"evaluation.{store}": write,
+        f"evaluation.{'nc' if store == 'zarr' else 'zarr'}": None,  # of an earlier run
         "summary.csv": partial(_table, evaluation, None),
     }
     for group, of in MORE:  # a table left behind would be taken for this run's

@@ -67,7 +67,7 @@ def noticing() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def before_any_draw(what: str) -> KeyboardInterrupt:
+def before_any_draw(what: str, kept: str = "") -> KeyboardInterrupt:
     """Return what is raised where there is nothing to give back.
 
     Examples
@@ -75,7 +75,7 @@ def before_any_draw(what: str) -> KeyboardInterrupt:
     >>> str(before_any_draw("after 20 of 500 sweeps of the warm-up"))
     'Interrupted after 20 of 500 sweeps of the warm-up: there are no draws to return'
     """
-    return KeyboardInterrupt(f"Interrupted {what}: there are no draws to return")
+    return KeyboardInterrupt(f"Interrupted {what}: there are no draws to return{kept}")
 
 
 def shortfall(draws: xr.Dataset, asked: tuple[int, int]) -> dict[str, Any]:

@@ -155,7 +155,8 @@ def result_folder(out: Path, store: str, force: bool) -> None:
         raise ArgumentError("--out", expected="a folder", found=f"{what} {nearest}")
     require_writable(nearest, "--out")
     tables = ("summary", "statistics", "components", "accuracy", "weighted_reliability")
-    names = (f"evaluation.{store}", *(f"{table}.csv" for table in tables), "report.html")
+    stores = ("evaluation.nc", "evaluation.zarr")
+    names = (*stores, *(f"{table}.csv" for table in tables), "report.html")
     earlier = [name for name in names if there(out / name)]
     if earlier and not force:
         raise ArgumentError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Mapping
@@ -12,26 +11,12 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus._hashing import data_hash
+
 ARGUMENTS: Final = "arguments"
 NOT_RECORDED: Final = "not_recorded"
 DATA: Final = ("annotations", "predictions")
 _PACKAGES: Final = ("dissensus", "pymc", "arviz", "numpy", "numba", "xarray", "scipy")
-
-
-def seed_or_drawn(random_seed: Any) -> tuple[Any, str]:
-    """Return a seed, and whether it was given or had to be drawn.
-
-    Examples
-    --------
-    >>> seed_or_drawn(1)
-    (1, 'given')
-    >>> seed, source = seed_or_drawn(None)
-    >>> 0 <= seed < 2**32, source
-    (True, 'drawn')
-    """
-    if random_seed is not None:
-        return random_seed, "given"
-    return int(np.random.SeedSequence().generate_state(1)[0]), "drawn"
 
 
 def versions() -> dict[str, str]:
@@ -98,38 +83,3 @@ def _back(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _back(one) for key, one in value["mapping"]}
     return [_back(one) for one in value] if isinstance(value, list) else value
-
-
-def data_hash(data: xr.Dataset) -> str:
-    """Return a hash of a Dataset's names and values, the same before and after it is stored.
-
-    What a file changes does not count: the width of numbers and text, the order of variables.
-
-    Examples
-    --------
-    >>> one = xr.Dataset({"x": ("item", [1, 2])}, coords={"item": ["a", "b"]})
-    >>> narrow = one.assign(x=one["x"].astype("int8")).assign_coords(item=one["item"].astype("O"))
-    >>> data_hash(one) == data_hash(narrow), data_hash(one) == data_hash(one + 1)
-    (True, False)
-    """
-    said = [str(data.attrs.get(name, "")) for name in ("kind", "kind_source")]
-    found = hashlib.sha256(repr(said).encode())
-    for name in sorted(map(str, data.variables)):
-        values = data.variables[name]
-        found.update(f"\0{name}\0{values.dims}\0{values.shape}\0".encode())
-        found.update(_bytes(values.to_numpy()))
-    return f"sha256:{found.hexdigest()}"
-
-
-def _bytes(values: Any) -> bytes:
-    """Write values in one width, whatever they came in."""
-    kind = values.dtype.kind
-    if kind in "biu":
-        return values.astype("<i8").tobytes()
-    if kind == "f":
-        return (values.astype("<f8") + 0.0).tobytes()  # one zero, not two
-    if kind in "mM":
-        return values.astype(f"<{kind}8[ns]").tobytes()
-    # The length in front: else ("ab", "c") would be ("a", "bc").
-    texts = (str(one).encode("utf-8", "surrogatepass") for one in values.ravel())
-    return b"".join(len(text).to_bytes(8, "little") + text for text in texts)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import convergence, fitting
+from dissensus._hashing import contents_hash
 from dissensus._interruption import before_any_draw
 from dissensus._ranking_process import LEARNED, Process
 from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
@@ -38,6 +39,11 @@ class Draws(NamedTuple):
     inference: str
 
 
+def drawn_by(what: Process, sampler: str) -> str:
+    """Say what draws: where reliability is learned, the Gibbs step needs NUTS beside it."""
+    return "nuts beside it" if sampler == "gibbs" and what.reliability in LEARNED else sampler
+
+
 def drawn(
     what: Process,
     build: Callable[[], Any],
@@ -49,13 +55,16 @@ def drawn(
     progressbar: bool,
     nuts: bool,
     log_likelihood: bool,
+    checkpoint: fitting.Checkpoint | None = None,
 ) -> Draws:
     """Draw by the Gibbs kernel where it does all, else through PyMC."""
     seeds = rng.integers(2**31, size=2).tolist()
     run = {"draws": draws, "tune": tune, "chains": chains, "seed": seeds[0]}
     if nuts or what.reliability in LEARNED:
         return _by_pymc(what, build(), seeds[1], nuts, log_likelihood, progressbar, **run)
-    values, logp = gibbs(what, log_likelihood=log_likelihood, progressbar=progressbar, **run)
+    values, logp = gibbs(
+        what, log_likelihood=log_likelihood, progressbar=progressbar, checkpoint=checkpoint, **run
+    )
     plausibility = what.named(values, seeds[1])
     return Draws({"plausibility": plausibility}, logp, what.sharpness, {}, _GIBBS)
 
@@ -95,6 +104,7 @@ def gibbs(
     seed: int,
     progressbar: bool,
     log_likelihood: bool = False,
+    checkpoint: fitting.Checkpoint | None = None,
 ) -> tuple[Floats, Floats | None]:
     """Draw all chains of all items, lot by lot, in as many threads as there are processors.
 
@@ -107,6 +117,8 @@ def gibbs(
     progressbar : bool
     log_likelihood : bool
         Compute that too, while the strengths of a lot are at hand.
+    checkpoint : Checkpoint, optional
+        Lots that are done are written there, and those that are there are not done again.
 
     Returns
     -------
@@ -119,21 +131,34 @@ def gibbs(
     theta = np.empty((chains, draws, *what.where.codes.shape))
     logp = np.empty((chains, draws, what.n_rankings if log_likelihood else 0))
     edges = np.unique(np.linspace(0, n_items, _LOTS + 1).astype(int)).tolist()
+    done: set[str] = set()
+    if checkpoint is not None:
+        checkpoint.begin(contents_hash([what, keys, theta.shape, logp.shape, tune]))
+        done.update(checkpoint.parts())
 
     def draw_lot(job: tuple[int, tuple[int, int]]) -> None:
         chain, (low, high) = job
-        first, last = what.laid.rankings.item_start[[low, high]]
-        theta[chain, :, low:high], found = _lot(
+        of = slice(*what.laid.rankings.item_start[[low, high]])
+        name = f"{chain:06d}-{low:012d}"
+        part = {"plausibility": theta[chain, :, low:high], "log_likelihood": logp[chain, :, of]}
+        if checkpoint is not None and name in done:
+            for what_of, values in checkpoint.load(name, part).items():
+                part[what_of][...] = values
+            return
+        part["plausibility"][...], each = _lot(
             what, low, high, keys[chain, low:high], tune, draws, log_likelihood
         )
-        if found is not None:
-            logp[chain, :, first:last] = found
+        if each is not None:
+            part["log_likelihood"][...] = each
+        if checkpoint is not None:
+            checkpoint.save(name, part)
 
     jobs = list(product(range(chains), pairwise(edges)))
     try:
         fitting.mapped(draw_lot, jobs, "Sampling rankings", progressbar)
     except KeyboardInterrupt:  # all draws of one item come before any of the next
-        raise before_any_draw("before all items were through") from None
+        kept = "" if checkpoint is None else checkpoint.in_words
+        raise before_any_draw("before all items were through", kept) from None
     return theta, logp.reshape(-1, logp.shape[-1]) if log_likelihood else None
 
 

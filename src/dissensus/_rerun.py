@@ -11,14 +11,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus._evaluate import evaluate
-from dissensus._provenance import (
-    ARGUMENTS,
-    DATA,
-    NOT_RECORDED,
-    arguments_of,
-    data_hash,
-    versions,
-)
+from dissensus._hashing import data_hash
+from dissensus._provenance import ARGUMENTS, DATA, NOT_RECORDED, arguments_of, versions
 from dissensus.errors import ArgumentError, FormatError, brief
 
 _ADDED: Final = frozenset({"truth"})
@@ -74,7 +68,13 @@ def _opened(path: Path) -> xr.DataTree:
                 str(path), expected="a .nc file, or a Zarr store where zarr is installed",
                 found="a folder, and no package zarr",
             )  # fmt: skip
-        return xr.open_datatree(path, engine="zarr", zarr_format=3)
+        try:
+            return xr.open_datatree(path, engine="zarr", zarr_format=3, consolidated=False)
+        except (FileNotFoundError, ValueError, KeyError, TypeError) as problem:
+            raise FormatError(
+                str(path), expected="an evaluation in a Zarr store of format 3",
+                found=f"a folder that is none ({brief(problem)})",
+            ) from problem  # fmt: skip
     return xr.open_datatree(path, engine="h5netcdf")
 
 

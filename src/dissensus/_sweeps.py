@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from dissensus._checkpoints import Checkpoint
 from dissensus._interruption import before_any_draw, wants_all
+from dissensus._resuming import Chain, Progress
 
 _LOTS: Final = 50
 """Sweeps go in so many lots, for a smooth progress bar."""
@@ -39,21 +41,24 @@ def mapped[Job, Result](
 
 
 def swept(
-    advance: Sequence[Callable[[int, int], None]], draws: int, tune: int, text: str, show: bool
-) -> int:
+    runs: Sequence[Chain], draws: int, tune: int, text: str, show: bool,
+    checkpoint: Checkpoint | None = None,
+) -> int:  # fmt: skip
     """Run chains of sweeps side by side, each in a thread.
 
     Parameters
     ----------
-    advance : sequence of callables (first, n)
-        One for each chain: goes through n sweeps, the first of which is draw ``first``; before 0
-        they are the warm-up.
+    runs : sequence of Chain
+        Each goes through n sweeps at a time, the first of which is draw ``first``; before 0 they
+        are the warm-up. Their traces have room for all draws, and for those made only at the end.
     draws, tune : int
         Sweeps to keep, and before them.
     text : str
         Beside the progress bar.
     show : bool
         Whether there is to be one.
+    checkpoint : Checkpoint, optional
+        What has been done is written there now and then, and what is there is not done again.
 
     Returns
     -------
@@ -67,17 +72,40 @@ def swept(
     KeyboardInterrupt
         If interrupted before there are draws, or where only all of them are of use.
     """
-    chains = _Chains(advance, min(-tune, -1))
-    with ThreadPoolExecutor(min(len(advance), os.cpu_count() or 1)) as pool:
+    progress = None if checkpoint is None else Progress(runs, checkpoint, -tune)
+    drawn = _advanced(runs, draws, tune, text, show, progress)
+    for run in runs:
+        run.trace = first_draws(run.trace, draws, drawn)
+    return drawn
+
+
+def _advanced(
+    runs: Sequence[Chain], draws: int, tune: int, text: str, show: bool, progress: Progress | None
+) -> int:
+    """Take chains through all lots that are not done yet."""
+    lots = [*_lots(tune, -tune), *_lots(draws, 0)]
+    if progress is None:
+        chains = _Chains(runs, min(-tune, -1))
+    else:
+        chains = _Chains(runs, progress.reached or -1)
+        lots = [(first, n) for first, n in lots if first >= progress.reached]
+    with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         try:
-            for first, n in tracked([*_lots(tune, -tune), *_lots(draws, 0)], text, show):
+            for first, n in tracked(lots, text, show):
                 chains.go(pool, first, n)
+                if progress is not None:
+                    progress.after(chains.last, now=chains.last == draws)
         except KeyboardInterrupt:
-            if chains.first < 0 or wants_all():
+            whole = chains.first < 0 or wants_all()
+            if whole and progress is None:
                 pool.shutdown(cancel_futures=True)
-                raise _stopped(chains.first, draws, tune) from None
-            pool.shutdown()
-            chains.catch_up()
+            else:
+                pool.shutdown()
+                chains.catch_up()
+            if progress is not None:
+                progress.after(chains.last, now=True)
+            if whole:
+                raise _stopped(chains.first, draws, tune, progress) from None
             return chains.last
     return draws
 
@@ -85,9 +113,9 @@ def swept(
 class _Chains:
     """Chains, and how far each has come: known even if the interruption falls between two."""
 
-    def __init__(self, advance: Sequence[Callable[[int, int], None]], first: int) -> None:
-        self.advance = advance
-        self.reached: list[int | None] = [None] * len(advance)
+    def __init__(self, runs: Sequence[Chain], first: int) -> None:
+        self.runs = runs
+        self.reached: list[int | None] = [None] * len(runs)
         self.jobs: list[Future[None]] = []
         self.first = self.last = first
 
@@ -95,7 +123,7 @@ class _Chains:
         """Take all chains through a lot."""
         self.jobs = []
         self.first, self.last = first, first + n
-        self.jobs.extend(pool.submit(self._one, chain) for chain in range(len(self.advance)))
+        self.jobs.extend(pool.submit(self._one, chain) for chain in range(len(self.runs)))
         for job in self.jobs:
             job.result()
 
@@ -108,15 +136,17 @@ class _Chains:
                 self._one(chain)
 
     def _one(self, chain: int) -> None:
-        self.advance[chain](self.first, self.last - self.first)
+        self.runs[chain].advance(self.first, self.last - self.first)
         self.reached[chain] = self.last
 
 
-def _stopped(first: int, draws: int, tune: int) -> KeyboardInterrupt:
+def _stopped(first: int, draws: int, tune: int, progress: Progress | None) -> KeyboardInterrupt:
     """Return what is raised at the lot that begins with this sweep."""
+    kept = "" if progress is None else progress.checkpoint.in_words
     if first < 0:
-        return before_any_draw(f"after {max(first + tune, 0):,} of {tune:,} sweeps of the warm-up")
-    return KeyboardInterrupt(f"Interrupted after {first:,} of {draws:,} draws")
+        done = f"after {max(first + tune, 0):,} of {tune:,} sweeps of the warm-up"
+        return before_any_draw(done, kept)
+    return KeyboardInterrupt(f"Interrupted after {first:,} of {draws:,} draws{kept}")
 
 
 def _lots(n: int, first: int) -> list[tuple[int, int]]:

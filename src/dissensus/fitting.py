@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus._checkpoints import Checkpoint as Checkpoint
+from dissensus._checkpoints import opened as opened
 from dissensus._interruption import all_or_nothing as all_or_nothing
 from dissensus._interruption import before_any_draw, noticing, shortfall, wants_all
-from dissensus._sweeps import first_draws as first_draws
 from dissensus._sweeps import mapped as mapped
 from dissensus._sweeps import swept as swept
 from dissensus._sweeps import tracked as tracked
@@ -59,7 +60,7 @@ def _number(value: Any) -> float:
     """Return a float, or NaN for what is no number at all."""
     try:
         return float("nan") if isinstance(value, str) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
 
 

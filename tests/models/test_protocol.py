@@ -97,10 +97,8 @@ def test_arguments(model):
     assert all(fit[name].kind == inspect.Parameter.KEYWORD_ONLY for name in list(fit)[1:])
     assert all(build[name].kind == inspect.Parameter.KEYWORD_ONLY for name in list(build)[1:])
     hyper = {name: p.default for name, p in build.items() if name != "annotations"}
-    assert hyper == {
-        n: p.default for n, p in fit.items()
-        if n not in {*FIT_DEFAULTS, "annotations", "keep_effects", "keep_items"}  # no settings
-    }  # fmt: skip
+    no_settings = {*FIT_DEFAULTS, "annotations", "keep_effects", "keep_items", "checkpoint"}
+    assert hyper == {n: p.default for n, p in fit.items() if n not in no_settings}
 
 
 @by_kind

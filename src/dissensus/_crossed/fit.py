@@ -46,6 +46,7 @@ def fitted(
     keep_effects: bool,
     log_likelihood: bool,
     posterior_predictive: bool,
+    checkpoint: Any,
     hyper: Mapping[str, Any],
 ) -> xr.DataTree:
     """Sample, and put the draws under their names."""
@@ -54,13 +55,17 @@ def fitted(
     effects = keep_effects or log_likelihood or posterior_predictive
     if effects:
         require_room(what, draws, chains)
-    rng = generator(random_seed, "fit")
+    kept = fitting.opened(
+        checkpoint, model=what.model, annotations=what.annotations, random_seed=random_seed,
+        sampler=sampler, draws=draws, tune=tune, chains=chains,
+    )  # fmt: skip
+    rng = generator(random_seed if kept is None else kept.random_seed, "fit")
     run: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": rng}
     run["progressbar"] = progressbar
     if sampler == "nuts":
         found = by_nuts(what, build, **run)
     else:
-        found = by_gibbs(what, **run, effects=effects)
+        found = by_gibbs(what, **run, effects=effects, checkpoint=kept)
     posterior = parameters(what, found)
     diagnostics = _diagnosed(posterior, found)
     if keep_effects:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -61,16 +60,15 @@ def require_room(what: Process, draws: int, chains: int) -> None:
 def by_gibbs(
     what: Process, *, draws: int, tune: int, chains: int, rng: np.random.Generator,
     progressbar: bool, effects: bool,
+    checkpoint: fitting.Checkpoint | None = None,
 ) -> Draws:  # fmt: skip
     """Draw all chains by the Gibbs kernel, each in a thread."""
-    data, priors = what.data(), what.numbers()
+    data = what.data()
     runs = [_Chain(what, data, one, draws, effects) for one in rng.spawn(chains)]
-    drawn = fitting.swept(
-        [partial(run.advance, priors) for run in runs], draws, tune, "Sampling effects", progressbar
-    )
-    traces = [fitting.first_draws(run.trace, draws, drawn) for run in runs]
+    fitting.swept(runs, draws, tune, "Sampling effects", progressbar, checkpoint)
+    traces = [run.trace for run in runs]
     whole = gibbs.Trace(*(np.stack(part) for part in zip(*traces, strict=True)))
-    del traces
+    del traces, runs
     return Draws(
         mu=whole.mu + what.centre,
         sigma_item=whole.sd_item,
@@ -97,20 +95,22 @@ _GIBBS: Final = {
 class _Chain:
     """One chain, with all it writes to."""
 
+    scratch = frozenset({"known"})
+
     def __init__(
         self, what: Process, data: Crossed, rng: np.random.Generator, draws: int, effects: bool
     ) -> None:
-        self.family, self.data = what.family, data
+        self.family, self.data, self.priors = what.family, data, what.numbers()
         self.par = _start(what, data, rng)
         self.known = gibbs.learned(data, what.family, self.par)
         self.state = gibbs.started(rng.integers(2**64, dtype=np.uint64))
         self.trace = gibbs.room_for(data, self.par, draws, effects=effects)
 
-    def advance(self, priors: Any, first: int, n: int) -> None:
+    def advance(self, first: int, n: int) -> None:
         """Go through a lot of sweeps."""
         warm = first < 0
         gibbs.advance(
-            self.family, self.state, self.data, self.par, priors, self.known, n, learning=warm,
+            self.family, self.state, self.data, self.par, self.priors, self.known, n, learning=warm,
             trace=None if warm else self.trace, first=first,
         )  # fmt: skip
 

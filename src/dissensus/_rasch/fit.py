@@ -13,6 +13,7 @@ from dissensus import convergence, fitting
 from dissensus._rasch.confidence import warn_of_shared_confidence
 from dissensus._rasch.process import Process
 from dissensus._rasch.sampler import Draws, by_gibbs, by_nuts, require_room
+from dissensus._reflections import near_guessing
 from dissensus.arrays.rasch_data import UNKNOWN
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE
@@ -22,7 +23,7 @@ from dissensus.registry import check_flags
 def fitted(
     what: Process, build: Callable[[], Any], *, draws: int, tune: int, chains: int,
     random_seed: Any, progressbar: bool, sampler: str, keep_items: bool, log_likelihood: bool,
-    posterior_predictive: bool, hyper: Mapping[str, Any],
+    posterior_predictive: bool, checkpoint: Any, hyper: Mapping[str, Any],
 ) -> xr.DataTree:  # fmt: skip
     """Sample, and put the draws under their names."""
     chains, draws = fitting.sample_shape(draws, chains)
@@ -34,16 +35,27 @@ def fitted(
     items = keep_items or posterior_predictive
     if items:
         require_room(what, draws, chains)
-    rng = generator(random_seed, "fit")
+    kept = fitting.opened(
+        checkpoint, model="rasch", annotations=what.annotations, random_seed=random_seed,
+        sampler=sampler, draws=draws, tune=tune, chains=chains,
+    )  # fmt: skip
+    rng = generator(random_seed if kept is None else kept.random_seed, "fit")
     run: dict[str, Any] = {
         "draws": draws, "tune": tune, "chains": chains, "rng": rng, "progressbar": progressbar,
         "items": items, "each": log_likelihood,
     }  # fmt: skip
-    found = by_nuts(what, build, **run) if sampler == "nuts" else by_gibbs(what, **run)
+    if sampler == "nuts":
+        found = by_nuts(what, build, **run)
+    else:
+        found = by_gibbs(what, **run, checkpoint=kept)
     named = _Named(what)
     posterior = _parameters(named, found)
     stats = {name: named(values) for name, values in found.stats.items()}
     diagnostics = convergence.diagnosed_parameters(posterior) | convergence.divergences(stats)
+    if not what.all_known:
+        knows = expit(posterior["mean_ability"].to_numpy() - what.lead)
+        typical = named(what.floor + (1.0 - what.floor) * knows)
+        diagnostics |= near_guessing(typical, len(what.labels))
     if keep_items:
         posterior |= _of_items(named, found)
     tree = fitting.fitted(

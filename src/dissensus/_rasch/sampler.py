@@ -63,14 +63,11 @@ def require_room(what: Process, draws: int, chains: int) -> None:
 def by_gibbs(
     what: Process, *, draws: int, tune: int, chains: int, rng: np.random.Generator,
     progressbar: bool, items: bool, each: bool,
+    checkpoint: fitting.Checkpoint | None = None,
 ) -> Draws:  # fmt: skip
     """Draw all chains by the Gibbs kernel, each in a thread."""
     runs = [_Chain(what, one, draws, items, each) for one in rng.spawn(chains)]
-    drawn = fitting.swept(
-        [run.advance for run in runs], draws, tune, "Sampling abilities", progressbar
-    )
-    for run in runs:
-        run.trace = fitting.first_draws(run.trace, draws, drawn)
+    fitting.swept(runs, draws, tune, "Sampling abilities", progressbar, checkpoint)
     return _gathered(
         what,
         runs,
@@ -130,6 +127,8 @@ def _gathered(what: Process, runs: list[_Chain], stats: dict[str, Floats], infer
 
 class _Chain:
     """One chain, with all it writes to."""
+
+    scratch = frozenset({"known", "now", "summing"})
 
     def __init__(
         self, what: Process, rng: np.random.Generator, draws: int, items: bool, each: bool

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import convergence, fitting
+from dissensus._reflections import near_guessing
 from dissensus._truth.label_order import label_order
 from dissensus._truth.names import parameters
 from dissensus._truth.process import Process
@@ -38,6 +39,7 @@ def fitted(
     keep_items: bool,
     log_likelihood: bool,
     posterior_predictive: bool,
+    checkpoint: Any,
     hyper: Mapping[str, Any],
 ) -> xr.DataTree:
     """Sample, and put the draws under their names."""
@@ -47,17 +49,22 @@ def fitted(
         keep_items=keep_items, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
     )  # fmt: skip
-    rng = generator(random_seed, "fit")
+    kept = fitting.opened(
+        checkpoint, model=what.model, annotations=what.annotations, random_seed=random_seed,
+        sampler=sampler, draws=draws, tune=tune, chains=chains,
+    )  # fmt: skip
+    rng = generator(random_seed if kept is None else kept.random_seed, "fit")
     wanted = Wanted(keep_items, log_likelihood, posterior_predictive)
     run: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": rng}
     run["progressbar"] = progressbar
     if sampler == "nuts":
         found = by_nuts(what, wanted, build, **run)
     else:
-        found = by_gibbs(what, wanted, **run)
+        found = by_gibbs(what, wanted, **run, checkpoint=kept)
     posterior = parameters(what, found.trace)
     stats = {name: xr.DataArray(x, dims=SAMPLE) for name, x in found.stats.items()}
     diagnostics = _diagnosed(what, posterior) | convergence.divergences(stats)
+    diagnostics |= near_guessing(posterior["annotator_accuracy"], what.form.n_labels)
     if what.form.rows and what.form.pooling != COMPLETE:  # one matrix keeps its names by its prior
         people = found.trace.confusion[..., : what.form.first_system, :, :]
         diagnostics |= label_order(what, people)

@@ -80,18 +80,15 @@ def require_room(what: Process, votes: Votes, wanted: Wanted, draws: int, chains
 
 def by_gibbs(
     what: Process, wanted: Wanted, *, draws: int, tune: int, chains: int,
-    rng: np.random.Generator, progressbar: bool,
+    rng: np.random.Generator, progressbar: bool, checkpoint: fitting.Checkpoint | None = None,
 ) -> Draws:  # fmt: skip
     """Draw all chains by the Gibbs kernel, each in a thread."""
     votes, pattern = what.votes()
     require_room(what, votes, wanted, draws, chains)
     runs = [_Chain(what, votes, one, draws, wanted) for one in rng.spawn(chains)]
-    drawn = fitting.swept(
-        [run.advance for run in runs], draws, tune, "Sampling the truth", progressbar
-    )
-    traces = [fitting.first_draws(run.trace, draws, drawn) for run in runs]
+    fitting.swept(runs, draws, tune, "Sampling the truth", progressbar, checkpoint)
     return Draws(
-        _stacked(traces), pattern, runs[0].order, {},
+        _stacked([run.trace for run in runs]), pattern, runs[0].order, {},
         "exact Gibbs sampling, items with the same labels taken together",
     )  # fmt: skip
 
@@ -102,6 +99,8 @@ def _stacked(traces: list[gibbs.Trace]) -> gibbs.Trace:
 
 class _Chain:
     """One chain, with all it writes to."""
+
+    scratch = frozenset({"work", "after"})
 
     def __init__(
         self, what: Process, votes: Votes, rng: np.random.Generator, draws: int, wanted: Wanted

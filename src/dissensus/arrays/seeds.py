@@ -49,6 +49,22 @@ def generator(random_seed: Any, purpose: str) -> np.random.Generator:
     return np.random.default_rng(sequence)
 
 
+def seed_or_drawn(random_seed: Any) -> tuple[Any, str]:
+    """Return a seed, and whether it was given or had to be drawn.
+
+    Examples
+    --------
+    >>> seed_or_drawn(1)
+    (1, 'given')
+    >>> seed, source = seed_or_drawn(None)
+    >>> 0 <= seed < 2**32, source
+    (True, 'drawn')
+    """
+    if random_seed is not None:
+        return random_seed, "given"
+    return int(np.random.SeedSequence().generate_state(1)[0]), "drawn"
+
+
 def name_hashes(names: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
     """Hash names, the same on every machine and in every run.
 

@@ -1,0 +1,244 @@
+"""What a long fit has done so far, kept in a Zarr store on disk to go on from.
+
+A store is made of parts, each written beside its place and renamed: a part is whole or absent,
+whatever happens to the machine. What the store belongs to stands in its attributes, and a fit
+of anything else is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Mapping
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus._hashing import data_hash
+from dissensus._writing import require_writable
+from dissensus.arrays.seeds import seed_or_drawn
+from dissensus.errors import ArgumentError, FormatError, brief, warn_caller
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+_FORMAT: Final = "dissensus checkpoint 1"
+_PARTS: Final = "parts"
+_PACKAGES: Final = ("dissensus", "numpy", "numba")
+"""What the draws hang on, beside the fit."""
+
+
+class Checkpoint:
+    """The store of one fit.
+
+    Parameters
+    ----------
+    path : Path
+    belongs_to : mapping
+        What the fit is, as JSON can hold it.
+    """
+
+    def __init__(self, path: Path, belongs_to: Mapping[str, Any]) -> None:
+        self.path = path
+        self.belongs_to = dict(belongs_to)
+        self._failed = False
+        self._written = 0
+        self._lock = threading.Lock()
+
+    @property
+    def random_seed(self) -> Any:
+        """The seed of the fit: the one given, or the one drawn when it began."""
+        return self.belongs_to["random_seed"]
+
+    @property
+    def in_words(self) -> str:
+        """What somebody who is interrupted should know."""
+        return f"; what was done is kept in {self.path}: fit again with checkpoint= to go on"
+
+    def begin(self, fingerprint: str) -> None:
+        """Begin the store, or check that the one there is of the same fit.
+
+        Parameters
+        ----------
+        fingerprint : str
+            A hash of all that the chains begin with.
+        """
+        now = {**self.belongs_to, "settings": fingerprint}
+        before = _header(self.path)
+        if before is None:
+            _zarr().create_group(self.path, zarr_format=3, attributes=now)
+            (self.path / _PARTS).mkdir()
+            return
+        if before != now:
+            differing = [_difference(name, before.get(name), now[name]) for name in now
+                         if before.get(name) != now[name]]  # fmt: skip
+            raise ArgumentError(
+                "checkpoint",
+                expected="a path that is not taken, or the checkpoint of this very fit",
+                found=f"{self.path}, of a fit with other {', '.join(differing)}",
+            )
+        for unfinished in self.path.glob(".part-*"):  # of a run that was killed
+            shutil.rmtree(unfinished)
+
+    def parts(self) -> list[str]:
+        """Return the names of the parts there are, in their order."""
+        return sorted(one.name for one in (self.path / _PARTS).iterdir())
+
+    def load(self, part: str, like: Arrays) -> dict[str, npt.NDArray[Any]]:
+        """Return what a part holds of some arrays, which must be of the shape of these."""
+        try:
+            group = _zarr().open_group(self.path / _PARTS / part, mode="r", zarr_format=3)
+            found = {name: np.asarray(group[name][:]) for name in like}
+            for name, one in like.items():
+                if (found[name].shape, found[name].dtype) != (one.shape, one.dtype):
+                    raise ValueError(name)
+            return found
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise FormatError(
+                str(self.path), where=f"part {part}", expected="arrays as they were written",
+                found=f"others, or none ({problem})", hint="Delete the checkpoint, and begin anew",
+            ) from problem  # fmt: skip
+
+    def save(self, part: str, arrays: Arrays) -> bool:
+        """Write a part, and say whether that went well: a full disk must not end a long fit."""
+        try:
+            with self._lock:
+                self._write(part, arrays)
+        except OSError as problem:
+            if not self._failed:
+                warn_caller(
+                    f"The checkpoint {self.path} could not be written ({problem.strerror}). "
+                    "Sampling goes on; interrupted, it would be resumed from what was written "
+                    "before."
+                )
+            self._failed = True
+            return False
+        return True
+
+    def forget(self, part: str, names: list[str]) -> None:
+        """Delete arrays that a later part has replaced."""
+        for name in names:
+            shutil.rmtree(self.path / _PARTS / part / name, ignore_errors=True)
+
+    def _write(self, part: str, arrays: Arrays) -> None:
+        from zarr.codecs import Crc32cCodec
+
+        # A name of its own: after Ctrl-C Zarr may still be writing to the one before.
+        self._written += 1
+        beside = self.path / f".part-{self._written}"
+        group = _zarr().create_group(beside, zarr_format=3)
+        for name, values in arrays.items():
+            # Draws are noise, which nothing makes smaller: no compressor but a checksum.
+            group.create_array(name, data=np.ascontiguousarray(values),
+                               compressors=(Crc32cCodec(),))  # fmt: skip
+        beside.replace(self.path / _PARTS / part)
+
+
+def opened(
+    path: Any, *, model: str, annotations: xr.Dataset, random_seed: Any, sampler: str,
+    **numbers: int,
+) -> Checkpoint | None:  # fmt: skip
+    """Return the checkpoint of a fit at a path, where one is asked for.
+
+    Parameters
+    ----------
+    path : path or None
+        Of a store to go on from, or to begin.
+    model : str
+    annotations : Dataset
+    random_seed : int, sequence of int or None
+        None takes that of the store; where there is no store, one is drawn.
+    sampler : str
+        Must be the Gibbs sampler: only that tells all that it hangs on.
+    **numbers : int
+        Draws, sweeps of warm-up, chains.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no package zarr, the path is taken by something else or cannot be written
+        to, another sampler draws, or the seed is a generator, of which nobody knows what it will
+        draw.
+    """
+    if path is None:
+        return None
+    place = _place(path)
+    if sampler != "gibbs":
+        raise ArgumentError(
+            "checkpoint", expected="None, unless the Gibbs sampler draws all",
+            found=f"a path, and {sampler}",
+        )  # fmt: skip
+    if isinstance(random_seed, np.random.Generator):
+        raise ArgumentError(
+            "random_seed",
+            expected="a whole number, or None, where there is a checkpoint: the fit that goes on "
+            "from it must begin as this one does",
+            found="a Generator",
+        )
+    if random_seed is None:
+        random_seed = (_header(place) or {}).get("random_seed")
+    seed = seed_or_drawn(random_seed)[0]
+    return Checkpoint(place, {
+        "format": _FORMAT, "model": model, "annotations": data_hash(annotations), **numbers,
+        "random_seed": seed if isinstance(seed, int) else np.asarray(seed).tolist(),
+        **{f"{name}_version": version(name) for name in _PACKAGES},
+    })  # fmt: skip
+
+
+def _place(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike) or not _nameable(os.fspath(path)):
+        raise ArgumentError("checkpoint", expected="a path, or None", found=brief(path))
+    if find_spec("zarr") is None:
+        raise ArgumentError(
+            "checkpoint", expected="None, or a path where the package zarr is installed",
+            found="no package zarr", hint="python3 -m pip install 'dissensus[zarr]'",
+        )  # fmt: skip
+    place = Path(path)
+    if not place.parent.is_dir():
+        raise ArgumentError(
+            "checkpoint", expected="a path in a folder that exists", found=str(place)
+        )
+    require_writable(place.parent, "checkpoint")
+    return place
+
+
+def _nameable(path: str | bytes) -> bool:
+    """Say whether a file can have this name at all."""
+    try:
+        return isinstance(path, str) and bool(path) and b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
+def _header(path: Path) -> dict[str, Any] | None:
+    """Return what a store belongs to; nothing where the path is free."""
+    if not os.path.lexists(path):
+        return None
+    try:
+        found = dict(_zarr().open_group(path, mode="r", zarr_format=3).attrs)
+    except (OSError, ValueError, KeyError, TypeError):
+        found = {}
+    if found.get("format") != _FORMAT:
+        raise ArgumentError(
+            "checkpoint", expected="a path that is not taken, or a checkpoint of this library",
+            found=f"{path}, which is none",
+        )  # fmt: skip
+    return found
+
+
+def _difference(name: str, before: Any, now: Any) -> str:
+    """Say what is another than it was; of a hash there is nothing to show."""
+    if name in {"annotations", "settings"}:
+        return name
+    return f"{name} ({before}; now {now})"
+
+
+def _zarr() -> Any:
+    import zarr
+
+    return zarr
