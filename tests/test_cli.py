@@ -390,7 +390,8 @@ def test_rankings_show_two_models(ranked, tmp_path):
                 "--reliability", "1,2", "--seed", 1, "--no-progress")  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "plackett_luce, reliability 1" in done.output
-    assert "plackett_luce at 1 ┃ inverse_rank at 30" in done.output
+    assert re.search("plackett_luce at 1 ┃ +inverse_rank at 30", done.output)
+    assert "do not rely on what is marked: only 20 draws a chain" in done.output
     assert "A second model, inverse_rank," in done.output
     with (out / "summary.csv").open() as file:
         assert {row["model"] for row in csv.DictReader(file)} == {"plackett_luce", "inverse_rank"}

@@ -10,7 +10,13 @@ import xarray as xr
 from arviz_stats import ess, rhat
 
 import dissensus as dx
-from dissensus.convergence import ATTRIBUTES, diagnosed, divergences
+from dissensus.convergence import (
+    ATTRIBUTES,
+    diagnosed,
+    diagnosed_parameters,
+    divergences,
+    doubt,
+)
 
 ITEMS = ["calm", "stuck", "still"]
 
@@ -88,3 +94,73 @@ def test_warnings_point_at_the_line_that_fitted():
             ann, predictions=pred, draws=100, tune=0, chains=2, random_seed=1, progressbar=False
         )
     assert {one.filename for one in said} == {__file__}
+
+
+def of_one(values):
+    return xr.DataArray(values, dims=("chain", "draw"), name="x")
+
+
+def test_a_chain_that_stands_still_among_others_is_named_for_it():
+    draws = np.random.default_rng(2).normal(size=(4, 400))
+    draws[2] = 0.1  # in the middle of where the others go
+    with pytest.warns(dx.ConvergenceWarning, match="a chain stands still.*another random_seed"):
+        found = diagnosed(of_one(draws))
+    assert found["n_items_stuck"] == found["n_items_poor"] == 1
+
+
+def test_chains_that_stand_still_in_different_places_are_stuck():
+    draws = np.repeat([[1.0], [1.0], [2.0]], 200, axis=1)
+    with pytest.warns(dx.ConvergenceWarning, match="a chain stands still"):
+        assert diagnosed(of_one(draws))["n_items_stuck"] == 1
+
+
+def test_what_hardly_ever_moves_is_not_stuck():
+    """As a share of items that is nearly always 1: chains without the rare other value are fine."""
+    draws = np.ones((4, 400))
+    draws[0, ::100] = 0.9
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dx.ConvergenceWarning)
+        assert diagnosed(of_one(draws))["n_items_stuck"] == 0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_draws_that_are_no_numbers_are_a_fault_and_not_left_out(bad):
+    draws = np.random.default_rng(3).normal(size=(2, 300, 2))
+    draws[1, 250:, 1] = bad
+    array = xr.DataArray(draws, dims=("chain", "draw", "k"), coords={"k": ["fine", "bad"]})
+    with pytest.warns(dx.ConvergenceWarning, match=r"no finite numbers, which is a fault") as said:
+        found = diagnosed_parameters({"x": array})
+    assert found["n_items_undefined"] == 1
+    assert found["ess_bulk_min"] == 0
+    assert "'x[bad]'" in str(said[0].message)
+
+
+def test_what_is_defined_in_no_draw_is_no_part_of_the_model():
+    draws = np.random.default_rng(3).normal(size=(2, 300, 2))
+    draws[..., 1] = np.nan
+    array = xr.DataArray(draws, dims=("chain", "draw", "k"), coords={"k": ["one", "none"]})
+    assert diagnosed_parameters({"x": array})["n_items_poor"] == 0
+
+
+def test_thin_tails_are_seen_where_the_middle_looks_fine():
+    """Chains that agree on the middle, while one goes out into the upper tail for long at once."""
+    rng = np.random.default_rng(4)
+    draws = rng.normal(size=(4, 1000))
+    for chain in range(4):
+        start = 200 * chain + 50
+        draws[chain, start : start + 90] += 4.0
+    found = ess(of_one(draws), method="bulk"), ess(of_one(draws), method="tail")
+    assert found[1] < 100
+    with pytest.warns(dx.ConvergenceWarning, match="in the tails|effective draws"):
+        said = diagnosed(of_one(draws))
+    assert said["ess_tail_min"] == pytest.approx(float(found[1]))
+    assert said["n_items_poor"] == 1
+
+
+def test_a_doubt_is_said_in_a_few_words():
+    assert doubt({}) == ""
+    assert doubt({"n_items_poor": 1, "n_items_undefined": 1}) == "draws that are no numbers"
+    stuck = {"n_items_poor": 1, "n_items_stuck": 1, "ess_bulk_min": 4.0}
+    assert doubt(stuck) == "a chain stands still: 4 effective draws"
+    tails = {"n_items_poor": 1, "ess_bulk_min": 150.0, "ess_tail_min": 60.0, "r_hat_max": 1.01}
+    assert doubt(tails) == "chains too short: 150 effective draws, 60 in the tails, r-hat 1.01"

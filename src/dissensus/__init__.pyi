@@ -35,6 +35,7 @@ from ._summary import summary as summary
 from .errors import AnnotationError as AnnotationError
 from .errors import ArgumentError as ArgumentError
 from .errors import ConvergenceWarning as ConvergenceWarning
+from .errors import DesignWarning as DesignWarning
 from .errors import DissensusError as DissensusError
 from .errors import DissensusWarning as DissensusWarning
 from .errors import FormatError as FormatError

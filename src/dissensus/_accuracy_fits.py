@@ -150,7 +150,8 @@ def settled(draws: xr.DataArray) -> dict[str, Any]:
         warnings.simplefilter("ignore", ConvergenceWarning)  # said of all together
         found = convergence.diagnosed(whole, "accuracy")
     few = found["ess_bulk_min"] < LEAST_EFFECTIVE
-    found["n_items_poor"] = int(few or found.get("r_hat_max", 1.0) > MOST_R_HAT)
+    broken = found["n_items_undefined"] or found["n_items_stuck"]
+    found["n_items_poor"] = int(few or found.get("r_hat_max", 1.0) > MOST_R_HAT or bool(broken))
     return found
 
 

@@ -8,14 +8,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from dissensus._doubts import DOUBT, each, of_group
 from dissensus._spread import spread
 from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
 
 COLUMNS: Final = (
     "of", "name", SCOPE, "mean", "sd", "lower", "upper", "majority", "uncertainty_adjusted",
-    "ess_bulk", "r_hat",
+    "ess_bulk", "r_hat", DOUBT,
 )  # fmt: skip
 OF_SYSTEM, OF_ANNOTATOR = "system", "annotator"
+_TAIL: Final = "ess_tail"
 METRIC: Final = "top_1_accuracy"
 
 
@@ -36,6 +38,9 @@ def accuracy_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     out = pd.concat([frame.drop(columns="name") for frame in frames], ignore_index=True)
     # Names stay what they are: a column that is put together makes 10.0 of 10.
     out["name"] = pd.Series(names, index=out.index, dtype=object)
+    of_all = of_group(evaluation, "accuracy")
+    own = each(out, out[_TAIL])
+    out[DOUBT] = [of_all or one for one in own]
     return out[list(COLUMNS)]
 
 
@@ -63,7 +68,7 @@ def _rows(
     flat = {name: _like(values, parts["mean"]) for name, values in parts.items()}
     names = draws[dim].to_numpy().tolist() if dim in draws.dims else [None]
     scopes = draws[SCOPE].to_numpy().tolist() if SCOPE in draws.dims else [SCOPES[1]]
-    out = pd.DataFrame(flat).reindex(columns=list(COLUMNS))
+    out = pd.DataFrame(flat).reindex(columns=[*COLUMNS, _TAIL])
     out["of"], out[SCOPE] = of, np.repeat(scopes, len(names))
     out["name"] = pd.Series(names * len(scopes), dtype=object)
     for column in ("majority", "uncertainty_adjusted"):
@@ -90,7 +95,7 @@ def _diagnosed(draws: xr.DataArray) -> dict[str, Any]:
 
     varies = draws.max(list(SAMPLE)) > draws.min(list(SAMPLE))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = {"ess_bulk": ess(draws, method="bulk")}
+        found = {"ess_bulk": ess(draws, method="bulk"), _TAIL: ess(draws, method="tail")}
         if draws.sizes["chain"] > 1:
             found["r_hat"] = rhat(draws)
     return {name: values.where(varies) for name, values in found.items()}

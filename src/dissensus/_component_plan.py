@@ -10,7 +10,7 @@ import xarray as xr
 
 from dissensus._added_groups import Planned
 from dissensus._observed import are_classes
-from dissensus._wording import counted, listed
+from dissensus._wording import counted
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, POOL, other
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.registry import one_of
@@ -143,7 +143,6 @@ def _design(annotations: xr.Dataset, family: str, reference: Any) -> Plan:
             f"{counted(shared, 'annotator')} in several pools: the model gives them an effect of "
             "their own in each, as if they were different people."
         )
-    remarks += _strangers(annotations) if several else []
     return Plan(family, pools=several, anonymous=anonymous, shared=bool(shared),
                 reference=reference, remarks=tuple(remarks))  # fmt: skip
 
@@ -170,17 +169,3 @@ def shared_items(annotations: xr.Dataset) -> xr.DataArray:
         (table.T @ table).astype(np.int64), dims=(POOL, other(POOL)),
         coords={POOL: names, other(POOL): names}, name="n_items_shared",
     )  # fmt: skip
-
-
-def _strangers(annotations: xr.Dataset) -> list[str]:
-    """Name the pairs of pools that saw no item in common."""
-    counts = shared_items(annotations)
-    names = [brief(name) for name in counts[POOL].to_numpy().tolist()]
-    apart = [f"{names[p]} and {names[q]}" for p, q in np.argwhere(counts.to_numpy() == 0) if p < q]
-    if not apart:
-        return []
-    return [
-        f"No item was labelled by both {listed(apart[:3], 'or by both')}"
-        f"{f' (and {len(apart) - 3} more pairs)' if len(apart) > 3 else ''}: what is said of how "
-        "alike such pools see an item comes from the prior and from other pools."
-    ]

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus._component_groups import LATENT, OBSERVED
+from dissensus._doubts import DOUBT, of_bootstrap, of_group, of_numbers
 from dissensus._pool_agreement import POINT
 from dissensus._spread import spread
 from dissensus.dims import POOL, SAMPLE, SCALE, other
@@ -18,7 +19,7 @@ from dissensus.dims import POOL, SAMPLE, SCALE, other
 PAIR: Final = other(POOL)
 COLUMNS: Final = (
     "quantity", "by", SCALE, POOL, PAIR, "observed", "mean", "sd", "lower", "upper",
-    "probability_positive", "undefined", "ess_bulk", "r_hat",
+    "probability_positive", "undefined", "ess_bulk", "r_hat", DOUBT,
 )  # fmt: skip
 MODEL, BOOTSTRAP = "model", "bootstrap"
 _ON_ONE_SCALE: Final = {"residual_share": LATENT, "mean_reliability": OBSERVED}
@@ -27,15 +28,17 @@ _ON_ONE_SCALE: Final = {"residual_share": LATENT, "mean_reliability": OBSERVED}
 def component_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     """Summarise ``components`` and ``pools``; see `dissensus.summary`."""
     rows: list[dict[str, Any]] = []
+    of_all = of_group(evaluation, "components")
     for group, by in (("components", MODEL), ("pools", BOOTSTRAP)):
         data = evaluation[group].to_dataset() if group in evaluation.children else xr.Dataset()
         for name, draws in data.data_vars.items():
             if set(SAMPLE) <= set(draws.dims):
                 for place, one in _single(draws):
                     found = _numbers(one, data.get(f"{POINT}{name}"), place, by)
+                    found |= {DOUBT: of_all or _doubt(one) if by == MODEL else of_bootstrap(one)}
                     rows.append({"quantity": str(name), "by": by} | place | found)
             elif name == "annotators_outweigh_items":
-                rows += _outweighing(draws, by)
+                rows += [row | {DOUBT: of_all} for row in _outweighing(draws, by)]
     out = pd.DataFrame(rows, columns=list(COLUMNS))
     for column in (SCALE, POOL, PAIR):  # names stay what they are: a table of its own accord
         each = [row.get(column) for row in rows]  # makes 10.0 of 10 where other rows have none
@@ -60,8 +63,8 @@ def _single(draws: xr.DataArray) -> Iterator[tuple[dict[str, Any], xr.DataArray]
 
 def _numbers(
     draws: xr.DataArray, points: xr.DataArray | None, place: dict[str, Any], by: str
-) -> dict[str, float]:
-    out = {name: float(value) for name, value in spread(draws, skipna=True).items()}
+) -> dict[str, Any]:
+    out: dict[str, Any] = {name: float(value) for name, value in spread(draws, skipna=True).items()}
     out["undefined"] = float(draws.isnull().mean())
     if str(draws.name).endswith("_difference"):
         out["probability_positive"] = float((draws > 0).mean())
@@ -70,6 +73,15 @@ def _numbers(
     if by == MODEL:
         out |= _diagnosed(draws)
     return out
+
+
+def _doubt(draws: xr.DataArray) -> str:
+    """Say what is wrong with the draws of one number."""
+    from arviz_stats import ess
+
+    found = _diagnosed(draws)
+    tail = float(ess(draws, method="tail")) if found else None
+    return of_numbers(found.get("ess_bulk"), tail, found.get("r_hat"))
 
 
 def _diagnosed(draws: xr.DataArray) -> dict[str, float]:

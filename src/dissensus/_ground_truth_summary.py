@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from dissensus._doubts import DOUBT, of_ground_truth
 from dissensus._ground_truth_plan import GROUP
 from dissensus._spread import spread
 from dissensus.dims import SYSTEM
 
 COUNT: Final = "annotators_for_truth"
-COLUMNS: Final = ("quantity", SYSTEM, "mean", "sd", "median", "lower", "upper")
+COLUMNS: Final = ("quantity", SYSTEM, "mean", "sd", "median", "lower", "upper", DOUBT)
 
 
 def ground_truth_rows(evaluation: xr.DataTree) -> pd.DataFrame:
@@ -23,7 +24,8 @@ def ground_truth_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     for name, draws in data.data_vars.items():
         for system in data[SYSTEM].to_numpy().tolist() if SYSTEM in draws.dims else [None]:
             one = draws if system is None else draws.sel({SYSTEM: system}, drop=True)
-            found = whole(one) if name == COUNT else _numbers(one)
+            found: dict[str, Any] = whole(one) if name == COUNT else _numbers(one)
+            found |= {DOUBT: of_ground_truth(evaluation, str(name))}
             rows.append({"quantity": str(name), SYSTEM: system} | found)
     out = pd.DataFrame(rows, columns=list(COLUMNS))
     # Names stay what they are: a column of its own accord makes 10.0 of 10.

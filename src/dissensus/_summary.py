@@ -7,6 +7,7 @@ import xarray as xr
 
 from dissensus._accuracy_summary import accuracy_rows
 from dissensus._component_summary import component_rows
+from dissensus._doubts import DOUBT, each, is_exact, of_bootstrap, of_metrics
 from dissensus._ground_truth_plan import GROUP
 from dissensus._ground_truth_summary import ground_truth_rows
 from dissensus._posterior_summary import GROUP as POSTERIOR
@@ -16,7 +17,8 @@ from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 
 _OF = ("metrics", "statistics", "components", "accuracy", GROUP, POSTERIOR)
-_COLUMNS = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper", "undefined"]
+_COLUMNS = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper", "undefined",
+            DOUBT]  # fmt: skip
 
 
 def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
@@ -70,6 +72,13 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
     ------
     ArgumentError
         If this is no evaluation and no fit, or ``of`` is something else.
+
+    Notes
+    -----
+    The last column of every table is ``doubt``: why the number and its interval are not to be
+    relied on, in a few words, or an empty text. It is said of a number whose fit failed, whose
+    draws are worth fewer than 100 (in the middle or in the tails), whose r-hat is above 1.05, or
+    of which so few were drawn that this cannot be told.
 
     Examples
     --------
@@ -133,8 +142,21 @@ def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
         table = xr.Dataset({part: value.drop_attrs() for part, value in parts.items()})
         frame = table.to_dataframe(dim_order=key).reset_index()
         frame = frame.assign(metric=name, model=str(evaluation.attrs.get("model", "")))
-        rows.append(frame[["model", "metric", *key, *parts]])
+        frame[DOUBT] = _doubts(evaluation, name, frame)
+        rows.append(frame[["model", "metric", *key, *parts, DOUBT]])
     return _noted(pd.concat(rows, ignore_index=True) if rows else pd.DataFrame())
+
+
+def _doubts(evaluation: xr.DataTree, name: str, frame: pd.DataFrame) -> list[str]:
+    """Say of each row why it is not to be relied on: its model's draws there, or its own."""
+    known = evaluation["diagnostics"][name]
+    tail = None
+    if "ess_tail" in known["diagnostic"]:
+        of_tail = known.sel(diagnostic="ess_tail", drop=True)
+        tail = of_tail.transpose(RELIABILITY, SCOPE, SYSTEM).to_numpy()
+    of_all = {at: of_metrics(evaluation, at) for at in frame[RELIABILITY].unique()}
+    own = [""] * len(frame) if is_exact(evaluation.attrs) else each(frame, tail)
+    return [of_all[at] or one for at, one in zip(frame[RELIABILITY], own, strict=True)]
 
 
 def _noted(frame: pd.DataFrame) -> pd.DataFrame:
@@ -164,7 +186,7 @@ def _rows_of(name: str, values: xr.DataArray, point: xr.DataArray) -> pd.DataFra
     parts["observed"] = point.sel({dim: values[dim] for dim in point.dims})
     flat = {part: value.drop_attrs() for part, value in parts.items()}
     frame = xr.Dataset(flat).expand_dims("row").to_dataframe().reset_index()
-    frame = frame.assign(statistic=name).reindex(columns=_COLUMNS)
+    frame = frame.assign(statistic=name, doubt=of_bootstrap(values)).reindex(columns=_COLUMNS)
     for column in (SYSTEM, ANNOTATOR):  # names stay what they are: 10 is not to become 10.0
         frame[column] = frame[column].astype(object).where(frame[column].notna(), None)
     return frame

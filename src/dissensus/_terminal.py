@@ -9,8 +9,22 @@ from typing import Any, Final
 from rich.markup import escape
 from rich.table import Table
 
+from dissensus._doubts import DOUBT, marked, of_metrics, reasons
 from dissensus._wording import coefficient_title, metric_title, probability, share, short
 from dissensus.dims import ANNOTATOR, SCOPES, SYSTEM
+
+
+def _warned(title: str, doubts: Any) -> str:
+    """Say in a title why some of what is below it is not to be relied on."""
+    why = reasons(doubts)
+    return f"{title}\n[red]! do not rely on what is marked: {escape(why)}[/red]" if why else title
+
+
+def _unreliable(rows: Any) -> Iterator[str]:
+    """Say before words that the numbers in them are not to be relied on."""
+    why = reasons(rows[DOUBT])
+    if why:
+        yield f"[red]do not rely on the numbers that follow[/red] {escape(why)}"
 
 
 def summary_table(summary: Any, reference: float) -> Table:
@@ -18,10 +32,10 @@ def summary_table(summary: Any, reference: float) -> Table:
     level = f"{summary.attrs['probability']:.0%} {summary.attrs['interval']}"
     model = f"{summary['model'].iloc[0]}, " if summary["model"].iloc[0] else ""
     title = f"{model}reliability {reference:g}: mean, {level} interval"
-    table = Table(title=title, title_justify="left")
+    shown = summary[summary["reliability"] == reference]
+    table = Table(title=_warned(title, shown[DOUBT]), title_justify="left")
     for name in ("", "these items", "new items", "best", "naive"):
         table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
-    shown = summary[summary["reliability"] == reference]
     for metric, of_metric in shown.groupby("metric", sort=False):
         table.add_section()
         table.add_row(f"[bold]{metric_title(str(metric))}[/bold]")
@@ -37,38 +51,52 @@ def models_table(evaluation: Any, summary: Any) -> Table:
     """Lay out the first metric under both models, for the items at hand."""
     first = summary["metric"].iloc[0]
     shown = summary[(summary["metric"] == first) & (summary["scope"] == SCOPES[0])]
-    table = Table(title=f"Under both models: {metric_title(first)}", title_justify="left")
+    sides = (evaluation, evaluation["companion"])
+    doubts = [row[DOUBT] for side in sides for row in _of_side(shown, side)]
+    title = _warned(f"Under both models: {metric_title(first)}", doubts)
+    table = Table(title=title, title_justify="left")
     table.add_column("")
     columns = []
-    for side in (evaluation, evaluation["companion"]):
+    for side in sides:
         reference = side.attrs["reference_reliability"]
         table.add_column(f"{side.attrs['model']} at {reference:g}", justify="right", no_wrap=True)
-        rows = shown[(shown["model"] == side.attrs["model"]) & (shown["reliability"] == reference)]
-        columns.append(rows.set_index("system"))
-    for system in columns[0].index:
-        cells = [short(system, 24), *(_interval(column.loc[system]) for column in columns)]
+        columns.append({row["system"]: row for row in _of_side(shown, side)})
+    for system in columns[0]:
+        cells = [short(system, 24), *(_interval(column[system]) for column in columns)]
         table.add_row(*(escape(cell) for cell in cells))
     return table
 
 
+def _of_side(rows: Any, side: Any) -> list[Any]:
+    """Return the rows of one model at its reference."""
+    own = (rows["model"] == side.attrs["model"]) & (
+        rows["reliability"] == side.attrs["reference_reliability"]
+    )
+    return [row for _, row in rows[own].iterrows()]
+
+
 def _interval(row: Any) -> str:
-    return f"{share(row['mean'], 3)} [{share(row['lower'], 3)}, {share(row['upper'], 3)}]"
+    text = f"{share(row['mean'], 3)} [{share(row['lower'], 3)}, {share(row['upper'], 3)}]"
+    return marked(text, row[DOUBT])
 
 
 def _bounds(row: Any) -> str:
-    return escape(f"[{share(row['lower'], 3)}, {share(row['upper'], 3)}]")
+    return escape(marked(f"[{share(row['lower'], 3)}, {share(row['upper'], 3)}]", row[DOUBT]))
 
 
-def certainty_table(certainty: Any) -> Table:
+def certainty_table(evaluation: Any) -> Table:
     """Lay out how certain the annotations leave us of the items, along reliability."""
-    values = certainty["annotation_certainty"]
-    table = Table(title="Annotation certainty of the most plausible label", title_justify="left")
+    values = evaluation["certainty"].to_dataset()["annotation_certainty"]
+    trust = values["reliability"].to_numpy()
+    doubts = {gamma: of_metrics(evaluation, gamma) for gamma in trust}
+    title = _warned("Annotation certainty of the most plausible label", doubts.values())
+    table = Table(title=title, title_justify="left")
     for name in ("reliability", "mean", "items below .9", "below .5"):
         table.add_column(name, justify="right")
-    for gamma in values["reliability"].to_numpy():
+    for gamma in trust:
         one = values.sel(reliability=gamma)
         below = [share((one < cut).mean().item(), 3) for cut in (0.9, 0.5)]
-        table.add_row(f"{gamma:g}", share(one.mean().item(), 3), *below)
+        table.add_row(f"{gamma:g}", marked(share(one.mean().item(), 3), doubts[gamma]), *below)
     return table
 
 
@@ -79,13 +107,12 @@ def sections(evaluation: Any) -> Iterator[Table | str]:
     if "agreement" in evaluation.children:
         yield from _agreement(evaluation, summary(evaluation, "statistics"))
     if "components" in evaluation.children:
-        rows, attrs = summary(evaluation, "components"), evaluation["components"].attrs
-        doubtful = bool(attrs.get("n_items_poor", 0)) or not attrs["finite"]
-        yield components_table(rows, doubtful=doubtful)
+        rows = summary(evaluation, "components")
+        yield components_table(rows)
         yield from components_lines(evaluation, rows)
     if "accuracy" in evaluation.children:
-        rows, attrs = summary(evaluation, "accuracy"), evaluation["accuracy"].attrs
-        yield accuracy_table(rows, doubtful=bool(attrs.get("n_items_poor", 0)))
+        rows = summary(evaluation, "accuracy")
+        yield accuracy_table(rows)
         yield from accuracy_lines(evaluation, rows)
     if "weighted_reliability" in evaluation.children:
         rows = summary(evaluation, "weighted_reliability")
@@ -105,7 +132,8 @@ def _agreement(evaluation: Any, statistics: Any) -> Iterator[Table | str]:
 def agreement_table(statistics: Any) -> Table:
     """Lay out the coefficients of agreement."""
     level = f"{statistics.attrs['probability']:.0%} {statistics.attrs['interval']}"
-    table = Table(title=f"The annotators among themselves: observed, {level}", title_justify="left")
+    title = _warned(f"The annotators among themselves: observed, {level}", statistics[DOUBT])
+    table = Table(title=title, title_justify="left")
     table.add_column("")
     table.add_column("observed", justify="right")
     table.add_column("new items", justify="right", no_wrap=True)
@@ -124,10 +152,10 @@ def discrepancy_table(evaluation: Any, statistics: Any) -> Table:
         "Discrepancy ratio: below 1, closer to annotators than they are to each other"
         f"\n(distance: {data.attrs['distance']})"
     )
-    table = Table(title=title, title_justify="left")
+    rows = statistics[statistics["statistic"] == "discrepancy_ratio"]
+    table = Table(title=_warned(title, rows[DOUBT]), title_justify="left")
     for name in ("", "ratio", "new items", "P(< 1)", f"P(< {1 + data.attrs['margin']:g})"):
         table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
-    rows = statistics[statistics["statistic"] == "discrepancy_ratio"]
     for _, row in rows.sort_values("observed", kind="stable").iterrows():
         one = {SYSTEM: row[SYSTEM]}
         below = float((data["discrepancy_ratio"].sel(one) < 1).mean())
@@ -152,12 +180,11 @@ COMPONENTS: Final = {
 }
 
 
-def components_table(rows: Any, *, doubtful: bool) -> Table:
+def components_table(rows: Any) -> Table:
     """Lay out ICCs and xCCs; those of chains that are too short say so."""
     level = f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
     title = f"How reliable labels are: mean, {level}"
-    title += "\n[red]do not rely on these: see the warning[/red]" if doubtful else ""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=_warned(title, rows[DOUBT]), title_justify="left")
     table.add_column("")
     table.add_column("mean", justify="right")
     table.add_column("interval", justify="right", no_wrap=True)
@@ -175,6 +202,7 @@ def components_lines(evaluation: Any, rows: Any) -> Iterator[str]:
     from dissensus._report import component_checks, components
     from dissensus._report.language import text
 
+    yield from _unreliable(rows)
     for one in component_checks.outweighed(evaluation):
         yield f"[red]warning[/red] {escape(text(one))}"
     for line in components.notes(evaluation):
@@ -183,17 +211,16 @@ def components_lines(evaluation: Any, rows: Any) -> Iterator[str]:
         yield escape(text(one))
 
 
-def accuracy_table(rows: Any, *, doubtful: bool) -> Table:
+def accuracy_table(rows: Any) -> Table:
     """Lay out estimated accuracies of systems with what else is called accuracy."""
     level = f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
-    title = f"Accuracy, if every item has one true label: mean, {level}"
-    title += "\n[red]do not rely on these: see the warning[/red]" if doubtful else ""
-    table = Table(title=title, title_justify="left")
-    for name in ("", "estimated, new items", "majority vote", "adjusted"):
-        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
     shown = rows[rows["scope"] == SCOPES[1]].sort_values(
         ["of", "mean"], ascending=False, kind="stable"
     )
+    title = f"Accuracy, if every item has one true label: mean, {level}"
+    table = Table(title=_warned(title, shown[DOUBT]), title_justify="left")
+    for name in ("", "estimated, new items", "majority vote", "adjusted"):
+        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
     people = shown[shown["of"] == "annotator"]
     for _, row in shown[shown["of"] == "system"].iterrows():
         _add_accuracy(table, short(row["name"], 24), row)
@@ -217,6 +244,7 @@ def accuracy_lines(evaluation: Any, rows: Any) -> Iterator[str]:
     from dissensus._report import accuracy
     from dissensus._report.language import text
 
+    yield from _unreliable(rows)
     for line in (*accuracy.caution(evaluation), *accuracy.notes(evaluation)):
         yield f"[yellow]note[/yellow] {escape(line)}"
     for one in accuracy.words(evaluation, rows):
@@ -228,7 +256,8 @@ def ground_truth_table(evaluation: Any, rows: Any) -> Table:
     from dissensus._report import ground_truth
 
     level = f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
-    table = Table(title=f"Can this ground truth be trusted? Mean, {level}", title_justify="left")
+    title = _warned(f"Can this ground truth be trusted? Mean, {level}", rows[DOUBT])
+    table = Table(title=title, title_justify="left")
     for name in ("", "mean", "interval"):
         table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
     for title, *cells in ground_truth.table_rows(evaluation, rows):
@@ -241,6 +270,7 @@ def ground_truth_lines(evaluation: Any, rows: Any) -> Iterator[str]:
     from dissensus._report import ground_truth
     from dissensus._report.language import text
 
+    yield from _unreliable(rows)
     for line in ground_truth.notes(evaluation):
         yield f"[yellow]note[/yellow] {escape(line)}"
     for one in ground_truth.words(evaluation, rows):

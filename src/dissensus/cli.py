@@ -249,7 +249,7 @@ def _finish(result: xr.DataTree, out: Path, store: str) -> None:
         if "companion" in result.children:
             console.print(models_table(result, rows))
     else:
-        console.print(certainty_table(result["certainty"].to_dataset()))
+        console.print(certainty_table(result))
     if "companion" in result.children:
         console.print(parting_words(result), markup=False, highlight=False)
     for one in sections(result):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +27,15 @@ ESS: Final = 100.0
 
 _LOT: Final = 100
 
+_MOVING: Final = 0.1
+"""The share of steps that change a number, past which a chain where none does is stuck."""
+
 FEWEST: Final = 100
 """Draws in a chain below which neither can be told."""
 
 ATTRIBUTES: Final = (
-    "ess_bulk_min", "ess_bulk_median", "ess_bulk_min_item", "r_hat_max", "r_hat_max_item",
-    "n_items_poor",
+    "ess_bulk_min", "ess_bulk_median", "ess_bulk_min_item", "ess_tail_min", "n_items_stuck",
+    "n_items_undefined", "r_hat_max", "r_hat_max_item", "n_items_poor",
 )  # fmt: skip
 """What `diagnosed` says, by name; nothing of r-hat where there is one chain."""
 
@@ -53,14 +56,18 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
     Returns
     -------
     dict
-        Attributes: ``r_hat_max``, ``ess_bulk_min``, ``ess_bulk_median``, the items where the
-        worst values are, and how many items are poor. Numbers that are the same in all draws
-        count as converged. Fewer than 100 draws a chain tell nothing: no attributes then.
+        Attributes: ``r_hat_max``, ``ess_bulk_min``, ``ess_bulk_median``, ``ess_tail_min`` (of the
+        tails, on which the ends of an interval rest), the items where the worst values are, how
+        many items have a chain that stands still, or draws that are no numbers, and how many
+        are poor for whatever reason. Numbers that are the same in all draws of all chains count as
+        converged. Fewer than 100 draws a chain tell nothing: no attributes then.
 
     Warns
     -----
     ConvergenceWarning
-        Naming the items that have fewer than 100 effective draws or an r-hat above 1.05.
+        Naming the items that have fewer than 100 effective draws, in the middle or in the tails,
+        an r-hat above 1.05, a chain that stands still while others move, or draws that are no
+        numbers.
 
     Examples
     --------
@@ -79,24 +86,44 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
     # A few items at a time: ArviZ makes several copies of what it looks at.
     lots = [draws.isel({dim: slice(i, i + _LOT)}) for i in range(0, draws.sizes[dim], _LOT)]
     worst = [_worst(lot, dim) for lot in lots]
-    ess, r_hat = (np.concatenate(part) for part in zip(*worst, strict=True))
+    each = _Each(*(np.concatenate(part) for part in zip(*worst, strict=True)))
     names = draws[dim].to_numpy()
-    found: dict[str, Any] = {
-        "ess_bulk_min": float(ess.min()),
-        "ess_bulk_median": float(np.median(ess)),
-        "ess_bulk_min_item": str(names[ess.argmin()]),
-    }
-    poor = ess < ESS
-    if draws.sizes[CHAIN] > 1:  # one chain cannot be compared with others
-        found["r_hat_max"] = float(r_hat.max())
-        found["r_hat_max_item"] = str(names[r_hat.argmax()])
-        poor |= r_hat > R_HAT
-    found["n_items_poor"] = int(poor.sum())
+    found, poor = _summarised(each, names, several=draws.sizes[CHAIN] > 1)
     if found["n_items_poor"]:
         words = f"{len(names[poor])} of {len(names)} {dim}s ({shown(list(names[poor]))})"
         what = words if draws.name is None else f"the {draws.name} of {words}"
         _warn(found, f"the {draws.name}" if alone else what, draws.sizes[DRAW])
     return {f"{prefix}{name}": value for name, value in found.items()}
+
+
+class _Each(NamedTuple):
+    """What is said of each item."""
+
+    bulk: Floats
+    tail: Floats
+    r_hat: Floats
+    stuck: Floats
+    """Whether a chain stands still while others move, or elsewhere."""
+    undefined: Floats
+    """Whether some draw is no number."""
+
+
+def _summarised(each: _Each, names: Any, *, several: bool) -> tuple[dict[str, Any], Any]:
+    """Return the attributes, and which items are poor; one chain cannot be compared with others."""
+    found: dict[str, Any] = {
+        "ess_bulk_min": float(each.bulk.min()),
+        "ess_bulk_median": float(np.median(each.bulk)),
+        "ess_bulk_min_item": str(names[each.bulk.argmin()]),
+        "ess_tail_min": float(each.tail.min()),
+        "n_items_stuck": int(each.stuck.sum()),
+        "n_items_undefined": int(each.undefined.sum()),
+    }
+    poor = (each.bulk < ESS) | (each.tail < ESS) | (each.stuck > 0) | (each.undefined > 0)
+    if several:
+        found["r_hat_max"] = float(each.r_hat.max())
+        found["r_hat_max_item"] = str(names[each.r_hat.argmax()])
+        poor |= each.r_hat > R_HAT
+    return found | {"n_items_poor": int(poor.sum())}, poor
 
 
 def diagnosed_parameters(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
@@ -106,7 +133,7 @@ def diagnosed_parameters(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any
     ----------
     posterior : mapping
         Draws (chain, draw, ...) by name; each number is called by the names of its place. What is
-        not defined in some draw is left out.
+        defined in no draw is left out: it is no part of the model.
 
     Returns
     -------
@@ -128,7 +155,7 @@ def diagnosed_parameters(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any
             xr.DataArray(flat, dims=(CHAIN, DRAW, "parameter"), coords={"parameter": names})
         )
     whole = xr.concat(parts, dim="parameter")
-    return diagnosed(whole.dropna("parameter"), "parameter")
+    return diagnosed(whole.dropna("parameter", how="all"), "parameter")
 
 
 def _places(draws: xr.DataArray) -> list[str]:
@@ -139,36 +166,132 @@ def _places(draws: xr.DataArray) -> list[str]:
     ]
 
 
-def _worst(draws: xr.DataArray, dim: str) -> tuple[Floats, Floats]:
-    """Return the smallest effective sample size and the largest r-hat of each item."""
+def _worst(draws: xr.DataArray, dim: str) -> _Each:
+    """Return the least effective sample sizes and the largest r-hat of each item, and so on."""
     from arviz_stats import ess, rhat
 
-    with np.errstate(invalid="ignore", divide="ignore"):  # constants: 0/0, which is no failure
-        both = ess(draws, method="bulk"), rhat(draws)
     other = [one for one in draws.dims if one not in {CHAIN, DRAW, dim}]
     n_draws = draws.sizes[CHAIN] * draws.sizes[DRAW]
     constant = (draws == draws.isel({CHAIN: 0, DRAW: 0})).all([CHAIN, DRAW])
-    return (
-        both[0].where(~constant, n_draws).min(other).to_numpy(),
-        both[1].where(~constant, 1.0).max(other).to_numpy(),
+    undefined = ~(abs(draws) < np.inf).all([CHAIN, DRAW])
+    with np.errstate(invalid="ignore", divide="ignore"):  # constants: 0/0, which is no failure
+        kinds = (ess(draws, method="bulk"), ess(draws, method="tail"), rhat(draws))
+    # Where the tails are one value, as of what is nearly always 1, there is nothing to count.
+    tail = kinds[1].fillna(kinds[0])
+    bulk, tail = (x.where(~constant, n_draws).where(~undefined, 0.0) for x in (kinds[0], tail))
+    r_hat = kinds[2].where(~constant, 1.0).where(~undefined, np.inf)
+    return _Each(
+        bulk.min(other).to_numpy(), tail.min(other).to_numpy(), r_hat.max(other).to_numpy(),
+        (_stuck(draws) & ~undefined).any(other).to_numpy(), undefined.any(other).to_numpy(),
+    )  # fmt: skip
+
+
+def _stuck(draws: xr.DataArray) -> xr.DataArray:
+    """Say where a chain stands still although others show that the number moves.
+
+    What is nearly always the same, such as a share of items that is nearly always 1, moves in none.
+    """
+    moves = (draws.diff(DRAW) != 0).mean(DRAW)
+    still = (moves == 0).any(CHAIN)
+    apart = draws.isel({DRAW: 0}).max(CHAIN) > draws.isel({DRAW: 0}).min(CHAIN)
+    return still & ((moves > _MOVING).any(CHAIN) | ((moves == 0).all(CHAIN) & apart))
+
+
+def doubt(attrs: Mapping[Any, Any], prefix: str = "") -> str:
+    """Say in a few words why what a fit says is not to be relied on; nothing, if it is.
+
+    Parameters
+    ----------
+    attrs : mapping
+        Of a fit, with what `diagnosed` found.
+    prefix : str
+        Of the names of attributes.
+
+    Examples
+    --------
+    >>> doubt({"n_items_poor": 2, "ess_bulk_min": 12.0, "r_hat_max": 1.21})
+    'chains too short: 12 effective draws, r-hat 1.21'
+    >>> doubt({"n_items_poor": 0})
+    ''
+    """
+    if not int(attrs.get(f"{prefix}n_items_poor", 0)):
+        return ""
+    if int(attrs.get(f"{prefix}n_items_undefined", 0)):
+        return "draws that are no numbers"
+    said = [
+        words.format(attrs[f"{prefix}{name}"])
+        for name, words in (
+            ("ess_bulk_min", "{:.0f} effective draws"),
+            ("r_hat_max", "r-hat {:.2f}"),
+        )
+        if f"{prefix}{name}" in attrs
+    ]
+    tail = float(attrs.get(f"{prefix}ess_tail_min", np.inf))
+    if tail < min(ESS, float(attrs.get(f"{prefix}ess_bulk_min", np.inf))):
+        said.insert(1, f"{tail:.0f} in the tails")
+    why = (
+        "a chain stands still"
+        if int(attrs.get(f"{prefix}n_items_stuck", 0))
+        else ("chains too short")
     )
+    return f"{why}: {', '.join(said)}" if said else why
+
+
+def few_draws(draws: int, chains: int, *, markov: bool) -> str:
+    """Say if so few draws tell nothing of an interval's ends; nothing, if there are enough.
+
+    Parameters
+    ----------
+    draws, chains : int
+        Of each chain, and chains.
+    markov : bool
+        Whether draws hang on those before them, so that it must be told how far.
+
+    Examples
+    --------
+    >>> few_draws(50, 4, markov=True)
+    'only 50 draws a chain'
+    >>> few_draws(50, 4, markov=False), few_draws(10, 4, markov=False)
+    ('', 'only 40 draws')
+    """
+    if markov:
+        return f"only {draws} draws a chain" if draws < FEWEST else ""
+    return f"only {draws * chains} draws" if draws * chains < ESS else ""
 
 
 def _warn(found: dict[str, Any], what: str, draws: int) -> None:
     r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
-    times = max(4, math.ceil(2 * ESS / max(found["ess_bulk_min"], 1.0)))
+    least = min(found["ess_bulk_min"], found["ess_tail_min"])
+    times = max(4, math.ceil(2 * ESS / max(least, 1.0)))
     advice = f"ask for more draws (draws={times * draws})"
-    if found.get("r_hat_max", 1.0) > APART:
+    if found["n_items_undefined"]:
+        advice = (
+            "some draws are no finite numbers, which is a fault. Use nothing of this fit; look "
+            "for numbers of extreme size in the data, or priors of extreme width, and report it"
+        )
+    elif found["n_items_stuck"]:
+        advice = (
+            "a chain stands still, and more draws do not move it. Fit again with another "
+            "random_seed, or a longer warm-up (tune=2000), and leave the chain out if it happens "
+            "again"
+        )
+    elif found.get("r_hat_max", 1.0) > APART:
         advice = (
             "they seem to have settled in different places, where more draws do not help. "
             "Compare them chain by chain (fit['posterior'].mean('draw')), and try a plainer model"
         )
+    tails = f" ({found['ess_tail_min']:.0f} in the tails)" if _thin_tails(found) else ""
     warn_caller(
         f"The chains have not run long enough for {what}: as few as "
-        f"{found['ess_bulk_min']:.0f} effective draws{r_hat}. Do not trust such intervals; "
+        f"{found['ess_bulk_min']:.0f} effective draws{tails}{r_hat}. Do not trust such intervals; "
         f"{advice}.",
         ConvergenceWarning,
     )
+
+
+def _thin_tails(found: Mapping[str, Any]) -> bool:
+    """Say whether the tails are worse than the middle, which alone would not tell."""
+    return bool(found["ess_tail_min"] < min(ESS, found["ess_bulk_min"]))
 
 
 def divergences(sample_stats: Mapping[str, xr.DataArray]) -> dict[str, Any]:

@@ -225,5 +225,5 @@ def test_one_pool_beside_another_of_two_labels_is_all_but_alone():
 def test_a_pool_in_which_everybody_spoke_once_is_pointed_out():
     ann = two_pools("gaussian")
     once = ann.isel(annotation=[0, 1, 2, 4, 5, 7])
-    with pytest.warns(dx.DissensusWarning, match="No annotator of pool 'new' gave more than one"):
-        fit(once, priors=priors_of("gaussian"), **WIDE)
+    with pytest.warns(dx.DesignWarning, match="No item of pool 'new' has two labels, and no"):
+        fit(once, priors=priors_of("gaussian"), residual="pool", **WIDE)

@@ -75,7 +75,7 @@ def test_designs_that_identify_little(family, places):
 @by_family
 def test_one_label_says_little(family):
     ann = one_pool(family, [(0, 0)])
-    with pytest.warns(dx.DissensusWarning, match="No annotator gave more than one label"):
+    with pytest.warns(dx.DesignWarning, match="No item has two labels, and no annotator gave two"):
         found = fit(ann, family=family, priors=priors_of(family))
     crossed_reference.compare(found, integrated(ann, family), enough=100)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -11,13 +10,14 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._crossed.design import warn_of_design
 from dissensus._crossed.exactness import require_a_rest
 from dissensus._crossed.priors import Prior, as_row, priors_for, spelled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.arrays.crossed_parameters import Priors
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL
-from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning, shown
+from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.registry import one_of
 from dissensus.schema import given_numbers
 
@@ -151,7 +151,7 @@ def process(
     )  # fmt: skip
     if family == GAUSSIAN:
         _require_a_rest(found)
-    _warn_of_strangers(found)
+    warn_of_design(found)
     return found
 
 
@@ -256,23 +256,6 @@ def _require_a_rest(what: Process) -> None:
         if len(what.value[rows]):
             member = None if what.anonymous else what.member[rows]
             require_a_rest(what.value[rows], cell[rows], member, words)
-
-
-def _warn_of_strangers(what: Process) -> None:
-    """Warn where no annotator spoke twice: then what is theirs and what is chance is one thing."""
-    if what.anonymous or not len(what.member):
-        return
-    for p in range(what.n_pools):
-        rows = what.pool == p
-        if rows.any() and np.bincount(what.member[rows]).max() < 2:
-            whose = "" if what.pools is None else f" of pool {shown([what.pools[p]])}"
-            warnings.warn(
-                f"No annotator{whose} gave more than one label: sigma_annotator cannot be told "
-                "from the residual. ICC and xCC stand, for they only need the sum; for a model "
-                "without annotators' effects set anonymous=True.",
-                DissensusWarning,
-                stacklevel=4,
-            )
 
 
 def named(what: Process) -> dict[str, Any]:

@@ -12,11 +12,12 @@ import xarray as xr
 from dissensus import fitting
 from dissensus._crossed.priors import Prior, as_row, checked_prior
 from dissensus._known_labels import known_codes
+from dissensus._rasch.design import warn_of_design
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_parameters import Priors
 from dissensus.arrays.rasch_data import UNKNOWN, Said
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import AnnotationError, ArgumentError, warn_caller
+from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.registry import check_flag, one_of
 from dissensus.schema import statements_per
 
@@ -162,7 +163,7 @@ def process(
         annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known, level, levels,
         _guessing(guessing, known), _priors(priors), fitting.positive("prior_count", prior_count),
     )  # fmt: skip
-    _warn_of_single_labels(found)
+    warn_of_design(found)
     return found
 
 
@@ -211,11 +212,3 @@ def _priors(given: Any) -> dict[str, Prior]:
         name: checked_prior(name, prior, mean=name == "mean_ability")
         for name, prior in given.items()
     }
-
-
-def _warn_of_single_labels(what: Process) -> None:
-    if not what.all_known and int(np.bincount(what.item).max()) < 2 and (what.truth < 0).all():
-        warn_caller(
-            "No item has two labels, and no truth is known: nothing tells how able anybody is, "
-            "and the posterior is the prior. Have some items labelled twice or more."
-        )

@@ -10,6 +10,7 @@ import xarray as xr
 
 from dissensus import plots
 from dissensus._report import numbers as facts
+from dissensus._report.component_rows import between, interval
 from dissensus._report.language import Name, Sentence, joined, sentence, text
 from dissensus._report.pictures import Shown, picture
 from dissensus._report.tables import Body, Table
@@ -83,10 +84,6 @@ def _has(evaluation: xr.DataTree, name: str) -> bool:
     return "discrepancy" in evaluation.children and name in evaluation["discrepancy"]
 
 
-def _value(row: Any, digits: int) -> str:
-    return f"{share(row['lower'], digits)} to {share(row['upper'], digits)}"
-
-
 def _digits(rows: Any) -> int:
     return digits_for((rows["upper"] - rows["lower"]).to_list())
 
@@ -104,7 +101,7 @@ def _agreement_words(frame: Any) -> list[Sentence]:
             out.append(sentence(
                 "{title} is {value} ({level} interval {interval}): {meaning}.",
                 title=coefficient_title(str(name)), value=share(row["observed"]),
-                level=percent(prob), interval=_value(row, 2), meaning=_meaning(row["observed"]),
+                level=percent(prob), interval=interval(row), meaning=_meaning(row["observed"]),
             ))  # fmt: skip
             break
     chance = rows.loc["gwet_ac1", "observed"] if "gwet_ac1" in rows.index else np.nan
@@ -146,7 +143,7 @@ def _system_words(evaluation: xr.DataTree, frame: Any) -> list[Sentence]:
         "({interval}): it is closer to the annotators than they are to each other with "
         "probability {p}.",
         name=Name(str(best)), value=share(rows.loc[best, "observed"], d),
-        distance=_DISTANCES.get(distance, distance), interval=_value(rows.loc[best], d),
+        distance=_DISTANCES.get(distance, distance), interval=interval(rows.loc[best], d),
         p=spoken_probability(below),
     )]  # fmt: skip
     margin = percent(float(data.attrs["margin"]))
@@ -213,7 +210,7 @@ def _agreement_table(frame: Any) -> Table:
         name = str(row["statistic"])
         reading = next((text for stem, text in READING.items() if name.startswith(stem)), None)
         if reading is not None:
-            rows.append([coefficient_title(name), share(row["observed"]), _value(row, 2)])
+            rows.append([coefficient_title(name), share(row["observed"]), between(row, 2)])
             notes[reading] = None
     head = ["Coefficient", "Observed", f"New items, {percent(prob)}"]
     title = "Agreement of the annotators"
@@ -233,7 +230,7 @@ def _system_table(evaluation: xr.DataTree, frame: Any) -> Table:
         ratio = data["discrepancy_ratio"].sel(one)
         wins = data["winning_rate"].sel(one) if tested else None
         body.append([
-            Name(str(row[SYSTEM])), share(row["observed"], d), _value(row, d),
+            Name(str(row[SYSTEM])), share(row["observed"], d), between(row, d),
             probability(float((ratio < 1).mean())),
             probability(float(data["non_inferiority"].sel(one))),
             "n/a" if wins is None else share(_observed(frame, "winning_rate", row[SYSTEM])),
@@ -263,7 +260,12 @@ def _annotator_table(evaluation: xr.DataTree, frame: Any) -> Table:
     rows = rows.sort_values("n", ascending=False, kind="stable")
     d = _digits(rows)
     body = [
-        [Name(str(row[ANNOTATOR])), f"{int(row['n']):,}", share(row["observed"], d), _value(row, d)]
+        [
+            Name(str(row[ANNOTATOR])),
+            f"{int(row['n']):,}",
+            share(row["observed"], d),
+            between(row, d),
+        ]
         for _, row in rows.head(_ROWS).iterrows()
     ]
     _, prob = facts.settings()

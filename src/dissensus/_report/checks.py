@@ -36,7 +36,7 @@ def _sides(evaluation: xr.DataTree) -> list[tuple[xr.DataTree, Sentence]]:
 
 
 def _of_side(side: xr.DataTree, whose: Sentence) -> list[Sentence]:
-    found = _not_finite(side, whose)
+    found = _not_finite(side, whose) + _few(side, whose)
     poor = _poor(side)
     if poor is not None and poor[0]:
         found.append(whose + poor[1])
@@ -53,6 +53,20 @@ def _of_side(side: xr.DataTree, whose: Sentence) -> list[Sentence]:
             "Evaluate again with more draws.", ess=f"{ess:,.0f}",
         ))  # fmt: skip
     return found
+
+
+def _few(side: xr.DataTree, whose: Sentence) -> list[Sentence]:
+    """Say if so few were drawn that nothing can be said of the draws."""
+    if not {"draws", "chains"} <= set(side.attrs):
+        return []
+    draws, chains = (int(side.attrs[name]) for name in ("draws", "chains"))
+    few = convergence.few_draws(draws, chains, markov=bool(side.attrs.get("markov_chains", 0)))
+    if not few:
+        return []
+    return [whose + sentence(
+        "There are {few}, too few for an interval, and to tell whether there are enough. Evaluate "
+        "again with more draws.", few=few,
+    )]  # fmt: skip
 
 
 def _not_finite(side: xr.DataTree, whose: Sentence) -> list[Sentence]:

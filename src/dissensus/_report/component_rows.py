@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from dissensus._component_summary import MODEL, PAIR
+from dissensus._doubts import DOUBT, marked
 from dissensus._wording import share
 from dissensus.dims import POOL, SCALE
 
@@ -23,6 +24,11 @@ def row_of(frame: pd.DataFrame, quantity: str, pool: Any = None, pair: Any = Non
     return None if rows.empty else rows.iloc[0]
 
 
-def between(row: Any, digits: int = 2) -> str:
-    """Write an interval."""
+def interval(row: Any, digits: int = 2) -> str:
+    """Write an interval, for a sentence: what is not to be relied on is said before it."""
     return f"{share(row['lower'], digits)} to {share(row['upper'], digits)}"
+
+
+def between(row: Any, digits: int = 2) -> str:
+    """Write an interval, for a table, with the mark of what is not to be relied on."""
+    return marked(interval(row, digits), row[DOUBT])

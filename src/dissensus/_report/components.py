@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus import plots
 from dissensus._component_summary import BOOTSTRAP, PAIR
 from dissensus._report import numbers as facts
-from dissensus._report.component_rows import between, row_of
+from dissensus._report.component_rows import interval, row_of
 from dissensus._report.component_tables import tables
 from dissensus._report.language import Name, Sentence, sentence, text
 from dissensus._report.pictures import Shown, picture
@@ -116,7 +116,7 @@ def _as_given(frame: pd.DataFrame, pool: Any) -> str:
     row = row_of(frame, "icc", pool, scale="observed")
     return (
         f"As they are given, two annotators' labels of one item correlate at {share(row['mean'])} "
-        f"[{between(row)}]; "
+        f"[{interval(row)}]; "
     )
 
 
@@ -125,7 +125,7 @@ def _mean_label(data: xr.Dataset, frame: pd.DataFrame, pool: Any, *, capital_let
     k = float(data["n_labels"] if pool is None else data["n_labels"].sel({POOL: pool}))
     several = f"the mean of the {number(k)} labels of a typical item"
     said = "one label of an item" if k <= 1 else several
-    said += f" has reliability {share(row['mean'])} [{between(row)}]"
+    said += f" has reliability {share(row['mean'])} [{interval(row)}]"
     return capital(said) if capital_letter else said
 
 
@@ -151,11 +151,11 @@ def _alike(frame: pd.DataFrame) -> list[Sentence]:
             "their opinions correlate at {rho} [{interval}] (normalised xCC), and one label of "
             "each at {xcc} (xCC).",
             a=Name(str(row[POOL])), b=Name(str(row[PAIR])), most=most or "so far ",
-            rho=share(row["mean"]), interval=between(row), xcc=share(each["mean"]),
+            rho=share(row["mean"]), interval=interval(row), xcc=share(each["mean"]),
         ) if place == 0 else sentence(
             "{a} and {b} see them {most}alike: {rho} [{interval}], and one label of each {xcc}.",
             a=Name(str(row[POOL])), b=Name(str(row[PAIR])), most=most,
-            rho=share(row["mean"]), interval=between(row), xcc=share(each["mean"]),
+            rho=share(row["mean"]), interval=interval(row), xcc=share(each["mean"]),
         ))  # fmt: skip
     return out
 
@@ -191,8 +191,8 @@ def parted(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
                 "model, {alpha} [{two}]: the items are not spread as the model has them. As to how "
                 "far annotators agree, rely on alpha.",
                 whose=() if pool is None else sentence("{pool}: ", pool=Name(str(pool))),
-                icc=share(icc["mean"]), one=between(icc), alpha=share(alpha["observed"]),
-                two=between(alpha),
+                icc=share(icc["mean"]), one=interval(icc), alpha=share(alpha["observed"]),
+                two=interval(alpha),
             ))  # fmt: skip
     return found
 

@@ -10,6 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import plots
+from dissensus._doubts import DOUBT, marked
 from dissensus._ground_truth_plan import GROUP, MAJORITY
 from dissensus._ground_truth_summary import COUNT
 from dissensus._report import numbers as facts
@@ -247,7 +248,7 @@ def table_rows(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[list[str]]:
         if name == COUNT:
             each = (rows[name][part] for part in ("median", "lower", "upper"))
             median, low, high = (number(n) if np.isfinite(n) else "∞" for n in each)
-            cells = [median, f"{low} to {high}"]
+            cells = [median, marked(f"{low} to {high}", rows[name][DOUBT])]
         out.append([title.format(target=target, sure=_sure(evaluation)), *cells])
     return out
 

@@ -21,6 +21,7 @@ from dissensus._report import (
     categories,
     checks,
     components,
+    doubtful,
     ground_truth,
     items,
     parting,
@@ -32,6 +33,7 @@ from dissensus._report import (
 )
 from dissensus._report import numbers as facts
 from dissensus._report.card import card
+from dissensus._report.doubtful import marked
 from dissensus._report.language import Name, Sentence
 from dissensus._wording import counted, number, probability, short
 from dissensus.dims import ITEM, RELIABILITY, SYSTEM
@@ -64,6 +66,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     """Return the whole page as text."""
     numbers = parting.both(evaluation) if facts.has(evaluation, "metrics") else []
     values = numbers[0] if numbers else None
+    any_doubt = doubtful.along(evaluation, values)
     return (
         _environment()
         .get_template("page.html")
@@ -77,15 +80,20 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             opening=_opening(evaluation, values),
             models=_models(evaluation, numbers),
             control=_control(evaluation, values),
-            pictures=list(pictures.pictures(evaluation, values)),
-            metrics=None if values is None else tables.metric_table(evaluation, values),
-            better=None if values is None else tables.better_table(evaluation, values),
-            certainty_tables=tables.certainty_tables(evaluation),
-            agreement=agreement.section(evaluation),
-            components=components.section(evaluation),
-            accuracy=accuracy.section(evaluation),
-            ground_truth=ground_truth.section(evaluation),
-            categories=categories.section(evaluation),
+            doubt=doubtful.of_model(evaluation, None),
+            pictures=doubtful.pictures(
+                list(pictures.pictures(evaluation, values)),
+                doubtful.of_model(evaluation, values),
+                any_doubt,
+            ),
+            metrics=None
+            if values is None
+            else marked(tables.metric_table(evaluation, values), any_doubt),
+            better=None
+            if values is None
+            else marked(tables.better_table(evaluation, values), any_doubt),
+            certainty_tables=marked(tables.certainty_tables(evaluation), any_doubt),
+            **_sections(evaluation, any_doubt),
             cards=items.cards(evaluation, items.least_certain(evaluation)),
             names=[str(side.attrs["model"]) for side in pieces.sides(evaluation)],
             n_items=evaluation["annotations"].sizes[ITEM],
@@ -98,6 +106,19 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             provenance=_provenance(evaluation),
         )
     )
+
+
+def _sections(evaluation: xr.DataTree, of_model: str) -> dict[str, Any]:
+    """Return the sections that not every evaluation has, with doubts of their own."""
+    made = {
+        "agreement": (agreement.section(evaluation), "statistics"),
+        "components": (components.section(evaluation), "components"),
+        "accuracy": (accuracy.section(evaluation), "accuracy"),
+        "ground_truth": (ground_truth.section(evaluation), "weighted_reliability"),
+    }
+    out = {name: part and marked(part, doubtful.of_group(evaluation, of))
+           for name, (part, of) in made.items()}  # fmt: skip
+    return out | {"categories": marked(categories.section(evaluation), of_model)}
 
 
 def _file(name: str) -> str:
@@ -160,12 +181,15 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
         one = values.sel(metric=first)
         for place in tables.places(evaluation, values):
             said = words.leader_words(evaluation, one, first, trust[place])
+            why = doubtful.of_model(evaluation, values, trust[place])
+            said = [*doubtful.in_words(why), *said]
             at.append((place, said + trends.certainty_words(evaluation, trust[place])))
         after = trends.along_words(one)
         after += words.truth_words(values.sel({RELIABILITY: reference}))
     else:
         for place, value in enumerate(trust):
-            at.append((place, trends.certainty_words(evaluation, value)))
+            unsure = doubtful.in_words(doubtful.of_model(evaluation, None, value))
+            at.append((place, [*unsure, *trends.certainty_words(evaluation, value)]))
     after += trends.doubt_words(evaluation)
     return {"data": words.data_words(evaluation), "at": at, "after": after}
 
@@ -174,10 +198,12 @@ def _models(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> dict[str, Any
     """Return what the section on two models shows, where there are two."""
     if len(pieces.sides(evaluation)) < 2:
         return None
+    why = doubtful.of_both(evaluation, numbers)
     return {
+        "doubt": why,
         "verdict": two_models.verdict(evaluation, numbers),
-        "picture": pictures.models(evaluation, numbers) if numbers else None,
-        "table": tables.models_table(evaluation, numbers),
+        "picture": marked(pictures.models(evaluation, numbers), why) if numbers else None,
+        "table": marked(tables.models_table(evaluation, numbers), why),
         "cards": items.cards(evaluation, two_models.furthest(parting.items(evaluation))),
     }
 

@@ -44,6 +44,8 @@ class Shown:
     caption: Sentence
     wide: Markup
     narrow: Markup
+    doubt: str = ""
+    """Why it is not to be relied on."""
 
 
 def pictures(evaluation: xr.DataTree, values: xr.Dataset | None) -> Iterator[Shown]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus._doubts import DOUBT, marked
 from dissensus._report import numbers as facts
 from dissensus._report import parting
 from dissensus._report.language import Name
@@ -45,6 +46,8 @@ class Table:
     note: str = ""
     tinted: bool = False
     """Whether cells are probabilities, to be tinted."""
+    doubt: str = ""
+    """Why what is marked in it is not to be relied on."""
 
 
 def places(evaluation: xr.DataTree, values: xr.Dataset) -> list[int]:
@@ -85,10 +88,15 @@ def _rows(here: xr.Dataset, d: int, *, several: bool, truth: bool) -> list[list[
 
 def _row(these: xr.Dataset, new: xr.Dataset, d: int, *, several: bool, truth: bool) -> list[Any]:
     row: list[Any] = [Name(str(these[SYSTEM].item())), share(float(these["mean"]), d)]
-    row += [f"{share(float(x['lower']), d)} to {share(float(x['upper']), d)}" for x in (these, new)]
+    row += [_between(x, d) for x in (these, new)]
     row += [probability(float(new["probability_best"]))] if several else []
     row += [share(float(these["naive"]), d)]
     return row + ([_truth(one, d) for one in (these, new)] if truth else [])
+
+
+def _between(one: xr.Dataset, d: int) -> str:
+    low, high = (share(float(one[name]), d) for name in ("lower", "upper"))
+    return marked(f"{low} to {high}", str(one[DOUBT].item()))
 
 
 def _truth(one: xr.Dataset, d: int) -> str:
@@ -124,8 +132,7 @@ def _model_row(one: xr.Dataset, d: int) -> list[Any]:
     row: list[Any] = [Name(str(one[SYSTEM].item()))]
     for place in range(one.sizes[parting.MODEL]):
         here = one.isel({parting.MODEL: place})
-        mean, low, high = (share(float(here[name]), d) for name in ("mean", "lower", "upper"))
-        row += [mean, f"{low} to {high}"]
+        row += [share(float(here["mean"]), d), _between(here, d)]
     return [*row, "apart" if bool(one["apart"]) else "overlap"]
 
 

@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus._truth.process import Process
-from dissensus.errors import shown, warn_caller
+from dissensus.errors import DesignWarning, shown, warn_caller
 
 Floats = npt.NDArray[np.float64]
 
+_SELDOM: Final = 0.05
+"""Of the draws: labels that have changed places in more of them mix two posteriors."""
 _MOST: Final = 0.5
 """Of the draws: a label that is called by another name in more of them has lost its own."""
 
@@ -27,13 +29,15 @@ def label_order(what: Process, confusion: Floats) -> dict[str, Any]:
     Returns
     -------
     dict
-        Attributes: ``label_kept_min``, the smallest posterior probability of it, and
-        ``label_kept_min_label``.
+        Attributes: ``label_kept_min``, the smallest posterior probability of it,
+        ``label_kept_min_label``, and ``labels_exchanged``: the share of draws in which labels have
+        changed places with each other, each still having a name of its own.
 
     Warns
     -----
     DissensusWarning
-        Naming labels for which it is below a half.
+        Naming labels for which it is below a half; or if chains go to and fro between places of
+        labels.
     """
     mean = confusion.mean(axis=2)
     kept = (mean.argmax(axis=-1) == np.arange(mean.shape[-1])).mean(axis=(0, 1))
@@ -48,7 +52,28 @@ def label_order(what: Process, confusion: Floats) -> dict[str, Any]:
             "because the label is hardly ever true. Look at `confusion` and `prevalence`, or use "
             'symmetric_confusion, or pooling="complete".'
         )
-    return {
+    return _exchanged(mean.argmax(axis=-1), warned=bool(len(lost))) | {
         "label_kept_min": float(kept.min()),
         "label_kept_min_label": str(what.labels[kept.argmin()]),
     }
+
+
+def _exchanged(leading: Any, *, warned: bool) -> dict[str, Any]:
+    """Say how often labels have changed places: (chain, draw, label) of names.
+
+    Chains that jump between such places have a fine r-hat, and means over both say nothing.
+    """
+    own = np.arange(leading.shape[-1])
+    whole = (np.sort(leading, axis=-1) == own).all(axis=-1)
+    other = whole & (leading != own).any(axis=-1)
+    share = float(other.mean())
+    if share > _SELDOM and not warned:
+        chains = ", ".join(f"{one:.0%}" for one in other.mean(axis=1))
+        warn_caller(
+            f"In {share:.0%} of the draws (chain by chain {chains}) labels have changed places: "
+            "what one draw calls by one name, another calls by another, and means and intervals "
+            'mix the two. Do not report them; use symmetric_confusion, or pooling="complete", '
+            "or find the truth of some items.",
+            DesignWarning,
+        )
+    return {"labels_exchanged": share}

@@ -10,15 +10,11 @@ import xarray as xr
 
 from dissensus import fitting
 from dissensus._system_answers import said_by_systems, systems_of
+from dissensus._truth.design import warn_of_design
 from dissensus.arrays.truth_parameters import Form, Priors, fifths
 from dissensus.arrays.truth_votes import Votes, votes
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import (
-    ArgumentError,
-    PredictionError,
-    shown,
-    warn_caller,
-)
+from dissensus.errors import ArgumentError, PredictionError, shown
 from dissensus.registry import check_flag, one_of
 from dissensus.schema import statements_per
 
@@ -118,8 +114,7 @@ def process(
     voice = np.zeros_like(annotator) if shared else annotator
     n_voices = first + len(names)
     n_labels = annotations.sizes[LABEL]
-    _warn_of_single_labels(annotations, evidence, len(names))
-    return Process(
+    found = Process(
         model=model, annotations=annotations,
         item=np.concatenate([item, which]), voice=np.concatenate([voice, first + who]),
         label=np.concatenate([label, answers[which, who]]), answers=answers, systems=names,
@@ -139,6 +134,8 @@ def process(
             alike=np.array([2.0, 0.2]), system=10.0,
         ),
     )  # fmt: skip
+    warn_of_design(found)
+    return found
 
 
 def _require_labels(annotations: xr.Dataset) -> None:
@@ -180,12 +177,3 @@ def _answers(
             hint="Read the annotations again with labels=, all that can be true",
         )  # fmt: skip
     return said_by_systems(found, labels), found.names
-
-
-def _warn_of_single_labels(annotations: xr.Dataset, evidence: str, n_systems: int) -> None:
-    most = int(statements_per(annotations, ITEM).max())
-    if most + (n_systems if evidence == "all" else 0) < 2:
-        warn_caller(
-            "No item has two labels: nothing tells how accurate anybody is, and the posterior is "
-            "the prior. Have some items labelled twice or more."
-        )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import convergence
 from dissensus.dims import BOUNDARY, LABEL, POOL, SAMPLE, other
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.registry import one_of
@@ -40,6 +41,8 @@ class Components:
     """Of ordered labels (boundary)."""
     label_value: xr.DataArray | None
     """The numbers of ordered labels (label)."""
+    doubt: str = ""
+    """Why the fit is not to be relied on."""
 
     @property
     def effects(self) -> xr.DataArray:
@@ -95,6 +98,7 @@ def components(fit: Any, models: tuple[str, ...] = MODELS) -> Components:
         correlation=draws.get("correlation"),
         cutpoint=draws.get("cutpoint"),
         label_value=constants.get("label_value"),
+        doubt=convergence.doubt(about),
     )
 
 

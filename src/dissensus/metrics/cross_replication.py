@@ -239,6 +239,7 @@ def _arranged(
     pool_dims = [dim for dim in (POOL, other(POOL)) if dim in out.dims]
     out = out.transpose(*SAMPLE, *pool_dims).rename(name)
     out.attrs = {"better": "higher", "scale": scale}
+    out.attrs |= {"doubt": parts.doubt} if parts.doubt else {}
     return out
 
 

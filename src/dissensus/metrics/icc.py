@@ -38,7 +38,8 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        ``icc`` (chain, draw), or (chain, draw, pool); in [0, 1].
+        ``icc`` (chain, draw), or (chain, draw, pool); in [0, 1]. Of a fit whose chains failed it
+        has an attribute ``doubt``, which says why not to rely on it.
 
     Raises
     ------
@@ -144,5 +145,5 @@ def _share(
     shares = variance / parts.total if labels is None else correlation_within(labels, variance)
     pools = [POOL] if POOL in shares.dims else []
     out = shares.transpose(*SAMPLE, *pools).rename(name)
-    out.attrs = {"better": better, "scale": scale}
+    out.attrs = {"better": better, "scale": scale} | ({"doubt": parts.doubt} if parts.doubt else {})
     return out

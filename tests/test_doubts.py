@@ -1,0 +1,160 @@
+"""No interval of a failed fit is printed without its mark: summaries, terminal, page and pictures.
+
+Failures are planted: what a fit found of its own chains is overwritten, as if they had failed.
+"""
+
+from __future__ import annotations
+
+import re
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus import _summary, plots
+from dissensus._doubts import DOUBT, MARK, of_numbers, reasons
+from dissensus._report.page import page
+from dissensus._terminal import accuracy_table, components_table, ground_truth_table, summary_table
+
+mpl.use("Agg")
+
+BROKEN = {"n_items_poor": 3, "ess_bulk_min": 7.0, "r_hat_max": 1.9, "ess_bulk_min_item": "x"}
+OF_MODEL = ("metrics",)
+ADDED = ("components", "accuracy")
+
+
+@pytest.fixture(scope="module")
+def good():
+    """Two labels of 40 items by 5 annotators: every group that an evaluation can have."""
+    study = dx.simulate.confusion_study(
+        60, 5, 2, ipc=(0.7, 0.75, 0.8, 0.85, 0.9), system_accuracy=(0.8, 0.9), random_seed=2
+    )
+    return dx.evaluate(study.annotations, study.predictions, reliability=(1,), draws=400,
+                       random_seed=1, progressbar=False)  # fmt: skip
+
+
+@pytest.fixture
+def planted(good):
+    """An evaluation in which a group's fit is said to have failed."""
+
+    def made(group):
+        tree = good.copy()
+        if group == "metrics":
+            tree["convergence"] = xr.Dataset(
+                {name: ("reliability", [value]) for name, value in BROKEN.items()}
+                | {"ess_bulk_median": ("reliability", [9.0])}, {"reliability": [1.0]},
+            )  # fmt: skip
+        else:
+            tree[group].attrs.update(BROKEN)
+        return tree
+
+    return made
+
+
+def test_a_good_evaluation_is_not_marked(good):
+    for of in _summary._OF:
+        rows = dx.summary(good, of)
+        assert list(rows.columns)[-1] == DOUBT
+    assert set(dx.summary(good)[DOUBT]) == {""}
+    assert set(dx.summary(good, "statistics")[DOUBT]) == {""}
+
+
+@pytest.mark.parametrize("of", _summary._OF)
+def test_every_summary_says_of_every_row_whether_it_is_to_be_relied_on(good, planted, of):
+    """A new summary, or a new row with an interval, that has no doubt of its own fails here."""
+    group = {"weighted_reliability": "accuracy"}.get(of, of)
+    if of == "posterior":  # exact draws cannot fail, but there can be too few of them
+        tree = good.copy()
+        tree["posterior"] = tree["posterior"].to_dataset().isel(draw=slice(20))
+        tree["posterior"].attrs["inference"] = "exact: few"
+    elif of == "statistics":
+        tree = good.copy()
+        for one in ("agreement", "discrepancy"):
+            tree[one] = tree[one].to_dataset().isel(draw=slice(20))
+    else:
+        tree = planted(group)
+    rows = dx.summary(tree, of)
+    assert len(rows)
+    if of == "components":
+        rows = rows[rows["by"] == "model"]
+    if of == "weighted_reliability":
+        own = rows["quantity"].isin(["concordance", "measured_accuracy"])
+        assert (rows[own][DOUBT] == "").all()  # of what was observed: no fit behind them
+        rows = rows[~own]
+    assert (rows[DOUBT] != "").all()
+    if of in (*OF_MODEL, *ADDED, "weighted_reliability"):
+        assert rows[DOUBT].str.contains("7 effective draws, r-hat 1.90").all()
+
+
+def marked_cells(table):
+    """Cells of a terminal's table that hold an interval."""
+    cells = [str(cell) for column in table.columns for cell in column.cells]
+    return [cell for cell in cells if re.search(r"\[[^\]]+, [^\]]+\]", cell)]
+
+
+def test_every_interval_on_the_terminal_is_marked(planted):
+    made = {
+        "metrics": summary_table(dx.summary(planted("metrics")), 1.0),
+        "components": components_table(dx.summary(planted("components"), "components")),
+        "accuracy": accuracy_table(dx.summary(planted("accuracy"), "accuracy")),
+    }
+    for table in made.values():
+        assert "do not rely on what is marked" in str(table.title)
+        assert marked_cells(table)
+        assert all(cell.endswith(MARK) for cell in marked_cells(table))
+    tree = planted("accuracy")
+    table = ground_truth_table(tree, dx.summary(tree, "weighted_reliability"))
+    assert sum(str(cell).endswith(MARK) for cell in table.columns[2].cells) == 4
+
+
+@pytest.mark.parametrize(
+    ("group", "ids"),
+    [
+        ("metrics", ["table-metrics", "table-better", "table-certainty-1", "forest", "distribution",
+                     "better", "certainty", "item"]),
+        ("components", ["table-components", "components"]),
+        ("accuracy", ["table-accuracy", "accuracies", "table-ground-truth", "truth-nomogram"]),
+    ],
+)  # fmt: skip
+def test_every_table_and_picture_of_the_page_says_so(good, planted, group, ids):
+    html = page(planted(group))
+    assert "Do not rely on these numbers yet" in html
+    for one in ids:
+        part = html[html.index(f'id="{one}"') :]
+        end = part.index("</table>" if one.startswith("table") else "</figure>")
+        assert 'class="doubt"' in part[:end], one
+    if group == "accuracy":  # once is enough
+        assert 'class="doubt"' not in page(good)
+
+
+@pytest.mark.parametrize("group", ["metrics", "components", "accuracy"])
+def test_pictures_say_so_themselves(good, planted, group):
+    draw = {"metrics": plots.certainty, "components": plots.components,
+            "accuracy": plots.accuracies}[group]  # fmt: skip
+    assert draw(good)._suptitle is None
+    assert "Do not rely on this" in draw(planted(group))._suptitle.get_text()
+
+
+def test_a_fit_that_failed_says_so_row_by_row():
+    rng = np.random.default_rng(1)
+    draws = rng.normal(size=(2, 200, 2))
+    draws[1, :, 0] += 3
+    fit = xr.DataTree.from_dict({"posterior": xr.Dataset(
+        {"x": (("chain", "draw", "k"), draws)},
+        {"chain": [0, 1], "draw": np.arange(200), "k": ["bad", "good"]},
+    )})  # fmt: skip
+    rows = dx.summary(fit)[DOUBT]
+    assert "r-hat" in rows["x[bad]"]
+    assert rows["x[good]"] == ""
+    fit["posterior"].attrs["n_divergences"] = 2
+    assert set(dx.summary(fit)[DOUBT]) == {"2 divergent transitions"}
+    few = xr.DataTree.from_dict({"posterior": fit["posterior"].to_dataset().isel(draw=slice(30))})
+    assert set(dx.summary(few)[DOUBT]) == {"only 30 draws a chain"}
+
+
+def test_what_is_undefined_is_not_doubtful():
+    assert of_numbers(np.nan, np.nan, np.nan) == ""
+    assert of_numbers(None, None, None) == ""
+    assert reasons(["", np.nan, None]) == ""
