@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo fresh fuzz test lint format types imports calibrate reference benchmark notebooks docs check
+.PHONY: help demo fresh fuzz long test lint format types imports calibrate reference benchmark notebooks docs check
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -9,6 +9,9 @@ demo:  ## Run the main job on a simulated study
 
 test:  ## Run the unit tests and doctests
 	uv run pytest
+
+long:  ## Run calibration, fuzzing and reference posteriors in their reduced form
+	uv run pytest -m "long and not slow" tests
 
 fuzz:  ## Call every public function with hostile input, 50,000 times and more
 	DISSENSUS_FUZZ=full uv run pytest -m "slow or not slow" --numprocesses=2 --dist=worksteal tests/fuzz
@@ -50,4 +53,4 @@ notebooks:  ## Run every notebook
 docs:  ## Build the documentation, warnings as errors
 	uv run sphinx-build -W --keep-going -q docs docs/_build
 
-check: test lint types imports notebooks docs  ## Run all that .ci/run runs
+check: test long lint types imports notebooks docs  ## Run all that .ci/run runs

@@ -14,6 +14,29 @@ import dissensus as dx
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
 
+_LONG = {"calibration", "fuzz", "reference"}
+"""Folders of tests that draw many studies, cases or posteriors: a run of their own in CI."""
+
+_OF_DESIGNS = "ignore::dissensus.errors.DesignWarning"
+_SMALL = _LONG | {
+    "models", "replication", "steps", "tests/test_convergence.py", "tests/test_ctrl_c.py",
+    "tests/test_posterior_summary.py", "statistics/test_accuracies.py",
+    "statistics/test_annotator_roc.py",
+}  # fmt: skip
+"""Tests of the smallest designs, of which an exact posterior can be had, and which leave much to
+priors. Elsewhere a warning of a design is an error: ordinary studies are not warned of."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
+def pytest_collection_modifyitems(items):
+    """Mark what is in these folders as long, and where designs may be too small."""
+    for item in items:
+        if _LONG.intersection(item.path.parts):
+            item.add_marker("long")
+        if _SMALL.intersection([*item.path.parts, "/".join(item.path.parts[-2:])]):
+            item.add_marker(pytest.mark.filterwarnings(_OF_DESIGNS))
+
+
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

@@ -184,3 +184,18 @@ def test_the_group_survives_a_file(tmp_path):
     with xr.open_datatree(tmp_path / "evaluation.nc", engine="h5netcdf") as tree:
         again = dx.summary(tree, "accuracy")
     pd.testing.assert_frame_equal(again, dx.summary(evaluated(), "accuracy"))
+
+
+def test_what_each_systems_fit_warns_of_is_noted_once():
+    same = ["In 11% of the draws it is so.", "another", "In 12% of the draws it is so."]
+    assert len(_accuracy._once(same)) == 2
+
+
+def test_annotators_who_may_be_guessing_are_remembered():
+    rng = np.random.default_rng(5)
+    ann = dx.from_matrix(rng.choice(["n", "y"], (60, 3)).tolist(), labels=["n", "y"])
+    evaluation = dx.evaluate(ann, truth="symmetric_confusion", **QUIET)
+    found = evaluation["accuracy"].attrs
+    assert found["near_guessing"] > 0.1
+    assert found["notes"].count("no better than guessing") == 1
+    assert (dx.summary(evaluation, "accuracy")["doubt"] != "").all()

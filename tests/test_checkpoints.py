@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import zarr
@@ -10,7 +15,8 @@ import dissensus as dx
 from dissensus import _checkpoints
 from dissensus._checkpoints import Checkpoint, opened
 
-ARRAYS = {"x": np.arange(6.0).reshape(2, 3), "n": np.arange(4), "none": np.empty((0, 2))}
+ARRAYS = {"x": np.arange(6.0).reshape(2, 3), "n": np.arange(4), "none": np.empty((0, 2)),
+          "zeros": np.zeros((2, 3))}  # fmt: skip
 
 
 def ann(last="b"):
@@ -135,7 +141,7 @@ def test_without_zarr_it_is_said_how_to_get_it(tmp_path, monkeypatch):
         checkpoint(tmp_path / "a")
 
 
-@pytest.mark.parametrize("harm", ["flipped", "cut", "gone", "shape", "type"])
+@pytest.mark.parametrize("harm", ["flipped", "cut", "gone", "lost", "shape", "type"])
 def test_a_damaged_part_is_refused(begun, harm):
     begun.save("1", ARRAYS)
     chunk = begun.path / "parts" / "1" / "x" / "c" / "0" / "0"
@@ -145,6 +151,8 @@ def test_a_damaged_part_is_refused(begun, harm):
         chunk.write_bytes(data)
     elif harm == "cut":
         chunk.write_bytes(data[:-7])
+    elif harm == "lost":  # for which Zarr alone would read zeros
+        chunk.unlink()
     elif harm == "gone":
         (begun.path / "parts" / "1" / "x" / "zarr.json").unlink()
     wanted = {"shape": np.zeros((3, 2)), "type": np.zeros((2, 3), np.float32)}.get(harm)
@@ -165,11 +173,66 @@ def test_a_full_disk_is_said_once_and_ends_nothing(begun, monkeypatch):
             assert not begun.save("2", ARRAYS)
         assert not begun.save("2", ARRAYS)  # no second warning: it would be an error here
     assert begun.parts() == ["1"]
+    # What was half written is not left on a disk that is full already.
+    assert [one.name for one in begun.path.iterdir() if one.name.startswith(".")] == []
     assert begun.save("2", ARRAYS)
     again = checkpoint(begun.path)
-    again.begin("fingerprint")  # takes away what was not finished
+    (begun.path / ".part-9").mkdir()  # by a process that was killed
+    again.begin("fingerprint")
     assert [one.name for one in begun.path.iterdir() if one.name.startswith(".")] == []
     assert again.parts() == ["1", "2"]
+
+
+def test_a_part_that_is_there_already_is_not_written_again(begun):
+    """Ctrl-C may come between its writing and that being known."""
+    assert begun.save("1", ARRAYS)
+    assert begun.save("1", ARRAYS)
+    assert begun.parts() == ["1"]
+
+
+def test_what_a_file_manager_leaves_among_the_parts_is_none(begun):
+    begun.save("1", ARRAYS)
+    (begun.path / "parts" / ".DS_Store").write_text("")
+    assert begun.parts() == ["1"]
+
+
+def test_a_beginning_that_is_broken_off_leaves_nothing(tmp_path, monkeypatch):
+    def broken(*args, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", broken)
+        with pytest.raises(KeyboardInterrupt):
+            checkpoint(tmp_path / "fit.zarr").begin("x")
+    assert list(tmp_path.iterdir()) == []
+    checkpoint(tmp_path / "fit.zarr").begin("x")
+
+
+def test_the_folder_may_be_changed_during_a_fit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = checkpoint("fit.zarr")
+    kept.begin("x")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert kept.save("1", ARRAYS)
+    assert (tmp_path / "fit.zarr" / "parts" / "1").is_dir()
+
+
+def test_two_processes_are_not_at_one_store(begun):
+    pytest.importorskip("fcntl", reason="needs locks of files")
+    code = (
+        "import sys; sys.path[:0] = [sys.argv[1]]; import test_checkpoints as tests;"
+        "tests.checkpoint(tests.Path(sys.argv[2])).begin('fingerprint')"
+    )
+    command = [sys.executable, "-c", code, str(Path(__file__).parent), str(begun.path)]
+    (begun.path / ".part-1").mkdir()  # which the one here is writing
+    done = [subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)]
+    assert (begun.path / ".part-1").exists()
+    checkpoint(begun.path).begin("fingerprint")  # this process may begin anew: it was interrupted
+    begun.release()
+    done.append(subprocess.run(command, capture_output=True, text=True, check=False))
+    assert "checkpoint: expected one that no other process is at" in done[0].stderr
+    assert (done[1].returncode, done[1].stderr) == (0, "")
 
 
 def test_arrays_that_are_replaced_are_forgotten(begun):

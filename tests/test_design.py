@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus._design import alone, islands, listed_islands, pairs
+from dissensus._design import anchored, islands, listed_islands, pairs
 
 CODES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=14)
 
@@ -34,8 +36,26 @@ def test_groups_are_what_grows_from_each_annotator(rows):
         assert set(np.flatnonzero(found == found[one])) == grown(rows, one)
     sizes = np.bincount(found[found >= 0])
     assert (np.diff(sizes) <= 0).all()
-    lone = {one for one in there if len(grown(rows, one)) == 1}
-    assert set(alone(item, annotator, 7).tolist()) == lone
+
+
+@settings(deadline=None, max_examples=100)
+@given(CODES)
+def test_skills_are_told_that_products_of_two_tell(rows):
+    """Logarithms of products are sums: a skill is told if it is a combination of these."""
+    item, annotator = np.array(rows).T
+    sums = [np.zeros(7)]
+    for i in range(len(rows)):
+        same = [j for j in range(i) if item[i] == item[j]]
+        sums += [np.eye(7)[annotator[i]] + np.eye(7)[annotator[j]] for j in same]
+    rank = np.linalg.matrix_rank(np.stack(sums))
+    told = [np.linalg.matrix_rank(np.stack([*sums, np.eye(7)[one]])) == rank for one in range(7)]
+    assert anchored(item, annotator, 7).tolist() == told
+
+
+def test_a_known_skill_tells_those_that_hang_on_it():
+    item, annotator = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 1, 2, 3, 4])
+    assert not anchored(item, annotator, 5).any()
+    assert anchored(item, annotator, 5, np.array([2])).tolist() == [True] * 3 + [False] * 2
 
 
 @settings(deadline=None, max_examples=60)
@@ -69,3 +89,33 @@ def test_no_labels_have_no_groups():
 @pytest.mark.parametrize(("n", "end"), [(3, "'2'"), (5, "and 2 more groups")])
 def test_a_few_groups_are_named(n, end):
     assert listed_islands(np.arange(n), np.array([str(k) for k in range(n)])).endswith(end)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("each", [2, 3])
+def test_matrices_are_told_by_three_labels_of_an_item_and_not_by_two(n_labels, each):
+    """The derivative of what can be counted has full rank, or not, at a point like any other."""
+    rng = np.random.default_rng(1)
+    n_people = 4
+    size = (n_people + 1, n_labels, n_labels)
+    point = rng.dirichlet(np.ones(n_labels), size=size[:2])
+
+    def counted(free):
+        rows = point.copy()
+        rows[..., :-1] = free.reshape(*size[:2], -1)
+        rows[..., -1] = 1 - rows[..., :-1].sum(axis=-1)
+        out = []
+        for who in combinations(range(n_people), each):
+            joint = rows[-1, 0]  # the prevalence; what else is there is not used
+            for one in who:
+                joint = joint[..., None, :] * np.moveaxis(rows[one], 0, -1)
+            out.append(joint.sum(axis=-1).ravel())
+        return np.concatenate(out)
+
+    free = point[..., :-1].ravel()
+    used = n_people * n_labels * (n_labels - 1) + n_labels - 1
+    step = 1e-5 * np.eye(len(free))[:used]
+    slope = np.stack([counted(free + one) - counted(free - one) for one in step]) / 2e-5
+    values = np.linalg.svd(slope, compute_uv=False)
+    rank = int((values > 1e-7).sum())
+    assert (rank == used) == (each == 3)

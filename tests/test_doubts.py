@@ -15,7 +15,8 @@ import xarray as xr
 import dissensus as dx
 from dissensus import _summary, plots
 from dissensus._doubts import DOUBT, MARK, of_numbers, reasons
-from dissensus._report.page import page
+from dissensus._report.page import _opening, page
+from dissensus._report.parting import both
 from dissensus._terminal import accuracy_table, components_table, ground_truth_table, summary_table
 
 mpl.use("Agg")
@@ -158,3 +159,37 @@ def test_what_is_undefined_is_not_doubtful():
     assert of_numbers(np.nan, np.nan, np.nan) == ""
     assert of_numbers(None, None, None) == ""
     assert reasons(["", np.nan, None]) == ""
+
+
+@pytest.mark.parametrize("of", ["accuracy", "weighted_reliability"])
+def test_annotators_who_may_be_guessing_leave_no_accuracy_unmarked(good, of):
+    tree = good.copy()
+    tree["accuracy"].attrs["near_guessing"] = 0.3
+    rows = dx.summary(tree, of)
+    if of == "weighted_reliability":
+        rows = rows[~rows["quantity"].isin(["concordance", "measured_accuracy"])]
+    assert rows[DOUBT].str.contains("annotators may be guessing").all()
+
+
+def test_words_on_several_reliabilities_say_that_one_of_them_failed():
+    study = dx.simulate.confusion_study(
+        40, 5, 2, ipc=0.8, system_accuracy=(0.8, 0.9), random_seed=2
+    )
+    tree = dx.evaluate(study.annotations, study.predictions, reliability=(1, 5), draws=400,
+                       components=None, truth=None, random_seed=1, progressbar=False)  # fmt: skip
+    assert "Do not rely on the numbers that follow" not in page(tree)
+    poor = {name: ("reliability", [0.0, value]) for name, value in BROKEN.items()
+            if name != "ess_bulk_min_item"}  # fmt: skip
+    poor["ess_bulk_min_item"] = ("reliability", ["x", "x"])
+    poor["ess_bulk_median"] = ("reliability", [900.0, 9.0])
+    tree["convergence"] = xr.Dataset(poor, {"reliability": [1.0, 5.0]})
+    opening = _opening(tree, both(tree)[0])
+    first = "".join(str(part) for part in opening["after"][0])
+    assert "Do not rely on the numbers that follow" in first
+
+
+def test_a_picture_of_too_few_replicates_says_so(good):
+    tree = good.copy()
+    tree["discrepancy"] = tree["discrepancy"].to_dataset().isel(draw=slice(20))
+    assert plots.discrepancy(good)._suptitle is None
+    assert "only" in plots.discrepancy(tree)._suptitle.get_text()

@@ -7,6 +7,7 @@ annotators is checked by replicates, and what speaks against it is said beside t
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ _CELLS: Final = 100_000_000
 _WORK: Final = 10_000_000
 """Labels times draws of a chain to be taken, since draws of difficulty hang together; a few s."""
 _REPLICATES: Final = 500
+_SHARE: Final = re.compile(r"[\d.]+%")
 UNCHECKED: Final = {
     "checked": 0, "checks": "", "n_against": 0, "n_checks": 0,
     "recommendation": "So many labels are not checked against the model's assumptions here: fit "
@@ -82,10 +84,16 @@ def accuracy(
     attrs |= _checks(found.people) if checked else UNCHECKED
     diagnosed, rough = _diagnosed(out)
     attrs |= diagnosed
-    attrs["notes"] = "\n".join([*plan.remarks, *found.remarks, *rough, *own.texts()])
+    attrs["near_guessing"] = found.near_guessing
+    attrs["notes"] = "\n".join([*plan.remarks, *found.remarks, *rough, *_once(own.texts())])
     with notes.of(plan.model):
         _warn_of_chains(plan.model, attrs, 16 * draws)
     return out.assign_attrs(attrs)
+
+
+def _once(texts: list[str]) -> list[str]:
+    """Keep one of those that differ in their shares of draws only, as of each system's fit."""
+    return list({_SHARE.sub("", text): text for text in texts}.values())
 
 
 def majority(

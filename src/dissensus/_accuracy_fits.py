@@ -48,6 +48,8 @@ class Fitted(NamedTuple):
     judged: xr.Dataset | None
     """Predictions of the systems that were judged."""
     remarks: list[str]
+    near_guessing: float = 0.0
+    """The largest share of draws of a fit in which annotators may as well guess."""
 
 
 def fits(
@@ -73,6 +75,7 @@ def fits(
     found, judged, refused = [], [], dict[str, list[str]]()
     people = _fit(annotations, None, run, rng, thin=run.thin, posterior_predictive=checked)
     out = _of_annotators(people, run.thin)
+    near = float(people.attrs["near_guessing"])
     _require_settled(on_average(out["annotator_accuracy"]), run)
     # Judging by annotators alone takes ten times as long, and draws then hardly hang together.
     options = {"evidence": run.plan.evidence}
@@ -80,7 +83,8 @@ def fits(
     for one in fitting.tracked(systems, "Estimating accuracies", progressbar):
         name = one[SYSTEM].to_numpy()[0]
         try:
-            draws = _of_system(_fit(annotations, one, run, rng, thin=thin, **options), thin)
+            fit = _fit(annotations, one, run, rng, thin=thin, **options)
+            draws = _of_system(fit, thin)
             _require_settled(draws["estimated_accuracy"], run)
         except AnnotationError as problem:
             if run.plan.asked:
@@ -89,14 +93,15 @@ def fits(
         else:
             found.append(draws)
             judged.append(name)
+            near = max(near, float(fit.attrs["near_guessing"]))
     for why, names in refused.items():
         have = "has" if len(names) == 1 else "have"
         remarks.append(f"{listed(names)} {have} no estimated accuracy: {why}.")
     if not found:
-        return Fitted(out, people, None, remarks)
+        return Fitted(out, people, None, remarks, near)
     out = out.merge(xr.concat(found, dim=SYSTEM, combine_attrs="drop"), join="exact")
     kept = run.plan.predictions.sel({SYSTEM: judged}) if run.plan.predictions is not None else None
-    return Fitted(out, people, kept, remarks)
+    return Fitted(out, people, kept, remarks, near)
 
 
 def _systems(annotations: xr.Dataset, run: Run) -> tuple[list[xr.Dataset], list[str]]:

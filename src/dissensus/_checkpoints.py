@@ -11,6 +11,7 @@ import os
 import shutil
 import threading
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus._claims import claim, release
 from dissensus._hashing import data_hash
-from dissensus._writing import require_writable
+from dissensus._writing import replace, require_writable
 from dissensus.arrays.seeds import seed_or_drawn
 from dissensus.errors import ArgumentError, FormatError, brief, warn_caller
 
@@ -29,6 +31,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 _FORMAT: Final = "dissensus checkpoint 1"
 _PARTS: Final = "parts"
+_HEADER: Final = "zarr.json"
 _PACKAGES: Final = ("dissensus", "numpy", "numba")
 """What the draws hang on, beside the fit."""
 
@@ -71,10 +74,8 @@ class Checkpoint:
         now = {**self.belongs_to, "settings": fingerprint}
         before = _header(self.path)
         if before is None:
-            _zarr().create_group(self.path, zarr_format=3, attributes=now)
-            (self.path / _PARTS).mkdir()
-            return
-        if before != now:
+            replace(self.path, partial(_new_store, attributes=now), overwrite=False)
+        elif before != now:
             differing = [_difference(name, before.get(name), now[name]) for name in now
                          if before.get(name) != now[name]]  # fmt: skip
             raise ArgumentError(
@@ -82,12 +83,24 @@ class Checkpoint:
                 expected="a path that is not taken, or the checkpoint of this very fit",
                 found=f"{self.path}, of a fit with other {', '.join(differing)}",
             )
+        try:
+            claim(self.path / _HEADER, self)
+        except BlockingIOError:
+            raise ArgumentError(
+                "checkpoint", expected="one that no other process is at",
+                found=f"{self.path}, which another fit goes on from",
+            ) from None  # fmt: skip
         for unfinished in self.path.glob(".part-*"):  # of a run that was killed
-            shutil.rmtree(unfinished)
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+    def release(self) -> None:
+        """Leave the store to whoever wants it."""
+        release(self.path / _HEADER)
 
     def parts(self) -> list[str]:
         """Return the names of the parts there are, in their order."""
-        return sorted(one.name for one in (self.path / _PARTS).iterdir())
+        names = (one.name for one in (self.path / _PARTS).iterdir())
+        return sorted(name for name in names if name[0] != ".")  # left by a file manager
 
     def load(self, part: str, like: Arrays) -> dict[str, npt.NDArray[Any]]:
         """Return what a part holds of some arrays, which must be of the shape of these."""
@@ -97,6 +110,9 @@ class Checkpoint:
             for name, one in like.items():
                 if (found[name].shape, found[name].dtype) != (one.shape, one.dtype):
                     raise ValueError(name)
+                # For a chunk whose file is gone Zarr reads zeros, and says nothing.
+                if group[name].nchunks_initialized != group[name].nchunks:
+                    raise ValueError(f"{name} lacks chunks")
             return found
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise FormatError(
@@ -112,7 +128,8 @@ class Checkpoint:
         except OSError as problem:
             if not self._failed:
                 warn_caller(
-                    f"The checkpoint {self.path} could not be written ({problem.strerror}). "
+                    f"The checkpoint {self.path} could not be written "
+                    f"({problem.strerror or problem}). "
                     "Sampling goes on; interrupted, it would be resumed from what was written "
                     "before."
                 )
@@ -128,15 +145,25 @@ class Checkpoint:
     def _write(self, part: str, arrays: Arrays) -> None:
         from zarr.codecs import Crc32cCodec
 
+        place = self.path / _PARTS / part
+        if place.exists():  # Ctrl-C came when it was written, and before that was known
+            return
         # A name of its own: after Ctrl-C Zarr may still be writing to the one before.
         self._written += 1
         beside = self.path / f".part-{self._written}"
-        group = _zarr().create_group(beside, zarr_format=3)
-        for name, values in arrays.items():
-            # Draws are noise, which nothing makes smaller: no compressor but a checksum.
-            group.create_array(name, data=np.ascontiguousarray(values),
-                               compressors=(Crc32cCodec(),))  # fmt: skip
-        beside.replace(self.path / _PARTS / part)
+        try:
+            group = _zarr().create_group(beside, zarr_format=3)
+            for name, values in arrays.items():
+                # Draws are noise, which nothing makes smaller: no compressor but a checksum. And
+                # chunks of zeros too, else they could not be told from those that are gone.
+                group.create_array(name, data=np.ascontiguousarray(values),
+                                   compressors=(Crc32cCodec(),),
+                                   config={"write_empty_chunks": True})  # fmt: skip
+            _settle(beside)
+            beside.replace(place)
+        except OSError:  # a full disk is not to be filled by one attempt after the other
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
 
 
 def opened(
@@ -198,7 +225,7 @@ def _place(path: Any) -> Path:
             "checkpoint", expected="None, or a path where the package zarr is installed",
             found="no package zarr", hint="python3 -m pip install 'dissensus[zarr]'",
         )  # fmt: skip
-    place = Path(path)
+    place = Path(path).absolute()  # whoever changes the folder during a long fit
     if not place.parent.is_dir():
         raise ArgumentError(
             "checkpoint", expected="a path in a folder that exists", found=str(place)
@@ -229,6 +256,21 @@ def _header(path: Path) -> dict[str, Any] | None:
             found=f"{path}, which is none",
         )  # fmt: skip
     return found
+
+
+def _new_store(path: Path, attributes: Mapping[str, Any]) -> None:
+    """Make a store without parts."""
+    _zarr().create_group(path, zarr_format=3, attributes=dict(attributes))
+    (path / _PARTS).mkdir()
+    _settle(path)
+
+
+def _settle(folder: Path) -> None:
+    """Have the disk take all files, before what they stand for is deleted."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
 
 
 def _difference(name: str, before: Any, now: Any) -> str:

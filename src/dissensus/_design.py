@@ -15,11 +15,14 @@ from scipy.sparse.csgraph import connected_components
 from dissensus.errors import shown
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 _GROUPS: Final = 3
 """Groups that are named."""
 _NAMES: Final = 3
 """Annotators of each that are."""
+_FEW: Final = 0.05
+"""Of the labels: where stragglers gave fewer, what is compared is compared within one group."""
 
 
 class Pairs(NamedTuple):
@@ -102,14 +105,82 @@ def listed_islands(group: Ints, names: npt.NDArray[Any]) -> str:
     return " | ".join(said) + (f" | and {n - _GROUPS:,} more groups" if n > _GROUPS else "")
 
 
-def alone(item: Ints, annotator: Ints, n_annotators: int) -> Ints:
-    """Return the codes of annotators who labelled something, but no item with anybody else.
+def scattered(group: Ints, annotator: Ints) -> bool:
+    """Say whether labels are spread over groups, and not all but stragglers in one.
 
     Examples
     --------
-    >>> alone(np.array([0, 0, 1]), np.array([0, 1, 2]), 4)
-    array([2])
+    >>> scattered(np.array([0, 0, 1]), np.array([0, 1, 2]))
+    True
+    >>> scattered(np.array([0, 0, 1]), np.array([0, 1] * 50 + [2]))
+    False
     """
-    group = islands(item, annotator, n_annotators)
+    each = np.bincount(group[annotator])
+    return bool(each.max() < (1 - _FEW) * len(annotator))
+
+
+def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None = None) -> Bools:
+    """Say of whom agreement alone can tell how accurate he is.
+
+    If errors fall anywhere, two who label the same items agree beyond chance by the product of
+    their skills. All products along links leave one number free in a group, by which skills on one
+    side grow and those on the other shrink, unless links close to a ring of odd length: three
+    labels of an item do, and two by the same annotator, which are a ring of one.
+
+    Parameters
+    ----------
+    item, annotator : array (label)
+        Codes.
+    n_annotators : int
+        How many there are.
+    known : array, optional
+        Codes of annotators whose skill is known otherwise, and so are those that hang on it.
+
+    Returns
+    -------
+    array (annotator)
+
+    Examples
+    --------
+    The first two share an item; the next three do so two by two, in a ring; the last said it twice.
+
+    >>> item = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+    >>> anchored(item, np.array([0, 1, 2, 3, 3, 4, 4, 2, 5, 5]), 6).tolist()
+    [False, False, True, True, True, True]
+    """
+    order = np.lexsort((annotator, item))
+    i, a = item[order], annotator[order]
+    # Those next to each other in an item are linked; so is each with the next but one.
+    ends = [(a[:-k][same], a[k:][same]) for k in (1, 2) for same in [i[k:] == i[:-k]]]
+    if known is not None:
+        ends.append((known, known))
+    one, two = (np.concatenate(side).astype(np.int64) for side in zip(*ends, strict=True))
+    # Each annotator stands on two sides, and links cross over: a ring of odd length joins them.
+    n = n_annotators
+    links = coo_array(
+        (np.ones(2 * len(one)), (np.r_[one, n + one], np.r_[n + two, two])), shape=(2 * n, 2 * n)
+    )
+    side = connected_components(links, directed=False)[1]
+    return np.asarray(side[:n] == side[n:])
+
+
+def two_sided(group: Ints, told: Bools, names: npt.NDArray[Any]) -> str:
+    """Say who can only be told together with those he shares items with; nothing if nobody is.
+
+    Examples
+    --------
+    >>> names = np.array(["a", "b", "c"])
+    >>> two_sided(np.array([0, 0, 1]), np.array([False, False, False]), names)[:57]
+    "Annotators who share items two at a time only ('a', 'b'):"
+    """
     size = np.bincount(group[group >= 0], minlength=1)
-    return np.flatnonzero((group >= 0) & (size[np.maximum(group, 0)] == 1))
+    loose = (group >= 0) & ~told & (size[np.maximum(group, 0)] > 1)
+    if not loose.any():
+        return ""
+    _, code = np.unique(group[loose], return_inverse=True)
+    listed = listed_islands(code, names[loose])
+    return (
+        f"Annotators who share items two at a time only ({listed}): how often two agree is known, "
+        "and not which of them errs; their accuracies are held apart by the prior, and at best by "
+        "how often each gives each label. Have a third label some of the same items."
+    )

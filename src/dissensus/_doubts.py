@@ -2,7 +2,8 @@
 
 One rule for all: a number is doubtful if the fit behind it failed, if its own draws are worth fewer
 than 100, in the middle or in the tails, if its chains disagree (r-hat above 1.05), or if so few
-were drawn that none of this can be told. Every table, file and picture asks here.
+were drawn that none of this can be told, or if the truths could as well be read the other way
+round. Every table, file and picture asks here.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from dissensus import convergence
+from dissensus import _reflections, convergence
 from dissensus.dims import CHAIN, DRAW, RELIABILITY
 
 DOUBT: Final = "doubt"
@@ -56,7 +57,8 @@ def of_group(evaluation: xr.DataTree, name: str) -> str:
     data = evaluation[name]
     if not int(data.attrs.get("finite", 1)):
         return "draws that are no numbers"
-    return convergence.doubt(data.attrs) or _few(data.to_dataset(), markov=True)
+    short = convergence.doubt(data.attrs) or _few(data.to_dataset(), markov=True)
+    return short or _reflections.doubt(data.attrs)
 
 
 def of_ground_truth(evaluation: xr.DataTree, quantity: str) -> str:
@@ -80,7 +82,8 @@ def of_fit(posterior: xr.DataTree) -> str:
     attrs = posterior.attrs
     n = int(attrs.get("n_divergences", 0))
     diverged = f"{n:,} divergent transitions" if n else ""
-    return _few(posterior.to_dataset(), markov=not is_exact(attrs)) or diverged
+    few = _few(posterior.to_dataset(), markov=not is_exact(attrs))
+    return few or diverged or _reflections.doubt(attrs)
 
 
 def _few(data: xr.Dataset, *, markov: bool) -> str:

@@ -7,6 +7,7 @@ prior's, and this is where it shows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import xarray as xr
@@ -55,17 +56,34 @@ def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
     if share > _OFTEN:
         by_chain = near.mean("draw").to_numpy().tolist()
         chains = ", ".join(f"{one:.0%}" for one in by_chain)
+        why = (
+            "The labels hardly tell which of them are true: read the other way round they would "
+            "fit nearly as well, and that annotators are mostly right is the prior's word."
+            if n_labels == 2
+            else "Labels agree hardly more than by chance, and which of them are true is mostly "
+            "the prior's word."
+        )
         warn_caller(
             f"In {share:.0%} of the draws (chain by chain {chains}) annotators are on average no "
-            f"better than guessing ({chance:.0%}). The labels do not tell which of them are true: "
-            "read the other way round they would fit as well, and that annotators are mostly "
-            "right is the prior's word. Do not report accuracies or truths; have items labelled "
-            "by more annotators, or find the truth of some.",
+            f"better than guessing ({chance:.0%}), or hardly. {why} Do not report accuracies or "
+            "truths; have items labelled by more annotators, or find the truth of some.",
             DesignWarning,
         )
     elif ANNOTATOR in accuracy.dims:
         _warn_of_worse(accuracy, chance)
     return {"near_guessing": share}
+
+
+def doubt(attrs: Mapping[Any, Any]) -> str:
+    """Say in a few words that annotators may be guessing, as far as a fit can tell; or nothing.
+
+    Examples
+    --------
+    >>> doubt({"near_guessing": 0.31}), doubt({"near_guessing": 0.0}), doubt({})
+    ('annotators may be guessing (31% of the draws)', '', '')
+    """
+    share = float(attrs.get("near_guessing", 0.0))
+    return f"annotators may be guessing ({share:.0%} of the draws)" if share > _OFTEN else ""
 
 
 def _warn_of_worse(accuracy: xr.DataArray, chance: float) -> None:

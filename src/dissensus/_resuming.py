@@ -56,9 +56,16 @@ class Progress:
         self.reached = self._resumed()
 
     def after(self, reached: int, *, now: bool = False) -> None:
-        """Write down where the chains are after the sweep before ``reached``, if it is time."""
-        if reached <= self.reached or not (now or time.monotonic() > self.written + SECONDS):
-            return
+        """Write down where the chains are after the sweep before ``reached``, if it is time.
+
+        ``now`` is at the end, or upon Ctrl-C: nothing is written after.
+        """
+        if reached > self.reached and (now or time.monotonic() > self.written + SECONDS):
+            self._write(reached)
+        if now:
+            self.checkpoint.release()
+
+    def _write(self, reached: int) -> None:
         before = self._name(self.reached)
         parts = self._rows(max(self.reached, 0), max(reached, 0)) | self._means()
         arrays = {name: np.stack(one) for name, one in parts.items()}

@@ -35,7 +35,10 @@ KINDS = {"crossed_effects of two labels": "nominal", "crossed_effects of ordered
          "crossed_effects": "continuous", "cross_replication": "continuous"}  # fmt: skip
 LOTS = 50
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*chains have not run long enough")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*chains have not run long enough"),
+    pytest.mark.filterwarnings("ignore:.*no better than guessing"),  # labels that are mere noise
+]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import dissensus as dx
 from dissensus._reflections import near_guessing
@@ -24,6 +25,8 @@ AGAIN = [(i, "abcdefghijkl"[i]) for i in range(12) for _ in range(2)]
 STRANGER = [(i, a) for i in range(9) for a in "abc"] + [(i, "z") for i in range(9, 12)]
 PAIR = [(i, a) for i in range(12) for a in "ab"]
 ONE = [(i, "a") for i in range(6)] * 2
+EXPERT = [(i, a) for i in range(12) for a in ("a", "bcd"[i % 3])]
+STRAGGLER = [(i, a) for i in range(40) for a in "abc"] + [(99, "y"), (99, "z")]
 
 
 def labels(rows, **more):
@@ -61,23 +64,51 @@ def test_ordinary_designs_are_left_in_peace(how):
     assert said(how[0], labels(EVERYBODY), **how[1]) == ""
 
 
+def simulated():
+    """Studies as the library simulates them, by what can be fitted to them."""
+    sparse = {"n_items": 100, "n_annotators": 30, "labels_per_item": 3, "random_seed": 1}
+    crowd = dx.simulate.confusion_study(n_labels=2, **sparse)
+    numbers = dx.simulate.replication_study(**sparse).annotations
+    pools = dx.simulate.replication_study(
+        100, [20, 20], [3, 3], correlation=0.8, pools=["old", "new"], overlap=0.5, random_seed=1
+    ).annotations
+    return [
+        (crossed_effects, numbers, {}),
+        (cross_replication, pools, {}),
+        *((model, crowd.annotations, options)
+          for model, options in (CROSSED, RASCH, OWN, MATRICES)),
+        *((model, crowd.annotations, {"predictions": crowd.predictions, **options})
+          for model, options in (OWN, SHARED, MATRICES)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", range(9))
+def test_simulated_studies_of_ordinary_size_are_left_in_peace(place):
+    model, ann, options = simulated()[place]
+    assert said(model, ann, **options) == ""
+
+
 @pytest.mark.parametrize(
     ("how", "rows", "words"),
     [
+        (OWN, EXPERT, ["only ('a', 'b', 'c' and 1 more): how often two agree is known"]),
+        (MATRICES, PAIR, ["No item has three labels"]),
+        (COMPLETE, PAIR, ["No item has three labels"]),
+        (RASCH, PAIR, ["only ('a', 'b'): how often two agree is known"]),
         (CROSSED, ISLANDS, ["2 groups that share no item ('a', 'b', 'c' | 'd', 'e', 'f')",
                             "ICC and xCC stand if they are"]),
         (CROSSED, NESTED, ["sigma_item cannot be told from the residual", "annotator ICC stands"]),
         (CROSSED, AGAIN, ["sigma_item and sigma_annotator cannot be told apart", "their sum"]),
         (CROSSED, ONE, ["only one annotator: sigma_annotator comes from its prior alone"]),
         (CROSSED, [(i, f"a{i}{k}") for i in range(6) for k in range(2)],
-         ["sigma_annotator cannot be told from the residual. ICC and xCC stand"]),
+         ["sigma_annotator cannot be told from the residual, which is given", "ICC and xCC stand"]),
         (RASCH, ISLANDS, ["able annotators look like easy items"]),
         (RASCH, NESTED, ["no truth is known: nothing tells how able anybody is"]),
         (RASCH, STRANGER, ["1 of 4 annotators ('z')", "no truth of theirs is known"]),
         (OWN, ISLANDS, ["2 groups that share no item", "better than guessing"]),
         (MATRICES, ISLANDS, ["2 groups that share no item"]),
         (OWN, STRANGER, ["1 of 4 annotators ('z') share no item with anybody"]),
-        (OWN, PAIR, ["only ('a', 'b'): how often the two agree is known"]),
+        (OWN, PAIR, ["only ('a', 'b'): how often two agree is known"]),
         (MATRICES, NESTED, ["No item has two labels: nothing tells how accurate anybody is"]),
     ],
 )  # fmt: skip
@@ -88,10 +119,55 @@ def test_what_labels_cannot_tell_is_said_with_names(how, rows, words):
     assert "Have " in found or "have " in found or "Do not report" in found or "set anon" in found
 
 
-@pytest.mark.parametrize("how", [SHARED, COMPLETE])
-@pytest.mark.parametrize("rows", [ISLANDS, STRANGER, PAIR])
+@pytest.mark.parametrize(("how", "rows"), [
+    (SHARED, ISLANDS), (SHARED, STRANGER), (SHARED, PAIR), (COMPLETE, ISLANDS),
+    (COMPLETE, STRANGER),
+])  # fmt: skip
 def test_one_accuracy_for_all_needs_no_links(how, rows):
     assert said(how[0], labels(rows), **how[1]) == ""
+
+
+@pytest.mark.parametrize("how", [OWN, RASCH])
+@pytest.mark.parametrize("rows", [PAIR, STRANGER])
+def test_who_labels_items_twice_agrees_with_himself_more_or_less(how, rows):
+    found = said(how[0], labels(rows * 2), **how[1])
+    assert "share no item with anybody" not in found
+    assert "two at a time" not in found
+
+
+@pytest.mark.parametrize("how", [CROSSED, RASCH, OWN, MATRICES])
+def test_a_few_stragglers_are_no_groups(how):
+    assert "groups that share no item" not in said(how[0], labels(STRAGGLER), **how[1])
+
+
+def test_one_system_and_single_labels_leave_open_which_errs():
+    table = {"item": list(range(12)), "system": ["s"] * 12, "label": ["n", "y"] * 6}
+    one = dx.predictions(table)
+    found = said(symmetric_confusion, labels(NESTED), predictions=one)
+    assert "('the annotators', 's'): how often two agree is known" in found
+    more = {name: column * 2 for name, column in table.items()}
+    two = dx.predictions(more | {"system": ["s"] * 12 + ["t"] * 12})
+    assert said(symmetric_confusion, labels(NESTED), predictions=two) == ""
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "never"),
+    [
+        ([(i, "a") for i in range(6)], {}, "stands"),
+        ([(0, a) for a in "abcdef"], {}, "stand,"),
+        (NESTED, {"anonymous": True}, "no annotator"),
+    ],
+)
+def test_nothing_is_said_to_stand_that_does_not(rows, options, never):
+    found = said(crossed_effects, labels(rows), family="bernoulli", **options)
+    assert "ICC and xCC" in found
+    assert never not in found
+
+
+def test_one_item_is_too_few_for_strangers_too():
+    rows = [(0, a) for a in "abcdef"]
+    found = said(crossed_effects, labels(rows), family="bernoulli", anonymous=True)
+    assert "only one item: sigma_item comes from its prior alone" in found
 
 
 def test_systems_that_label_all_items_join_annotators():
@@ -158,6 +234,55 @@ def test_a_residual_that_pools_share_is_known_if_one_pool_tells_it():
     assert "sigma_annotator cannot be told" in said(cross_replication, ann, residual="pool")
 
 
+def test_a_known_residual_does_not_part_item_and_annotator_who_met_once():
+    rng = np.random.default_rng(1)
+    rows = [(i, a) for i in range(8) for a in "abc"] + [(i, f"z{i}") for i in range(8)]
+    table = {"item": [i for i, _ in rows], "annotator": [a for _, a in rows],
+             "label": rng.normal(size=len(rows)), "pool": ["old"] * 24 + ["new"] * 8}  # fmt: skip
+    ann = dx.annotations(table, pool="pool", kind="continuous")
+    found = said(cross_replication, ann)
+    assert "Every item of pool 'new' was labelled by one annotator" in found
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_cutpoints_that_pools_share_tell_the_scale_if_there_are_two(n_labels):
+    rng = np.random.default_rng(1)
+    rows = [(i, a) for i in range(8) for a in "abc"] + [
+        (i, f"z{i}{k}") for i in range(8) for k in (0, 1)
+    ]
+    table = {"item": [i for i, _ in rows], "annotator": [a for _, a in rows],
+             "label": rng.integers(0, n_labels, len(rows)),
+             "pool": ["old"] * 24 + ["new"] * 16}  # fmt: skip
+    ann = dx.annotations(table, pool="pool", kind="ordinal", labels=list(range(n_labels)))
+    found = said(cross_replication, ann, family="ordinal")
+    assert ("sigma_annotator cannot be told" in found) == (n_labels == 2)
+
+
+def test_pools_apart_are_not_groups_as_well():
+    rows = [(i, a) for i in range(12) for a in "ab"] + [
+        (i + 12, a) for i in range(12) for a in "cd"
+    ]
+    pool = ["old" if a in "ab" else "new" for _, a in rows]
+    found = said(cross_replication, labels(rows, pool=pool), family="bernoulli")
+    assert "share no item" in found
+    assert "groups" not in found
+
+
+def test_a_pool_whose_labels_are_all_the_same_is_named():
+    rows = {"item": [0, 0, 1, 1] * 2, "annotator": list("ababcdcd"),
+            "label": ["y"] * 4 + ["n", "y"] * 2, "pool": ["old"] * 4 + ["new"] * 4}  # fmt: skip
+    ann = dx.annotations(rows, kind="nominal", labels=["n", "y"], pool="pool")
+    found = said(cross_replication, ann, family="bernoulli")
+    assert "All labels of pool 'old' are 'y'" in found
+    assert "All labels of pool 'new'" not in found
+
+
+def test_annotators_of_whom_neither_truth_nor_others_tell_are_named():
+    truth = {i: "n" if i % 2 else "y" for i in range(0, 12, 4)}  # those of 'a'
+    found = said(rasch, labels(NESTED), truth=truth)
+    assert "3 of 4 annotators ('b', 'c', 'd') share no item" in found
+
+
 # -- After sampling: truths that could be read the other way round -----------------------------
 
 
@@ -171,13 +296,20 @@ def test_annotators_who_guess_are_found_out():
             fit = symmetric_confusion.fit(ann, keep_items=False, **run)
     assert fit.attrs["near_guessing"] > 0.1
     assert any("chain by chain" in str(one.message) for one in caught)
+    assert dx.summary(fit)["doubt"].str.contains("annotators may be guessing|effective").all()
 
 
 def test_annotators_who_exchange_labels_are_named():
-    import xarray as xr
-
     draws = np.full((2, 50, 3), 0.8)
     draws[..., 2] = 0.1
     dims, coords = ("chain", "draw", "annotator"), {"annotator": ["a", "b", "c"]}
     with pytest.warns(dx.DissensusWarning, match=r"1 of 3 annotators \('c'\) are right less often"):
         near_guessing(xr.DataArray(draws, dims=dims, coords=coords), 2)
+
+
+@pytest.mark.parametrize(("n_labels", "words"), [(2, "the other way round"), (3, "by chance")])
+def test_only_two_labels_can_be_read_the_other_way_round(n_labels, words):
+    draws = xr.DataArray(np.full((2, 50), 1 / n_labels), dims=("chain", "draw"))
+    with pytest.warns(dx.DesignWarning, match=words) as caught:
+        near_guessing(draws, n_labels)
+    assert ("other way round" in str(caught[0].message)) == (n_labels == 2)

@@ -45,3 +45,8 @@ def test_a_setting_that_makes_no_sense_is_refused_by_name(plot, name, value):
     arguments = ("i",) if plot.name == "item" else ()
     with pytest.raises(dx.ArgumentError, match=f"^{name}: "):
         plot.function(None, *arguments, **{name: value})
+
+
+def test_arguments_that_a_picture_does_not_have_are_refused_with_its_name():
+    with pytest.raises(TypeError, match=r"^reliability.* got an unexpected keyword"):
+        dx.plots.reliability(None, me=None)

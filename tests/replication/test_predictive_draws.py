@@ -78,7 +78,7 @@ def test_rankings_know_their_trials():
                "label": list("abacab"), "rank": [1, 2, 1, 2, 1, 2]}  # fmt: skip
     ann = dx.annotations(columns, trial="trial", rank="rank", labels=list("abcd"))
     for model in ("plackett_luce", "inverse_rank"):
-        fit = fitted(model, ann, draws=200)
+        fit = fitted(model, ann, draws=400)
         assert fit["observed_data"]["annotation_trial"].to_numpy().tolist() == [1, 1, 2, 2, 1, 1]
         with pytest.warns(dx.DissensusWarning, match="krippendorff_alpha"):
             check = dx.agreement_check(fit)

@@ -19,6 +19,7 @@ NONSENSE = {
     "None": None,
     "3.5": 3.5,
     "text": "qq",
+    "half of a surrogate pair": "\ud800",
     "bytes": b"x\xff",
     "true": True,
     "huge": 10**400,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import beta
 
-from dissensus._design import Pairs, islands, listed_islands, pairs
-from dissensus.arrays.crossed_gibbs import GAUSSIAN
+from dissensus._design import Pairs, islands, listed_islands, pairs, scattered
+from dissensus.arrays.crossed_gibbs import GAUSSIAN, ORDINAL
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import DesignWarning, shown, warn_caller
 
@@ -45,15 +46,38 @@ def _of_items(what: Process) -> Iterator[str]:
             f"All labels are {only}: nothing tells how items or annotators differ, and standard "
             "deviations, ICC and xCC come from their priors alone. Do not report them."
         )
+        return
+    if what.family != GAUSSIAN and what.pools is not None:
+        yield from _of_pools_alike(what, what.pools)
+
+
+def _of_pools_alike(what: Process, pools: npt.NDArray[Any]) -> Iterator[str]:
+    """Name pools whose labels are all the same."""
+    for p, name in enumerate(pools):
+        said = what.value[what.pool == p]
+        if len(said) > 1 and (said == said[0]).all():
+            yield (
+                f"All labels of pool {shown([name])} are {shown([what.labels[int(said[0])]])}: "
+                "nothing tells how items or annotators differ for it, and its standard deviations, "
+                "its ICC, and its correlation with other pools come from priors alone. Do not "
+                "report them."
+            )
 
 
 def _of_variances(what: Process) -> Iterator[str]:
     """Say which variances cannot be told apart, pool by pool."""
     rows = [what.pool == p for p in range(what.n_pools)]
     each = [pairs(what.item[own], what.member[own]) for own in rows]
-    # A residual that the pools share is known to all if one of them tells it.
-    shared = what.family == GAUSSIAN and what.n_sd == 1 and what.n_pools > 1
-    known = shared and any(one.repeated or (one.of_item and one.of_annotator) for one in each)
+    # A residual that the pools share is known to all if one of them tells it. So is the scale of
+    # a given one where pools share cutpoints, three labels or more having a distance between two.
+    shared = (what.family == GAUSSIAN and what.n_sd == 1) or (
+        what.family == ORDINAL and len(what.labels) > 2
+    )
+    known = (
+        shared
+        and what.n_pools > 1
+        and any(one.repeated or (one.of_item and one.of_annotator) for one in each)
+    )
     for p, (own, one) in enumerate(zip(rows, each, strict=True)):
         if own.any():
             whose = "" if what.pools is None else f" of pool {shown([what.pools[p]])}"
@@ -62,47 +86,64 @@ def _of_variances(what: Process) -> Iterator[str]:
 
 def _of_pool(what: Process, p: int, found: Pairs, whose: str, *, known: bool) -> Iterator[str]:
     """Say what pairs of labels there are not, and what that leaves to the prior."""
-    own = what.pool == p
+    few = list(_of_few(what, what.pool == p, whose))
     if what.anonymous:
-        if not (found.repeated or known) and len(np.unique(what.item[own])) == own.sum():
-            yield _nothing_twice(whose)
-        return
-    if found.repeated and not (found.of_item or found.of_annotator):
+        if not (found.repeated or known or few):
+            yield (
+                f"No item{whose} has two labels: sigma_item cannot be told from the residual, and "
+                "ICC and xCC come from their priors alone. Have items labelled by two annotators."
+            )
+    else:
+        yield from _of_pairs(what, found, whose, known=known, stands=not few)
+    yield from few
+
+
+def _of_pairs(
+    what: Process, found: Pairs, whose: str, *, known: bool, stands: bool
+) -> Iterator[str]:
+    """Say so where annotators have effects; where there is one, or one item, nothing stands."""
+    scale = (
+        "." if what.family == GAUSSIAN
+        else ", which is given: sigma_item, sigma_annotator and mu are known as parts of the whole "
+        "only."
+    )  # fmt: skip
+    if (found.repeated or known) and not (found.of_item or found.of_annotator):
         yield (
             f"Every item{whose} was labelled by one annotator, and every annotator labelled one "
             "item: sigma_item and sigma_annotator cannot be told apart, and ICC and annotator ICC "
-            "rest on their priors; their sum stands. Have items labelled by two annotators."
+            f"rest on their priors{'; their sum stands' if stands else ''}. Have items labelled by "
+            "two annotators."
         )
-    elif not (found.repeated or known or found.of_annotator or found.of_item):
-        yield _nothing_twice(whose)
-    elif not (found.repeated or known or found.of_annotator):
+    elif found.repeated or known or (found.of_item and found.of_annotator):
+        return
+    elif found.of_item:
+        sums = (
+            " ICC and xCC stand, for they only need the sum; for a model without annotators' "
+            "effects set anonymous=True."
+        )
         yield (
-            f"No annotator{whose} gave more than one label: sigma_annotator cannot be told "
-            "from the residual. ICC and xCC stand, for they only need the sum; for a model "
-            "without annotators' effects set anonymous=True."
+            f"No annotator{whose} gave more than one label: sigma_annotator cannot be told from "
+            f"the residual{scale}{sums if stands else ''}"
         )
-    elif not (found.repeated or known or found.of_item):
+    elif found.of_annotator:
+        sums = " The annotator ICC stands, for it only needs the sum."
         yield (
-            f"No item{whose} has two labels: sigma_item cannot be told from the residual, and "
-            "ICC and xCC rest on their priors. The annotator ICC stands, for it only needs the "
-            "sum. Have some items labelled by two annotators."
+            f"No item{whose} has two labels: sigma_item cannot be told from the residual{scale} "
+            f"ICC and xCC rest on their priors.{sums if stands else ''} Have some items labelled "
+            "by two annotators."
         )
-    yield from _of_few(what, own, whose)
-
-
-def _nothing_twice(whose: str) -> str:
-    return (
-        f"No item{whose} has two labels, and no annotator gave two: how their variance is shared "
-        "out comes from the priors alone, and so do ICC and xCC. Have items labelled by two "
-        "annotators, and let annotators label several."
-    )
+    else:
+        yield (
+            f"No item{whose} has two labels, and no annotator gave two: how their variance is "
+            "shared out comes from the priors alone, and so do ICC and xCC. Have items labelled by "
+            "two annotators, and let annotators label several."
+        )
 
 
 def _of_few(what: Process, own: np.ndarray, whose: str) -> Iterator[str]:
     """Say where there is one annotator, or one item, and so nothing that differs."""
-    for codes, noun, sigma in (
-        (what.member, "annotator", "sigma_annotator"), (what.item, "item", "sigma_item"),
-    ):  # fmt: skip
+    people = [] if what.anonymous else [(what.member, "annotator", "sigma_annotator")]
+    for codes, noun, sigma in (*people, (what.item, "item", "sigma_item")):
         if own.sum() > 1 and len(np.unique(codes[own])) == 1:
             yield (
                 f"There is only one {noun}{whose}: {sigma} comes from its prior alone, and ICC "
@@ -119,7 +160,10 @@ def _of_effects(what: Process) -> Iterator[str]:
     names = what.annotations[ANNOTATOR].to_numpy()
     group = islands(item, who, len(names))
     n = int(group.max()) + 1
-    if n > 1 and found.of_annotator and (found.of_item or found.repeated):
+    # Each pool has a mean of its own: groups that are whole pools are not compared by effects.
+    within = len(np.unique(what.pool * n + group[who])) > len(np.unique(what.pool))
+    crossed = found.of_annotator and (found.of_item or found.repeated)
+    if crossed and within and scattered(group, who):
         yield (
             f"The annotators are in {n:,} groups that share no item "
             f"({listed_islands(group, names)}). Within a group item_effect and annotator_effect "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus._design import alone, islands, listed_islands, pairs
+from dissensus._design import anchored, islands, listed_islands, pairs, scattered, two_sided
 from dissensus.arrays.rasch_data import UNKNOWN
 from dissensus.errors import DesignWarning, shown, warn_caller
 
@@ -41,16 +41,20 @@ def _said(what: Process) -> Iterator[str]:
             "No annotator labelled two items: nothing tells how able single annotators are, and "
             "ability_spread comes from its prior alone. Let annotators label several items."
         )
-    elif found.of_item:
-        yield from _of_groups(what)
+    else:
+        yield from _of_single(what)
+        if found.of_item:
+            yield from _of_groups(what)
 
 
-def _of_groups(what: Process) -> Iterator[str]:
-    """Name annotators whom nobody can be compared with."""
+def _of_single(what: Process) -> Iterator[str]:
+    """Name annotators of whom neither a truth nor others tell how able they are."""
     n = len(what.annotators)
-    unknown = what.truth[what.item] == UNKNOWN
-    lone = alone(what.item, what.annotator, n)
-    lone = lone[~np.isin(lone, what.annotator[~unknown])]
+    knows = what.annotator[what.truth[what.item] != UNKNOWN]
+    told = anchored(what.item, what.annotator, n, np.unique(knows))
+    group = islands(what.item, what.annotator, n)
+    size = np.bincount(group[group >= 0])
+    lone = np.flatnonzero((group >= 0) & (size[np.maximum(group, 0)] == 1) & ~told)
     if len(lone):
         yield (
             f"{len(lone)} of {n} annotators ({shown(list(what.annotators[lone]))}) share no item "
@@ -58,11 +62,17 @@ def _of_groups(what: Process) -> Iterator[str]:
             "the prior, and what others are like. Do not report their ability; have some of "
             "their items labelled by others."
         )
-    group = islands(what.item, what.annotator, n)
-    groups = int(group.max()) + 1
-    if groups - len(lone) > 1:
+    two = two_sided(group, told, what.annotators)
+    if two:
+        yield two
+
+
+def _of_groups(what: Process) -> Iterator[str]:
+    """Name annotators who cannot be compared."""
+    group = islands(what.item, what.annotator, len(what.annotators))
+    if scattered(group, what.annotator):
         yield (
-            f"The annotators are in {groups:,} groups that share no item "
+            f"The annotators are in {int(group.max()) + 1:,} groups that share no item "
             f"({listed_islands(group, what.annotators)}). Within a group abilities, and "
             "difficulties, can be compared; between groups able annotators look like easy items, "
             "and the prior that all groups are alike parts them. Have a few items labelled by all."

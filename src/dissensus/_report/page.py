@@ -184,7 +184,8 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
             why = doubtful.of_model(evaluation, values, trust[place])
             said = [*doubtful.in_words(why), *said]
             at.append((place, said + trends.certainty_words(evaluation, trust[place])))
-        after = trends.along_words(one)
+        along = doubtful.along(evaluation, values) if len(trust) > 1 else ""
+        after = [*doubtful.in_words(along), *trends.along_words(one)]
         after += words.truth_words(values.sel({RELIABILITY: reference}))
     else:
         for place, value in enumerate(trust):

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dissensus._design import Ints, alone, islands, listed_islands
+from dissensus._design import Ints, anchored, islands, listed_islands, scattered, two_sided
 from dissensus.arrays.truth_parameters import COMPLETE
-from dissensus.dims import ITEM
 from dissensus.errors import DesignWarning, shown, warn_caller
-from dissensus.schema import statements_per
 
 if TYPE_CHECKING:
     from dissensus._truth.process import Process
+
+_FOR_MATRICES: Final = 3
+"""Labels of an item that tell confusion and prevalence apart: of two labels there are fewer
+frequencies than numbers in two matrices, and if items have two each, whoever gave them, a turn of
+all matrices at once changes none of them."""
 
 
 def warn_of_design(what: Process) -> None:
@@ -25,52 +28,70 @@ def warn_of_design(what: Process) -> None:
 
 
 def _said(what: Process) -> Iterator[str]:
-    most = int(statements_per(what.annotations, ITEM).max())
-    if most + (len(what.systems) if what.form.evidence == what.form.n_voices else 0) < 2:
+    form = what.form
+    seen = what.voice < form.evidence
+    item, voice = what.item[seen], what.voice[seen]
+    most = int(np.bincount(item).max())
+    if most < 2:
         yield (
             "No item has two labels: nothing tells how accurate anybody is, and the posterior is "
             "the prior. Have some items labelled twice or more."
         )
         return
-    own = what.form.own_accuracy or (what.form.rows and what.form.pooling != COMPLETE)
-    if own and not what.shared:
-        seen = what.voice < what.form.evidence
-        names = np.concatenate([what.annotators, what.systems]).astype(object)
-        yield from of_voices(what.item[seen], what.voice[seen], names, len(what.annotators))
+    if form.rows and most < _FOR_MATRICES:
+        yield (
+            "No item has three labels: two tell how often labels meet, and not how often each is "
+            "true and who errs how; prevalence and confusion are held apart by their priors. Have "
+            "some items labelled three times, or use symmetric_confusion."
+        )
+    people = np.array(["the annotators"]) if what.shared else what.annotators
+    names = np.concatenate([people.astype(object), what.systems.astype(object)])
+    if form.own_accuracy or (form.rows and form.pooling != COMPLETE):
+        yield from _of_voices(item, voice, names, len(people), matrices=bool(form.rows))
+    elif what.shared and not form.rows:  # nobody's own, but that of a system is
+        told = anchored(item, voice, len(names))
+        two = two_sided(islands(item, voice, len(names)), told, names)
+        if two:
+            yield two
 
 
-def of_voices(item: Ints, voice: Ints, names: npt.NDArray[Any], n_annotators: int) -> Iterator[str]:
+def _of_voices(
+    item: Ints, voice: Ints, names: npt.NDArray[Any], n_annotators: int, *, matrices: bool
+) -> Iterator[str]:
     """Say whose accuracy nothing tells, and who cannot be compared.
 
-    Of an annotator who shares no item with anybody nothing tells how accurate he is. Of two who
-    share items only with each other it is how often they agree that is known: one number for two
-    accuracies. From three on agreement, pair by pair, tells them all.
+    Of an annotator who shares no item with anybody, and said nothing twice, nothing tells how
+    accurate he is. Of two who share items only with each other it is how often they agree that is
+    known: one number for two accuracies. Matrices need three labels of an item.
     """
-    lone = alone(item, voice, len(names))
-    lone = lone[lone < n_annotators]
+    n = len(names)
+    group = islands(item, voice, n)
+    size = np.bincount(group[group >= 0])
+    each = np.bincount(item)
+    told = anchored(item, voice, n)
+    if matrices:
+        thick = np.unique(group[voice[each[item] >= _FOR_MATRICES]])
+        told = np.isin(group, thick)
+    alone = (group >= 0) & (size[np.maximum(group, 0)] == 1) & ~told
+    lone = np.flatnonzero(alone[:n_annotators])
     if len(lone):
         yield (
             f"{len(lone)} of {n_annotators} annotators ({shown(list(names[lone]))}) share no item "
             "with anybody: nothing tells how accurate they are but the prior, and what others are "
             "like. Do not report their accuracy; have some of their items labelled by others."
         )
-    group = islands(item, voice, len(names))
-    size = np.bincount(group[group >= 0])
-    twos = np.flatnonzero(size == 2)
-    if len(twos):
-        couples = [listed_islands(np.where(group == k, 0, -1), names) for k in twos[:3]]
-        more = f" and {len(twos) - 3:,} more pairs" if len(twos) > 3 else ""
+    if not matrices or each.max() >= _FOR_MATRICES:  # else it has been said of all
+        two = two_sided(group, told, names)
+        if two:
+            yield two
+    joined = np.where((group >= 0) & (size[np.maximum(group, 0)] > 1), group, -1)
+    several = int((size > 1).sum())
+    own = joined[voice] >= 0
+    if several > 1 and scattered(joined, voice[own]):
         yield (
-            f"Annotators who share items with one other only ({' | '.join(couples)}{more}): how "
-            "often the two agree is known, and not which of them errs; their accuracies are held "
-            "apart by the prior. Have a third label some of the same items."
-        )
-    if (size > 1).sum() > 1:
-        large = np.where((group >= 0) & (size[np.maximum(group, 0)] > 1), group, -1)
-        yield (
-            f"The annotators are in {int((size > 1).sum()):,} groups that share no item "
-            f"({listed_islands(large, names)}). In each of them agreement tells accuracies only if "
-            "most of its annotators are better than guessing, which the prior assumes and no "
+            f"The annotators are in {several:,} groups that share no item "
+            f"({listed_islands(joined, names)}). In each of them agreement tells accuracies only "
+            "if most of its annotators are better than guessing, which the prior assumes and no "
             "other group can bear out; comparing them assumes that all groups had items alike. "
             "Have a few items labelled by all groups."
         )

@@ -14,6 +14,7 @@ from dissensus.metrics._align import align
 from dissensus.metrics._items import over_items, weights_for
 from dissensus.metrics._top import PLACE, top_labels
 from dissensus.plausibility import Space, plausibility_of
+from dissensus.registry import check_flag
 
 Score = Callable[[xr.Dataset], xr.DataArray]
 """From one system's lists to scores (..., item)."""
@@ -57,6 +58,7 @@ def list_metric(
 
     Systems are taken one at a time: their scores per draw and item need not be held together.
     """
+    check_flag("per_item", per_item)
     theta, lists, where = align(plausibility_of(plausibility), predictions, on_missing)
     if per_item and item_weights is not None:
         raise ArgumentError(

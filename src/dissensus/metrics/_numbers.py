@@ -79,10 +79,12 @@ def label_count(n_labels: Any) -> int:
     >>> label_count(1)
     Traceback (most recent call last):
     ...
-    dissensus.errors.ArgumentError: n_labels: expected a whole number, 2 or more; found 1
+    dissensus.errors.ArgumentError: n_labels: expected a whole number, 2 or more, to 2**62; found 1
     """
-    wanted = "a whole number, 2 or more"
-    found = one_number("n_labels", n_labels, wanted, lambda x: is_whole(x) & (x >= 2))
+    wanted = "a whole number, 2 or more, to 2**62"
+    found = one_number(
+        "n_labels", n_labels, wanted, lambda x: is_whole(x) & (x >= 2) & (x <= 2.0**62)
+    )
     return int(found)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus.dims import SAMPLE, SYSTEM, other
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 
 RANK = "rank"
 
@@ -57,18 +57,7 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
             found=type(draws).__name__,
             hint="Choose one variable, such as metrics['top_1_accuracy']",
         )
-    if not {*SAMPLE, dim} <= set(draws.dims):
-        raise ArgumentError(
-            "draws", expected=f"dims {(*SAMPLE, dim)} among others", found=str(draws.dims)
-        )
-    if draws.sizes[dim] < 2:
-        raise ArgumentError("draws", expected=f"two or more along {dim!r}", found="one")
-    if bool(draws.isnull().any()):
-        raise ArgumentError(
-            "draws",
-            expected="a number for each system in each draw",
-            found=f"{int(draws.isnull().sum())} of {draws.size} undefined",
-        )
+    _require_systems(draws, dim)
     sign = -1 if draws.attrs.get("better") == "lower" else 1
     second = draws.rename({dim: other(dim)})
     ranks = _rank_probability(sign * draws, dim)
@@ -83,6 +72,28 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
     )
     out["difference"] = out["difference"].transpose(*SAMPLE, ..., dim, other(dim))
     return out.assign_attrs(metric=str(draws.name), better="lower" if sign < 0 else "higher")
+
+
+def _require_systems(draws: xr.DataArray, dim: str) -> None:
+    """Raise if there are no draws of two or more along a dim, or some of them are no numbers."""
+    if not isinstance(dim, str) or dim in {*SAMPLE, RANK}:
+        raise ArgumentError(
+            "dim", expected=f"the name of a dim that is none of {(*SAMPLE, RANK)}",
+            found=brief(dim),
+        )  # fmt: skip
+    if not {*SAMPLE, dim} <= set(draws.dims) or RANK in draws.dims:
+        raise ArgumentError(
+            "draws", expected=f"dims {(*SAMPLE, dim)} among others, and not {RANK!r}",
+            found=str(draws.dims),
+        )  # fmt: skip
+    if draws.sizes[dim] < 2:
+        raise ArgumentError("draws", expected=f"two or more along {dim!r}", found="one")
+    if draws.dtype.kind not in "iuf" or bool(draws.isnull().any()):
+        raise ArgumentError(
+            "draws",
+            expected="a number for each system in each draw",
+            found=f"{int(draws.isnull().sum())} of {draws.size} undefined, of type {draws.dtype}",
+        )
 
 
 def _rank_probability(draws: xr.DataArray, dim: str) -> xr.DataArray:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 from dissensus.registry import find
@@ -98,13 +99,14 @@ PLOTS: Final = (
 @cache
 def _noting(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
     """Return a function that says above its picture why it is not to be relied on."""
+    first = next(iter(signature(draw).parameters))
 
     @wraps(draw)
-    def drawn(source: Any, *args: Any, **options: Any) -> Any:
-        picture = draw(source, *args, **options)
+    def drawn(*args: Any, **options: Any) -> Any:
+        picture = draw(*args, **options)
         from dissensus.plots._doubtful import note
 
-        note(picture, source, group)
+        note(picture, args[0] if args else options.get(first), group)
         return picture
 
     return drawn

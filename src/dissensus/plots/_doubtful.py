@@ -14,6 +14,7 @@ from dissensus.plots import _style as look
 _OF_MODEL: Final = ("metrics", "companion", "comparison", "certainty", "posterior", "expected_risk")
 _ADDED: Final = ("components", "accuracy")
 _TRUTH: Final = "weighted_reliability"
+_BOOTSTRAPPED: Final = "discrepancy"
 
 
 def doubt(source: Any, group: str) -> str:
@@ -28,6 +29,8 @@ def doubt(source: Any, group: str) -> str:
         return _doubts.reasons([_of_model(side) for side in both])
     if group in _ADDED:
         return _doubts.of_group(source, group)
+    if group == _BOOTSTRAPPED:
+        return _doubts.of_bootstrap(source[group].to_dataset()["discrepancy_ratio"])
     return _doubts.of_ground_truth(source, "truth_accuracy") if group == _TRUTH else ""
 
 

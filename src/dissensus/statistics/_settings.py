@@ -121,4 +121,6 @@ def _plain(value: Any) -> Any:
 
 def _is_name(value: Any) -> bool:
     """Whether annotators, pools and labels can be called so."""
-    return isinstance(value, str | Real | Decimal)
+    if isinstance(value, str):  # half of a surrogate pair is refused where data are read
+        return not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return isinstance(value, Real | Decimal)
