@@ -14,12 +14,13 @@ import dissensus as dx
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
 
-_LONG = {"calibration", "fuzz", "reference"}
-"""Folders of tests that draw many studies, cases or posteriors: a run of their own in CI."""
+_LONG = {"calibration", "fuzz", "reference", "steps"}
+"""Folders of tests that draw many studies, cases or posteriors, or hold one sampler against another:
+a run of their own in CI."""
 
 _OF_DESIGNS = "ignore::dissensus.errors.DesignWarning"
 _SMALL = _LONG | {
-    "models", "replication", "steps", "tests/test_convergence.py", "tests/test_ctrl_c.py",
+    "models", "replication", "tests/test_convergence.py", "tests/test_ctrl_c.py",
     "tests/test_posterior_summary.py", "statistics/test_accuracies.py",
     "statistics/test_annotator_roc.py",
 }  # fmt: skip

@@ -30,12 +30,20 @@ def chains(turned):
     return np.repeat(each[:, None], 2, axis=1).reshape(2, 10, 2, 3, 3)
 
 
-@pytest.mark.parametrize("turned", [0, 3, 10])
-def test_counts_the_draws_in_which_labels_have_their_names(turned):
-    """Up to a half of the draws there is nothing to warn of."""
-    found = label_order(process(), chains(turned))
+def test_where_labels_keep_their_names_nothing_is_said():
+    found = label_order(process(), chains(0))
+    assert found == {"label_kept_min": 1.0, "label_kept_min_label": "0", "labels_exchanged": 0.0}
+
+
+@pytest.mark.parametrize("turned", [3, 10])
+def test_counts_the_draws_in_which_labels_have_changed_places(turned):
+    """Up to a half of the draws each label still leads under its own name."""
+    with pytest.warns(dx.DesignWarning, match=f"In {turned / 20:.0%} of the draws") as said:
+        found = label_order(process(), chains(turned))
+    assert len(said) == 1
     assert found["label_kept_min"] == pytest.approx(1 - turned / 20)
-    assert found["label_kept_min_label"] == ("0" if not turned else "1")
+    assert found["label_kept_min_label"] == "1"
+    assert found["labels_exchanged"] == pytest.approx(turned / 20)
 
 
 def test_warns_of_labels_that_have_changed_places():

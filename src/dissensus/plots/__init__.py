@@ -60,7 +60,7 @@ class Plot:
         """The function that draws it."""
         found = getattr(import_module(f"dissensus.plots._{self.name}"), self.name)
         assert callable(found)
-        return _noting(found, self.group)
+        return _finished(found, self.group)
 
 
 PLOTS: Final = (
@@ -97,16 +97,22 @@ PLOTS: Final = (
 
 
 @cache
-def _noting(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
-    """Return a function that says above its picture why it is not to be relied on."""
-    first = next(iter(signature(draw).parameters))
+def _finished(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
+    """Return a function that looks at the settings, draws, and notes what not to rely on."""
+    own = signature(draw)
 
     @wraps(draw)
     def drawn(*args: Any, **options: Any) -> Any:
-        picture = draw(*args, **options)
         from dissensus.plots._doubtful import note
+        from dissensus.plots._settings import check
 
-        note(picture, args[0] if args else options.get(first), group)
+        try:
+            given = own.bind(*args, **options).arguments
+        except TypeError:
+            return draw(*args, **options)  # which says it with its name
+        check(given)
+        picture = draw(*args, **options)
+        note(picture, given.get(next(iter(own.parameters))), group)
         return picture
 
     return drawn

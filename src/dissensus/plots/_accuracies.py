@@ -14,7 +14,6 @@ from dissensus.dims import ANNOTATOR, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _PEOPLE: Final = look.DRAWS
@@ -33,7 +32,6 @@ class _Row(NamedTuple):
     adjusted: float = np.nan
 
 
-@checked
 def accuracies(
     source: Any,
     *,

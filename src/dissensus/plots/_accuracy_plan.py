@@ -16,11 +16,9 @@ from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._plan_axes import lengths, names, panels, sizes, target_line
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 
-@checked
 def accuracy_plan(
     source: Any, *, scope: str = SCOPES[1], figsize: Size | None = None
 ) -> Any:  # fmt: skip

@@ -15,7 +15,6 @@ from dissensus._wording import coefficient_title, number, probability
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _BINS = 24
@@ -30,7 +29,6 @@ class _Panel(NamedTuple):
     tail: float
 
 
-@checked
 def agreement_check(
     source: Any,
     statistics: str | Sequence[str] | None = None,

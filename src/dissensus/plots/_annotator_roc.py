@@ -14,7 +14,6 @@ from dissensus.dims import ANNOTATOR, SAMPLE, SYSTEM
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._near_points import name_points
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 Floats = npt.NDArray[np.float64]
@@ -28,7 +27,6 @@ _CROWD: Final = 30
 _TURN: Final = np.linspace(0, 2 * np.pi, 121)
 
 
-@checked
 def annotator_roc(
     source: Any,
     *,

@@ -13,14 +13,12 @@ from dissensus._wording import capital, number
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _BINS: Final = 24
 _AGAINST: Final = 0.01
 
 
-@checked
 def assumptions(source: Any, *, figsize: Size | None = None) -> Any:
     r"""Draw statistics of replicates as histograms, and those of the data as lines.
 

@@ -14,11 +14,9 @@ from dissensus.dims import SYSTEM, other
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 
-@checked
 def better(
     source: Any,
     metric: str | None = None,

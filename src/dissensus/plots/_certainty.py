@@ -14,14 +14,12 @@ from dissensus.dims import ITEM, RELIABILITY
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _POINTS = 300
 _LINES = 6
 
 
-@checked
 def certainty(
     source: Any,
     *,

@@ -14,7 +14,6 @@ from dissensus.dims import POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 from dissensus.registry import one_of
 
@@ -39,7 +38,6 @@ class _Row(NamedTuple):
     observed: float = np.nan
 
 
-@checked
 def components(
     source: Any,
     *,

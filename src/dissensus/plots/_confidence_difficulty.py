@@ -14,7 +14,6 @@ from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 from dissensus.statistics._confidence_levels import levels_of
 
@@ -26,7 +25,6 @@ _MANY: Final = 300
 """Of more items, intervals would be all one sees."""
 
 
-@checked
 def confidence_difficulty(
     source: Any,
     *,

@@ -12,7 +12,6 @@ from dissensus._wording import share
 from dissensus.dims import LEVEL, SAMPLE
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _NAMES: Final = ("error_rate", "level_share", "wrong_share")
@@ -20,7 +19,6 @@ _NARROW: Final = 5.0
 _MARKS: Final = "Orange: wrong labels. Broken: what it would be if confidence told nothing."
 
 
-@checked
 def confidence_errors(
     source: Any,
     *,

@@ -14,7 +14,6 @@ from dissensus.dims import ANNOTATOR
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 Floats = npt.NDArray[np.float64]
@@ -29,7 +28,6 @@ _ROOM: Final = 0.06
 _ALL: Final = "all annotators"
 
 
-@checked
 def confidence_ridges(
     source: Any,
     *,

@@ -13,7 +13,6 @@ from dissensus.dims import ANNOTATOR, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _FACES = {SYSTEM: "discrepancy_ratio", ANNOTATOR: "annotator_discrepancy_ratio"}
@@ -31,7 +30,6 @@ class _Row(NamedTuple):
     upper: float
 
 
-@checked
 def discrepancy(
     source: Any,
     *,

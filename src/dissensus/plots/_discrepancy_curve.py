@@ -13,11 +13,9 @@ from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._reliability import names
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 
-@checked
 def discrepancy_curve(
     source: Any,
     *,

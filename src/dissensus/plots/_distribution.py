@@ -11,11 +11,9 @@ from dissensus.dims import SAMPLE, SYSTEM
 from dissensus.plots import _arviz as host
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 
-@checked
 def distribution(
     source: Any,
     metric: str | None = None,

@@ -11,11 +11,9 @@ from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 
-@checked
 def expected_risk(
     source: Any,
     *,

@@ -13,11 +13,9 @@ from dissensus.dims import SYSTEM
 from dissensus.plots import _arviz as host
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 
-@checked
 def forest(
     source: Any,
     metrics: str | Sequence[str] | None = None,

@@ -14,7 +14,6 @@ from dissensus.dims import CHAIN, ITEM, SAMPLE, SYSTEM
 from dissensus.plausibility import plausibility_of, space
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._statements import Statement, place_of, predicted, said, spelled
 from dissensus.plots._style import Size
 
@@ -24,7 +23,6 @@ _LINE = 0.205
 _PREDICTIONS = "Predictions, and how probably the leading label is among them"
 
 
-@checked
 def item(
     source: Any,
     item: object,

@@ -13,7 +13,6 @@ from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _NEEDED: Final = {"gain", "probability_right", "probability_right_after"}
@@ -24,7 +23,6 @@ _ROW: Final = 0.27
 """Inches for an item's name."""
 
 
-@checked
 def items_to_review(source: Any, *, limit: int = 10, figsize: Size | None = None) -> Any:
     """Draw the items to send back first, and the expected accuracy along how many are sent back.
 

@@ -12,14 +12,12 @@ from dissensus._wording import capital
 from dissensus.dims import ANNOTATOR, LABEL
 from dissensus.plots import _replicates as parts
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _PANEL = 1.4
 """Inches: the least width of a panel."""
 
 
-@checked
 def label_check(source: Any, *, limit: int = 20, figsize: Size | None = None) -> Any:
     """Draw every annotator's share of each label, with the interval of replicates.
 

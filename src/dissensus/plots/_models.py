@@ -12,13 +12,11 @@ from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _reliability as along
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _NARROW = 5.0
 
 
-@checked
 def models(
     source: xr.DataTree,
     metric: str | None = None,

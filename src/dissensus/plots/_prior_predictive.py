@@ -15,14 +15,12 @@ from dissensus.dims import LABEL, SAMPLE
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _NARROW: Final = 5.0
 _BINS: Final = 20
 
 
-@checked
 def prior_predictive(source: Any, *, figsize: Size | None = None) -> Any:
     """Draw the labels that the prior expects beside those observed, and the ICC it expects.
 

@@ -15,14 +15,12 @@ from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _INFINITE, _CROSS = "∞", "\N{MULTIPLICATION SIGN}"
 """Under the crosses: where a growing reliability leads to them, and where it does not."""
 
 
-@checked
 def reliability(
     source: Any,
     metric: str | None = None,

@@ -15,11 +15,9 @@ from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._plan_axes import lengths, names, panels, sizes, target_line
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 
-@checked
 def reliability_plan(source: Any, *, limit: int = 7, figsize: Size | None = None) -> Any:
     """Draw how reliable mean labels would be, and how wide the intervals of new studies.
 

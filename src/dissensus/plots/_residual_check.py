@@ -13,7 +13,6 @@ from dissensus.dims import ITEM
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _replicates as parts
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _NARROW: Final = 5.0
@@ -25,7 +24,6 @@ _NAMED: Final = 3
 _TITLES: Final = {"mean": "Mean of residuals", "spread": "Spread of residuals"}
 
 
-@checked
 def residual_check(source: Any, *, limit: int = 1000, figsize: Size | None = None) -> Any:
     """Draw mean and spread of each item's residuals, with the intervals of replicates.
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, Final
 
@@ -18,31 +16,19 @@ _COUNTS: Final = frozenset({"limit", "candidates", "bins"})
 _ARRAYS: Final = frozenset({"naive", "truth", "point"})
 
 
-def checked[**P, T](picture: Callable[P, T]) -> Callable[P, T]:
-    """Check the settings of a picture that others have too.
+def check(given: Mapping[str, Any]) -> None:
+    """Check the settings of a picture that others have too; None is for the picture to judge.
 
     Examples
     --------
-    >>> import dissensus as dx
-    >>> dx.plots.forest(None, limit="all")
+    >>> check({"limit": "all"})
     Traceback (most recent call last):
     ...
     dissensus.errors.ArgumentError: limit: expected a whole number, 1 or more; found 'all'
     """
-    signature = inspect.signature(picture)
-
-    @wraps(picture)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            given = signature.bind(*args, **kwargs).arguments
-        except TypeError:
-            return picture(*args, **kwargs)  # which says it with its name
-        for name, value in given.items():
-            if value is not None or name in _COUNTS:
-                _check(name, value)
-        return picture(*args, **kwargs)
-
-    return wrapped
+    for name, value in given.items():
+        if value is not None or name in _COUNTS:
+            _check(name, value)
 
 
 def _check(name: str, value: Any) -> None:

@@ -13,14 +13,12 @@ from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._reliability import names
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _HARDLY: Final = 0.5
 """Where more of the draws are impossible nothing is drawn."""
 
 
-@checked
 def shared_mistakes(
     source: Any,
     *,

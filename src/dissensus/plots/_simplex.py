@@ -16,7 +16,6 @@ from dissensus.errors import ArgumentError, shown
 from dissensus.plausibility import plausibility_of
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._settings import checked
 from dissensus.plots._style import Size
 
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
@@ -24,7 +23,6 @@ _DRAWS = 300
 _ITEMS = 2000
 
 
-@checked
 def simplex(
     source: Any,
     items: Any = None,

@@ -18,7 +18,6 @@ from dissensus.metrics.majority_accuracy import annotators_for_truth, majority_a
 from dissensus.metrics.truth_accuracy import truth_accuracy
 from dissensus.plots import _style as look
 from dissensus.plots._plan_axes import names, target_line
-from dissensus.plots._settings import checked
 from dissensus.plots._study_marks import mark_majority, mark_needed, mark_reliability, study_of
 from dissensus.plots._style import Size
 
@@ -31,7 +30,6 @@ _POINTS: Final = 301
 _NARROW: Final = 5.0
 
 
-@checked
 def truth_nomogram(
     source: Any = None,
     *,
