@@ -15,7 +15,7 @@ hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=No
 hypothesis.settings.load_profile("repeatable")
 
 _LONG = {"calibration", "fuzz", "reference", "steps"}
-"""Folders of tests that draw many studies, cases or posteriors, or hold one sampler against another:
+"""Folders of tests that draw many studies, cases or posteriors, or hold samplers to each other:
 a run of their own in CI."""
 
 _OF_DESIGNS = "ignore::dissensus.errors.DesignWarning"

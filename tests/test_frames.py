@@ -186,3 +186,11 @@ def test_what_is_no_table_is_refused(frame, message):
 def test_a_needed_role_has_a_name():
     with pytest.raises(AnnotationError, match="item=: expected the name of a column; found None"):
         columns({"item": [1]}, {"item": None}, needed=["item"])
+
+
+@pytest.mark.parametrize("kind", [pl.Int128, pl.UInt128])
+def test_integers_of_128_bits_are_read(kind):
+    # Arrow, through which polars hands columns to pandas, knows none.
+    wide = pl.Series([1, 10**30], dtype=pl.UInt128).cast(kind)
+    assert columns({"x": wide}, {"item": "x"})["item"].tolist() == [1, 10**30]
+    assert opened(pl.DataFrame({"x": wide}))["x"].tolist() == [1, 10**30]

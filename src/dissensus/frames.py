@@ -194,8 +194,9 @@ def _series(series: nw.Series[Any]) -> pd.Series[Any]:
     if kind == nw.String:
         return pd.Series(series.to_arrow().to_pandas())
     zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
-    if zoned or series.null_count():
-        # pandas would make floats of integers to hold the missing ones, and lose digits;
-        # narwhals would drop the time zone of a pyarrow column.
+    wide = kind in {nw.Int128, nw.UInt128}
+    if zoned or wide or series.null_count():
+        # pandas would make floats of integers to hold the missing ones, and lose digits; narwhals
+        # would drop the time zone of a pyarrow column; Arrow knows no integers of 128 bits.
         return _objects(series.to_list())
     return pd.Series(series.to_pandas()).reset_index(drop=True)

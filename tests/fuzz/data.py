@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from fuzz.judging import TALLY
-from fuzz.strategies import KINDS, annotation_tables
+from fuzz.strategies import KINDS, Table, annotation_tables, spoil
 from hypothesis import strategies as st
 
 import dissensus as dx
@@ -91,3 +91,20 @@ def _list(form, item, system, labels, rng):
 def counted(area: str, outcome: str) -> None:
     """Count a case that is not one call."""
     TALLY[area, outcome] += 1
+
+
+@st.composite
+def prediction_tables(draw):
+    """Make tables of predictions, from scores with ties, ranks or single labels; some spoilt."""
+    ann = draw(annotation_sets())
+    form = draw(st.sampled_from(["labels", "ranks", "scores", "numbers"]))
+    labels = ann["label"].to_numpy().tolist() if "label" in ann.coords else [0.5, 1.5]
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    columns = rows_of(form, ann["item"].to_numpy().tolist(), ["s", "t"], labels, rng)
+    key = {"ranks": {"rank": "key"}, "scores": {"score": "key"}}.get(form, {})
+    table = Table(columns, key)
+    if draw(st.integers(0, 2)) == 0:
+        spoil(draw, table, rng)
+    for name in ("pool", "confidence", "labels", "trial"):  # of annotations
+        table.options.pop(name, None)
+    return table

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from fuzz.data import prediction_tables
 from fuzz.dressing import dressed
 from fuzz.exports import label_studio, prodigy
 from fuzz.judging import judged
@@ -107,11 +108,21 @@ def read(name: str, data: bytes, what: str = "annotations", **settings):
         return judged(f"read_{what} {''.join(path.suffixes)}", READERS[what], path, **settings)
 
 
+@st.composite
+def tables(draw, what):
+    """Make tables of annotations or of predictions."""
+    hostile = draw(st.booleans())
+    return draw(
+        prediction_tables() if what == "predictions" else annotation_tables(hostile=hostile)
+    )
+
+
+@pytest.mark.parametrize("what", sorted(READERS))
 @pytest.mark.parametrize("ending", ENDINGS)
-@cases(8, 700)
+@cases(4, 350)
 @given(data=st.data())
-def test_a_file_of_annotations_is_read_or_refused(ending, data):
-    table = data.draw(annotation_tables(hostile=data.draw(st.booleans())))
+def test_a_file_of_a_table_is_read_or_refused(ending, what, data):
+    table = data.draw(tables(what))
     if not table.columns or len({len(cells) for cells in table.columns.values()}) > 1:
         return
     try:
@@ -124,8 +135,8 @@ def test_a_file_of_annotations_is_read_or_refused(ending, data):
         content = harmed_text(content, how, data.draw(st.floats(0, 1)))
     if content and data.draw(st.booleans()):
         content = harmed_bytes(content, data.draw(st.sampled_from(BYTE_HARMS)), rng)
-    settings = table.options | data.draw(settings_of(dx.read_annotations, often=7, but={"format"}))
-    answer = read(f"table{ending}", content, **settings)
+    settings = table.options | data.draw(settings_of(READERS[what], often=7, but={"format"}))
+    answer = read(f"table{ending}", content, what, **settings)
     if not answer.refused:
         dx.validate(answer.value)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from fuzz.data import annotation_sets, rows_of
+from fuzz.data import annotation_sets, prediction_tables
 from fuzz.dressing import clothes, dressed
 from fuzz.judging import judged
 from fuzz.names import HOSTILE, PLAIN, vocabulary
 from fuzz.profile import cases
 from fuzz.settings_of import NONSENSE, settings_of
-from fuzz.strategies import Table, annotation_tables, spoil
+from fuzz.strategies import annotation_tables
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,27 +43,10 @@ def test_settings_of_the_readers_are_taken_or_refused(data):
     judged("annotations, settings", dx.annotations, table.columns, **settings)
 
 
-@st.composite
-def prediction_tables(draw):
-    """Make tables of predictions, from scores with ties, ranks or single labels; some spoilt."""
-    ann = draw(annotation_sets())
-    form = draw(st.sampled_from(["labels", "ranks", "scores", "numbers"]))
-    labels = ann["label"].to_numpy().tolist() if "label" in ann.coords else [0.5, 1.5]
-    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
-    columns = rows_of(form, ann["item"].to_numpy().tolist(), ["s", "t"], labels, rng)
-    key = {"ranks": {"rank": "key"}, "scores": {"score": "key"}}.get(form, {})
-    table = Table(columns, key)
-    if draw(st.integers(0, 2)) == 0:
-        spoil(draw, table, rng)
-    return table
-
-
 @cases(30, 6000)
 @given(prediction_tables(), clothes(), st.data())
 def test_predictions_are_read_or_refused(table, worn, data):
     settings = table.options | data.draw(settings_of(dx.predictions, often=7))
-    for name in ("pool", "confidence", "labels", "trial"):  # of annotations
-        settings.pop(name, None)
     answer = judged("predictions", dx.predictions, dressed(table.columns, worn), **settings)
     if not answer.refused:
         dx.validate(answer.value)
