@@ -46,6 +46,7 @@ from dissensus import fitting
 from dissensus.arrays.dirichlet import draw_dirichlet
 from dissensus.arrays.seeds import generator
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
+from dissensus.registry import check_flags
 from dissensus.schema import label_counts
 
 KINDS = ("nominal", "ordinal")
@@ -147,6 +148,7 @@ def fit(
     >>> fit.posterior.plausibility.shape
     (4, 10, 1, 2)
     """
+    check_flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
     counts, gamma, alpha = _data(annotations, reliability, prior_count)
     rng = generator(random_seed, "fit")
     parameters = alpha + gamma * counts

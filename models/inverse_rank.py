@@ -48,7 +48,7 @@ from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.plausibility import Layout, candidate_form, layout
-from dissensus.registry import one_of
+from dissensus.registry import check_flags, one_of
 from dissensus.schema import ranking_code, ranks, statements_per
 
 KINDS = ("nominal", "ordinal", "ranking")
@@ -181,6 +181,7 @@ def fit(
     >>> fit.posterior.plausibility.dims
     ('chain', 'draw', 'item', 'candidate')
     """
+    check_flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
     if log_likelihood:
         raise ArgumentError(
             "log_likelihood", expected="False", found="True",
@@ -251,6 +252,7 @@ _NEW = "new_annotators"
 def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, npt.NDArray[np.float64]]:
     """Return which candidate is what, and IRN over (item, candidate)."""
     fitting.require_kind(annotations, KINDS, "inverse_rank")
+    check_flags(split_ties=split_ties)
     fitting.require_annotated(
         statements_per(annotations, ITEM), annotations, "IRN is 0/0 without one"
     )

@@ -40,6 +40,7 @@ from dissensus.arrays.empirical_bayes import estimate_prior, grid_step
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
 from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.registry import check_flags
 from dissensus.schema import given_numbers
 
 KINDS = ("continuous", "ordinal")
@@ -139,6 +140,7 @@ def fit(
     >>> sorted(fit.posterior.data_vars)
     ['mean', 'variance']
     """
+    check_flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
     score, item, data, before = _data(annotations, prior)
     m, k, a, b = (float(value) for value in before)
     after = normal_gamma.update(before, data)

@@ -72,6 +72,7 @@ from dissensus._ranking_process import LEARNED, RANKING, Process, process
 from dissensus._ranking_sampler import diagnosed, drawn, drawn_by
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM
+from dissensus.registry import check_flags
 
 KINDS = ("nominal", "ordinal", "ranking")
 
@@ -253,6 +254,7 @@ def fit(
     >>> fit.posterior.plausibility.dims
     ('chain', 'draw', 'item', 'candidate')
     """
+    check_flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
     chains, draws = fitting.sample_shape(draws, chains)
     hyper: dict[str, Any] = {
         "reliability": reliability, "tempering": tempering, "concentration": concentration,

@@ -184,3 +184,13 @@ def test_draws_of_pymc_get_the_names_that_metrics_read(rankings):
     )
     with pytest.raises(dx.ArgumentError, match=r"draws: expected .* shape \(2, 4\)"):
         dx.plausibility.with_candidates(raw.isel(candidate=[0, 1]), ann)
+
+
+@pytest.mark.parametrize("mass", [-0.1, 1.1, 3.0, np.nan, np.inf])
+def test_a_mass_that_is_no_share_is_refused_and_its_item_named(mass):
+    theta = xr.DataArray(
+        [[[[0.5, 0.5], [1 - mass, mass]]]], dims=("chain", "draw", "item", "label"),
+        coords={"item": ["i", "j"], "label": ["x", "y"]},
+    )  # fmt: skip
+    with pytest.raises(dx.ArgumentError, match=r"plausibility, items 'j': expected shares"):
+        dx.group_labels(theta, {"x": 0, "y": 1})

@@ -20,7 +20,7 @@ that looks sees the same, in a selection of draws or items too.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -190,8 +190,12 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
     return out
 
 
+_ROUNDING: Final = 1e-5
+"""How far above 1 a mass may come out; stored in single precision, say."""
+
+
 def _check_values(plausibility: xr.DataArray) -> None:
-    """Raise on missing or negative masses: they would compare as small ones, and be believed."""
+    """Raise on masses that are none: missing or negative ones would be believed as small ones."""
     if plausibility.chunks is not None:  # the draws are elsewhere; do not fetch them to look
         return
     values = plausibility.to_numpy()
@@ -199,14 +203,14 @@ def _check_values(plausibility: xr.DataArray) -> None:
         raise ArgumentError(
             NAME, expected="numbers", found=f"an array of {values.dtype}, shape {values.shape}"
         )
-    if values.min() >= 0 and values.max() < np.inf:  # a NaN fails this too
+    if values.min() >= 0 and values.max() <= 1 + _ROUNDING:  # a NaN fails this too
         return
-    bad = ~((values >= 0) & (values < np.inf))
+    bad = ~((values >= 0) & (values <= 1 + _ROUNDING))
     items = np.flatnonzero(bad.any(axis=-1).reshape(-1, values.shape[-2]).any(axis=0))
     raise ArgumentError(
         NAME,
         where=f"items {shown(list(plausibility[ITEM].to_numpy()[items]))}",
-        expected="finite numbers >= 0",
+        expected="shares, from 0 to 1",
         found=str(values[bad][0]),
     )
 

@@ -86,3 +86,8 @@ def test_a_fit_of_text_is_refused():
     draws = xr.DataArray([[["a"]]], dims=("chain", "draw", "item"))
     with pytest.raises(dx.ArgumentError, match="fit: expected a fit of normal_scores"):
         dx.event_plausibility(xr.Dataset({"mean": draws, "variance": draws}), 0.5)
+
+
+def test_a_negative_variance_is_refused(posterior):
+    with pytest.raises(dx.ArgumentError, match=r"^fit: expected variances of 0 or more; found -"):
+        dx.event_plausibility(posterior.assign(variance=-posterior["variance"] - 1), threshold=0.5)

@@ -17,6 +17,7 @@ WRONG = {
     "candidates": [0, "x"],
     "ax": ["x", 5],
     "figsize": ["ab", 5, (1,), (0, 1), ("a", 1), (float("nan"), 1), (10**30, 1)],
+    "scope": [xr.DataArray([1.0, 2.0], dims="item"), 5],
     "ci_prob": ["x", 0, 1, float("nan")],
     "ci_kind": [5, "x"],
     "reliability": ["x", float("nan")],

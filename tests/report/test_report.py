@@ -111,3 +111,8 @@ def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
         path = tmp_path / f"{prior_count}.html"
         dx.report(result, path)
         assert ("Read with care" in path.read_text(encoding="utf-8")) == cautious
+
+
+def test_a_level_that_is_no_number_is_refused(evaluate, tmp_path):
+    with pytest.raises(ArgumentError, match=r"^ci_prob: expected a number between 0 and 1"):
+        dx.report(evaluate(), tmp_path / "r.html", ci_prob="eti")

@@ -29,6 +29,7 @@ from dissensus.dims import (
     SAMPLE,
     other,
 )
+from dissensus.registry import check_flags
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,6 +53,10 @@ def fitted(
     """Sample, and put the draws under their names."""
     chains, draws = fitting.sample_shape(draws, chains)
     tune = fitting.whole("tune", tune, least=0)
+    check_flags(
+        keep_effects=keep_effects, log_likelihood=log_likelihood,
+        posterior_predictive=posterior_predictive,
+    )  # fmt: skip
     effects = keep_effects or log_likelihood or posterior_predictive
     if effects:
         require_room(what, draws, chains)

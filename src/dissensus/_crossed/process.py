@@ -18,7 +18,7 @@ from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.arrays.crossed_parameters import Priors
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL
 from dissensus.errors import AnnotationError, ArgumentError, shown
-from dissensus.registry import one_of
+from dissensus.registry import check_flags, one_of
 from dissensus.schema import given_numbers
 
 Floats = npt.NDArray[np.float64]
@@ -132,6 +132,7 @@ def process(
     one_of("family", family, FAMILIES)
     one_of("sampler", sampler, SAMPLERS)
     one_of("residual", residual, RESIDUALS)
+    check_flags(anonymous=anonymous, shared_annotators=shared_annotators)
     if residual == "pool" and family != GAUSSIAN:
         raise ArgumentError(
             "residual", expected=f"'shared' with family={family!r}, whose residual is given",

@@ -69,6 +69,11 @@ def event_plausibility(
             expected="a fit of normal_scores, with mean and variance",
             found=f"the variables {shown(list(posterior))}" if found else type(fit).__name__,
         )
+    if bool((posterior["variance"] < 0).any()):
+        raise ArgumentError(
+            "fit", expected="variances of 0 or more",
+            found=str(float(posterior["variance"].min())),
+        )  # fmt: skip
     threshold = one_number("threshold", threshold, "a finite number", np.isfinite)
     outcomes = _two(labels)
     scaled = (threshold - posterior["mean"]) / np.sqrt(posterior["variance"])

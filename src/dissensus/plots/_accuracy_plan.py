@@ -17,6 +17,7 @@ from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._plan_axes import lengths, names, panels, sizes, target_line
 from dissensus.plots._style import Size
+from dissensus.registry import one_of
 
 
 def accuracy_plan(
@@ -64,8 +65,7 @@ def accuracy_plan(
             "source", expected="what dissensus.plan_accuracy returns",
             found=f"the variables {', '.join(map(str, found.data_vars))}",
         )  # fmt: skip
-    if scope not in SCOPES:
-        raise ArgumentError("scope", expected=f"one of {SCOPES}", found=repr(scope))
+    one_of("scope", scope, SCOPES)
     one = found.sel({SCOPE: scope})
     shares, halves = panels(2, figsize)
     _shares(shares, one)

@@ -11,6 +11,7 @@ import xarray as xr
 from dissensus._wording import listed
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError, shown
+from dissensus.plots._settings import check
 
 THESE, NEW = "these items", "new items"
 
@@ -184,10 +185,7 @@ def interval_settings(ci_kind: str | None, ci_prob: float | None) -> tuple[str, 
 
     kind = rcParams["stats.ci_kind"] if ci_kind is None else ci_kind
     prob = rcParams["stats.ci_prob"] if ci_prob is None else ci_prob
-    if kind not in {"eti", "hdi"}:
-        raise ArgumentError("ci_kind", expected="'eti' or 'hdi'", found=repr(kind))
-    if not 0 < float(prob) < 1:
-        raise ArgumentError("ci_prob", expected="a number between 0 and 1", found=repr(prob))
+    check({"ci_kind": kind, "ci_prob": prob})
     return str(kind), float(prob)
 
 

@@ -37,7 +37,7 @@ def _check(name: str, value: Any) -> None:
         expected = "a whole number, 1 or more"
     elif name in _ARRAYS and not isinstance(value, xr.DataArray):
         expected = "an xarray.DataArray"
-    elif name == "metric" and not isinstance(value, str):
+    elif name in {"metric", "scope"} and not isinstance(value, str):
         expected = "the name of one"
     elif name in {"metrics", "statistics"} and not _names(value):
         expected = "the name of one, or a list of names"
