@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -36,6 +37,14 @@ class Chain:
 def swept_until(at, draws=100, tune=50, n_chains=3):
     chains = [Chain(at if k == 1 else None) for k in range(n_chains)]
     return chains, lambda: swept(chains, draws, tune, "", False)
+
+
+@pytest.fixture(autouse=True)
+def no_collection():
+    """Hypothesis is called back at every garbage collection; a Ctrl-C that falls there is lost."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
