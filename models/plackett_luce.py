@@ -70,7 +70,6 @@ from dissensus._maximum_likelihood import maximum_likelihood as maximum_likeliho
 from dissensus._ranking_predictions import observed, with_rankings
 from dissensus._ranking_process import LEARNED, RANKING, Process, process
 from dissensus._ranking_sampler import diagnosed, drawn, drawn_by
-from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM
 from dissensus.registry import check_flags
 
@@ -263,11 +262,10 @@ def fit(
     what = process(annotations, KINDS, **hyper)
     hyper["reliability"] = what.reliability
     tune = fitting.whole("tune", tune, least=0)
-    kept = fitting.opened(
+    kept, rng = fitting.begun(
         checkpoint, model="plackett_luce", annotations=annotations, random_seed=random_seed,
         sampler=drawn_by(what, sampler), draws=draws, tune=tune, chains=chains,
     )  # fmt: skip
-    rng = generator(random_seed if kept is None else kept.random_seed, "fit")
     found = drawn(
         what, lambda: build(annotations, **hyper), draws=draws, chains=chains, rng=rng,
         tune=tune, progressbar=progressbar, nuts=sampler == "nuts", log_likelihood=log_likelihood,

@@ -23,7 +23,7 @@ import xarray as xr
 
 from dissensus._claims import claim, release
 from dissensus._hashing import data_hash
-from dissensus._writing import replace, require_writable
+from dissensus._writing import replace, require_writable, settle
 from dissensus.arrays.seeds import seed_or_drawn
 from dissensus.errors import ArgumentError, FormatError, brief, warn_caller
 
@@ -159,7 +159,7 @@ class Checkpoint:
                 group.create_array(name, data=np.ascontiguousarray(values),
                                    compressors=(Crc32cCodec(),),
                                    config={"write_empty_chunks": True})  # fmt: skip
-            _settle(beside)
+            _settle_all(beside)
             beside.replace(place)
         except OSError:  # a full disk is not to be filled by one attempt after the other
             shutil.rmtree(beside, ignore_errors=True)
@@ -262,15 +262,13 @@ def _new_store(path: Path, attributes: Mapping[str, Any]) -> None:
     """Make a store without parts."""
     _zarr().create_group(path, zarr_format=3, attributes=dict(attributes))
     (path / _PARTS).mkdir()
-    _settle(path)
+    _settle_all(path)
 
 
-def _settle(folder: Path) -> None:
+def _settle_all(folder: Path) -> None:
     """Have the disk take all files, before what they stand for is deleted."""
     for path in folder.rglob("*"):
-        if path.is_file():
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())
+        settle(path)
 
 
 def _difference(name: str, before: Any, now: Any) -> str:

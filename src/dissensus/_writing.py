@@ -76,7 +76,7 @@ def replace_all(
         for name, write in writers.items():
             if write is not None:
                 write(new / name)
-                _settle(new / name)
+                settle(new / name)
         begun: dict[str, bool] = {}
         try:
             for name in writers:
@@ -134,7 +134,7 @@ def _beside(folder: Path, subject: str = "path") -> Iterator[Path]:
         yield Path(name)
 
 
-def _settle(path: Path) -> None:
+def settle(path: Path) -> None:
     """Have the disk take a file before its name is given away; a full one may say so only now."""
     if path.is_file():  # a Zarr store is thousands of files
         with path.open("rb+") as file:

@@ -13,12 +13,13 @@ import numpy as np
 import xarray as xr
 
 from dissensus._checkpoints import Checkpoint as Checkpoint
-from dissensus._checkpoints import opened as opened
+from dissensus._checkpoints import opened
 from dissensus._interruption import all_or_nothing as all_or_nothing
 from dissensus._interruption import before_any_draw, noticing, shortfall, wants_all
 from dissensus._sweeps import mapped as mapped
 from dissensus._sweeps import swept as swept
 from dissensus._sweeps import tracked as tracked
+from dissensus.arrays.seeds import generator
 from dissensus.dims import CHAIN, DRAW, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.schema import checked_annotations
@@ -100,6 +101,17 @@ def whole(name: str, value: Any, least: int = 1) -> int:
     if isinstance(value, bool) or not number.is_integer() or number < least:
         raise ArgumentError(name, expected=f"a whole number, {least} or more", found=repr(value))
     return int(number)
+
+
+def begun(
+    checkpoint: Any, *, random_seed: Any, **fit: Any
+) -> tuple[Checkpoint | None, np.random.Generator]:
+    """Open a fit's checkpoint, where one is asked for, and start the generator of its seed.
+
+    ``fit`` says what the checkpoint belongs to, as `dissensus._checkpoints.opened` takes it.
+    """
+    kept = opened(checkpoint, random_seed=random_seed, **fit)
+    return kept, generator(random_seed if kept is None else kept.random_seed, "fit")
 
 
 def fitted(

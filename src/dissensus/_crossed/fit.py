@@ -16,7 +16,6 @@ from dissensus._crossed.process import LATENT_SD, Process, named
 from dissensus._crossed.sampler import Draws, by_gibbs, by_nuts, require_room
 from dissensus.arrays import crossed_likelihood as likelihood
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
-from dissensus.arrays.seeds import generator
 from dissensus.dims import (
     ANNOTATION,
     ANNOTATOR,
@@ -60,11 +59,10 @@ def fitted(
     effects = keep_effects or log_likelihood or posterior_predictive
     if effects:
         require_room(what, draws, chains)
-    kept = fitting.opened(
+    kept, rng = fitting.begun(
         checkpoint, model=what.model, annotations=what.annotations, random_seed=random_seed,
         sampler=sampler, draws=draws, tune=tune, chains=chains,
     )  # fmt: skip
-    rng = generator(random_seed if kept is None else kept.random_seed, "fit")
     run: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": rng}
     run["progressbar"] = progressbar
     if sampler == "nuts":

@@ -15,7 +15,6 @@ from dissensus._rasch.process import Process
 from dissensus._rasch.sampler import Draws, by_gibbs, by_nuts, require_room
 from dissensus._reflections import near_guessing
 from dissensus.arrays.rasch_data import UNKNOWN
-from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE
 from dissensus.registry import check_flags
 
@@ -35,11 +34,10 @@ def fitted(
     items = keep_items or posterior_predictive
     if items:
         require_room(what, draws, chains)
-    kept = fitting.opened(
+    kept, rng = fitting.begun(
         checkpoint, model="rasch", annotations=what.annotations, random_seed=random_seed,
         sampler=sampler, draws=draws, tune=tune, chains=chains,
     )  # fmt: skip
-    rng = generator(random_seed if kept is None else kept.random_seed, "fit")
     run: dict[str, Any] = {
         "draws": draws, "tune": tune, "chains": chains, "rng": rng, "progressbar": progressbar,
         "items": items, "each": log_likelihood,

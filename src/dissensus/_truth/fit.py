@@ -15,7 +15,6 @@ from dissensus._truth.label_order import label_order
 from dissensus._truth.names import parameters
 from dissensus._truth.process import Process
 from dissensus._truth.sampler import Draws, Wanted, by_gibbs, by_nuts
-from dissensus.arrays.seeds import generator
 from dissensus.arrays.truth_parameters import COMPLETE, DIFFICULTY
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.registry import check_flags
@@ -49,11 +48,10 @@ def fitted(
         keep_items=keep_items, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
     )  # fmt: skip
-    kept = fitting.opened(
+    kept, rng = fitting.begun(
         checkpoint, model=what.model, annotations=what.annotations, random_seed=random_seed,
         sampler=sampler, draws=draws, tune=tune, chains=chains,
     )  # fmt: skip
-    rng = generator(random_seed if kept is None else kept.random_seed, "fit")
     wanted = Wanted(keep_items, log_likelihood, posterior_predictive)
     run: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": rng}
     run["progressbar"] = progressbar
