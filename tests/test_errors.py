@@ -54,6 +54,14 @@ def test_names_are_shown_as_python_values_and_long_lists_are_cut():
     assert shown([]) == ""
 
 
+def test_a_name_that_is_a_whole_document_is_cut():
+    """An item named by 100,000 letters made a message of as many, as fuzzing found."""
+    text = shown(["x" * 100_000, "y"])
+    assert len(text) < 250
+    assert text.startswith("'xxx")
+    assert text.endswith("..., 'y'")
+
+
 def test_errors_can_cross_processes():
     error = FormatError("x", where="row 1", expected="a", found="b", hint="Do this")
     back = pickle.loads(pickle.dumps(error))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import xarray as xr
+from numba.core.errors import NumbaPerformanceWarning
 
 import dissensus as dx
 from dissensus import fitting
@@ -93,3 +96,12 @@ def test_an_integer_beyond_floats_is_no_finite_number():
     for check in (fitting.finite, fitting.positive):
         with pytest.raises(ArgumentError, match="reliability: expected a finite number"):
             check("reliability", 10**400)
+
+
+def test_what_nobody_could_change_of_a_compiled_model_is_not_said():
+    with fitting.quiet(False):
+        warnings.warn(
+            "np.dot() is faster on contiguous arrays", NumbaPerformanceWarning, stacklevel=2
+        )
+    with pytest.warns(UserWarning, match="all else"), fitting.quiet(True):
+        warnings.warn("all else", stacklevel=2)

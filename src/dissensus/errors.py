@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Final, Self
 
 _ROWS: Final = re.compile(r"\Arows? (\d+)(?: and (\d+))?")
+_LONGEST: Final = 200
+"""Characters of a name that are shown: some are whole documents."""
 _PACKAGE: Final = str(Path(__file__).parent) + os.sep
 
 
@@ -141,7 +143,7 @@ def shown(names: Sequence[object], limit: int = 5) -> str:
     "'a', 'b' and 1 more"
     """
     values = [getattr(name, "item", lambda name=name: name)() for name in names[:limit]]
-    text = ", ".join(repr(value) for value in values)
+    text = ", ".join(brief(value, _LONGEST) for value in values)
     rest = len(names) - limit
     return f"{text} and {rest} more" if rest > 0 else text
 

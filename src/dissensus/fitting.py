@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -235,13 +236,20 @@ def predicted(
 
 @contextmanager
 def quiet(wanted: bool) -> Iterator[None]:
-    """Keep PyMC from announcing what it samples, where no progress is to be shown."""
+    """Keep PyMC from announcing what it samples, where no progress is to be shown.
+
+    And Numba from saying that a product of PyTensor's could be faster: nobody could change that.
+    """
+    from numba.core.errors import NumbaPerformanceWarning
+
     logger = logging.getLogger("pymc.sampling.forward")
     before = logger.level
     if wanted:
         logger.setLevel(logging.WARNING)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumbaPerformanceWarning)
+            yield
     finally:
         logger.setLevel(before)
 

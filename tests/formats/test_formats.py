@@ -191,3 +191,14 @@ def test_columns_can_be_named(file, statements):
 def test_arguments_of_the_wrong_type_are_refused_by_name(argument, value, file):
     with pytest.raises(dx.AnnotationError, match=argument):
         dx.read_annotations(file("a.csv", LONG), **{argument: value})
+
+
+@pytest.mark.parametrize("role", ["item", "annotator", "label"])
+def test_a_column_that_must_be_there_is_named(file, role):
+    path = file("a.csv", "item,annotator,label\n1,ann,x\n")
+    with pytest.raises(dx.FormatError, match=f"{role}=: expected the name of a column; found None"):
+        dx.read_annotations(path, **{role: None})
+    path = file("p.csv", "item,system,label\n1,ann,x\n")
+    role = "system" if role == "annotator" else role
+    with pytest.raises(dx.FormatError, match=f"{role}=: expected the name of a column; found None"):
+        dx.read_predictions(path, **{role: None})

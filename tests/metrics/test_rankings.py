@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,6 +160,8 @@ def test_likelihood_of_nothing_and_of_a_complete_block():
         (["a", "b"], "strengths: expected positive"),
         ([True, True], "strengths: expected positive"),
         (None, "strengths: expected positive"),
+        (xr.Dataset(), "strengths: expected positive.*found Dataset"),
+        (xr.DataTree(), "strengths: expected positive.*found DataTree"),
     ],
 )
 def test_bad_strengths(strengths, message):

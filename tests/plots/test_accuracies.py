@@ -34,6 +34,12 @@ def dictated(n_systems=3, n_people=2):
     return xr.Dataset(data)
 
 
+@pytest.mark.parametrize("name", ["annotator_majority", "majority_accuracy"])
+def test_what_somebody_took_out_is_named(name):
+    with pytest.raises(dx.ArgumentError, match=f"'accuracy', with .*{name}.*; found Dataset with"):
+        dx.plots.accuracies(dictated().drop_vars(name))
+
+
 def test_systems_come_first_and_the_best_of_them():
     assert rows(dx.plots.accuracies(dictated()))[:4] == ["systems", "s2", "s1", "s0"]
     assert rows(dx.plots.accuracies(dictated()))[4] == "annotators"

@@ -104,8 +104,9 @@ def test_simplex_places():
     figure = dx.plots.simplex(theta, items=[1, 2, 3], means=False)
     corners = [ax.collections[-1].get_offsets()[0] for ax in figure.axes]
     np.testing.assert_allclose(corners, [[0, 0], [1, 0], [0.5, np.sqrt(3) / 2]])
-    with pytest.raises(ArgumentError, match="items"):
-        dx.plots.simplex(theta, items=9)
+    for odd in (9, b"x", {}, {1}, [[1], [2]], [{}]):
+        with pytest.raises(ArgumentError, match="items: expected items such as 1"):
+            dx.plots.simplex(theta, items=odd)
     with pytest.raises(ArgumentError, match="exactly 3 labels"):
         dx.plots.simplex(theta.isel(label=[0, 1]))
 

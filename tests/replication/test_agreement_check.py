@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -314,6 +315,9 @@ def test_rankings_survive_netcdf(lists, tmp_path):
 def test_a_level_that_the_data_do_not_have(labels, lists):
     with pytest.raises(dx.ArgumentError, match="level: expected 'nominal' or 'ordinal' or"):
         dx.agreement_check(fitted("dirichlet", labels), level="cardinal")
+    for odd in (np.array([1.0, np.nan]), pd.Series([0.1, 0.2]), ["nominal"], True):
+        with pytest.raises(dx.ArgumentError, match="level: expected 'nominal'"):
+            dx.agreement_check(fitted("dirichlet", labels), level=odd)
     with pytest.raises(dx.ArgumentError, match="level: expected 'nominal' for replicates that are"):
         dx.agreement_check(fitted("plackett_luce", lists), level="ordinal")
     words = table([(1, "a", "x"), (1, "b", "y")])

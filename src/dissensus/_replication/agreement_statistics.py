@@ -14,7 +14,7 @@ from dissensus import statistics
 from dissensus._replication.replicates import Replicates, Said, evaluated, stacked
 from dissensus.arrays.far_pairs import far_pairs
 from dissensus.dims import ITEM
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._distances import pairs_of
 from dissensus.statistics._doubts import Doubts
@@ -95,11 +95,11 @@ def checked_level(both: Replicates, level: str | None) -> str:
         known = known[:1]
     if level is None:
         return known[0]
-    if level not in known:
+    if not isinstance(level, str) or level not in known:  # an array has an idea of its own of `in`
         raise ArgumentError(
             "level",
             expected=f"{' or '.join(map(repr, known))} for replicates that are {both.form}",
-            found=repr(level),
+            found=brief(level),
         )
     return level
 

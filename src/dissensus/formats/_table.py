@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import AnnotationError, FormatError, brief, resembling, shown
 from dissensus.frames import opened
 
@@ -57,6 +58,9 @@ class Asked:
         for argument, value in {**names, **text}.items():
             if not isinstance(value, str) and (value is not None or argument == "encoding"):
                 raise FormatError(f"{argument}=", expected="text", found=brief(value))
+        for role in (ITEM, ANNOTATOR, SYSTEM, LABEL):
+            if role in self.columns and self.columns[role] is None:
+                raise FormatError(f"{role}=", expected="the name of a column", found="None")
         if self.labels is not None and not isinstance(self.labels, Iterable):
             raise FormatError("labels=", expected="a list of labels", found=brief(self.labels))
         mark = self.delimiter

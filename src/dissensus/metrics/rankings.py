@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dissensus.arrays.partial_rankings import average_overlap, depth_membership
 from dissensus.arrays.plackett_luce import log_likelihood
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 from dissensus.metrics._lists import positive_int
 
 Blocks = Sequence[Sequence[int]]
@@ -127,10 +127,10 @@ def _positive(strengths: Any) -> npt.NDArray[np.float64]:
     wanted = "positive finite numbers, one for each label"
     try:
         found = np.asarray(strengths)
-    except ValueError as error:  # a ragged list
-        raise ArgumentError("strengths", expected=wanted, found=repr(strengths)) from error
+    except (TypeError, ValueError) as error:  # a Dataset, a ragged list
+        raise ArgumentError("strengths", expected=wanted, found=brief(strengths)) from error
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iuf":
-        raise ArgumentError("strengths", expected=wanted, found=repr(strengths))
+        raise ArgumentError("strengths", expected=wanted, found=brief(strengths))
     strength = found.astype(np.float64)
     bad = np.flatnonzero(~(np.isfinite(strength) & (strength > 0)))
     if len(bad):

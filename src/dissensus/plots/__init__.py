@@ -14,6 +14,7 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
+from dissensus.errors import ArgumentError, shown
 from dissensus.registry import find
 
 if TYPE_CHECKING:
@@ -111,8 +112,16 @@ def _finished(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
         except TypeError:
             return draw(*args, **options)  # which says it with its name
         check(given)
-        picture = draw(*args, **options)
-        note(picture, given.get(next(iter(own.parameters))), group)
+        source = given.get(next(iter(own.parameters)))
+        try:
+            picture = draw(*args, **options)
+        except KeyError as missing:  # a Dataset somebody took a variable out of
+            found = list(getattr(source, "data_vars", getattr(source, "children", [])))
+            raise ArgumentError(
+                "source", expected=f"an evaluation, or its {group!r}, with {missing}",
+                found=f"{type(source).__name__} with {shown(found, 12) or 'nothing'}",
+            ) from missing  # fmt: skip
+        note(picture, source, group)
         return picture
 
     return drawn

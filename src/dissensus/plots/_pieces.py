@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
+from dissensus import tables
 from dissensus._wording import listed
-from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
-from dissensus.errors import ArgumentError, shown
+from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.errors import ArgumentError, brief, shown
 from dissensus.plots._settings import check
 
 THESE, NEW = "these items", "new items"
@@ -208,6 +210,31 @@ def value_of(values: xr.DataArray | None, system: object) -> float:
         hit = np.flatnonzero(values[SYSTEM].to_numpy() == system)
         return float(values.to_numpy()[hit[0]]) if len(hit) else float("nan")
     return float("nan")
+
+
+def places(data: xr.DataArray | xr.Dataset, names: Any, argument: str) -> list[int]:
+    """Find items by name, or raise: say which argument names one that is not there.
+
+    Parameters
+    ----------
+    data : DataArray or Dataset
+        With the coordinate ``item``.
+    names : a name, or several
+    argument : str
+        What the caller calls them.
+    """
+    several = isinstance(names, list | tuple | np.ndarray | pd.Index | pd.Series | xr.DataArray)
+    asked = list(names) if several and np.ndim(names) > 0 else [names]
+    known = data[ITEM].to_numpy()
+    try:
+        found = [int(tables.match(np.asarray([name]), known)[0]) for name in asked]
+    except (TypeError, ValueError):  # a mapping, a list in the list: no names at all
+        found = [-1]
+    if min(found, default=0) < 0:
+        raise ArgumentError(
+            argument, expected=f"items such as {shown(list(known), 3)}", found=brief(names)
+        )
+    return found
 
 
 def thin(count: int, limit: int) -> Any:

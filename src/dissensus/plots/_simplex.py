@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ import numpy.typing as npt
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus import tables
 from dissensus.dims import ITEM, LABEL, SAMPLE
-from dissensus.errors import ArgumentError, shown
+from dissensus.errors import ArgumentError
 from dissensus.plausibility import plausibility_of
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
@@ -107,14 +105,7 @@ def _places(average: xr.DataArray, items: Any, limit: int) -> list[int]:
         each = np.unique(coarse, axis=0, return_index=True)[1]  # no two that look the same
         order = each[np.argsort(-coarse[each].max(axis=1), kind="stable")]
         return [int(order[k]) for k in pieces.thin(len(order), limit)]
-    single = isinstance(items, str) or not isinstance(items, Sequence | np.ndarray | xr.DataArray)
-    wanted = np.asarray([items] if single else items)
-    found = tables.match(wanted, average[ITEM].to_numpy())
-    if (found < 0).any():
-        raise ArgumentError(
-            "items", expected="items of the plausibility", found=shown(list(wanted[found < 0]))
-        )
-    return [int(place) for place in found[:limit]]
+    return pieces.places(average, items, "items")[:limit]
 
 
 def _triangle(ax: Axes, corners: list[str], title: str) -> None:

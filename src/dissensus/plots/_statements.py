@@ -11,10 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus import metrics, tables
+from dissensus import metrics
 from dissensus._wording import number, short
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, ITEM, LABEL, SAMPLE, SYSTEM
-from dissensus.errors import ArgumentError, DissensusWarning, PredictionError, shown
+from dissensus.errors import DissensusWarning, PredictionError
+from dissensus.plots._pieces import places
 from dissensus.schema import ranks
 
 
@@ -36,11 +37,7 @@ def place_of(data: xr.DataArray | xr.Dataset, item: object) -> int:
     ArgumentError
         If there is no such item.
     """
-    known = data[ITEM].to_numpy()
-    found = int(tables.match(np.asarray([item]), known)[0])
-    if found < 0:
-        raise ArgumentError("item", expected=f"one of {shown(list(known))}", found=repr(item))
-    return found
+    return places(data, [item], "item")[0]
 
 
 def said(annotations: xr.Dataset, item: object) -> list[Statement]:
