@@ -43,7 +43,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus.arrays.dirichlet import draw_dirichlet
+from dissensus._by_chunks import by_chunks
+from dissensus._conjugate import dirichlet_draws
 from dissensus.arrays.seeds import generator
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
 from dissensus.registry import check_flags
@@ -96,6 +97,7 @@ def build(annotations: xr.Dataset, *, reliability: float = 1.0, prior_count: flo
     return model
 
 
+@by_chunks()
 def fit(
     annotations: xr.Dataset,
     *,
@@ -152,8 +154,8 @@ def fit(
     counts, gamma, alpha = _data(annotations, reliability, prior_count)
     rng = generator(random_seed, "fit")
     parameters = alpha + gamma * counts
-    theta, density = draw_dirichlet(parameters, fitting.sample_shape(draws, chains), rng)
-    names = _names(annotations)
+    names, size = _names(annotations), fitting.sample_shape(draws, chains)
+    theta, density = dirichlet_draws(parameters, names[ITEM], size, fitting.stream_seed(rng))
     tree = fitting.fitted(
         "dirichlet",
         posterior={"plausibility": xr.DataArray(theta, dims=(CHAIN, DRAW, *_DIMS), coords=names)},

@@ -41,8 +41,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._by_chunks import by_chunks
+from dissensus._conjugate import dirichlet_draws
 from dissensus._ranking_predictions import observed
-from dissensus.arrays.dirichlet import draw_dirichlet
 from dissensus.arrays.inverse_rank import inverse_rank_weights
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
@@ -125,6 +126,7 @@ def build(
     return model
 
 
+@by_chunks()
 def fit(
     annotations: xr.Dataset,
     *,
@@ -195,8 +197,9 @@ def fit(
         "split_ties": split_ties, "prior_count": float(prior_count),
     }  # fmt: skip
     rng = generator(random_seed, "fit")
-    theta, density = draw_dirichlet(parameters, fitting.sample_shape(draws, chains), rng)
-    seed = int(rng.integers(2**31))
+    seed, size = fitting.stream_seed(rng), fitting.sample_shape(draws, chains)
+    theta, density = dirichlet_draws(parameters, annotations[ITEM].to_numpy(), size, seed)
+    seed = fitting.stream_seed(rng)  # of the remainder: another, or the two would meet
     score = _named(scores, where, annotations, prior_count, seed).rename("score")
     tree = fitting.fitted(
         "inverse_rank",

@@ -29,12 +29,15 @@ Source: Stutz et al. (2023), Appendix A. The posterior is conjugate, and drawn e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._by_chunks import by_chunks
+from dissensus._conjugate import normal_draws
 from dissensus.arrays import normal_gamma
 from dissensus.arrays.empirical_bayes import estimate_prior, grid_step
 from dissensus.arrays.seeds import generator
@@ -46,6 +49,7 @@ from dissensus.schema import given_numbers
 KINDS = ("continuous", "ordinal")
 Prior = tuple[float, float, float, float]
 _SIZE = 1e100
+_ESTIMATED = "estimated from all items"
 
 
 def build(annotations: xr.Dataset, *, prior: Prior | None = None) -> Any:
@@ -91,6 +95,17 @@ def build(annotations: xr.Dataset, *, prior: Prior | None = None) -> Any:
     return model
 
 
+def _prior_of_all(
+    annotations: xr.Dataset, settings: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the prior that all chunks share: where it is not given, it is estimated from all."""
+    if settings.get("prior") is not None:
+        return {}, {}
+    prior = tuple(float(value) for value in _data(annotations, None)[-1])
+    return {"prior": prior}, {"hyper_prior_source": _ESTIMATED}
+
+
+@by_chunks(settle=_prior_of_all)
 def fit(
     annotations: xr.Dataset,
     *,
@@ -145,9 +160,8 @@ def fit(
     m, k, a, b = (float(value) for value in before)
     after = normal_gamma.update(before, data)
     rng = generator(random_seed, "fit")
-    mean, variance = normal_gamma.draw(after, fitting.sample_shape(draws, chains), rng)
-    density = normal_gamma.log_density(after, mean, variance).sum(-1)
-    names = {ITEM: annotations[ITEM].to_numpy()}
+    names, size = {ITEM: annotations[ITEM].to_numpy()}, fitting.sample_shape(draws, chains)
+    mean, variance, density = normal_draws(after, names[ITEM], size, fitting.stream_seed(rng))
     dims = (CHAIN, DRAW, ITEM)
     tree = fitting.fitted(
         "normal_scores",
@@ -166,7 +180,7 @@ def fit(
         },
         hyper={
             "prior": [m, k, a, b],
-            "prior_source": "given" if prior is not None else "estimated from all items",
+            "prior_source": "given" if prior is not None else _ESTIMATED,
         },
     )
     return fitting.with_predictions(
@@ -195,7 +209,7 @@ def _data(
 
 def _require_size(score: Any) -> None:
     """Raise on scores whose squares, and sums of these, no number could hold."""
-    largest = float(np.abs(score).max())
+    largest = float(np.abs(score).max(initial=0.0))
     if largest > _SIZE:
         raise AnnotationError(
             "annotations", expected=f"scores from {-_SIZE:g} to {_SIZE:g}",

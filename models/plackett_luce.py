@@ -66,6 +66,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._by_chunks import by_chunks
 from dissensus._maximum_likelihood import maximum_likelihood as maximum_likelihood
 from dissensus._ranking_predictions import observed, with_rankings
 from dissensus._ranking_process import LEARNED, RANKING, Process, process
@@ -161,6 +162,11 @@ def build(
     return model
 
 
+def _not_item_by_item(**settings: Any) -> bool:
+    """Return whether something is learned from all items together, or NUTS moves them all."""
+    return settings.get("sampler") == "nuts" or settings.get("reliability") in LEARNED
+
+
 def _sharpness(what: Process) -> Any:
     """Return the power of the strengths: given, or to be learned, for all or for each."""
     import pymc as pm
@@ -178,6 +184,7 @@ def _sharpness(what: Process) -> Any:
     return each[what.of_ranking(ANNOTATOR)]
 
 
+@by_chunks(whole=_not_item_by_item)
 def fit(
     annotations: xr.Dataset,
     *,

@@ -33,6 +33,10 @@ NUMBERS: Final = {
 """Each variable of numbers along the annotations: its bounds, and what to say of them."""
 
 
+PART: Final = "is_part"
+"""Attribute of annotations that are cut out of others, and may be of items nobody spoke about."""
+
+
 def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
     """Raise unless the annotations keep to the schema.
 
@@ -89,7 +93,7 @@ def _check_variables(annotations: xr.Dataset) -> None:
                 expected=f"one value along {ANNOTATION!r} for each row",
                 found=f"the dims {annotations[name].dims}",
             )
-    if annotations.sizes[ANNOTATION] == 0:
+    if annotations.sizes[ANNOTATION] == 0 and PART not in annotations.attrs:
         raise AnnotationError("annotations", expected="at least one row", found="0 rows")
 
 
@@ -213,7 +217,7 @@ def ranks(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
 def statements_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
     """Count the statements (a ranking is one, however many rows) per item or annotator."""
     ranking = ranking_code(annotations)
-    owner = np.zeros(int(ranking.max()) + 1, dtype=np.int64)
+    owner = np.zeros(int(ranking.max(initial=-1)) + 1, dtype=np.int64)
     owner[ranking] = annotations[f"{dim}_code"].to_numpy()
     return np.bincount(owner, minlength=annotations.sizes[dim])
 

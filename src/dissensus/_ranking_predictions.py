@@ -12,8 +12,8 @@ from dissensus import fitting
 from dissensus._ranking_process import RANKING, Process
 from dissensus._ranking_sampler import Draws
 from dissensus.arrays.first_choices import first_choice_agreement
+from dissensus.arrays.keys import row_keys
 from dissensus.arrays.plackett_luce_predict import predicted
-from dissensus.arrays.remainder import row_keys
 from dissensus.arrays.seeds import name_hashes
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL
 from dissensus.schema import ranks

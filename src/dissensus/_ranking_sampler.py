@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,17 +13,13 @@ from dissensus import convergence, fitting
 from dissensus._hashing import contents_hash
 from dissensus._interruption import before_any_draw
 from dissensus._ranking_process import LEARNED, Process
+from dissensus.arrays.keys import item_keys
 from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
 from dissensus.arrays.plackett_luce_gibbs import sample
-from dissensus.arrays.remainder import row_keys
-from dissensus.arrays.seeds import name_hashes
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-_LOTS = 50
-"""Items go in so many lots: enough for a smooth progress bar and for even work."""
 
 
 class Draws(NamedTuple):
@@ -126,18 +121,15 @@ def gibbs(
     log_likelihood : array (draw, ranking), all chains in one row, or None
     """
     n_items = what.annotations.sizes[ITEM]
-    names = name_hashes(what.annotations[ITEM].to_numpy())
-    keys = row_keys(np.arange(chains, dtype=np.uint64)[:, None], names, seed=seed)
+    keys = item_keys(what.annotations[ITEM].to_numpy(), chains, seed=seed)
     theta = np.empty((chains, draws, *what.where.codes.shape))
     logp = np.empty((chains, draws, what.n_rankings if log_likelihood else 0))
-    edges = np.unique(np.linspace(0, n_items, _LOTS + 1).astype(int)).tolist()
     done: set[str] = set()
     if checkpoint is not None:
         checkpoint.begin(contents_hash([what, keys, theta.shape, logp.shape, tune]))
         done.update(checkpoint.parts())
 
-    def draw_lot(job: tuple[int, tuple[int, int]]) -> None:
-        chain, (low, high) = job
+    def draw_lot(chain: int, low: int, high: int) -> None:
         of = slice(*what.laid.rankings.item_start[[low, high]])
         name = f"{chain:06d}-{low:012d}"
         part = {"plausibility": theta[chain, :, low:high], "log_likelihood": logp[chain, :, of]}
@@ -153,9 +145,8 @@ def gibbs(
         if checkpoint is not None:
             checkpoint.save(name, part)
 
-    jobs = list(product(range(chains), pairwise(edges)))
     try:
-        fitting.mapped(draw_lot, jobs, "Sampling rankings", progressbar)
+        fitting.by_lots(draw_lot, chains, n_items, "Sampling rankings", progressbar)
     except KeyboardInterrupt:  # all draws of one item come before any of the next
         kept = "" if checkpoint is None else checkpoint.in_words
         raise before_any_draw("before all items were through", kept) from None

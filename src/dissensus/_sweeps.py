@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +15,7 @@ from dissensus._interruption import before_any_draw, wants_all
 from dissensus._resuming import Chain, Progress
 
 _LOTS: Final = 50
-"""Sweeps go in so many lots, for a smooth progress bar."""
+"""Sweeps, and items, go in so many lots, for a smooth progress bar and for even work."""
 
 
 def tracked[Step](
@@ -38,6 +38,31 @@ def mapped[Job, Result](
             # Else leaving the pool would wait for all of them.
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def by_lots[Result](
+    work: Callable[[int, int, int], Result], chains: int, n_items: int, text: str = "",
+    show: bool = False,
+) -> list[list[Result]]:  # fmt: skip
+    """Do a piece of work for every chain and every lot of items, side by side in threads.
+
+    Returns what it came to: for every chain, lot by lot.
+
+    Parameters
+    ----------
+    work : callable
+        Takes the chain, the first item of the lot, and the first after it.
+    chains, n_items : int
+    text : str
+        Beside the progress bar.
+    show : bool
+        Whether there is to be one.
+    """
+    edges = np.unique(np.linspace(0, n_items, _LOTS + 1).astype(int)).tolist()
+    jobs = list(product(range(chains), pairwise(edges)))
+    found = mapped(lambda job: work(job[0], *job[1]), jobs, text, show)
+    n_lots = len(edges) - 1
+    return [found[chain * n_lots : (chain + 1) * n_lots] for chain in range(chains)]
 
 
 def swept(

@@ -17,6 +17,7 @@ from dissensus._checkpoints import Checkpoint as Checkpoint
 from dissensus._checkpoints import opened
 from dissensus._interruption import all_or_nothing as all_or_nothing
 from dissensus._interruption import before_any_draw, noticing, shortfall, wants_all
+from dissensus._sweeps import by_lots as by_lots
 from dissensus._sweeps import mapped as mapped
 from dissensus._sweeps import swept as swept
 from dissensus._sweeps import tracked as tracked
@@ -113,6 +114,11 @@ def begun(
     """
     kept = opened(checkpoint, random_seed=random_seed, **fit)
     return kept, generator(random_seed if kept is None else kept.random_seed, "fit")
+
+
+def stream_seed(rng: np.random.Generator) -> int:
+    """Draw the seed of a set of streams, one for each item: see `dissensus.arrays.keys`."""
+    return int(rng.integers(2**31))
 
 
 def fitted(

@@ -113,7 +113,7 @@ def candidate_form(
     xarray.DataArray
     """
     named = layout.sizes == 1
-    nothing: Any = "" if labels.dtype.kind in "UO" else -1
+    nothing = _no_label(labels.dtype)
     names = np.where(named & (layout.codes >= 0), labels[np.maximum(layout.codes, 0)], nothing)
     lone = (layout.codes == REMAINDER) & named
     if lone.any():  # a remainder of one label is that label
@@ -133,6 +133,29 @@ def candidate_form(
             "remainder_seed": seed,
         },
     )
+
+
+def _no_label(dtype: np.dtype[Any]) -> Any:
+    """Return what stands for a label where there is none."""
+    return "" if dtype.kind in "UO" else -1
+
+
+def widened(name: str, values: xr.Variable, width: int) -> xr.Variable:
+    """Pad a variable in candidate form to the candidates other items have, the remainder last.
+
+    Examples
+    --------
+    >>> widened("plausibility", xr.Variable(("item", "candidate"), [[0.7, 0.3]]), 4).values
+    array([[0.7, 0. , 0. , 0.3]])
+    """
+    few = values.sizes[CANDIDATE]
+    if few >= width:
+        return values
+    nothing = _no_label(values.dtype) if name == "candidate_label" else 0
+    pad = values.isel({CANDIDATE: [0] * (width - few)})
+    pad = pad.copy(data=np.full(pad.shape, nothing, dtype=values.dtype))
+    named, rest = values.isel({CANDIDATE: slice(-1)}), values.isel({CANDIDATE: slice(-1, None)})
+    return xr.Variable.concat([named, pad, rest], CANDIDATE).transpose(*values.dims)
 
 
 def _unnamed(layout: Layout, n_labels: int) -> npt.NDArray[np.int64]:

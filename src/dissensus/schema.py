@@ -46,6 +46,7 @@ import xarray as xr
 
 from dissensus._annotation_schema import CODES as CODES
 from dissensus._annotation_schema import KINDS as KINDS
+from dissensus._annotation_schema import PART as PART
 from dissensus._annotation_schema import check_annotations as check_annotations
 from dissensus._annotation_schema import check_form as check_form
 from dissensus._annotation_schema import given_numbers as given_numbers

@@ -10,8 +10,14 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 import dissensus as dx
-from dissensus.arrays import dirichlet
 from dissensus.arrays.dirichlet import draw_dirichlet
+from dissensus.arrays.keys import row_keys
+
+
+def keys(n, seed=0):
+    """Return a key for each row."""
+    return row_keys(np.arange(n, dtype=np.uint64), seed=seed)
+
 
 parameters = arrays(
     np.float64, st.tuples(st.integers(1, 4), st.integers(1, 5)),
@@ -24,9 +30,9 @@ parameters = arrays(
 @given(parameters, st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=60)
 def test_draws_are_on_the_simplex_and_densities_finite(alpha, seed):
-    theta, density = draw_dirichlet(alpha, (2, 3), np.random.default_rng(seed))
-    assert theta.shape == (2, 3, *alpha.shape)
-    assert density.shape == (2, 3)
+    theta, density = draw_dirichlet(alpha, keys(len(alpha), seed), 6)
+    assert theta.shape == (6, *alpha.shape)
+    assert density.shape == (6,)
     np.testing.assert_allclose(theta.sum(-1), 1)
     assert (theta >= 0).all()
     assert (theta[..., alpha == 0] == 0).all()
@@ -36,7 +42,7 @@ def test_draws_are_on_the_simplex_and_densities_finite(alpha, seed):
 @given(parameters.filter(lambda alpha: alpha[alpha > 0].min() > 0.04))
 @settings(deadline=None, max_examples=30)
 def test_log_density_is_scipys_on_the_support(alpha):
-    theta, density = draw_dirichlet(alpha, (3,), np.random.default_rng(1))
+    theta, density = draw_dirichlet(alpha, keys(len(alpha)), 3)
     want = np.zeros(3)
     for i, row in enumerate(alpha):
         if (row > 0).sum() > 1:  # on a point the density is 1
@@ -49,7 +55,7 @@ def test_log_density_is_scipys_on_the_support(alpha):
 @pytest.mark.parametrize("a", [1e-3, 0.05, 0.0999, 0.1, 0.5, 3.0])
 def test_components_are_beta_across_the_threshold_of_the_logarithms(a):
     alpha = np.array([a, 2 * a, 1.5])
-    theta = draw_dirichlet(alpha, (4000,), np.random.default_rng(7)).theta
+    theta = draw_dirichlet(alpha[None], keys(1, seed=7), 4000).theta[:, 0]
     for k in (0, 1):  # the third rounds to 1 where a is small
         beta = stats.beta(alpha[k], alpha.sum() - alpha[k])
         # Values that underflow are there with the probability that beta gives them.
@@ -62,43 +68,51 @@ def test_components_are_beta_across_the_threshold_of_the_logarithms(a):
 
 def test_all_tiny_sits_in_a_corner_chosen_by_the_parameters():
     alpha = np.array([1e-8, 3e-8])
-    theta = draw_dirichlet(alpha, (4000,), np.random.default_rng(3)).theta
+    theta = draw_dirichlet(alpha[None], keys(1, seed=3), 4000).theta[:, 0]
     assert (theta.max(-1) > 0.999).mean() > 0.999
     assert theta[:, 1].mean() == pytest.approx(0.75, abs=4 * np.sqrt(0.1875 / 4000))
 
 
-@pytest.mark.parametrize("block", [1, 8, 30])
-def test_blocks_of_rows_do_not_show(block, monkeypatch):
-    """Without small parameters the stream is read in the same order, however it is cut."""
-    alpha = np.array([[1.0, 0.0, 5.0], [2.0, 3.0, 4.0], [0.0, 0.7, 0.0], [0.2, 0.3, 0.0]])
-    whole = draw_dirichlet(alpha, (2, 4), np.random.default_rng(1))
-    monkeypatch.setattr(dirichlet, "_BLOCK", block)
-    cut = draw_dirichlet(alpha, (2, 4), np.random.default_rng(1))
-    np.testing.assert_allclose(cut.theta, whole.theta)
-    np.testing.assert_allclose(cut.log_density, whole.log_density)
+@given(parameters, st.data())
+@settings(deadline=None, max_examples=40)
+def test_a_row_hangs_on_its_own_key_and_parameters_only(alpha, data):
+    """Neither on the rows beside it, nor on their order, nor on how many draws are asked for."""
+    whole = draw_dirichlet(alpha, keys(len(alpha)), 5).theta
+    chosen = data.draw(st.permutations(range(len(alpha))))[: data.draw(st.integers(1, len(alpha)))]
+    part = draw_dirichlet(alpha[chosen], keys(len(alpha))[chosen], 3).theta
+    np.testing.assert_array_equal(part, whole[:3, chosen])
+
+
+def test_a_place_to_write_to_is_taken():
+    out = np.full((3, 7, 2), np.nan)
+    alpha = np.ones((2, 2))
+    found = draw_dirichlet(alpha, keys(2), 3, out[:, 2:4])
+    np.testing.assert_array_equal(out[:, 2:4], draw_dirichlet(alpha, keys(2), 3).theta)
+    assert found.theta.base is out
+    assert np.isnan(out[:, 4:]).all()
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_every_block_lands_in_its_place(sparse):
-    """More rows than one block holds, each with its own mean."""
+def test_every_row_lands_in_its_place(sparse):
+    """Many rows, each with its own mean."""
     rng = np.random.default_rng(1)
     alpha = rng.uniform(50, 500, (6000, 4))
     if sparse:
         alpha[rng.random(alpha.shape) < 0.4] = 0
         alpha[:, 1] = 100
-    theta = draw_dirichlet(alpha, (200,), rng).theta
+    theta = draw_dirichlet(alpha, keys(6000), 200).theta
     mean = alpha / alpha.sum(1, keepdims=True)
     sd = np.sqrt(mean * (1 - mean) / (alpha.sum(1, keepdims=True) + 1))
     assert (np.abs(theta.mean(0) - mean) <= 6 * sd / np.sqrt(200)).all()
 
 
 def test_rows_are_independent():
-    theta = draw_dirichlet(np.ones((3, 2)), (5000,), np.random.default_rng(2)).theta[:, :, 0]
+    theta = draw_dirichlet(np.ones((3, 2)), keys(3), 5000).theta[:, :, 0]
     assert abs(np.corrcoef(theta.T)[np.triu_indices(3, 1)]).max() < 4 / np.sqrt(5000)
 
 
 def test_a_row_of_one_label():
-    theta, density = draw_dirichlet(np.array([[2.0], [0.5]]), (4,), np.random.default_rng(1))
+    theta, density = draw_dirichlet(np.array([[2.0], [0.5]]), keys(2), 4)
     assert (theta == 1).all()
     np.testing.assert_allclose(density, 0, atol=1e-12)
 
@@ -106,4 +120,4 @@ def test_a_row_of_one_label():
 @pytest.mark.parametrize("bad", [[[0.0, 0.0]], [[1.0, -1.0]], [[np.nan, 1.0]], [[np.inf, 1.0]]])
 def test_improper_parameters_are_refused(bad):
     with pytest.raises(dx.ArgumentError, match="alpha: expected finite parameters"):
-        draw_dirichlet(np.array(bad), (1,), np.random.default_rng(1))
+        draw_dirichlet(np.array(bad), keys(1), 1)

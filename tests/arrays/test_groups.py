@@ -7,7 +7,8 @@ import pytest
 from numba import njit
 
 from dissensus.arrays.groups import grouped_candidates
-from dissensus.arrays.remainder import expand, row_keys
+from dissensus.arrays.keys import row_keys
+from dissensus.arrays.remainder import expand
 
 
 @njit

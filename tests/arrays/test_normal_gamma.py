@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import dblquad
 
+from dissensus.arrays.keys import row_keys
 from dissensus.arrays.normal_gamma import (
     NormalGamma,
     draw,
@@ -90,11 +91,25 @@ def test_equal_scores_have_no_spread_at_all(value, n):
     assert found.mean.tolist() == [value]
 
 
+def drawn(posterior, draws, seed=1):
+    keys = row_keys(np.arange(posterior.m.size, dtype=np.uint64), seed=seed)
+    mean, variance = np.empty((2, draws, posterior.m.size))
+    draw(posterior, keys, mean, variance)
+    return mean, variance
+
+
+def test_an_item_hangs_on_its_own_key_only():
+    many = NormalGamma(*(np.array(x) for x in ([0.0, 1.0], [1.0, 2.0], [2.0, 3.0], [1.0, 1.0])))
+    keys = row_keys(np.arange(2, dtype=np.uint64), seed=1)
+    one = np.empty((2, 5, 1))
+    draw(NormalGamma(*(x[1:] for x in many)), keys[1:], *one)
+    np.testing.assert_array_equal(one[..., 0], np.stack(drawn(many, 8))[:, :5, 1])
+
+
 def test_draws_and_their_density():
     after = update(PRIOR, of_one_item([3.0, 5.0]))
     m, k, a, b = (float(np.ravel(x)[0]) for x in after)
-    mean, variance = draw(after, (2, 4000), np.random.default_rng(1))
-    assert mean.shape == variance.shape == (2, 4000, 1)
+    mean, variance = drawn(after, 8000)
     assert stats.kstest(variance.ravel(), stats.invgamma(a, scale=b).cdf).pvalue > 1e-3
     z = (mean - m) / np.sqrt(variance / k)
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
@@ -107,7 +122,7 @@ def test_draws_and_their_density():
 @pytest.mark.parametrize("a", [1e-4, 1e-2, 0.2])
 def test_heavy_tails_stay_finite(a):
     wide = NormalGamma(*(np.full(3, x) for x in (0.0, 1.0, a, 1.0)))
-    mean, variance = draw(wide, (1, 2000), np.random.default_rng(1))
+    mean, variance = drawn(wide, 2000)
     for values in (mean, variance, log_density(wide, mean, variance)):
         assert np.isfinite(values).all()
     assert (variance > 0).all()

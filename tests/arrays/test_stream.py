@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from numba import njit
 from scipy import stats
-from scipy.special import gammaln
 
-from dissensus.arrays.stream import log_gamma_variate, mixed, started, uniform
+from dissensus.arrays.stream import mixed, started, uniform
 
 
 @njit
@@ -16,14 +14,6 @@ def _uniforms(key, n):
     state, out = started(key), np.empty(n)
     for i in range(n):
         out[i] = uniform(state)
-    return out
-
-
-@njit
-def _log_gammas(key, shape, n):
-    state, out = started(key), np.empty(n)
-    for i in range(n):
-        out[i] = log_gamma_variate(state, shape)
     return out
 
 
@@ -65,15 +55,3 @@ def test_the_user_s_own_random_numbers_are_left_alone():
     before, _, after = theirs(100)
     again_before, _, again_after = theirs(0)
     assert (before, after) == (again_before, again_after)
-
-
-@pytest.mark.parametrize("shape", [0.0024, 0.05, 0.5, 1.0, 1.3, 7.0, 400.0])
-def test_gamma_variates(shape):
-    draws = _log_gammas(np.uint64(9), shape, 20_000)
-    assert np.isfinite(draws).all()
-    # Compared in logarithms: at shape .0024 most variates are below the smallest number. There
-    # P(G < g) is g^a / Gamma(a + 1) to within a relative error of g.
-    direct = stats.gamma.cdf(np.exp(draws), shape)
-    tail = np.exp(shape * np.minimum(draws, -30) - gammaln(shape + 1))
-    probability = np.where(draws < -30, tail, direct)
-    assert stats.kstest(probability, "uniform").pvalue > 1e-3

@@ -77,7 +77,8 @@ def _study(
     right = theta.argmax(axis=1)
     wrong = (right + rng.integers(1, max(2, n_labels), size=n_items)) % n_labels
     said = np.where(rng.random(n_items) < accuracy, right, wrong)
-    drawn = draw_dirichlet(prior_count + reliability * counts, (draws,), rng).theta.argmax(axis=-1)
+    keys = rng.integers(2**64, size=n_items, dtype=np.uint64)
+    drawn = draw_dirichlet(prior_count + reliability * counts, keys, draws).theta.argmax(axis=-1)
     frequency = np.stack([(drawn == label).mean(axis=0) for label in range(n_labels)])
     return (drawn == said).astype(np.float64), frequency.max(axis=0)
 

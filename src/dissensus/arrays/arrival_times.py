@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_strengths import LOG_EXPOSURE, SHARPNESS
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import BEGIN, LAST, RANK, STOP, UNIT, RankedItem
-from dissensus.arrays.stream import State, log_gamma_variate
+from dissensus.arrays.stream import State
 from dissensus.arrays.tied_arrivals import draw_block, log_exponential
 
 Floats = npt.NDArray[np.float64]

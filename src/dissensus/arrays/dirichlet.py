@@ -3,46 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+from numba import njit
 
-from dissensus.arrays.gamma import LEAST, SMALL, gamma_variates, log_gamma_variates
+from dissensus.arrays.gamma import LEAST, SMALL, constants, gamma_of, log_gamma_variate
 from dissensus.errors import ArgumentError
 
 Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-
-_BLOCK = 1 << 16
-"""Numbers worked on at once: few enough to stay near the processor."""
+Keys = npt.NDArray[np.uint64]
 
 
 class Draws(NamedTuple):
     """Draws, and how dense the distribution is there."""
 
     theta: Floats
-    """(*size, ..., k)"""
+    """(draw, row, k)"""
     log_density: Floats
-    """(*size), summed over all rows; on the support, so without the parameters that are 0."""
+    """(draw), summed over all rows; on the support, so without the parameters that are 0."""
 
 
 def draw_dirichlet(
-    alpha: npt.NDArray[np.floating[Any]], size: tuple[int, ...], rng: np.random.Generator
+    alpha: npt.NDArray[np.floating[Any]], keys: Keys, draws: int, out: Floats | None = None
 ) -> Draws:
     r"""Draw :math:`\theta \sim \mathrm{Dirichlet}(\alpha)` as normalised Gamma variates.
 
     Parameters
     ----------
-    alpha : array (..., k)
+    alpha : array (row, k)
         Parameters, at least one positive in each row. Where one is 0, theta is exactly 0
         (the distribution degenerates to the face of the simplex that the others span).
-    size : tuple of int
-        Leading shape of the draws.
-    rng : numpy.random.Generator
-        Source of randomness.
+    keys : array (row)
+        Where each row's stream of random numbers starts: a row's draws hang on its key and its
+        parameters, and on no other row.
+    draws : int
+        How many; the first of many are those of few.
+    out : array (draw, row, k), optional
+        Where to write theta.
 
     Returns
     -------
@@ -62,54 +61,92 @@ def draw_dirichlet(
 
     Examples
     --------
-    >>> draw = draw_dirichlet(np.array([1.0, 0.0, 3.0]), (2,), np.random.default_rng(1)).theta
-    >>> draw.shape, draw[:, 1].tolist(), bool(np.allclose(draw.sum(-1), 1))
-    ((2, 3), [0.0, 0.0], True)
+    >>> draw = draw_dirichlet(np.array([[1.0, 0.0, 3.0]]), np.array([7], dtype=np.uint64), 2).theta
+    >>> draw.shape, draw[:, 0, 1].tolist(), bool(np.allclose(draw.sum(-1), 1))
+    ((2, 1, 3), [0.0, 0.0], True)
     """
     _check(alpha)
-    n, k = math.prod(size), alpha.shape[-1]
-    cell = np.flatnonzero(alpha)
-    a = np.maximum(alpha.ravel()[cell], LEAST)
-    last = np.cumsum(np.bincount(cell // k, minlength=alpha.size // k))
-    theta, density = np.zeros((n, alpha.size)), np.zeros(n)
-    for first, end in _blocks(last, n):
-        low = last[first - 1] if first else 0
-        per_row = np.diff(last[first:end], prepend=low)
-        part = slice(low, last[end - 1])
-        density += _fill(theta, cell[part], a[part], per_row, rng)
-    return Draws(theta.reshape(*size, *alpha.shape), density.reshape(size))
+    theta = np.empty((draws, *alpha.shape)) if out is None else out
+    density = np.zeros(draws)
+    _fill(np.where(alpha > 0, np.maximum(alpha, LEAST), 0.0), keys.copy(), theta, density)
+    return Draws(theta, density)
 
 
-def _blocks(last: Codes, n: int) -> Iterator[tuple[int, int]]:
-    """Cut rows into blocks of about `_BLOCK` numbers; ``last`` counts cells up to each row."""
-    first = 0
-    while first < len(last):
-        done = last[first - 1] if first else 0
-        end = int(np.searchsorted(last, done + _BLOCK // n, side="right"))
-        end = max(end, first + 1)
-        yield first, end
-        first = end
+@njit(cache=True, nogil=True)
+def _fill(alpha: Floats, states: Keys, theta: Floats, density: Floats) -> None:
+    """Draw all rows again and again, so that what is written lies side by side."""
+    n_rows, n = alpha.shape
+    constant, logs, of_shape = 0.0, np.empty(n), np.empty((n_rows, n, 2))
+    in_logs = np.zeros(n_rows, dtype=np.bool_)
+    for row in range(n_rows):
+        constant += _log_constant(alpha[row])
+        for k in range(n):
+            in_logs[row] |= 0.0 < alpha[row, k] < SMALL
+            of_shape[row, k, 0], of_shape[row, k, 1] = constants(alpha[row, k])
+    for draw in range(len(theta)):
+        total = constant
+        for row in range(n_rows):
+            if in_logs[row]:
+                state = states[row : row + 1]
+                total += _draw_in_logs(state, alpha[row], logs, theta[draw, row])
+            else:
+                total += _draw(states, alpha, of_shape, theta, draw, row)
+        density[draw] = total
 
 
-def _fill(
-    theta: Floats, cell: Codes, a: Floats, per_row: Codes, rng: np.random.Generator
-) -> Floats:
-    """Draw some rows into theta, and return their log density, summed over them."""
-    start = np.cumsum(per_row) - per_row
-    if a.min() < SMALL:
-        logs = log_gamma_variates(a, len(theta), rng)
-        logs -= np.repeat(np.maximum.reduceat(logs, start), per_row, axis=0)
-        mass = np.exp(logs)
-    else:
-        mass = gamma_variates(a, len(theta), rng)
-        logs = np.log(mass)
-    total = np.add.reduceat(mass, start)
-    mass /= np.repeat(total, per_row, axis=0)
-    theta[:, cell if len(cell) <= cell[-1] - cell[0] else slice(cell[0], cell[-1] + 1)] = mass.T
-    # sum of (a - 1) log(mass / total), with the sum over a row of a - 1 taken out
-    row = np.add.reduceat(a, start)
-    constant = gammaln(row).sum() - gammaln(a).sum()
-    return np.asarray(constant + (a - 1) @ logs - (row - per_row) @ np.log(total))
+@njit(cache=True)
+def _log_constant(alpha: Floats) -> float:
+    """Return the logarithm of the Dirichlet density's constant, over the positive parameters."""
+    total, out = 0.0, 0.0
+    for a in alpha:
+        if a > 0.0:
+            total += a
+            out -= math.lgamma(a)
+    return out + math.lgamma(total)
+
+
+@njit(cache=True)
+def _draw(
+    states: Keys, alpha: Floats, of_shape: Floats, theta: Floats, draw: int, row: int
+) -> float:
+    """Draw one row, and return its log density without the constant.
+
+    It takes whole arrays: to cut each row out of them would take a fifth of the time.
+    """
+    state = states[row : row + 1]
+    mass, excess, out = 0.0, 0.0, 0.0
+    for k in range(alpha.shape[1]):
+        a, g = alpha[row, k], 0.0
+        if a > 0.0:
+            g = gamma_of(state, a, of_shape[row, k, 0], of_shape[row, k, 1])
+            mass += g
+            excess += a - 1.0
+            if a != 1.0:  # for 1, the commonest by far, there is nothing to add
+                out += (a - 1.0) * math.log(g)
+        theta[draw, row, k] = g
+    for k in range(alpha.shape[1]):
+        theta[draw, row, k] /= mass
+    return out - excess * math.log(mass)
+
+
+@njit(cache=True)
+def _draw_in_logs(state: Keys, alpha: Floats, logs: Floats, theta: Floats) -> float:
+    """Do so where variates may be below the smallest number."""
+    top, mass, excess, out = -math.inf, 0.0, 0.0, 0.0
+    for k in range(len(alpha)):
+        if alpha[k] > 0.0:
+            logs[k] = log_gamma_variate(state, alpha[k])
+            top = max(top, logs[k])
+    for k in range(len(alpha)):
+        theta[k] = 0.0
+        if alpha[k] > 0.0:
+            theta[k] = math.exp(logs[k] - top)
+            mass += theta[k]
+            excess += alpha[k] - 1.0
+            out += (alpha[k] - 1.0) * (logs[k] - top)
+    for k in range(len(alpha)):
+        theta[k] /= mass
+    return out - excess * math.log(mass)
 
 
 def _check(alpha: npt.NDArray[np.floating[Any]]) -> None:

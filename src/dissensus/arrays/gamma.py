@@ -1,85 +1,71 @@
-"""Gamma variates, also in logarithms: small shapes underflow to 0."""
+"""Gamma variates from the small random streams of `stream`, also in logarithms.
+
+By the rejection of Marsaglia & Tsang (2000), from ziggurat normals. A shape below 1 is raised by 1,
+and the variate multiplied by U^(1/shape): in logarithms, since with a small shape it would
+underflow.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+import math
+from typing import Final
 
-Floats = npt.NDArray[np.float64]
+from numba import njit
 
-SMALL = 0.1
+from dissensus.arrays.normal_variates import normal
+from dissensus.arrays.stream import State, uniform
+
+SMALL: Final = 0.1
 """Below this shape a variate underflows often enough to matter: at 0.1 its logarithm passes
 -708 with probability e^-70, at 0.01 already with probability e^-7."""
 
-LEAST = 1e-300
+LEAST: Final = 1e-300
 """Smaller shapes count as this, so that logarithms stay finite; no result could tell."""
 
-_MANY = 100
-"""From so many draws on, NumPy is faster called once for each shape than once for all of them."""
+
+@njit(cache=True)
+def gamma_variate(state: State, shape: float) -> float:
+    """Draw a Gamma(shape, 1) variate, for a shape that is not below `SMALL`."""
+    return gamma_of(state, shape, *constants(shape))
 
 
-def gamma_variates(shape: Floats, n: int, rng: np.random.Generator) -> Floats:
-    r"""Draw :math:`G \sim \mathrm{Gamma}(a, 1)`.
+@njit(cache=True)
+def constants(shape: float) -> tuple[float, float]:
+    """Return two numbers that `gamma_of` needs, for those who draw from one shape many times."""
+    d = (shape if shape >= 1.0 else shape + 1.0) - 1.0 / 3.0
+    return d, 1.0 / math.sqrt(9.0 * d)
 
-    Parameters
-    ----------
-    shape : array (cell)
-        The shapes a > 0.
-    n : int
-        How many draws of each.
-    rng : numpy.random.Generator
-        Source of randomness.
 
-    Returns
-    -------
-    array (cell, n)
+@njit(cache=True)
+def gamma_of(state: State, shape: float, d: float, c: float) -> float:
+    """Do what `gamma_variate` does, given the shape's constants."""
+    if shape == 1.0:
+        return -math.log(uniform(state))
+    if shape < 1.0:
+        return _above(state, d, c) * uniform(state) ** (1.0 / shape)
+    return _above(state, d, c)
 
-    Examples
-    --------
-    >>> gamma_variates(np.array([2.0, 1.0]), 3, np.random.default_rng(1)).shape
-    (2, 3)
-    """
-    if n < _MANY:
-        return np.asarray(rng.standard_gamma(shape[:, None], size=(len(shape), n)))
-    out = np.empty((len(shape), n))
-    for a, row in zip(shape.tolist(), out, strict=True):
-        rng.standard_gamma(a, out=row)
+
+@njit(cache=True)
+def log_gamma_variate(state: State, shape: float) -> float:
+    """Draw the logarithm of a Gamma(shape, 1) variate, finite however small the shape is."""
+    out = math.log(_above(state, *constants(shape)))
+    if shape < 1.0:
+        out += math.log(uniform(state)) / shape
     return out
 
 
-def log_gamma_variates(shape: Floats, n: int, rng: np.random.Generator) -> Floats:
-    r"""Draw :math:`\log G` for :math:`G \sim \mathrm{Gamma}(a, 1)`, finite however small a is.
-
-    Parameters
-    ----------
-    shape : array (cell)
-        The shapes a > 0.
-    n : int
-        How many draws of each.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array (cell, n)
-
-    Notes
-    -----
-    For small a, by :math:`\log G_a = \log G_{a+1} + \log(U)/a` with U uniform.
-
-    Examples
-    --------
-    >>> draws = log_gamma_variates(np.array([2.0, 1e-6]), 3, np.random.default_rng(1))
-    >>> draws.shape, bool(np.isfinite(draws).all())
-    ((2, 3), True)
-    """
-    small = np.flatnonzero(shape < SMALL)
-    raised = shape.copy()
-    raised[small] += 1
-    out = gamma_variates(raised, n, rng)
-    np.log(out, out=out)
-    if len(small):
-        steps = rng.standard_exponential((len(small), n))
-        steps /= np.maximum(shape[small, None], LEAST)
-        out[small] -= steps
-    return out
+@njit(cache=True)
+def _above(state: State, d: float, c: float) -> float:
+    """Draw a variate with a shape of 1 or more, d + 1/3."""
+    while True:
+        x = normal(state)
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v *= v * v
+        u, square = uniform(state), x * x
+        if u < 1.0 - 0.0331 * square * square:
+            return d * v
+        if math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
+            return d * v

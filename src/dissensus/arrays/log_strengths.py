@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_sums import log_plus
-from dissensus.arrays.stream import State, log_gamma_variate, uniform
+from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.tangents import AREA, EDGE, HEIGHT, SLOPE, TOUCH, draw, draw_from, join
 
 Floats = npt.NDArray[np.float64]

@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 from scipy.special import gammaln
 
-from dissensus.arrays.gamma import log_gamma_variates
+from dissensus.arrays.gamma import LEAST, log_gamma_variate
+from dissensus.arrays.normal_variates import normal
 
 Floats = npt.NDArray[np.float64]
+Keys = npt.NDArray[np.uint64]
 
 
 _LARGEST_LOG = 690.0
@@ -75,17 +78,28 @@ def update(prior: NormalGamma, data: Moments) -> NormalGamma:
     )
 
 
-def draw(
-    posterior: NormalGamma, size: tuple[int, ...], rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Draw means and variances, each of shape (*size, item), all finite."""
-    logs = np.log(posterior.b) - log_gamma_variates(posterior.a, math.prod(size), rng).T
-    # With a small shape and no score, a variance beyond all numbers is likely: keep it finite.
-    variance = np.exp(np.clip(logs, -_LARGEST_LOG, _LARGEST_LOG)).reshape(*size, -1)
-    mean = rng.standard_normal(variance.shape)
-    mean *= np.sqrt(variance / posterior.k)
-    mean += posterior.m
-    return mean, variance
+def draw(posterior: NormalGamma, keys: Keys, out_mean: Floats, out_variance: Floats) -> None:
+    """Draw means and variances into arrays (draw, item), all finite.
+
+    An item's draws hang on where its stream starts, ``keys`` (item), and on no other item; the
+    first of many are those of few.
+    """
+    _fill(*posterior, keys.copy(), out_mean, out_variance)
+
+
+@njit(cache=True, nogil=True)
+def _fill(
+    m: Floats, k: Floats, a: Floats, b: Floats, states: Keys, mean: Floats, variance: Floats
+) -> None:
+    for draw in range(len(mean)):
+        for item in range(mean.shape[1]):
+            state = states[item : item + 1]
+            log = math.log(b[item]) - log_gamma_variate(state, max(a[item], LEAST))
+            # With a small shape and no score, a variance beyond all numbers is likely: keep it
+            # finite.
+            variance[draw, item] = math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
+            spread = math.sqrt(variance[draw, item] / k[item])
+            mean[draw, item] = m[item] + spread * normal(state)
 
 
 def log_density(posterior: NormalGamma, mean: Floats, variance: Floats) -> Floats:

@@ -28,11 +28,12 @@ from numba import njit
 
 from dissensus.arrays.arrival_times import room_for_times
 from dissensus.arrays.exact_moves import move_units
+from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.group_moves import move_group
 from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.ranked_item import POSTERIOR, RankedItem, ranked_item
 from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.stream import State, log_gamma_variate, started, uniform
+from dissensus.arrays.stream import State, started, uniform
 from dissensus.arrays.tangents import tangents
 from dissensus.arrays.timed_sweep import timed_sweep
 from dissensus.arrays.unit_order import positions

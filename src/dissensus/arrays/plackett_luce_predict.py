@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.keys import row_keys
 from dissensus.arrays.plackett_luce_draws import listed_cell, per_ranking
 from dissensus.arrays.plackett_luce_urn import choose, log_hidden, look, next_log_share
 from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.remainder import row_keys
 from dissensus.arrays.stream import State, started
 from dissensus.errors import ArgumentError
 

@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dissensus.arrays.stream import State, log_gamma_variate, uniform
+from dissensus.arrays.gamma import log_gamma_variate
+from dissensus.arrays.stream import State, uniform
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]

@@ -15,38 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dissensus.arrays.stream import State, log_gamma_variate, mixed, started, uniform
+from dissensus.arrays.gamma import log_gamma_variate
+from dissensus.arrays.stream import State, started, uniform
 
 ANONYMOUS = -10
 """The remainder's labels without a name in the label space have this code and those below."""
-
-
-def row_keys(*names: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
-    """Give every row (draw, item) its own key, from hashes of the names of its chain, draw, item.
-
-    Names and not places: a selection of draws or items keeps its random numbers.
-
-    Parameters
-    ----------
-    *names : arrays
-        Hashes, to be broadcast against each other.
-    seed : int
-        Of the whole array.
-
-    Examples
-    --------
-    >>> draw, item = np.arange(2, dtype=np.uint64)[:, None], np.arange(3, dtype=np.uint64)
-    >>> keys = row_keys(draw, item, seed=1)
-    >>> keys.shape, len(np.unique(keys))
-    ((2, 3), 6)
-    >>> bool((row_keys(draw[1:], item[2:], seed=1) == keys[1:, 2:]).all())
-    True
-    """
-    key = mixed(np.asarray(seed % 2**64, dtype=np.uint64))
-    with np.errstate(over="ignore"):
-        for name in names:
-            key = mixed(key * np.uint64(3) + mixed(np.asarray(name) + np.uint64(1)))
-    return key
 
 
 @njit(cache=True)

@@ -57,33 +57,3 @@ def uniform(state: State) -> float:
     """Draw from the open interval (0, 1)."""
     # 52 bits and a half: with 53 the largest would round to 1.
     return (np.float64(word(state) >> np.uint64(12)) + 0.5) * 2.0**-52
-
-
-@njit(cache=True)
-def _log_gamma_above(state: State, shape: float) -> float:
-    """Do so for a shape of 1 or more: Marsaglia & Tsang (2000)."""
-    d = shape - 1.0 / 3.0
-    c = 1.0 / np.sqrt(9.0 * d)
-    while True:
-        radius = np.sqrt(-2.0 * np.log(uniform(state)))
-        x = radius * np.cos(2.0 * np.pi * uniform(state))
-        if 1.0 + c * x <= 0.0:
-            continue
-        v = (1.0 + c * x) ** 3
-        u = uniform(state)
-        if u < 1.0 - 0.0331 * (x * x) * (x * x) or np.log(u) < 0.5 * x * x + d - d * v + d * np.log(
-            v
-        ):
-            return np.log(d) + np.log(v)
-
-
-@njit(cache=True)
-def log_gamma_variate(state: State, shape: float) -> float:
-    """Draw the logarithm of a Gamma(shape, 1) variate.
-
-    A shape below 1 is raised by 1, and the variate multiplied by U^(1/shape): in logarithms, since
-    with a small shape it would underflow.
-    """
-    if shape < 1.0:
-        return _log_gamma_above(state, shape + 1.0) + np.log(uniform(state)) / shape
-    return _log_gamma_above(state, shape)

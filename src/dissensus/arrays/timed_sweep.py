@@ -7,9 +7,10 @@ import numpy.typing as npt
 from numba import njit
 
 from dissensus.arrays.arrival_times import draw_times, exposures
+from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_strengths import draw_log_strength, draw_tail
 from dissensus.arrays.ranked_item import POSTERIOR, RankedItem
-from dissensus.arrays.stream import State, log_gamma_variate
+from dissensus.arrays.stream import State
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dissensus.arrays.stream import State, log_gamma_variate, uniform
+from dissensus.arrays.gamma import log_gamma_variate
+from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_counts import Counts
 from dissensus.arrays.truth_errors import draw_log_row
 from dissensus.arrays.truth_parameters import (

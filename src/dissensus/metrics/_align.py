@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from dissensus import tables
 from dissensus._common_items import common_items
 from dissensus.arrays.overlap import block_bounds
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import DissensusWarning, PredictionError, shown
+from dissensus.errors import PredictionError, shown, warn_caller
 from dissensus.plausibility import Space, space
 
 OUTSIDE = -4
@@ -21,23 +20,30 @@ OUTSIDE = -4
 
 
 def align(
-    plausibility: xr.DataArray, predictions: xr.Dataset, on_missing: str = "raise"
+    plausibility: xr.DataArray,
+    predictions: xr.Dataset,
+    on_missing: str = "raise",
+    *,
+    checked: bool = False,
 ) -> tuple[xr.DataArray, xr.Dataset, Space]:
     """Return the plausibility and the lists of predictions on common items, and the label space.
 
     The lists are variables ``code``, ``start``, ``end`` (item, system, position), see
-    `dissensus.arrays.overlap`, and ``length`` (item, system).
+    `dissensus.arrays.overlap`, and ``length`` (item, system). ``checked`` says that their labels
+    have been looked at: these are some of the items only, and might name none of the labels.
 
     Raises
     ------
     PredictionError
         If items differ (unless ``on_missing="drop"``), or no predicted label is known.
     """
-    _check_lists(predictions)
+    check_lists(predictions)
     plausibility, predictions = common_items(plausibility, predictions, on_missing)
     where = space(plausibility)
     if "labels" not in plausibility.attrs and not where.dense:
         where = _widened(where, predictions[LABEL].to_numpy())
+    if not checked:
+        check_labels(predictions, where.labels)
     code = _codes(predictions, where.labels)
     dims = (ITEM, SYSTEM, POSITION)
     block = predictions["block"].transpose(*dims).to_numpy()
@@ -55,7 +61,7 @@ def align(
     return plausibility, lists, where
 
 
-def _check_lists(predictions: Any) -> None:
+def check_lists(predictions: Any) -> None:
     """Raise unless these are lists of labels, laid out as the schema says."""
     dims = (ITEM, SYSTEM, POSITION)
     found = ""
@@ -93,27 +99,30 @@ def _widened(where: Space, predicted: npt.NDArray[Any]) -> Space:
     return where._replace(labels=labels)
 
 
-def _codes(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Translate label codes into the plausibility's label space."""
-    code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
+def check_labels(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> None:
+    """Raise if no predicted label is in the label space, and warn of those that are not."""
+    code = predictions["label_code"].to_numpy()
     vocabulary = predictions[LABEL].to_numpy()
     place = tables.match(vocabulary, labels)
-    used = np.bincount(code[code >= 0], minlength=len(vocabulary)) > 0
-    stray = used & (place < 0)
-    if stray.any() and not (used & (place >= 0)).any():
+    count = np.bincount(code[code >= 0], minlength=len(vocabulary))
+    stray = (count > 0) & (place < 0)
+    if stray.any() and not ((count > 0) & (place >= 0)).any():
         raise PredictionError(
             "predictions",
             expected=f"labels such as {shown(list(labels), 3)}",
-            found=f"no label in common, but {shown(list(vocabulary[used]), 3)}",
+            found=f"no label in common, but {shown(list(vocabulary[count > 0]), 3)}",
         )
     if stray.any():
-        count = int(stray[code[code >= 0]].sum())
-        warnings.warn(
-            f"{shown(list(vocabulary[stray]))} ({count} predictions) are outside the label space "
-            "of the annotations and count as wrong. If annotators could have said so, read the "
-            "annotations with labels=.",
-            DissensusWarning,
-            stacklevel=5,
+        warn_caller(
+            f"{shown(list(vocabulary[stray]))} ({count[stray].sum()} predictions) are outside the "
+            "label space of the annotations and count as wrong. If annotators could have said so, "
+            "read the annotations with labels=."
         )
+
+
+def _codes(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Translate label codes into the plausibility's label space."""
+    code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
+    place = tables.match(predictions[LABEL].to_numpy(), labels)
     place = np.where(place < 0, OUTSIDE, place)
     return np.where(code >= 0, place[code], OUTSIDE)

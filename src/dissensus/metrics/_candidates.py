@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.remainder import row_keys
+from dissensus.arrays.keys import row_keys
 from dissensus.arrays.seeds import name_hashes
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM
 from dissensus.plausibility import Space

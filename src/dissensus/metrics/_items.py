@@ -10,6 +10,8 @@ import xarray as xr
 
 from dissensus._item_weights import by_name, check_values
 from dissensus._item_weights import item_weights as from_given
+from dissensus.arrays.exponential import draw_exponential
+from dissensus.arrays.keys import item_keys
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError
@@ -42,17 +44,20 @@ def weights_for(
     if item_weights is None:
         return None
     if isinstance(item_weights, str):
-        if item_weights != BOOTSTRAP:
-            raise ArgumentError(
-                "item_weights",
-                expected=f"None, an array, or {BOOTSTRAP!r}",
-                found=repr(item_weights),
-            )
+        check_bootstrap(item_weights)
         return bootstrap_weights(scores, random_seed)
     if isinstance(item_weights, xr.DataArray) and item_weights.dims != (ITEM,):
         return _with_other_dims(scores, item_weights)
     values = from_given(item_weights, scores[ITEM].to_numpy(), ARGUMENT, f", or {BOOTSTRAP!r}")
     return xr.DataArray(values, dims=ITEM)
+
+
+def check_bootstrap(item_weights: str) -> None:
+    """Raise unless the name is that of the bootstrap."""
+    if item_weights != BOOTSTRAP:
+        raise ArgumentError(
+            "item_weights", expected=f"None, an array, or {BOOTSTRAP!r}", found=repr(item_weights)
+        )
 
 
 def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArray:
@@ -82,7 +87,8 @@ def bootstrap_weights(
     """Draw Dirichlet(1, ..., 1) weights, not normalised, over (chain, draw, item).
 
     With ``cluster``, the number of each item's cluster, items of a cluster share their weight: it
-    is clusters that were sampled.
+    is clusters that were sampled. A weight hangs on the item's name, or the cluster's number, not
+    on the items beside it.
     """
     missing = [dim for dim in SAMPLE if dim not in scores.dims]
     if missing:
@@ -91,12 +97,15 @@ def bootstrap_weights(
             expected=f"None or an array: {BOOTSTRAP!r} needs draws",
             found=f"dims {scores.dims}",
         )
-    rng = generator(random_seed, "item weights")
-    shape = [scores.sizes[dim] for dim in SAMPLE]
-    if cluster is None:
-        drawn = rng.standard_exponential((*shape, scores.sizes[ITEM]))
-    else:
-        drawn = rng.standard_exponential((*shape, int(cluster.max()) + 1))[..., cluster]
+    seed = int(generator(random_seed, "item weights").integers(2**31))
+    chains, draws = (scores.sizes[dim] for dim in SAMPLE)
+    names, which = (
+        (scores[ITEM].to_numpy(), slice(None))
+        if cluster is None
+        else np.unique(cluster, return_inverse=True)
+    )
+    keys = item_keys(names, chains, seed=seed)
+    drawn = np.stack([draw_exponential(each, draws)[:, which] for each in keys])
     return xr.DataArray(drawn, dims=(*SAMPLE, ITEM))
 
 

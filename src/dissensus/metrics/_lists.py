@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
+from dissensus._common_items import common_items
 from dissensus.dims import CHAIN, DRAW, ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.metrics._align import align
+from dissensus.metrics._blocks import is_lazy
 from dissensus.metrics._items import over_items, weights_for
+from dissensus.metrics._lists_by_block import lists_by_block
 from dissensus.metrics._top import PLACE, top_labels
 from dissensus.plausibility import Space, plausibility_of
 from dissensus.registry import check_flag
@@ -59,11 +63,40 @@ def list_metric(
     Systems are taken one at a time: their scores per draw and item need not be held together.
     """
     check_flag("per_item", per_item)
-    theta, lists, where = align(plausibility_of(plausibility), predictions, on_missing)
     if per_item and item_weights is not None:
         raise ArgumentError(
             "item_weights", expected="None together with per_item=True", found=repr(item_weights)
         )
+    theta = plausibility_of(plausibility)
+    if is_lazy(theta):
+        score_block = partial(_scored, prepare=prepare, checked=True)
+        theta, predictions = common_items(theta, predictions, on_missing)
+        found = lists_by_block(
+            score_block, theta, predictions, item_weights, random_seed, per_item=per_item
+        )
+    else:
+        found = _scored(
+            theta, predictions, item_weights, random_seed, prepare=prepare, per_item=per_item,
+            on_missing=on_missing,
+        )  # fmt: skip
+    # What the plausibility's attributes say (its label space) does not hold for a metric.
+    found.attrs = {"better": better}
+    return found.rename(name)
+
+
+def _scored(
+    theta: xr.DataArray,
+    predictions: xr.Dataset,
+    item_weights: Any = None,
+    random_seed: Any = None,
+    *,
+    prepare: Prepare,
+    per_item: bool = False,
+    on_missing: str = "raise",
+    checked: bool = False,
+) -> xr.DataArray:
+    """Score what is in memory."""
+    theta, lists, where = align(theta, predictions, on_missing, checked=checked)
     weights = weights_for(theta, item_weights, random_seed)
     score = prepare(theta, lists, where)
     parts = []
@@ -72,10 +105,7 @@ def list_metric(
         parts.append(scores if per_item else over_items(scores, weights))
     out = xr.concat(parts, dim=lists[SYSTEM].rename(SYSTEM), coords="minimal", compat="override")
     front = [dim for dim in (CHAIN, DRAW) if dim in out.dims]
-    out = out.transpose(*front, ..., *([ITEM] if per_item else []), SYSTEM).rename(name)
-    # What the plausibility's attributes say (its label space) does not hold for a metric.
-    out.attrs = {"better": better}
-    return out
+    return out.transpose(*front, ..., *([ITEM] if per_item else []), SYSTEM)
 
 
 def from_top(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import xarray as xr
 
 from dissensus.arrays.certainty import modal_share, set_codes
-from dissensus.dims import CHAIN, DRAW, SAMPLE
+from dissensus.dims import CHAIN, DRAW, ITEM, SAMPLE
+from dissensus.metrics._blocks import PART, by_block, coords_of, front, is_lazy
 from dissensus.metrics._lists import positive_int, require_draws
 from dissensus.metrics._top import PLACE, top_labels
 from dissensus.metrics.accuracy import set_accuracy
@@ -58,15 +60,27 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
     """
     theta = plausibility_of(plausibility)
     require_draws(theta)
-    found = top_labels(theta, space(theta), positive_int("top", top))
-    codes = xr.apply_ufunc(set_codes, found, input_core_dims=[[PLACE]])
-    share, mcse, bias = xr.apply_ufunc(
-        modal_share, codes, input_core_dims=[[CHAIN, DRAW]], output_core_dims=[[], [], []]
-    )
+    found = _modal(theta, positive_int("top", top))
+    found.attrs = {}
+    share, mcse, bias = (found.isel({PART: part}, drop=True) for part in range(3))
     out = share.assign_coords(mcse=mcse, selection_bias=bias)
     name = "annotation_certainty" if top == 1 else f"annotation_certainty_{top}"
     out.attrs = {"better": "none"}
     return out.rename(name)
+
+
+def _modal(theta: xr.DataArray, top: int) -> xr.DataArray:
+    """Return the share of the commonest set, its error and its bias: (..., item, part)."""
+    if is_lazy(theta):
+        others = [dim for dim in front(theta) if dim not in SAMPLE]
+        coords = coords_of(theta, others) | {PART: 3}
+        return by_block(partial(_modal, top=top), theta, dims=[*others, ITEM, PART], coords=coords)
+    found = top_labels(theta, space(theta), top)
+    codes = xr.apply_ufunc(set_codes, found, input_core_dims=[[PLACE]])
+    each = xr.apply_ufunc(
+        modal_share, codes, input_core_dims=[[CHAIN, DRAW]], output_core_dims=[[], [], []]
+    )
+    return xr.concat(each, dim=PART).transpose(..., ITEM, PART)
 
 
 def certainty(

@@ -57,6 +57,7 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
             found=type(draws).__name__,
             hint="Choose one variable, such as metrics['top_1_accuracy']",
         )
+    draws = draws.compute()  # once, where it is yet to be done: below it is looked at many times
     _require_systems(draws, dim)
     sign = -1 if draws.attrs.get("better") == "lower" else 1
     second = draws.rename({dim: other(dim)})

@@ -13,6 +13,7 @@ from scipy.special import ndtr
 from dissensus import tables
 from dissensus.dims import LABEL
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
+from dissensus.metrics._blocks import is_lazy
 from dissensus.metrics._numbers import one_number
 from dissensus.plausibility import NAME
 
@@ -69,7 +70,8 @@ def event_plausibility(
             expected="a fit of normal_scores, with mean and variance",
             found=f"the variables {shown(list(posterior))}" if found else type(fit).__name__,
         )
-    if bool((posterior["variance"] < 0).any()):
+    # Of draws in chunks each look would draw them all.
+    if not is_lazy(posterior["variance"]) and bool((posterior["variance"] < 0).any()):
         raise ArgumentError(
             "fit", expected="variances of 0 or more",
             found=str(float(posterior["variance"].min())),
@@ -77,7 +79,7 @@ def event_plausibility(
     threshold = one_number("threshold", threshold, "a finite number", np.isfinite)
     outcomes = _two(labels)
     scaled = (threshold - posterior["mean"]) / np.sqrt(posterior["variance"])
-    both = [xr.apply_ufunc(ndtr, scaled), xr.apply_ufunc(ndtr, -scaled)]
+    both = [xr.apply_ufunc(ndtr, side, dask="allowed") for side in (scaled, -scaled)]
     out = xr.concat(both, dim=LABEL).transpose(..., LABEL)
     return out.assign_coords({LABEL: outcomes}).rename(NAME)
 

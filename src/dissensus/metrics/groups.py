@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus.arrays.groups import grouped_candidates
-from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
+from dissensus.dims import ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.metrics._blocks import all_labels, by_block, coords_of, front, is_lazy
 from dissensus.metrics._candidates import on_candidates
-from dissensus.plausibility import NAME, Space, plausibility_of, space
+from dissensus.plausibility import NAME, plausibility_of, space
 
 _GROUP = "group_of"
+Names = npt.NDArray[Any]
 
 
 def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
@@ -57,9 +60,9 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     0.5
     """
     theta = plausibility_of(plausibility)
-    where = space(theta)
-    groups = _encoded(_looked_up(mapping, where, "mapping"), where)
-    out = _summed(theta, where, groups.codes, len(groups.values))
+    labels = all_labels(theta)
+    groups = _encoded(_looked_up(mapping, labels, "mapping"), labels)
+    out = _summed(theta, groups.codes, len(groups.values))
     out = out.rename({_GROUP: LABEL}).assign_coords({LABEL: groups.values})
     out.attrs = {}  # the label space is another one now
     return out.rename(NAME)
@@ -100,38 +103,38 @@ def expected_risk(plausibility: Any, risk: Mapping[Any, float] | xr.DataArray) -
     0.7
     """
     theta = plausibility_of(plausibility)
-    where = space(theta)
+    labels = all_labels(theta)
     if isinstance(risk, xr.DataArray):
         if risk.dims != (LABEL,):
             raise ArgumentError("risk", expected=f"dims ({LABEL!r},)", found=str(risk.dims))
         risk = dict(zip(risk[LABEL].to_numpy().tolist(), risk.to_numpy().tolist(), strict=True))
-    values = _finite(_looked_up(risk, where, "risk"), where)
+    values = _finite(_looked_up(risk, labels, "risk"), labels)
     levels, code = np.unique(values, return_inverse=True)
-    summed = _summed(theta, where, code.astype(np.int64), len(levels))
+    summed = _summed(theta, code.astype(np.int64), len(levels))
     out = xr.dot(summed, xr.DataArray(levels, dims=_GROUP), dim=_GROUP)
     out.attrs = {"better": "none"}
     return out.rename("expected_risk")
 
 
-def _finite(risks: list[Any], where: Space) -> npt.NDArray[np.float64]:
+def _finite(risks: list[Any], labels: Names) -> npt.NDArray[np.float64]:
     values = pd.to_numeric(_series(risks), errors="coerce").to_numpy(dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise ArgumentError(
             "risk",
-            where=f"label {shown([where.labels[bad[0]]])}",
+            where=f"label {shown([labels[bad[0]]])}",
             expected="a finite number",
             found=repr(risks[bad[0]]),
         )
     return values
 
 
-def _encoded(groups: list[Any], where: Space) -> tables.Encoded:
+def _encoded(groups: list[Any], labels: Names) -> tables.Encoded:
     """Give each label the code of its group; complaints name the label, not a row."""
     try:
         return tables.encode(_series(groups), "mapping", sort=True)
     except AnnotationError as problem:
-        named = problem.relocated(lambda row: f"label {shown([where.labels[row]])}")
+        named = problem.relocated(lambda row: f"label {shown([labels[row]])}")
         raise ArgumentError(
             "mapping", where=named.where, expected=named.expected, found=named.found
         ) from problem
@@ -141,7 +144,7 @@ def _series(values: list[Any]) -> Any:
     return pd.Series(values, dtype=object).infer_objects()
 
 
-def _looked_up(mapping: Mapping[Any, Any], where: Space, name: str) -> list[Any]:
+def _looked_up(mapping: Mapping[Any, Any], labels: Names, name: str) -> list[Any]:
     if not isinstance(mapping, Mapping) or not mapping:
         raise ArgumentError(
             name,
@@ -149,21 +152,25 @@ def _looked_up(mapping: Mapping[Any, Any], where: Space, name: str) -> list[Any]
             found="an empty one" if isinstance(mapping, Mapping) else type(mapping).__name__,
         )
     given = list(mapping)
-    place = tables.match(where.labels, tables.encode(_series(given), name).values)
+    place = tables.match(labels, tables.encode(_series(given), name).values)
     if (place < 0).any():
         raise ArgumentError(
             name,
             expected="an entry for every label",
-            found=f"none for {shown(list(where.labels[place < 0]))}",
+            found=f"none for {shown(list(labels[place < 0]))}",
         )
     values = list(mapping.values())
     return [values[i] for i in place]
 
 
-def _summed(
-    theta: xr.DataArray, where: Space, group: npt.NDArray[np.int64], n_groups: int
-) -> xr.DataArray:
+def _summed(theta: xr.DataArray, group: npt.NDArray[np.int64], n_groups: int) -> xr.DataArray:
     """Return masses over (..., item, group)."""
+    if is_lazy(theta):
+        dims = [*front(theta), ITEM, _GROUP]
+        coords = coords_of(theta, front(theta)) | {_GROUP: n_groups}
+        sums = partial(_summed, group=group, n_groups=n_groups)
+        return by_block(sums, theta, dims=dims, coords=coords)
+    where = space(theta)
     if where.dense:
         member = xr.DataArray(np.eye(n_groups)[group], dims=(LABEL, _GROUP))
         return xr.dot(theta.drop_vars(LABEL, errors="ignore"), member, dim=LABEL).transpose(
@@ -180,5 +187,4 @@ def _summed(
         xr.DataArray(group, dims="all"), xr.DataArray(np.zeros(n_groups), dims=_GROUP),
         more_dims=[["all"], [_GROUP]], output_dims=[_GROUP],
     )  # fmt: skip
-    front = [dim for dim in (CHAIN, DRAW) if dim in out.dims]
-    return out.transpose(*front, ..., ITEM, _GROUP)
+    return out.transpose(*(d for d in SAMPLE if d in out.dims), ..., ITEM, _GROUP)

@@ -1,0 +1,239 @@
+"""Fits of chunks of items, drawn when they are asked for: Dask arrays, put together block by block.
+
+A model whose items are independent given the data draws each item from a stream of its own. So the
+fit of some items is a part of the fit of all, number by number, and nothing has to be computed but
+the blocks that somebody looks at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from functools import wraps
+from itertools import pairwise
+from operator import getitem
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus._chunks import Frame, by_item, is_chunked, item_edges
+from dissensus.arrays.seeds import generator
+from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
+from dissensus.plausibility import widened
+
+Array = npt.NDArray[Any]
+Fit = Callable[..., xr.DataTree]
+Settle = Callable[[xr.Dataset, Mapping[str, Any]], tuple[dict[str, Any], dict[Any, Any]]]
+
+_WHOLE: Final = ("log_likelihood", "posterior_predictive", "checkpoint")
+"""What is made of all items at once, in memory."""
+
+
+def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = None) -> Any:
+    """Let a fit take annotations in chunks, and return what is drawn chunk by chunk.
+
+    Parameters
+    ----------
+    settle : callable, optional
+        From annotations and settings to settings that must be the same for all chunks, such as
+        a prior that is estimated from all items, and to attributes that say so.
+    whole : callable, optional
+        Whether, with these settings, items are not drawn one by one.
+    """
+
+    def decorate(fit: Fit) -> Fit:
+        @wraps(fit)
+        def fitted(annotations: Any, **settings: Any) -> xr.DataTree:
+            together = any(settings.get(name) for name in _WHOLE)
+            if together or not is_chunked(annotations) or (whole and whole(**settings)):
+                return fit(annotations, **settings)
+            annotations = by_item(annotations)
+            fixed, said = ({}, {}) if settle is None else settle(annotations, settings)
+            return _Lazy(fitted, annotations, {**settings, **fixed}).tree(said)
+
+        return fitted
+
+    return decorate
+
+
+class _Block(NamedTuple):
+    """Some items of a chunk: what is drawn at once."""
+
+    chunk: int
+    low: int
+    high: int
+
+
+class _Variable(NamedTuple):
+    """A variable of a fit: all but how many items, chains and draws it has."""
+
+    group: str
+    name: str
+    like: xr.Variable
+    is_coordinate: bool
+
+
+class _Lazy:
+    """A fit that is not yet drawn."""
+
+    def __init__(self, fit: Fit, annotations: xr.Dataset, settings: dict[str, Any]) -> None:
+        self.edges, self.items = item_edges(annotations), annotations[ITEM].to_numpy()
+        frame = Frame.of(annotations)
+        self.rows = [annotations[name].data for name in frame.columns]
+        rng = generator(settings.get("random_seed"), "fit")
+        # Every block begins from the same state, as one fit of all items would.
+        quiet = settings | {"random_seed": deepcopy(rng), "progressbar": False}
+        self.task = _Task(fit, frame, quiet, self.edges, width=0)
+        self.probe = self._probe(rng)
+        self.sizes = {CHAIN: settings.get("chains", 4), DRAW: settings.get("draws", 1000),
+                      ITEM: len(self.items)}  # fmt: skip
+        if any(CANDIDATE in one.like.dims for one in self.variables()):
+            self.sizes[CANDIDATE] = _width(self.rows, frame)
+            self.task = self.task._replace(width=self.sizes[CANDIDATE])
+        self.blocks = [
+            _Block(chunk, low, min(low + self._fitting(), end))
+            for chunk, (first, end) in enumerate(pairwise(self.edges))
+            for low in range(first, end, self._fitting())
+        ]
+
+    def _probe(self, rng: np.random.Generator) -> xr.DataTree:
+        """Fit one item: what there is in a fit, and what it is called.
+
+        That takes from the generator what one fit of all items would take.
+        """
+        import dask
+
+        rows = dask.compute(*(column.blocks[0] for column in self.rows))
+        part = self.task.part(rows, self.items[:1], _Block(0, 0, 1))
+        few = {"draws": 1, "chains": 1, "random_seed": rng}
+        return self.task.fit(part, **{**self.task.settings, **few})
+
+    def variables(self) -> list[_Variable]:
+        """Return what a fit has of every item, or as a sum over items."""
+        return [
+            _Variable(group, str(name), one, name in node.coords)
+            for group, node in self.probe.children.items()
+            for name, one in node.variables.items()
+            if name not in node.indexes and ANNOTATION not in one.dims
+        ]
+
+    def _size(self, one: _Variable, dim: Any) -> int:
+        return self.sizes.get(dim, one.like.sizes[dim])
+
+    def _fitting(self) -> int:
+        """Return how many items' draws fit into a Dask chunk."""
+        import dask
+        from dask.utils import parse_bytes
+
+        each = sum(
+            8 * math.prod(self._size(one, dim) for dim in one.like.dims if dim != ITEM)
+            for one in self.variables()
+            if {CHAIN, ITEM} <= set(one.like.dims)
+        )
+        return max(1, parse_bytes(dask.config.get("array.chunk-size")) // max(each, 1))
+
+    def tree(self, said: dict[Any, Any]) -> xr.DataTree:
+        """Put the arrays together, and say what is to be said of all."""
+        graph = self._drawn()
+        groups: dict[str, xr.Dataset] = {}
+        for group, node in self.probe.children.items():
+            named = {str(d): node[str(d)].variable for d in node.indexes if d not in self.sizes}
+            counted = {dim: np.arange(self.sizes[dim]) for dim in (CHAIN, DRAW) if dim in node.dims}
+            items = {ITEM: self.items} if ITEM in node.dims else {}
+            groups[group] = xr.Dataset(
+                coords={**named, **counted, **items}, attrs=node.attrs | said
+            )
+        for one in self.variables():
+            array = (one.like.dims, self._array(one, *graph), one.like.attrs)
+            if one.is_coordinate:
+                groups[one.group] = groups[one.group].assign_coords({one.name: array})
+            else:
+                groups[one.group][one.name] = array
+        tree = xr.DataTree.from_dict(groups)
+        tree.attrs.update(self.probe.attrs | said)
+        return tree
+
+    def _drawn(self) -> tuple[str, Any]:
+        """Return a task for each block, which draws all that is said of its items."""
+        from dask.highlevelgraph import HighLevelGraph
+
+        name = f"fit-{uuid4().hex}"
+        layer: dict[Any, Any] = {f"{name}-of": self.task}
+        for number, block in enumerate(self.blocks):
+            rows = [(column.name, block.chunk) for column in self.rows]
+            layer[name, number] = (
+                _run, f"{name}-of", rows, self.items[block.low : block.high], block
+            )  # fmt: skip
+        return name, HighLevelGraph.from_collections(name, layer, dependencies=self.rows)
+
+    def _array(self, one: _Variable, name: str, graph: Any) -> Any:
+        """Return a variable as an array, block by block; where it has no items, their sum."""
+        import dask.array as da
+        from dask.highlevelgraph import HighLevelGraph
+
+        dims = one.like.dims if ITEM in one.like.dims else (ITEM, *one.like.dims)
+        key = f"{name}-{one.group}-{one.name}"
+        layer = {
+            (key, *(number if dim == ITEM else 0 for dim in dims)): (
+                getitem, (name, number), (one.group, one.name)
+            )
+            for number in range(len(self.blocks))
+        }  # fmt: skip
+        summed = ITEM not in one.like.dims
+        counts = tuple(1 if summed else block.high - block.low for block in self.blocks)
+        chunks = tuple(counts if dim == ITEM else (self._size(one, dim),) for dim in dims)
+        whole = HighLevelGraph({**graph.layers, key: layer}, {**graph.dependencies, key: {name}})
+        out = da.Array(whole, key, chunks=chunks, dtype=one.like.dtype)
+        return out.sum(axis=0) if summed else out
+
+
+class _Task(NamedTuple):
+    """What the fits of all blocks have in common."""
+
+    fit: Fit
+    frame: Frame
+    settings: Mapping[str, Any]
+    edges: list[int]
+    width: int
+    """Candidates of an item, where there are such; 0 where there are none, or nobody knows yet."""
+
+    def part(self, rows: Any, items: Array, block: _Block) -> xr.Dataset:
+        """Return the annotations of a block."""
+        chunk = (self.edges[block.chunk], self.edges[block.chunk + 1])
+        return self.frame.part(rows, items, chunk, block.low)
+
+    def fitted(self, rows: Any, items: Array, block: _Block) -> xr.DataTree:
+        """Fit the items of a block."""
+        rng = deepcopy(self.settings["random_seed"])
+        return self.fit(self.part(rows, items, block), **{**self.settings, "random_seed": rng})
+
+
+def _run(task: _Task, rows: list[Array], items: Array, block: _Block) -> dict[Any, Array]:
+    """Fit a block, and return its variables."""
+    out: dict[Any, Array] = {}
+    for group, node in task.fitted(rows, items, block).children.items():
+        for name, one in node.variables.items():
+            if CANDIDATE in one.dims:
+                one = widened(str(name), one, task.width)
+            values = one.to_numpy()
+            out[group, str(name)] = values if ITEM in one.dims else values[None]
+    return out
+
+
+def _width(rows: Sequence[Any], frame: Frame) -> int:
+    """Return how many candidates the item with the most has: named labels, and the remainder."""
+    import dask
+
+    place = [frame.columns.index(name) for name in ("item_code", "label_code")]
+    chunks = zip(*(rows[k].to_delayed() for k in place), strict=True)
+    return 1 + max(dask.compute(*(dask.delayed(_most_labels)(*each) for each in chunks)))
+
+
+def _most_labels(item: Array, label: Array) -> int:
+    """Return how many labels the item has that has the most of them."""
+    pairs = np.unique(np.stack([item, label]), axis=1)[0]
+    return int(np.unique(pairs, return_counts=True)[1].max(initial=0))

@@ -1,0 +1,157 @@
+"""Annotations in chunks of whole items, for what is drawn and scored item by item.
+
+A row says something about one item, so that to cut rows into chunks along ``annotation`` is only of
+use if no item is cut with them. `chunked` sorts the rows and cuts them so, and notes in the
+attribute ``item_chunks`` how many items each chunk of rows is of. It stays true in a selection of
+rows, and in a Zarr store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus.dims import ANNOTATION, ITEM
+from dissensus.errors import AnnotationError, ArgumentError, brief
+from dissensus.schema import CODES, PART, checked_annotations
+
+ITEM_CHUNKS: Final = "item_chunks"
+_ROWS: Final = 1_000_000
+"""Of a chunk, where nobody says how many: a few tens of megabytes."""
+
+Names = npt.NDArray[Any]
+
+
+def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
+    """Cut annotations into Dask chunks of whole items.
+
+    `fit` of every model that draws item by item (`models.dirichlet`, `models.inverse_rank`,
+    `models.plackett_luce`, `models.normal_scores`) then returns arrays that are drawn when they are
+    asked for, chunk by chunk, and so do metrics of them: never is more held in memory than the
+    chunks at work. Draws are the same as without chunks.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        From `dissensus.annotations` or one of its kin; in memory, or in other chunks.
+    items : int, optional
+        How many a chunk holds; by default about a million rows' worth. Of what is drawn a chunk
+        holds fewer: as many as fit into Dask's setting ``array.chunk-size``.
+
+    Returns
+    -------
+    xarray.Dataset
+        The same annotations, sorted by item, their rows in chunks. `xarray.Dataset.to_zarr`
+        stores them as they are, and `xarray.open_zarr` gives them back.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations do not keep to the schema.
+    ArgumentError
+        If ``items`` is not a positive whole number.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [2, 1, 2], "annotator": list("aab"), "label": list("xyx")})
+    >>> dx.chunked(ann, items=1).chunksizes["annotation"]
+    (2, 1)
+    """
+    annotations = checked_annotations(annotations).compute()
+    n_items, code = annotations.sizes[ITEM], annotations["item_code"].to_numpy()
+    if items is None:
+        items = max(1, _ROWS * n_items // len(code))
+    if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
+        raise ArgumentError("items", expected="a whole number, 1 or more", found=brief(items))
+    if (np.diff(code) < 0).any():
+        order = np.argsort(code, kind="stable")
+        annotations, code = annotations.isel({ANNOTATION: order}), code[order]
+    edges = [*range(0, n_items, int(items)), n_items]
+    rows = tuple(np.diff(np.searchsorted(code, edges)).tolist())
+    attrs = {ITEM_CHUNKS: np.diff(edges).tolist()}
+    return annotations.chunk({ANNOTATION: rows}).assign_attrs(attrs)
+
+
+def is_chunked(annotations: Any) -> bool:
+    """Return whether rows of annotations are in Dask chunks."""
+    return isinstance(annotations, xr.Dataset) and ANNOTATION in annotations.chunksizes
+
+
+def by_item(annotations: xr.Dataset) -> xr.Dataset:
+    """Return annotations whose chunks are of whole items: as they are, or else cut anew.
+
+    Cut anew they are held in memory; how many items a chunk has follows from the rows that the
+    given chunks have.
+    """
+    sizes, chunks = _noted(annotations), annotations.chunksizes[ANNOTATION]
+    if len(sizes) == len(chunks) and sum(sizes) == annotations.sizes[ITEM]:
+        return annotations
+    n_rows = annotations.sizes[ANNOTATION]
+    return chunked(annotations, max(1, max(chunks) * annotations.sizes[ITEM] // max(n_rows, 1)))
+
+
+def _noted(annotations: xr.Dataset) -> list[int]:
+    """Return what a Dataset says of its chunks; a file gives a list of one back as the one."""
+    found = np.atleast_1d(annotations.attrs.get(ITEM_CHUNKS, []))
+    return [int(size) for size in found] if found.dtype.kind in "iu" else []
+
+
+def item_edges(annotations: xr.Dataset) -> list[int]:
+    """Return the first item of each chunk, and the number of all items."""
+    return [0, *np.cumsum(_noted(annotations)).tolist()]
+
+
+class Frame(NamedTuple):
+    """What all chunks have in common: all of annotations but rows and items."""
+
+    names: dict[str, Names]
+    """Annotators, labels, pools."""
+    columns: tuple[str, ...]
+    """What is said in each row."""
+    attrs: dict[str, Any]
+
+    @classmethod
+    def of(cls, annotations: xr.Dataset) -> Frame:
+        """Take it out of annotations."""
+        columns = tuple(
+            str(name) for name, v in annotations.data_vars.items() if v.dims == (ANNOTATION,)
+        )
+        spelled = {CODES[name][1] for name in columns if name in CODES} - {ITEM}
+        names = {name: annotations[name].to_numpy() for name in sorted(spelled)}
+        kept = {k: v for k, v in annotations.attrs.items() if k != ITEM_CHUNKS}
+        return cls(names, columns, kept | {PART: 1})
+
+    def part(
+        self, rows: Sequence[npt.NDArray[Any]], items: Names, chunk: tuple[int, int], low: int
+    ) -> xr.Dataset:
+        """Put together the annotations of some items of a chunk.
+
+        Parameters
+        ----------
+        rows : sequence of arrays
+            The chunk's, column by column.
+        items : array of names
+            Of the items wanted, which begin with number ``low``.
+        chunk : (int, int)
+            The first item of the chunk, and the first after it.
+        """
+        values = dict(zip(self.columns, rows, strict=True))
+        code = values["item_code"].astype(np.int64)
+        if len(code) and not (chunk[0] <= code.min() and code.max() < chunk[1]):
+            raise AnnotationError(
+                "annotations",
+                where=f"chunk of items {chunk[0]} to {chunk[1] - 1}",
+                expected="rows of these items only",
+                found=f"items from {code.min()} to {code.max()}",
+                hint="Cut them anew: dx.chunked(annotations)",
+            )
+        here = (code >= low) & (code < low + len(items))
+        values = {name: value[here] for name, value in values.items()}
+        values["item_code"] = code[here] - low
+        data = {name: (ANNOTATION, value) for name, value in values.items()}
+        return xr.Dataset(data, coords={ITEM: items, **self.names}, attrs=self.attrs)
