@@ -14,6 +14,7 @@ from . import schema as schema
 from . import simulate as simulate
 from . import statistics as statistics
 from ._annotations import annotations as annotations
+from ._chunks import chunked as chunked
 from ._evaluate import evaluate as evaluate
 from ._items_to_review import items_to_review as items_to_review
 from ._nested import from_matrix as from_matrix

@@ -8,9 +8,11 @@ the blocks that somebody looks at.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import wraps
+from inspect import signature
 from itertools import pairwise
 from operator import getitem
 from typing import Any, Final, NamedTuple
@@ -23,6 +25,8 @@ import xarray as xr
 from dissensus._chunks import Frame, by_item, is_chunked, item_edges
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
+from dissensus.errors import ArgumentError
+from dissensus.fitting import sample_shape
 from dissensus.plausibility import widened
 
 Array = npt.NDArray[Any]
@@ -51,6 +55,9 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
             together = any(settings.get(name) for name in _WHOLE)
             if together or not is_chunked(annotations) or (whole and whole(**settings)):
                 return fit(annotations, **settings)
+            every = signature(fit).bind(annotations, **settings)
+            every.apply_defaults()
+            settings = every.kwargs
             annotations = by_item(annotations)
             fixed, said = ({}, {}) if settle is None else settle(annotations, settings)
             return _Lazy(fitted, annotations, {**settings, **fixed}).tree(said)
@@ -58,6 +65,10 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
         return fitted
 
     return decorate
+
+
+_TIMES: Final = 4
+"""Draws, their order, and what is made of it: so many times the draws' room is safe."""
 
 
 class _Block(NamedTuple):
@@ -84,20 +95,22 @@ class _Lazy:
         self.edges, self.items = item_edges(annotations), annotations[ITEM].to_numpy()
         frame = Frame.of(annotations)
         self.rows = [annotations[name].data for name in frame.columns]
-        rng = generator(settings.get("random_seed"), "fit")
+        rng = generator(settings["random_seed"], "fit")
         # Every block begins from the same state, as one fit of all items would.
         quiet = settings | {"random_seed": deepcopy(rng), "progressbar": False}
-        self.task = _Task(fit, frame, quiet, self.edges, width=0)
+        self.task = _Task(fit, frame, quiet, self.edges)
         self.probe = self._probe(rng)
-        self.sizes = {CHAIN: settings.get("chains", 4), DRAW: settings.get("draws", 1000),
-                      ITEM: len(self.items)}  # fmt: skip
+        chains, draws = sample_shape(settings["draws"], settings["chains"])
+        self.sizes = {CHAIN: chains, DRAW: draws, ITEM: len(self.items)}
         if any(CANDIDATE in one.like.dims for one in self.variables()):
             self.sizes[CANDIDATE] = _width(self.rows, frame)
-            self.task = self.task._replace(width=self.sizes[CANDIDATE])
+        width, each = self.sizes.get(CANDIDATE, 0), self._bytes_each()
+        self.task = self.task._replace(width=width, bytes_each=each)
+        at_once = max(1, _chunk_size() // max(each, 1))
         self.blocks = [
-            _Block(chunk, low, min(low + self._fitting(), end))
+            _Block(chunk, low, min(low + at_once, end))
             for chunk, (first, end) in enumerate(pairwise(self.edges))
-            for low in range(first, end, self._fitting())
+            for low in range(first, end, at_once)
         ]
 
     def _probe(self, rng: np.random.Generator) -> xr.DataTree:
@@ -124,17 +137,13 @@ class _Lazy:
     def _size(self, one: _Variable, dim: Any) -> int:
         return self.sizes.get(dim, one.like.sizes[dim])
 
-    def _fitting(self) -> int:
-        """Return how many items' draws fit into a Dask chunk."""
-        import dask
-        from dask.utils import parse_bytes
-
-        each = sum(
+    def _bytes_each(self) -> int:
+        """Return how much room an item's draws take."""
+        return sum(
             8 * math.prod(self._size(one, dim) for dim in one.like.dims if dim != ITEM)
             for one in self.variables()
             if {CHAIN, ITEM} <= set(one.like.dims)
         )
-        return max(1, parse_bytes(dask.config.get("array.chunk-size")) // max(each, 1))
 
     def tree(self, said: dict[Any, Any]) -> xr.DataTree:
         """Put the arrays together, and say what is to be said of all."""
@@ -198,8 +207,10 @@ class _Task(NamedTuple):
     frame: Frame
     settings: Mapping[str, Any]
     edges: list[int]
-    width: int
+    width: int = 0
     """Candidates of an item, where there are such; 0 where there are none, or nobody knows yet."""
+    bytes_each: int = 0
+    """Of an item's draws."""
 
     def part(self, rows: Any, items: Array, block: _Block) -> xr.Dataset:
         """Return the annotations of a block."""
@@ -214,6 +225,7 @@ class _Task(NamedTuple):
 
 def _run(task: _Task, rows: list[Array], items: Array, block: _Block) -> dict[Any, Array]:
     """Fit a block, and return its variables."""
+    _require_room(task.bytes_each * len(items))
     out: dict[Any, Array] = {}
     for group, node in task.fitted(rows, items, block).children.items():
         for name, one in node.variables.items():
@@ -222,6 +234,40 @@ def _run(task: _Task, rows: list[Array], items: Array, block: _Block) -> dict[An
             values = one.to_numpy()
             out[group, str(name)] = values if ITEM in one.dims else values[None]
     return out
+
+
+def _chunk_size() -> int:
+    """Return how many bytes Dask takes for a chunk: its setting ``array.chunk-size``."""
+    import dask
+    from dask.utils import parse_bytes
+
+    return int(parse_bytes(dask.config.get("array.chunk-size")))
+
+
+def _require_room(draws: int) -> None:
+    """Raise, rather than be killed, where a cluster's worker cannot hold a block."""
+    if "distributed" not in sys.modules:
+        return
+    from distributed import get_worker
+
+    try:
+        worker = get_worker()
+    except ValueError:  # no worker: the scheduler of threads
+        return
+    if worker.memory_manager.memory_limit is None:
+        return
+    limit = worker.memory_manager.memory_limit // worker.state.nthreads
+    if _TIMES * draws < limit:
+        return
+    fitting_size = max(1, limit // _TIMES // 2**20)
+    raise ArgumentError(
+        "array.chunk-size", where="a Dask setting",
+        expected=f"draws of at most {limit / _TIMES / 2**20:.0f} MiB at once: metrics take up to "
+        f"{_TIMES} times their room, and a worker's thread has {limit / 2**20:.0f} MiB",
+        found=f"{draws / 2**20:.0f} MiB",
+        hint="Before the fit: "
+        f'dask.config.set({{"array.chunk-size": "{fitting_size} MiB"}}), or fewer threads a worker',
+    )  # fmt: skip
 
 
 def _width(rows: Sequence[Any], frame: Frame) -> int:

@@ -1,9 +1,10 @@
 """Annotations in chunks of whole items, for what is drawn and scored item by item.
 
 A row says something about one item, so that to cut rows into chunks along ``annotation`` is only of
-use if no item is cut with them. `chunked` sorts the rows and cuts them so, and notes in the
-attribute ``item_chunks`` how many items each chunk of rows is of. It stays true in a selection of
-rows, and in a Zarr store.
+use if no item is cut with them. `chunked` sorts the rows, and notes in the attributes
+``item_chunks`` and ``row_chunks`` how many items and rows to take at once. Dask's own chunks are
+all of one length, as Zarr wants them; `by_item` cuts them at the items' borders, which costs next
+to nothing where rows are sorted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dissensus.errors import AnnotationError, ArgumentError, brief
 from dissensus.schema import CODES, PART, checked_annotations
 
 ITEM_CHUNKS: Final = "item_chunks"
+ROW_CHUNKS: Final = "row_chunks"
 _ROWS: Final = 1_000_000
 """Of a chunk, where nobody says how many: a few tens of megabytes."""
 
@@ -59,8 +61,8 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
     --------
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [2, 1, 2], "annotator": list("aab"), "label": list("xyx")})
-    >>> dx.chunked(ann, items=1).chunksizes["annotation"]
-    (2, 1)
+    >>> dx.chunked(ann, items=1).attrs["row_chunks"]
+    [1, 2]
     """
     annotations = checked_annotations(annotations).compute()
     n_items, code = annotations.sizes[ITEM], annotations["item_code"].to_numpy()
@@ -72,9 +74,9 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
         order = np.argsort(code, kind="stable")
         annotations, code = annotations.isel({ANNOTATION: order}), code[order]
     edges = [*range(0, n_items, int(items)), n_items]
-    rows = tuple(np.diff(np.searchsorted(code, edges)).tolist())
-    attrs = {ITEM_CHUNKS: np.diff(edges).tolist()}
-    return annotations.chunk({ANNOTATION: rows}).assign_attrs(attrs)
+    rows = np.diff(np.searchsorted(code, edges))
+    notes = {ITEM_CHUNKS: np.diff(edges).tolist(), ROW_CHUNKS: rows.tolist()}
+    return annotations.chunk({ANNOTATION: -(-len(code) // len(rows))}).assign_attrs(notes)
 
 
 def is_chunked(annotations: Any) -> bool:
@@ -83,27 +85,28 @@ def is_chunked(annotations: Any) -> bool:
 
 
 def by_item(annotations: xr.Dataset) -> xr.Dataset:
-    """Return annotations whose chunks are of whole items: as they are, or else cut anew.
+    """Return annotations with chunks of whole items, as they say of themselves, or else cut anew.
 
     Cut anew they are held in memory; how many items a chunk has follows from the rows that the
     given chunks have.
     """
-    sizes, chunks = _noted(annotations), annotations.chunksizes[ANNOTATION]
-    if len(sizes) == len(chunks) and sum(sizes) == annotations.sizes[ITEM]:
-        return annotations
-    n_rows = annotations.sizes[ANNOTATION]
-    return chunked(annotations, max(1, max(chunks) * annotations.sizes[ITEM] // max(n_rows, 1)))
+    n_items, n_rows = (annotations.sizes[dim] for dim in (ITEM, ANNOTATION))
+    items, rows = (_noted(annotations, name) for name in (ITEM_CHUNKS, ROW_CHUNKS))
+    if len(items) == len(rows) and sum(items) == n_items and sum(rows) == n_rows:
+        return annotations.chunk({ANNOTATION: tuple(rows)})
+    longest = max(annotations.chunksizes[ANNOTATION])
+    return by_item(chunked(annotations, max(1, longest * n_items // max(n_rows, 1))))
 
 
-def _noted(annotations: xr.Dataset) -> list[int]:
+def _noted(annotations: xr.Dataset, name: str) -> list[int]:
     """Return what a Dataset says of its chunks; a file gives a list of one back as the one."""
-    found = np.atleast_1d(annotations.attrs.get(ITEM_CHUNKS, []))
+    found = np.atleast_1d(annotations.attrs.get(name, []))
     return [int(size) for size in found] if found.dtype.kind in "iu" else []
 
 
 def item_edges(annotations: xr.Dataset) -> list[int]:
     """Return the first item of each chunk, and the number of all items."""
-    return [0, *np.cumsum(_noted(annotations)).tolist()]
+    return [0, *np.cumsum(_noted(annotations, ITEM_CHUNKS)).tolist()]
 
 
 class Frame(NamedTuple):
@@ -123,7 +126,8 @@ class Frame(NamedTuple):
         )
         spelled = {CODES[name][1] for name in columns if name in CODES} - {ITEM}
         names = {name: annotations[name].to_numpy() for name in sorted(spelled)}
-        kept = {k: v for k, v in annotations.attrs.items() if k != ITEM_CHUNKS}
+        own = {ITEM_CHUNKS, ROW_CHUNKS}
+        kept = {k: v for k, v in annotations.attrs.items() if k not in own}
         return cls(names, columns, kept | {PART: 1})
 
     def part(

@@ -66,7 +66,7 @@ def lists_by_block(
         reduced=True,
     )  # fmt: skip
     # The sum and not the mean of means: counts are exact, and systems that are equal stay so.
-    return sums.sum(ITEM) / theta.sizes[ITEM]
+    return sums.sum(ITEM, skipna=False) / theta.sizes[ITEM]
 
 
 def _renamed(score: Score, block: xr.DataArray, lists: xr.Dataset, *more: Any, **how: Any) -> Any:

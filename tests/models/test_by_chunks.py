@@ -1,0 +1,177 @@
+"""Fits of annotations in chunks: lazy, and number by number what one fit of all items draws."""
+
+from __future__ import annotations
+
+import dask
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dissensus as dx
+from dissensus import _conjugate
+from dissensus._chunks import chunked
+
+CASES = [
+    ("dirichlet", "nominal", {"reliability": 2.0}),
+    ("dirichlet", "ordinal", {}),
+    ("inverse_rank", "ranking", {"reliability_per": "annotator"}),
+    ("inverse_rank", "nominal", {"prior_count": 0.1}),
+    ("normal_scores", "continuous", {}),
+    ("normal_scores", "continuous", {"prior": (50, 1, 2, 3)}),
+    ("plackett_luce", "ranking", {}),
+    ("plackett_luce", "ranking", {"tempering": "strength", "reliability": 1.5}),
+    ("plackett_luce", "nominal", {"unranked": "one"}),
+]
+each_case = pytest.mark.parametrize(("name", "kind", "hyper"), CASES)
+RUN = {"draws": 6, "tune": 5, "chains": 2, "progressbar": False}
+
+
+def fit(name, annotations, random_seed=7, **options):
+    run = {**RUN, "random_seed": random_seed, **options}
+    return dx.models.get(name).module.fit(annotations, **run)
+
+
+def labelled(kind, n_items=7, n_rows=30, seed=1):
+    """Annotations whose items stand in no order."""
+    rng = np.random.default_rng(seed)
+    item = np.r_[np.arange(n_items), rng.integers(0, n_items, n_rows)]
+    names = [f"i{(k * 5) % n_items}" for k in item]
+    if kind == "ranking":
+        lists = {name: [] for name in names}
+        for name in names:
+            lists[name].append([[k] for k in rng.permutation(list("abcdef"))[: rng.integers(1, 4)]])
+        return dx.from_rankings(lists, labels=list("abcdef"))
+    label = rng.normal(50, 3, len(item)) if kind == "continuous" else rng.integers(0, 4, len(item))
+    table = {"item": names, "annotator": np.arange(len(item)), "label": label}
+    return dx.annotations(table, kind=kind, labels=None if kind == "continuous" else range(4))
+
+
+def assert_same(lazy, whole):
+    """All that is said of items, and sums over them; rows are the annotations' own."""
+    assert set(lazy.children) == set(whole.children)
+    assert lazy.attrs == whole.attrs
+    for group, node in whole.children.items():
+        found = lazy[group].to_dataset()
+        for name, values in node.to_dataset().variables.items():
+            if "annotation" in values.dims:
+                continue
+            if name == "lp":  # a sum in another order
+                xr.testing.assert_allclose(found[name].variable, values, rtol=1e-12)
+            else:
+                xr.testing.assert_identical(found[name].variable.compute(), values)
+
+
+@each_case
+@pytest.mark.parametrize("items", [1, 3, 100])
+def test_the_same_draws_whatever_the_chunks(name, kind, hyper, items):
+    ann = labelled(kind)
+    lazy = fit(name, chunked(ann, items), **hyper)
+    assert all(v.chunks for v in lazy["posterior"].data_vars.values())
+    assert_same(lazy, fit(name, ann, **hyper))
+
+
+@each_case
+def test_the_same_draws_from_chunks_that_cut_items(name, kind, hyper):
+    ann = labelled(kind)
+    assert_same(fit(name, ann.chunk(annotation=4), **hyper), fit(name, ann, **hyper))
+
+
+@each_case
+def test_draws_are_cut_to_what_dask_takes_for_a_chunk(name, kind, hyper):
+    ann = labelled(kind)
+    with dask.config.set({"array.chunk-size": 500}):
+        lazy = fit(name, chunked(ann), **hyper)
+    draws = next(iter(lazy["posterior"].data_vars.values()))
+    each = draws.nbytes // draws.sizes["item"]
+    assert len(draws.chunksizes["item"]) > 1
+    assert max(draws.chunksizes["item"]) * each <= max(500, each)
+    assert_same(lazy, fit(name, ann, **hyper))
+
+
+@pytest.mark.parametrize(("name", "kind"), [case[:2] for case in CASES[::2]])
+@given(seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=5)
+def test_an_item_s_draws_hang_on_nothing_beside_it(name, kind, seed):
+    """Neither on which items there are, nor on their order."""
+    ann = labelled(kind, seed=seed)
+    hyper = {"prior": (50, 1, 2, 3)} if name == "normal_scores" else {}
+    whole = fit(name, ann, **hyper)["posterior"].to_dataset()
+    chosen = np.random.default_rng(seed).permutation(ann.sizes["item"])[:3]
+    rows = np.isin(ann["item_code"].to_numpy(), chosen)
+    code = np.empty(ann.sizes["item"], dtype=np.int64)
+    code[chosen] = np.arange(3)
+    some = ann.isel(annotation=rows)
+    some = some.assign(item_code=("annotation", code[some["item_code"].to_numpy()]))
+    few = some.isel(item=[0, 1, 2]).assign_coords(item=ann["item"].to_numpy()[chosen])
+    found = fit(name, few, **hyper)["posterior"].to_dataset()
+    for variable in found.data_vars:
+        one, other = found[variable], whole[variable].isel(item=chosen)
+        if "candidate" in one.dims:  # there are as many columns as these items need
+            one, other = (np.sort(x, axis=-1)[..., -3:] for x in (one, other))
+        np.testing.assert_array_equal(one, other)
+
+
+def test_nothing_is_drawn_before_it_is_asked_for(monkeypatch):
+    drawn, real = [], _conjugate.dirichlet.draw_dirichlet
+
+    def counting(alpha, *rest):
+        drawn.append(len(alpha))
+        return real(alpha, *rest)
+
+    monkeypatch.setattr(_conjugate.dirichlet, "draw_dirichlet", counting)
+    lazy = fit("dirichlet", chunked(labelled("nominal"), 2))
+    assert drawn == [1]  # one draw of one item, to see what there is
+    lazy["posterior"]["plausibility"].isel(item=[2]).compute()
+    assert sum(drawn) == 1 + 2 * RUN["chains"]  # its chunk
+
+
+def test_a_generator_goes_on_as_it_does_without_chunks():
+    one, two = (np.random.default_rng(3) for _ in range(2))
+    ann = labelled("ranking")
+    for name in ("inverse_rank", "plackett_luce"):
+        whole, lazy = fit(name, ann, one), fit(name, chunked(ann, 3), two)
+        assert_same(lazy, whole)
+    assert one.bit_generator.state == two.bit_generator.state
+
+
+def test_without_a_seed_looking_twice_gives_the_same():
+    lazy = fit("dirichlet", chunked(labelled("nominal"), 2), None)
+    xr.testing.assert_identical(lazy["posterior"].to_dataset().compute(),
+                                lazy["posterior"].to_dataset().compute())  # fmt: skip
+
+
+def test_items_that_nobody_spoke_about_may_fill_a_chunk():
+    matrix = np.array([["a", "b"], [None, None], [None, None], ["b", "b"]], dtype=object)
+    ann = dx.from_matrix(matrix, labels=["a", "b"])
+    for name in ("dirichlet", "plackett_luce"):
+        assert_same(fit(name, chunked(ann, 1)), fit(name, ann))
+    with pytest.raises(dx.AnnotationError, match="at least one annotation of every item"):
+        fit("inverse_rank", chunked(ann, 1))["posterior"].to_dataset().compute()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "options"),
+    [("plackett_luce", "ranking", {"log_likelihood": True}),
+     ("dirichlet", "nominal", {"posterior_predictive": True}),
+     ("normal_scores", "continuous", {"log_likelihood": True})],
+)  # fmt: skip
+def test_what_needs_all_items_at_once_is_made_in_memory(name, kind, options):
+    ann = labelled(kind)
+    whole, lazy = fit(name, ann, **options), fit(name, chunked(ann, 3), **options)
+    draws = next(iter(lazy["posterior"].data_vars))
+    assert lazy["posterior"][draws].chunks is None
+    assert set(lazy.children) == set(whole.children)
+
+
+def test_bad_settings_are_refused_at_once():
+    with pytest.raises(dx.ArgumentError, match="reliability"):
+        fit("dirichlet", chunked(labelled("nominal"), 2), reliability=-1)
+    for bad in (0, 2.5, "many"):
+        with pytest.raises(dx.ArgumentError, match="draws: expected a whole number"):
+            fit("dirichlet", chunked(labelled("nominal"), 2), draws=bad)
+    with pytest.raises(dx.ArgumentError, match="chains: expected a whole number"):
+        fit("dirichlet", chunked(labelled("nominal"), 2), chains=0)
+    with pytest.raises(dx.AnnotationError, match="kind 'nominal' or 'ordinal'"):
+        fit("dirichlet", chunked(labelled("continuous"), 2))
