@@ -76,7 +76,7 @@ def test_a_store_gives_the_chunks_back(tmp_path):
     assert item_edges(xr.open_dataset(tmp_path / "one.nc", chunks={})) == [0, 2]
 
 
-def test_without_a_number_a_chunk_has_about_a_million_rows(monkeypatch):
+def test_without_a_number_a_chunk_has_about_so_many_rows(monkeypatch):
     assert chunked(annotations()).attrs["row_chunks"] == [40]
     monkeypatch.setattr("dissensus._chunks._ROWS", 8)
     assert len(chunked(annotations()).attrs["row_chunks"]) == 5

@@ -118,10 +118,8 @@ class _Lazy:
 
         That takes from the generator what one fit of all items would take.
         """
-        import dask
-
-        rows = dask.compute(*(column.blocks[0] for column in self.rows))
-        part = self.task.part(rows, self.items[:1], _Block(0, 0, 1))
+        rows = _Rows([column.blocks[0] for column in self.rows])
+        part = self.task.part(rows.read(), self.items[:1], _Block(0, 0, 1))
         few = {"draws": 1, "chains": 1, "random_seed": rng}
         return self.task.fit(part, **{**self.task.settings, **few})
 
@@ -172,12 +170,12 @@ class _Lazy:
 
         name = f"fit-{uuid4().hex}"
         layer: dict[Any, Any] = {f"{name}-of": self.task}
+        chunks = [_Rows([column.blocks[k] for column in self.rows])
+                  for k in range(len(self.edges) - 1)]  # fmt: skip
         for number, block in enumerate(self.blocks):
-            rows = [(column.name, block.chunk) for column in self.rows]
-            layer[name, number] = (
-                _run, f"{name}-of", rows, self.items[block.low : block.high], block
-            )  # fmt: skip
-        return name, HighLevelGraph.from_collections(name, layer, dependencies=self.rows)
+            items = self.items[block.low : block.high]
+            layer[name, number] = (_run, f"{name}-of", chunks[block.chunk], items, block)
+        return name, HighLevelGraph.from_collections(name, layer)
 
     def _array(self, one: _Variable, name: str, graph: Any) -> Any:
         """Return a variable as an array, block by block; where it has no items, their sum."""
@@ -223,11 +221,28 @@ class _Task(NamedTuple):
         return self.fit(self.part(rows, items, block), **{**self.settings, "random_seed": rng})
 
 
-def _run(task: _Task, rows: list[Array], items: Array, block: _Block) -> dict[Any, Array]:
+class _Rows:
+    """A chunk's rows, to be read anew for each of its blocks.
+
+    As a task of their own they would be read once, and Dask would then draw all blocks of the chunk
+    before it scores any. To read them is nothing beside drawing.
+    """
+
+    def __init__(self, columns: list[Any]) -> None:
+        self.columns = columns
+
+    def read(self) -> tuple[Array, ...]:
+        """Return them, column by column."""
+        import dask
+
+        return tuple(dask.compute(*self.columns, scheduler="synchronous"))
+
+
+def _run(task: _Task, rows: _Rows, items: Array, block: _Block) -> dict[Any, Array]:
     """Fit a block, and return its variables."""
     _require_room(task.bytes_each * len(items))
     out: dict[Any, Array] = {}
-    for group, node in task.fitted(rows, items, block).children.items():
+    for group, node in task.fitted(rows.read(), items, block).children.items():
         for name, one in node.variables.items():
             if CANDIDATE in one.dims:
                 one = widened(str(name), one, task.width)

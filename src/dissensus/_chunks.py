@@ -22,8 +22,8 @@ from dissensus.schema import CODES, PART, checked_annotations
 
 ITEM_CHUNKS: Final = "item_chunks"
 ROW_CHUNKS: Final = "row_chunks"
-_ROWS: Final = 1_000_000
-"""Of a chunk, where nobody says how many: a few tens of megabytes."""
+_ROWS: Final = 100_000
+"""Of a chunk, where nobody says how many: a few megabytes."""
 
 Names = npt.NDArray[Any]
 
@@ -41,7 +41,7 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
     annotations : xarray.Dataset
         From `dissensus.annotations` or one of its kin; in memory, or in other chunks.
     items : int, optional
-        How many a chunk holds; by default about a million rows' worth. Of what is drawn a chunk
+        How many a chunk holds; by default about 100,000 rows' worth. Of what is drawn a chunk
         holds fewer: as many as fit into Dask's setting ``array.chunk-size``.
 
     Returns

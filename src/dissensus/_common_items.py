@@ -45,4 +45,7 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
         )
     if lacking.any():  # else spare the draws a copy
         left = left.isel({ITEM: ~lacking})
-    return left, predictions.isel({ITEM: place[~lacking]})
+    place = place[~lacking]
+    if len(place) < len(predicted) or (np.diff(place) != 1).any():  # and so with predictions
+        predictions = predictions.isel({ITEM: place})
+    return left, predictions

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Final
+from uuid import uuid4
 
 import numpy as np
 import xarray as xr
@@ -11,6 +13,9 @@ import xarray as xr
 from dissensus.dims import CANDIDATE, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.plausibility import space
+
+_DRAWS: Final = "draws "
+"""Not the name of any coordinate."""
 
 PART: Final = "part"
 """Of what a block says: its mean, and the weight that it has."""
@@ -31,6 +36,9 @@ def by_block(
 ) -> xr.DataArray:
     """Apply a function to each block of items, lazily.
 
+    What `xarray.map_blocks` does, but for one thing: a block's draws are all that its task waits
+    for. Where tasks share what they read, Dask draws all of these blocks before it scores any.
+
     Parameters
     ----------
     function : callable
@@ -47,22 +55,65 @@ def by_block(
     reduced : bool
         Whether the result has one entry along ``item`` for a block, and not for each of its items.
     """
+    import dask.array as da
+    from dask.highlevelgraph import HighLevelGraph
+
     draws = draws.chunk({dim: -1 for dim in draws.dims if dim != ITEM})
-    sizes = draws.chunksizes[ITEM]
+    sizes, lazy = draws.chunksizes[ITEM], _lazy_parts(draws)
+    known = draws.coords.to_dataset().drop_vars([name for name in lazy if name in draws.coords])
+    key = f"scores-{uuid4().hex}"
+    layer: dict[Any, Any] = {}
+    for number, ends in enumerate(pairwise(np.cumsum([0, *sizes]).tolist())):
+        here = {ITEM: slice(*ends)}
+        block = _Block(
+            function, tuple(dims), {name: one.dims for name, one in lazy.items()},
+            known.isel(here).assign_attrs(draws.attrs), [one.isel(here) for one in beside],
+        )  # fmt: skip
+        drawn = [
+            (one.data.name, *(number if dim == ITEM else 0 for dim in one.dims))
+            for one in lazy.values()
+        ]
+        layer[key, *(number if dim == ITEM else 0 for dim in dims)] = (_applied, block, drawn)
     counts = (1,) * len(sizes) if reduced else sizes
     chunks = tuple(counts if dim == ITEM else (_length(coords[dim]),) for dim in dims)
+    graph = HighLevelGraph.from_collections(key, layer, [one.data for one in lazy.values()])
     names = {dim: coords[dim] for dim in dims if dim != ITEM and np.ndim(coords[dim])}
-
-    def whole(block: xr.DataArray, *others: Any) -> xr.DataArray:
-        found = function(block, *others).transpose(*dims)
-        items = {} if reduced else {ITEM: block[ITEM]}
-        return found.drop_vars(found.coords).assign_coords({**names, **items}).astype(np.float64)
-
     kept = names if reduced else {**names, ITEM: draws[ITEM]}
-    return xr.map_blocks(
-        whole, draws, args=[one.chunk({ITEM: sizes}) for one in beside],
-        template=xr.DataArray(_empty(chunks), dims=dims, coords=kept),
-    )  # fmt: skip
+    return xr.DataArray(da.Array(graph, key, chunks, dtype=np.float64), dims=dims, coords=kept)
+
+
+def _lazy_parts(draws: xr.DataArray) -> dict[Any, xr.Variable]:
+    """Return what of draws is yet to be computed, cut alike: themselves, and coordinates of theirs."""
+    found: dict[Any, xr.Variable] = {_DRAWS: draws.variable}
+    found |= {name: one.variable for name, one in draws.coords.items() if one.chunks is not None}
+    sizes = draws.chunksizes[ITEM]
+    return {
+        name: one.chunk({dim: sizes if dim == ITEM else -1 for dim in one.dims})
+        for name, one in found.items()
+    }
+
+
+class _Block:
+    """What a block's task needs beside draws. Not a tuple: Dask would look for tasks in that."""
+
+    def __init__(
+        self, function: Callable[..., xr.DataArray], dims: tuple[Any, ...],
+        lazy: dict[Any, tuple[Any, ...]], known: xr.Dataset, beside: list[Any],
+    ) -> None:  # fmt: skip
+        self.function, self.dims = function, dims
+        self.lazy, self.known, self.beside = lazy, known, beside
+
+
+def _applied(block: _Block, drawn: list[Any]) -> Any:
+    """Put a block's draws together, and apply the function."""
+    found = {
+        name: (dims, values) for (name, dims), values in zip(block.lazy.items(), drawn, strict=True)
+    }
+    dims, values = found.pop(_DRAWS)
+    coords = {**block.known.coords, **found}
+    draws = xr.DataArray(values, dims=dims, coords=coords, attrs=block.known.attrs)
+    beside = [one.compute(scheduler="synchronous") for one in block.beside]
+    return block.function(draws, *beside).transpose(*block.dims).to_numpy().astype(np.float64)
 
 
 def front(theta: xr.DataArray) -> list[Any]:
@@ -77,12 +128,6 @@ def coords_of(array: xr.DataArray, dims: Iterable[Any]) -> dict[Any, Any]:
 
 def _length(names: Any) -> int:
     return len(names) if np.ndim(names) else int(names)
-
-
-def _empty(chunks: tuple[tuple[int, ...], ...]) -> Any:
-    import dask.array as da
-
-    return da.empty(tuple(map(sum, chunks)), chunks=chunks)
 
 
 def all_labels(theta: xr.DataArray) -> Any:

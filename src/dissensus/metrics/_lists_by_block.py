@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from dissensus.arrays.seeds import generator
-from dissensus.dims import ITEM, LABEL, SYSTEM
+from dissensus.dims import ITEM, SYSTEM
 from dissensus.metrics._align import check_labels, check_lists
 from dissensus.metrics._blocks import PART, all_labels, by_block, coords_of, front
 from dissensus.metrics._items import bootstrap_weights, check_bootstrap, over_items, weights_for
-
-_PREDICTED: Final = "predicted_label"
 
 Score = Callable[..., xr.DataArray]
 """From some items' draws, their predictions and weights over them, if any, to scores (..., system),
@@ -47,9 +45,7 @@ def lists_by_block(
     """
     check_lists(predictions)
     check_labels(predictions, all_labels(theta))
-    # Their label space is another than that of the draws: beside these it needs another name.
-    predictions = predictions.assign_coords({ITEM: theta[ITEM]}).rename({LABEL: _PREDICTED})
-    score = partial(_renamed, score)
+    predictions = predictions.assign_coords({ITEM: theta[ITEM]})  # they may be spelled otherwise
     dims = front(theta)
     coords = coords_of(theta, dims) | {SYSTEM: predictions[SYSTEM].to_numpy()}
     if isinstance(item_weights, str):
@@ -67,10 +63,6 @@ def lists_by_block(
     )  # fmt: skip
     # The sum and not the mean of means: counts are exact, and systems that are equal stay so.
     return sums.sum(ITEM, skipna=False) / theta.sizes[ITEM]
-
-
-def _renamed(score: Score, block: xr.DataArray, lists: xr.Dataset, *more: Any, **how: Any) -> Any:
-    return score(block, lists.rename({_PREDICTED: LABEL}), *more, **how)
 
 
 def _each(score: Score, *, summed: bool) -> Callable[..., xr.DataArray]:
