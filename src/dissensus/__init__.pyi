@@ -13,6 +13,7 @@ from . import plots as plots
 from . import schema as schema
 from . import simulate as simulate
 from . import statistics as statistics
+from ._accuracy_by_pattern import top_k_accuracy_by_pattern as top_k_accuracy_by_pattern
 from ._annotations import annotations as annotations
 from ._chunks import chunked as chunked
 from ._evaluate import evaluate as evaluate

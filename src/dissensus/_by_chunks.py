@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._chunks import Frame, by_item, is_chunked, item_edges
+from dissensus._chunks import Frame, Rows, by_item, is_chunked, item_edges
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
 from dissensus.errors import ArgumentError
@@ -118,7 +118,7 @@ class _Lazy:
 
         That takes from the generator what one fit of all items would take.
         """
-        rows = _Rows([column.blocks[0] for column in self.rows])
+        rows = Rows([column.blocks[0] for column in self.rows])
         part = self.task.part(rows.read(), self.items[:1], _Block(0, 0, 1))
         few = {"draws": 1, "chains": 1, "random_seed": rng}
         return self.task.fit(part, **{**self.task.settings, **few})
@@ -170,7 +170,7 @@ class _Lazy:
 
         name = f"fit-{uuid4().hex}"
         layer: dict[Any, Any] = {f"{name}-of": self.task}
-        chunks = [_Rows([column.blocks[k] for column in self.rows])
+        chunks = [Rows([column.blocks[k] for column in self.rows])
                   for k in range(len(self.edges) - 1)]  # fmt: skip
         for number, block in enumerate(self.blocks):
             items = self.items[block.low : block.high]
@@ -221,24 +221,7 @@ class _Task(NamedTuple):
         return self.fit(self.part(rows, items, block), **{**self.settings, "random_seed": rng})
 
 
-class _Rows:
-    """A chunk's rows, to be read anew for each of its blocks.
-
-    As a task of their own they would be read once, and Dask would then draw all blocks of the chunk
-    before it scores any. To read them is nothing beside drawing.
-    """
-
-    def __init__(self, columns: list[Any]) -> None:
-        self.columns = columns
-
-    def read(self) -> tuple[Array, ...]:
-        """Return them, column by column."""
-        import dask
-
-        return tuple(dask.compute(*self.columns, scheduler="synchronous"))
-
-
-def _run(task: _Task, rows: _Rows, items: Array, block: _Block) -> dict[Any, Array]:
+def _run(task: _Task, rows: Rows, items: Array, block: _Block) -> dict[Any, Array]:
     """Fit a block, and return its variables."""
     _require_room(task.bytes_each * len(items))
     out: dict[Any, Array] = {}

@@ -10,6 +10,7 @@ to nothing where rows are sorted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -159,3 +160,46 @@ class Frame(NamedTuple):
         values["item_code"] = code[here] - low
         data = {name: (ANNOTATION, value) for name, value in values.items()}
         return xr.Dataset(data, coords={ITEM: items, **self.names}, attrs=self.attrs)
+
+
+class Rows:
+    """A chunk's rows, to be read anew for whatever is made of them.
+
+    As a task of their own they would be read once, and Dask would then draw all blocks of the chunk
+    before it scores any. To read them is nothing beside drawing.
+    """
+
+    def __init__(self, columns: Sequence[Any]) -> None:
+        self.columns = columns
+
+    def read(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return them, column by column."""
+        import dask
+
+        return tuple(dask.compute(*self.columns, scheduler="synchronous"))
+
+
+class Chunk(NamedTuple):
+    """The annotations of some items, yet to be read."""
+
+    frame: Frame
+    rows: Rows
+    items: Names
+    first: int
+    """The number of the first item."""
+
+    def read(self) -> xr.Dataset:
+        """Read them."""
+        ends = (self.first, self.first + len(self.items))
+        return self.frame.part(self.rows.read(), self.items, ends, self.first)
+
+
+def chunks_of(annotations: xr.Dataset) -> list[Chunk]:
+    """Return the chunks of annotations that are in such."""
+    annotations = by_item(annotations)
+    frame, items = Frame.of(annotations), annotations[ITEM].to_numpy()
+    columns = [annotations[name].data for name in frame.columns]
+    return [
+        Chunk(frame, Rows([column.blocks[number] for column in columns]), items[low:high], low)
+        for number, (low, high) in enumerate(pairwise(item_edges(annotations)))
+    ]

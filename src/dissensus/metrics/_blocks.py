@@ -83,7 +83,7 @@ def by_block(
 
 
 def _lazy_parts(draws: xr.DataArray) -> dict[Any, xr.Variable]:
-    """Return what of draws is yet to be computed, cut alike: themselves, and coordinates of theirs."""
+    """Return what is yet to be computed, cut alike: the draws, and coordinates of theirs."""
     found: dict[Any, xr.Variable] = {_DRAWS: draws.variable}
     found |= {name: one.variable for name, one in draws.coords.items() if one.chunks is not None}
     sizes = draws.chunksizes[ITEM]

@@ -1,0 +1,231 @@
+"""Accuracy of systems on very many items, at a cost that grows with the kinds of items only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import fitting
+from dissensus._chunks import Chunk, chunks_of, is_chunked
+from dissensus._common_items import common_items
+from dissensus.arrays.leading import leading_probabilities
+from dissensus.arrays.overlap import holds_first
+from dissensus.arrays.patterns import Patterns, distinct, find_patterns, merged
+from dissensus.arrays.seeds import generator
+from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SYSTEM
+from dissensus.errors import ArgumentError, brief
+from dissensus.metrics._align import align, check_labels, check_lists
+from dissensus.metrics._items import BOOTSTRAP
+from dissensus.metrics._lists import positive_int
+from dissensus.models.dirichlet import KINDS
+from dissensus.schema import label_counts
+
+Floats = npt.NDArray[np.float64]
+
+_LIST: Final = ("code", "start", "end")
+_AT_ONCE: Final = 4_000_000
+"""Numbers drawn."""
+
+
+def top_k_accuracy_by_pattern(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset,
+    k: int = 1,
+    *,
+    reliability: float = 1.0,
+    prior_count: float = 1.0,
+    draws: int = 1000,
+    chains: int = 4,
+    item_weights: str | None = None,
+    on_missing: str = "raise",
+    random_seed: Any = None,
+) -> xr.DataArray:
+    r"""Draw accuracies under Dirichlet reliability, for all items that are alike at once.
+
+    What `top_k_accuracy` makes of a fit of `models.dirichlet`, in distribution and exactly, without
+    the fit. Whether a system is right about an item hangs on which label leads, and nothing else:
+
+    .. math:: p_{iy} = P(\arg\max \theta_i = y), \qquad
+        N_{cy} \sim \mathrm{Multinomial}(n_c, p_{c\cdot}), \qquad
+        \mathrm{accuracy}_s = \frac1n \sum_{c, y} N_{cy} h_{scy}
+
+    where c goes through the *patterns*: what counts an item's labels have, and which systems
+    predict them (:math:`h_{scy}`, 0 or 1, or between for predicted ties), whatever the labels are
+    called. The :math:`n_c` items of a pattern have one posterior, their leading labels are
+    independent given the data, and the probabilities are integrals over one variable. Ten million
+    items of five labels and four systems have some hundreds of patterns.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Nominal or ordinal, in memory or in chunks (`chunked`).
+    predictions : xarray.Dataset
+        From `dissensus.predictions`.
+    k : int
+        How many predicted labels count, as in `top_k_accuracy`.
+    reliability, prior_count : float
+        As in `models.dirichlet.fit`.
+    draws, chains : int
+        How many; all draws are independent.
+    item_weights : None or "bayesian-bootstrap"
+        The bootstrap speaks of new items like these. Weights of the items' own make items unlike:
+        those want `top_k_accuracy`.
+    on_missing : {"raise", "drop"}
+        What to do about items that only one side has.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the draws repeatable. They are others than those of `top_k_accuracy`, and the same
+        whatever the items' order or chunks.
+
+    Returns
+    -------
+    xarray.DataArray
+        ``top_k_accuracy`` over (chain, draw, system), in [0, 1]; in a Dask chunk if the annotations
+        are in such.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are of another kind.
+    PredictionError
+        If items or labels do not fit.
+    ArgumentError
+        If a number is not what is expected above.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Eq. 8 and Appendix A, for the quantity. Time and memory grow with
+    the number of patterns: with hundreds of annotators an item, or graded reliabilities, hardly two
+    items are alike, and nothing is won.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aab")})
+    >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["a", "a"]})
+    >>> found = dx.top_k_accuracy_by_pattern(ann, pred, random_seed=1)
+    >>> round(found.mean().item(), 2)  # (7/8 + 1/4) / 2
+    0.56
+    """
+    k = positive_int("k", k)
+    prior = fitting.positive("prior_count", prior_count)
+    gamma = fitting.positive("reliability", reliability)
+    chains, draws = fitting.sample_shape(draws, chains)
+    bootstrap = isinstance(item_weights, str) and item_weights == BOOTSTRAP
+    if not (bootstrap or item_weights is None):
+        raise ArgumentError(
+            "item_weights", expected=f"None or {BOOTSTRAP!r}", found=brief(item_weights),
+            hint="top_k_accuracy of a fit takes weights of items",
+        )  # fmt: skip
+    seed = fitting.stream_seed(generator(random_seed, "fit"))
+    parts, predictions = _parts(annotations, predictions, on_missing)
+    tallied = partial(_tallied, predictions=predictions, prior=prior, gamma=gamma, k=k)
+    drawn = partial(_drawn, size=chains * draws, seed=seed, bootstrap=bootstrap)
+    values: Any
+    if is_chunked(annotations):
+        values = _lazy(parts, tallied, drawn, (chains * draws, predictions.sizes[SYSTEM]))
+    else:
+        values = drawn([tallied(part) for part in parts])
+    found = xr.DataArray(
+        values.reshape(chains, draws, -1), dims=(CHAIN, DRAW, SYSTEM),
+        coords={CHAIN: np.arange(chains), DRAW: np.arange(draws),
+                SYSTEM: predictions[SYSTEM].to_numpy()},
+    )  # fmt: skip
+    return found.rename(f"top_{k}_accuracy").assign_attrs(better="higher")
+
+
+class _Part(NamedTuple):
+    """Some items: their annotations, which of them have predictions, and where these are."""
+
+    annotations: xr.Dataset | Chunk
+    kept: npt.NDArray[np.bool_]
+    predicted: slice
+
+
+def _parts(
+    annotations: xr.Dataset, predictions: xr.Dataset, on_missing: str
+) -> tuple[list[_Part], xr.Dataset]:
+    """Cut annotations and predictions alike."""
+    check_lists(predictions)
+    if is_chunked(annotations):  # whose chunks are checked as they are read
+        parts: list[Any] = chunks_of(annotations)
+        sizes = [len(part.items) for part in parts]
+    else:
+        _require_labels(annotations)
+        parts = [annotations]
+        sizes = [annotations.sizes[ITEM]]
+    items = annotations[ITEM]
+    numbered = xr.DataArray(np.arange(len(items)), coords={ITEM: items.to_numpy()})
+    common, predictions = common_items(numbered, predictions, on_missing)
+    check_labels(predictions, annotations[LABEL].to_numpy())
+    kept = np.zeros(len(items), dtype=bool)
+    kept[common.to_numpy()] = True
+    place = np.concatenate([[0], np.cumsum(kept)])
+    edges = np.cumsum([0, *sizes])
+    return [
+        _Part(part, kept[low:high], slice(place[low], place[high]))
+        for part, (low, high) in zip(parts, pairwise(edges), strict=True)
+        if place[high] > place[low]
+    ], predictions
+
+
+def _require_labels(annotations: xr.Dataset) -> None:
+    fitting.require_kind(annotations, KINDS, "dirichlet, in top_k_accuracy_by_pattern")
+
+
+def _tallied(
+    part: _Part, *, predictions: xr.Dataset, prior: float, gamma: float, k: int
+) -> Patterns:
+    """Find the patterns of some items."""
+    annotations = part.annotations
+    if isinstance(annotations, Chunk):
+        annotations = annotations.read()
+    _require_labels(annotations)
+    items = annotations[ITEM].to_numpy()[part.kept]
+    parameters = xr.DataArray(
+        prior + gamma * label_counts(annotations)[part.kept],
+        coords={ITEM: items, LABEL: annotations[LABEL].to_numpy()}, dims=(ITEM, LABEL),
+    )  # fmt: skip
+    lists = predictions.isel({ITEM: part.predicted}).compute(scheduler="synchronous")
+    lists = align(parameters, lists.assign_coords({ITEM: items}), checked=True)[1]
+    labels = np.arange(parameters.sizes[LABEL])[:, None]
+    right = [
+        holds_first(labels, *(one[name].to_numpy()[:, None] for name in _LIST), k)
+        for one in (lists.isel({SYSTEM: s}) for s in range(lists.sizes[SYSTEM]))
+    ]
+    return find_patterns([parameters.to_numpy(), *right])
+
+
+def _drawn(tallies: Sequence[Patterns], *, size: int, seed: int, bootstrap: bool) -> Floats:
+    """Draw which labels lead, and return the accuracies (draw, system)."""
+    patterns, rng = merged(tallies), np.random.default_rng(seed)
+    alpha = patterns.cells[:, 0]
+    # A column of ones sums the weights, in the order in which the others are summed.
+    right = np.column_stack([patterns.cells[:, 1:], np.ones(len(alpha))])
+    total = np.zeros((size, right.shape[1]))
+    at_once = max(1, _AT_ONCE // (size * patterns.rows.shape[1]))
+    for first in range(0, len(patterns.rows), at_once):
+        some = patterns.some(slice(first, first + at_once))
+        cell, probability = distinct(some, leading_probabilities(alpha[some.rows]))
+        leads: Any = rng.multinomial(some.times, probability, size=(size, len(cell)))
+        if bootstrap:  # a standard exponential weight for each item, summed
+            leads = rng.standard_gamma(leads)
+        total += leads.reshape(size, -1) @ right[cell].reshape(-1, right.shape[1])
+    return total[:, :-1] / total[:, -1:]
+
+
+def _lazy(
+    parts: Sequence[_Part], tallied: Callable[[_Part], Patterns], drawn: Callable[..., Floats],
+    shape: tuple[int, int],
+) -> Any:  # fmt: skip
+    """Do the same when somebody asks for it."""
+    import dask
+    import dask.array as da
+
+    tallies = [dask.delayed(tallied)(part) for part in parts]
+    return da.from_delayed(dask.delayed(drawn)(tallies), shape=shape, dtype=np.float64)
