@@ -25,8 +25,8 @@ import xarray as xr
 from dissensus._chunks import Frame, Rows, by_item, is_chunked, item_edges
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
-from dissensus.errors import ArgumentError
-from dissensus.fitting import sample_shape
+from dissensus.errors import ArgumentError, ConvergenceWarning, Said, held_back, warn_caller
+from dissensus.fitting import EXACT, sample_shape
 from dissensus.plausibility import widened
 
 Array = npt.NDArray[Any]
@@ -66,6 +66,16 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
 
     return decorate
 
+
+_CHAINS: Final = (("r_hat_max", np.max), ("ess_bulk_min", np.min), ("ess_tail_min", np.min),
+                  ("n_items_poor", np.sum))  # fmt: skip
+"""How the chains of a block went, and what that comes to for all blocks."""
+
+_POOR: Final = (
+    "The chains have not run long enough for some items. How many, and how far they are from it, "
+    "stands in fit['sample_stats']: n_items_poor, ess_bulk_min, ess_tail_min, r_hat_max. Do not "
+    "trust their intervals; ask for more draws (draws=)."
+)
 
 _TIMES: Final = 4
 """Draws, their order, and what is made of it: so many times the draws' room is safe."""
@@ -121,7 +131,8 @@ class _Lazy:
         rows = Rows([column.blocks[0] for column in self.rows])
         part = self.task.part(rows.read(), self.items[:1], _Block(0, 0, 1))
         few = {"draws": 1, "chains": 1, "random_seed": rng}
-        return self.task.fit(part, **{**self.task.settings, **few})
+        with held_back():  # its block will say so again
+            return self.task.fit(part, **{**self.task.settings, **few})
 
     def variables(self) -> list[_Variable]:
         """Return what a fit has of every item, or as a sum over items."""
@@ -160,6 +171,9 @@ class _Lazy:
                 groups[one.group] = groups[one.group].assign_coords({one.name: array})
             else:
                 groups[one.group][one.name] = array
+        if self.probe.attrs["inference"] != EXACT:
+            for number, (name, reduced) in enumerate(_CHAINS):
+                groups["sample_stats"][name] = ((), self._of_chains(number, reduced, *graph))
         tree = xr.DataTree.from_dict(groups)
         tree.attrs.update(self.probe.attrs | said)
         return tree
@@ -197,6 +211,17 @@ class _Lazy:
         out = da.Array(whole, key, chunks=chunks, dtype=one.like.dtype)
         return out.sum(axis=0) if summed else out
 
+    def _of_chains(self, number: int, reduced: Any, name: str, graph: Any) -> Any:
+        """Return what is said of all blocks' chains."""
+        import dask.array as da
+        from dask.highlevelgraph import HighLevelGraph
+
+        key = f"{name}-chains-{number}"
+        layer = {(key, block): (_nth, (name, block), number) for block in range(len(self.blocks))}
+        whole = HighLevelGraph({**graph.layers, key: layer}, {**graph.dependencies, key: {name}})
+        each = da.Array(whole, key, chunks=((1,) * len(self.blocks),), dtype=np.float64)
+        return da.reduction(each, reduced, reduced, dtype=np.float64)
+
 
 class _Task(NamedTuple):
     """What the fits of all blocks have in common."""
@@ -224,14 +249,35 @@ class _Task(NamedTuple):
 def _run(task: _Task, rows: Rows, items: Array, block: _Block) -> dict[Any, Array]:
     """Fit a block, and return its variables."""
     _require_room(task.bytes_each * len(items))
-    out: dict[Any, Array] = {}
-    for group, node in task.fitted(rows.read(), items, block).children.items():
+    with held_back() as said:
+        fit = task.fitted(rows.read(), items, block)
+    _warn(said)
+    out: dict[Any, Array] = {
+        _CHAINS: np.array([fit.attrs.get(name, np.nan) for name, _ in _CHAINS], dtype=np.float64)
+    }
+    for group, node in fit.children.items():
         for name, one in node.variables.items():
             if CANDIDATE in one.dims:
                 one = widened(str(name), one, task.width)
             values = one.to_numpy()
             out[group, str(name)] = values if ITEM in one.dims else values[None]
     return out
+
+
+def _nth(block: dict[Any, Array], number: int) -> Array:
+    return block[_CHAINS][number : number + 1]
+
+
+def _warn(said: list[Said]) -> None:
+    """Say what the fit of a block had to say, on the machine where somebody asked for it."""
+    warn: Callable[..., None] = warn_caller
+    if "distributed" in sys.modules:
+        import distributed
+
+        warn = distributed.warn
+    for text, category in said:
+        # All blocks in the same words: Python says them once.
+        warn(_POOR if category is ConvergenceWarning else text, category)
 
 
 def _chunk_size() -> int:

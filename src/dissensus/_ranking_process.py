@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ import xarray as xr
 from dissensus import fitting
 from dissensus._rankings import TREATMENTS, LaidOut, laid_out
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning, shown
+from dissensus.errors import AnnotationError, ArgumentError, shown, warn_caller
 from dissensus.plausibility import Layout, candidate_form, layout
 from dissensus.registry import one_of
 from dissensus.schema import statements_per
@@ -205,12 +204,10 @@ def _warn_of_silence(annotations: xr.Dataset, laid: LaidOut) -> None:
     silent = np.bincount(item, compares, minlength=annotations.sizes[ITEM]) == 0
     if silent.any():
         names = shown(list(annotations[ITEM].to_numpy()[silent]))
-        warnings.warn(
+        warn_caller(
             f"With unranked='absent' the rankings of {silent.sum()} items ({names}) say nothing: "
             "each has one block, and what is not listed was not there. Their plausibilities are "
-            "the prior's.",
-            DissensusWarning,
-            stacklevel=4,
+            "the prior's."
         )
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Final, Self
@@ -117,9 +119,38 @@ class ConvergenceWarning(DissensusWarning):
     """Markov chains have not run long enough for some of what was asked."""
 
 
+Said = tuple[str, type[DissensusWarning]]
+"""The text of a warning, and its kind."""
+
+_HELD: Final[ContextVar[list[Said] | None]] = ContextVar("warnings held back", default=None)
+
+
 def warn_caller(text: str, category: type[DissensusWarning] = DissensusWarning) -> None:
     """Warn where the library was called, however deep within it the trouble is found."""
-    warnings.warn(text, category, skip_file_prefixes=(_PACKAGE,))
+    held = _HELD.get()
+    if held is None:
+        warnings.warn(text, category, skip_file_prefixes=(_PACKAGE,))
+    else:
+        held.append((text, category))
+
+
+@contextmanager
+def held_back() -> Iterator[list[Said]]:
+    """Collect what this thread would warn of, for one who knows better how to say it.
+
+    Examples
+    --------
+    >>> with held_back() as said:
+    ...     warn_caller("Careful.")
+    >>> said[0][0]
+    'Careful.'
+    """
+    said: list[Said] = []
+    token = _HELD.set(said)
+    try:
+        yield said
+    finally:
+        _HELD.reset(token)
 
 
 def resembling(name: str, names: Iterable[str]) -> str:

@@ -175,3 +175,19 @@ def test_bad_settings_are_refused_at_once():
         fit("dirichlet", chunked(labelled("nominal"), 2), chains=0)
     with pytest.raises(dx.AnnotationError, match="kind 'nominal' or 'ordinal'"):
         fit("dirichlet", chunked(labelled("continuous"), 2))
+
+
+def test_chains_that_are_too_short_are_said_to_be_so_wherever_they_ran():
+    ann = labelled("ranking")
+    run = {"draws": 100, "tune": 0, "chains": 2, "reliability": 20.0}
+    with pytest.warns(dx.ConvergenceWarning):
+        whole = fit("plackett_luce", ann, **run)
+    lazy = fit("plackett_luce", chunked(ann, 2), **run)
+    with pytest.warns(dx.ConvergenceWarning, match="n_items_poor") as said:
+        stats = lazy["sample_stats"].to_dataset().compute()
+    assert len({str(one.message) for one in said}) == 1
+    for name in ("n_items_poor", "ess_bulk_min", "ess_tail_min", "r_hat_max"):
+        assert stats[name].item() == whole.attrs[name]
+    assert whole.attrs["n_items_poor"] > 0
+    few = fit("plackett_luce", chunked(ann, 2), draws=99)["sample_stats"].to_dataset().compute()
+    assert np.isnan(few["r_hat_max"])
