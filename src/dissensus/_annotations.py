@@ -90,7 +90,9 @@ def annotations(
     }  # fmt: skip
     column = columns(frame, wanted, needed=("item", "annotator", "label"))
     names = {role: str(name) for role, name in wanted.items() if name is not None}
-    said, kind, source = _labels(column["label"], names["label"], kind, labels, rank is not None)
+    said, kind, source = coded_labels(
+        column["label"], names["label"], kind, labels, rank is not None
+    )
     items = tables.encode(column["item"], names["item"])
     people = tables.encode(column["annotator"], names["annotator"])
     variables: dict[str, Any] = {
@@ -104,7 +106,7 @@ def annotations(
     else:
         variables["value"] = (ANNOTATION, said)
     if rank is not None:
-        variables["rank"] = (ANNOTATION, _ranks(column["rank"], names["rank"]))
+        variables["rank"] = (ANNOTATION, whole_ranks(column["rank"], names["rank"]))
     if confidence is not None:
         sure = tables.numbers(column["confidence"], names["confidence"], hint=_IN_WORDS)
         variables["confidence"] = (ANNOTATION, sure)
@@ -124,7 +126,7 @@ def annotations(
     return out
 
 
-def _labels(
+def coded_labels(
     column: "pd.Series[Any]",
     name: str,
     kind: str | None,
@@ -238,7 +240,7 @@ def _space(labels: Sequence[Any]) -> tables.Encoded:
     return space
 
 
-def _ranks(column: "pd.Series[Any]", name: str) -> npt.NDArray[np.int64]:
+def whole_ranks(column: "pd.Series[Any]", name: str) -> npt.NDArray[np.int64]:
     values = tables.numbers(column, name)
     bad = np.flatnonzero(values != np.rint(values))
     if len(bad):

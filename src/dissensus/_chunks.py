@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
+from shutil import rmtree
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -67,17 +69,52 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
     """
     annotations = checked_annotations(annotations).compute()
     n_items, code = annotations.sizes[ITEM], annotations["item_code"].to_numpy()
-    if items is None:
-        items = max(1, _ROWS * n_items // len(code))
-    if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
-        raise ArgumentError("items", expected="a whole number, 1 or more", found=brief(items))
+    items = items_at_once(items, n_items, len(code))
     if (np.diff(code) < 0).any():
         order = np.argsort(code, kind="stable")
         annotations, code = annotations.isel({ANNOTATION: order}), code[order]
-    edges = [*range(0, n_items, int(items)), n_items]
+    edges = [*range(0, n_items, items), n_items]
     rows = np.diff(np.searchsorted(code, edges))
     notes = {ITEM_CHUNKS: np.diff(edges).tolist(), ROW_CHUNKS: rows.tolist()}
     return annotations.chunk({ANNOTATION: -(-len(code) // len(rows))}).assign_attrs(notes)
+
+
+def items_at_once(items: int | None, n_items: int, n_rows: int) -> int:
+    """Return how many items a chunk is to hold."""
+    if items is None:
+        return max(1, _ROWS * n_items // n_rows)
+    if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
+        raise ArgumentError("items", expected="a whole number, 1 or more", found=brief(items))
+    return int(items)
+
+
+def new_store(store: Any) -> Path:
+    """Return the path of a store that is yet to be made."""
+    try:
+        place = Path(store)
+        taken = place.exists() or place.is_symlink()
+    except (TypeError, ValueError, OSError) as problem:
+        raise ArgumentError("store", expected="a path", found=brief(store)) from problem
+    if taken:
+        raise ArgumentError(
+            "store", expected="a path where nothing is", found=f"something at {brief(str(place))}",
+            hint="To go on with what was stored: xr.open_zarr",
+        )  # fmt: skip
+    return place
+
+
+def stored(annotations: xr.Dataset, store: Path) -> xr.Dataset:
+    """Write annotations in chunks into a store, and open it; each chunk is checked on the way."""
+    import dask
+
+    try:
+        annotations.to_zarr(store, consolidated=False, zarr_format=3)
+        found = xr.open_zarr(store, consolidated=False)
+        dask.compute(*(dask.delayed(chunk.check)() for chunk in chunks_of(found)))
+    except BaseException:  # half a store would be taken for a whole one
+        rmtree(store, ignore_errors=True)
+        raise
+    return found
 
 
 def is_chunked(annotations: Any) -> bool:
@@ -192,6 +229,14 @@ class Chunk(NamedTuple):
         """Read them."""
         ends = (self.first, self.first + len(self.items))
         return self.frame.part(self.rows.read(), self.items, ends, self.first)
+
+    def check(self) -> None:
+        """Raise unless they keep to the schema."""
+        try:
+            checked_annotations(self.read())
+        except AnnotationError as problem:
+            place = f"of a chunk sorted by item, from item {brief(self.items[0].item())} on"
+            raise problem.relocated(lambda row: f"row {row} {place}") from problem
 
 
 def chunks_of(annotations: xr.Dataset) -> list[Chunk]:

@@ -11,13 +11,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 import xarray as xr
 
+from dissensus._chunks import chunked, new_store, stored
 from dissensus.errors import FormatError, PredictionError
-from dissensus.formats._source import checked_path
+from dissensus.formats._source import checked_path, is_folder
 from dissensus.formats._table import Asked
 
 
@@ -97,6 +99,8 @@ def read_annotations(
     labels: Sequence[Any] | None = None,
     encoding: str = "utf-8",
     delimiter: str | None = None,
+    chunks: int | None = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     r"""Read what the annotators said from a file.
 
@@ -117,6 +121,12 @@ def read_annotations(
         Of text files.
     delimiter : str, optional
         What separates the cells, if not a comma (.csv) or a tab (.tsv).
+    chunks : int, optional
+        Cut the annotations into chunks of so many items, see `dissensus.chunked`.
+    store : path, optional
+        A Zarr store to make, from which the chunks are read. Needed where ``path`` is a folder of
+        Parquet files, at any depth: these may be larger than memory, which then holds the names
+        and a few row groups at a time. Rows are sorted by item on the way.
 
     Returns
     -------
@@ -146,10 +156,18 @@ def read_annotations(
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
     asked = Asked(columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter)
+    kept = None if store is None else new_store(store)
+    if kept is not None and format is None and is_folder(path):
+        from dissensus.formats._partitioned import store_partitioned
+
+        return store_partitioned(Path(path), asked, chunks, kept)
     place = checked_path(path)
     ann = _reader("annotations", format, asked).read_annotations(place, asked)
     assert isinstance(ann, xr.Dataset)
-    return ann.assign_attrs(asked.notes)
+    ann = ann.assign_attrs(asked.notes)
+    if kept is not None:
+        return stored(chunked(ann, chunks), kept)
+    return ann if chunks is None else chunked(ann, chunks)
 
 
 def read_predictions(

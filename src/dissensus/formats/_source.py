@@ -49,12 +49,22 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
     return place
 
 
+def is_folder(path: Any) -> bool:
+    """Return whether there is a folder of that name, whatever else may be wrong with it."""
+    try:
+        return Path(path).is_dir()
+    except (TypeError, ValueError, OSError):
+        return False
+
+
 def _require_file(name: str, place: Path) -> None:
     if "\0" in name:  # where some functions raise, and others say that there is no such file
         raise FormatError(brief(name), expected="the path of a file", found="a NUL character in it")
     if place.is_dir():
         names = sorted(entry.name for entry in place.iterdir() if entry.is_file())
         hint = f"Name one of the files in it, such as {names[0]!r}" if names else ""
+        if any(name.endswith(".parquet") for name in names):
+            hint += ", or read annotations from all of them with store="
         raise FormatError(f"{name!r}", expected="a file", found="a folder", hint=hint)
     if place.is_symlink() and not place.exists():
         raise FormatError(

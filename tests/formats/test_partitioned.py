@@ -1,0 +1,166 @@
+"""Folders of Parquet files: the same annotations as of one table, item by item."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import dissensus as dx
+
+N_ITEMS, N_ROWS = 40, 300
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(1)
+    pairs = rng.choice(N_ITEMS * 12, N_ROWS, replace=False)
+    return pd.DataFrame({
+        "case": [f"c{k:03d}" for k in pairs // 12], "who": pairs % 12,
+        "said": rng.choice(["yes", "no", "perhaps"], N_ROWS), "sure": rng.random(N_ROWS),
+    })  # fmt: skip
+
+
+COLUMNS = {"item": "case", "annotator": "who", "label": "said", "confidence": "sure"}
+
+
+def split(table, folder, n_files=4):
+    """Write rows into files of several row groups, in two folders."""
+    for number, rows in enumerate(np.array_split(np.arange(len(table)), n_files)):
+        path = folder / f"part={number // 2}" / f"{number}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table.iloc[rows].to_parquet(path, row_group_size=30)
+    return folder
+
+
+def assert_same(found, whole):
+    """The same but for the order of rows, which are sorted by item."""
+    order = np.argsort(whole["item_code"].to_numpy(), kind="stable")
+    whole = whole.isel(annotation=order)
+    for name, values in whole.variables.items():
+        np.testing.assert_array_equal(found[name].to_numpy(), values.to_numpy())
+    assert set(found.variables) == set(whole.variables)
+    for name in ("kind", "kind_source"):
+        assert found.attrs[name] == whole.attrs[name]
+
+
+@pytest.mark.parametrize("items", [None, 1, 7, 1000])
+def test_the_same_annotations_as_of_one_table(table, tmp_path, items):
+    folder = split(table, tmp_path / "labels")
+    found = dx.read_annotations(folder, chunks=items, store=tmp_path / "ann.zarr", **COLUMNS)
+    assert found.chunksizes["annotation"]
+    assert found.attrs["format"] == "parquet, a folder of files"
+    whole = dx.annotations(table, **COLUMNS)
+    assert_same(found, whole)
+    run = {"draws": 5, "chains": 1, "random_seed": 1}
+    xr.testing.assert_identical(
+        dx.models.dirichlet.fit(found, **run)["posterior"]["plausibility"].compute().variable,
+        dx.models.dirichlet.fit(whole, **run)["posterior"]["plausibility"].variable,
+    )
+    again = xr.open_zarr(tmp_path / "ann.zarr", consolidated=False)
+    xr.testing.assert_identical(again.compute(), found.compute())
+
+
+@pytest.mark.parametrize("how", [
+    {"kind": "ordinal", "labels": ["no", "perhaps", "yes", "always"]}, {"kind": "nominal"},
+])  # fmt: skip
+def test_labels_are_understood_as_in_one_table(table, tmp_path, how):
+    folder = split(table, tmp_path / "labels")
+    assert_same(
+        dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS, **how),
+        dx.annotations(table, **COLUMNS, **how),
+    )
+
+
+@pytest.mark.parametrize("said", ["numbers", "whole", "spelled"])
+def test_numbers_too(table, tmp_path, said):
+    rng = np.random.default_rng(2)
+    table["said"] = {"numbers": rng.normal(size=N_ROWS), "whole": rng.integers(1, 6, N_ROWS),
+                     "spelled": rng.integers(1, 6, N_ROWS).astype(str)}[said]  # fmt: skip
+    folder = split(table, tmp_path / "labels")
+    found = dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS)
+    assert_same(found, dx.annotations(table, **COLUMNS))
+
+
+def test_ranks_pools_and_trials(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = [
+        (f"i{i}", who, label, rank, "ab"[who % 2], trial)
+        for i in rng.permutation(12) for who in range(3) for trial in (1, 2)
+        for rank, label in enumerate(rng.permutation(list("xyz"))[: rng.integers(1, 4)], 1)
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["item", "annotator", "label", "rank", "pool", "trial"])
+    folder = split(table, tmp_path / "labels")
+    how = {name: name for name in ("rank", "pool", "trial")}
+    assert_same(
+        dx.read_annotations(folder, chunks=5, store=tmp_path / "a", **how),
+        dx.annotations(table, **how),
+    )
+
+
+def test_one_file_goes_into_a_store_too(table, tmp_path):
+    table.to_csv(tmp_path / "one.csv", index=False)
+    found = dx.read_annotations(tmp_path / "one.csv", store=tmp_path / "a", **COLUMNS)
+    assert_same(found, dx.read_annotations(tmp_path / "one.csv", **COLUMNS))
+    chunked = dx.read_annotations(tmp_path / "one.csv", chunks=5, **COLUMNS)
+    assert chunked.attrs["item_chunks"][0] == 5
+
+
+def damaged(table, what):
+    table = table.astype({"who": object})
+    if what == "twice":
+        return pd.concat([table, table.iloc[[0]]])
+    column, value = {"missing": ("said", None), "mixed": ("who", "ann"),
+                     "unsure": ("sure", 1.5), "blank": ("case", "")}[what]  # fmt: skip
+    table.loc[200, column] = value
+    if what == "mixed":
+        table["who"] = table["who"].astype(str)
+        table.loc[200, "who"] = "a\0b"
+    return table
+
+
+@pytest.mark.parametrize(("what", "words"), [
+    ("missing", r"2\.parquet.*'said'.*row group 1, row 20.*missing"),
+    ("twice", "one label for each item and annotator"), ("unsure", "confidence|sure"),
+    ("blank", "'case'"), ("mixed", "'who'"),
+])  # fmt: skip
+def test_bad_rows_are_named_and_leave_no_store(table, tmp_path, what, words):
+    table = damaged(table, what)
+    table["who"] = table["who"].astype(str)
+    folder = split(table, tmp_path / "labels")
+    with pytest.raises(dx.AnnotationError, match=words):
+        dx.read_annotations(folder, store=tmp_path / "a", chunks=9, **COLUMNS)
+    assert not (tmp_path / "a").exists()
+
+
+def test_files_that_spell_names_otherwise_are_not_guessed_at(table, tmp_path):
+    folder = split(table, tmp_path / "labels")
+    table["who"] = "n" + table["who"].astype(str)
+    table.to_parquet(folder / "z.parquet")
+    with pytest.raises(dx.AnnotationError, match=r"'who', some file.*all text, all numbers"):
+        dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS)
+
+
+def test_what_cannot_be_read_is_said_at_once(table, tmp_path):
+    folder = split(table, tmp_path / "labels")
+    read = dx.read_annotations
+    with pytest.raises(dx.FormatError, match=r"found a folder.*store="):
+        read(folder / "part=0", **COLUMNS)
+    with pytest.raises(dx.ArgumentError, match="store: expected a path where nothing is"):
+        read(folder, store=tmp_path, **COLUMNS)
+    with pytest.raises(dx.ArgumentError, match="store: expected a path"):
+        read(folder, store=3, **COLUMNS)
+    with pytest.raises(dx.ArgumentError, match="items: expected a whole number"):
+        read(folder, chunks=0, store=tmp_path / "a", **COLUMNS)
+    with pytest.raises(dx.FormatError, match="column 'nobody'"):
+        read(folder, store=tmp_path / "a", **COLUMNS | {"annotator": "nobody"})
+    with pytest.raises(dx.FormatError, match="cluster=: expected None for a folder"):
+        read(folder, store=tmp_path / "a", cluster="cluster", **COLUMNS)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(dx.FormatError, match="Parquet files with rows"):
+        read(tmp_path / "none", store=tmp_path / "a", **COLUMNS)
+    (folder / "9.parquet").write_bytes(b"PAR1 not really")
+    with pytest.raises(dx.FormatError, match=r"9\.parquet.*a whole Parquet file"):
+        read(folder, store=tmp_path / "a", **COLUMNS)
+    assert not (tmp_path / "a").exists()
