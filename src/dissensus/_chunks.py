@@ -9,6 +9,7 @@ to nothing where rows are sorted.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -117,6 +118,26 @@ def stored(annotations: xr.Dataset, store: Path) -> xr.Dataset:
     return found
 
 
+def computed[Lazy](lazy: Lazy, progressbar: bool) -> Lazy:
+    """Compute all that is lazy in a collection, in one go, by whatever scheduler is set."""
+    import dask
+
+    if not progressbar or "distributed" in sys.modules:  # whose dashboard shows more
+        return dask.compute(lazy)[0]
+    from dask.diagnostics import ProgressBar
+
+    with ProgressBar():
+        return dask.compute(lazy)[0]
+
+
+def alone[Lazy](*lazy: Lazy) -> tuple[Lazy, ...]:
+    """Return collections without the tasks that they do not need, which would be sent along."""
+    import dask
+
+    found: tuple[Lazy, ...] = dask.optimize(*lazy)
+    return found
+
+
 def is_chunked(annotations: Any) -> bool:
     """Return whether rows of annotations are in Dask chunks."""
     return isinstance(annotations, xr.Dataset) and ANNOTATION in annotations.chunksizes
@@ -207,7 +228,7 @@ class Rows:
     """
 
     def __init__(self, columns: Sequence[Any]) -> None:
-        self.columns = columns
+        self.columns = alone(*columns)
 
     def read(self) -> tuple[npt.NDArray[Any], ...]:
         """Return them, column by column."""

@@ -12,6 +12,7 @@ import xarray as xr
 from dissensus import _accuracy_model, _ground_truth_plan
 from dissensus._accuracy import with_accuracy
 from dissensus._categories import categories
+from dissensus._chunks import ITEM_CHUNKS, by_item, chunked, is_chunked
 from dissensus._component_plan import AUTO, planned
 from dissensus._components import with_components
 from dissensus._ground_truth import with_ground_truth
@@ -47,6 +48,7 @@ def evaluate(
     truth: str | None = AUTO,
     ground_truth: Any = AUTO,
     on_missing: str = "raise",
+    chunks: int | None = None,
     **hyper: Any,
 ) -> xr.DataTree:
     """Evaluate systems against annotators who disagree, over a range of trust in them.
@@ -118,6 +120,10 @@ def evaluate(
         None leaves it out.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
+    chunks : int, optional
+        Draw and score plausibilities by so many items at a time, see `dissensus.chunked`: for more
+        draws than memory holds. Of the posterior the means are kept, and not the draws; all else
+        comes out the same. By default as the annotations are cut, if they are.
     **hyper
         Other hyperparameters of the model, such as ``prior_count`` or ``concentration``.
 
@@ -171,22 +177,26 @@ def evaluate(
         "model": model, "threshold": threshold, "risk": risk, "groups": groups,
         "companion": companion, "distance": distance, "margin": margin, "components": components,
         "reference": reference, "truth": truth, "ground_truth": ground_truth,
-        "on_missing": on_missing, **hyper,
+        "on_missing": on_missing, "chunks": chunks, **hyper,
     }  # fmt: skip
-    annotations = checked_annotations(annotations)
+    cut = _cut(annotations, chunks)
+    if cut is not None:
+        recorded["chunks"] = cut.attrs[ITEM_CHUNKS][0]
+        _require_none(risk=risk)
+    annotations = checked_annotations(annotations).compute()
     _require_clusters(annotations)
     main = recipe_for(annotations, model=model, threshold=threshold)
     beside = companion_for(main, companion, by_default=model is None)
     main.check_options(reliability, hyper)
     given = None
     if predictions is not None:
-        given = checked_predictions(predictions)
+        given = checked_predictions(predictions).compute()
         predictions = main.predictions(given)
     task = _task(
-        main, annotations, predictions, groups, risk=risk, draws=draws, chains=chains,
+        main, annotations, predictions, groups, cut=cut, risk=risk, draws=draws, chains=chains,
         random_seed=random_seed, on_missing=on_missing, progressbar=progressbar,
     )  # fmt: skip
-    run = _run(main, reliability, hyper)
+    run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
     plan = planned(annotations, given, components, reference)
     one_truth = _accuracy_model.planned(annotations, given, truth, threshold)
     labels = _ground_truth_plan.planned(annotations, given, ground_truth, threshold)
@@ -216,6 +226,22 @@ def evaluate(
         tree["companion"] = side
     notes.say()
     return tree
+
+
+def _cut(annotations: xr.Dataset, chunks: int | None) -> xr.Dataset | None:
+    """Return annotations in chunks, if these are asked for or given."""
+    if chunks is not None:
+        return chunked(annotations, chunks)
+    return by_item(annotations) if is_chunked(annotations) else None
+
+
+def _require_none(risk: Any) -> None:
+    """Raise if draws of each item are asked for, which are not held together."""
+    if risk is not None:
+        raise ArgumentError(
+            "risk", expected="None with annotations in chunks", found=type(risk).__name__,
+            hint="dx.expected_risk(fit, risk) is drawn chunk by chunk",
+        )  # fmt: skip
 
 
 def _require_clusters(annotations: xr.Dataset) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from dissensus._writing import check_target, require_writable, there
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 
 
 def label_space(text: str | None) -> list[str] | None:
@@ -166,3 +168,35 @@ def result_folder(out: Path, store: str, force: bool) -> None:
         )
     for name in earlier:
         check_target(out / name)
+
+
+@contextmanager
+def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
+    """Let Dask work on the cluster of a name, if there is one; it is none of ours to shut down.
+
+    ``local`` is a cluster of this machine's processors, for as long as it is used.
+    """
+    if scheduler is None:
+        yield
+        return
+    if chunks is None:
+        raise ArgumentError(
+            "--scheduler", expected="--chunks beside it, how many items at a time",
+            found=repr(scheduler),
+        )  # fmt: skip
+    if find_spec("distributed") is None:
+        raise ArgumentError(
+            "--scheduler", expected="the package distributed", found="none",
+            hint="pip install 'dissensus[dask]'",
+        )  # fmt: skip
+    from distributed import Client
+
+    try:
+        client = Client(timeout="30s") if scheduler == "local" else Client(scheduler, timeout="30s")
+    except (OSError, ValueError) as problem:
+        raise ArgumentError(
+            "--scheduler", expected="the address of a Dask scheduler, such as tcp://host:8786",
+            found=f"{scheduler!r} ({brief(problem)})",
+        ) from problem  # fmt: skip
+    with client:
+        yield

@@ -13,6 +13,7 @@ import xarray as xr
 
 from dissensus import convergence, fitting, metrics
 from dissensus._categories import Categories
+from dissensus._chunks import computed
 from dissensus._notes import Notes
 from dissensus._recipes import Recipe
 from dissensus._scoring import (
@@ -51,6 +52,8 @@ class Task:
     random_seed: int | None
     on_missing: str
     progressbar: bool
+    cut: xr.Dataset | None = None
+    """The annotations in Dask chunks, where draws are made and scored by these."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
     if not poor.sizes[RELIABILITY]:
         return
     counts = zip(poor["n_items_poor"].to_numpy(), poor[RELIABILITY].to_numpy(), strict=True)
-    where = ", ".join(f"{count} at reliability {gamma:g}" for count, gamma in counts)
+    where = ", ".join(f"{count:g} at reliability {gamma:g}" for count, gamma in counts)
     r_hat = f", r-hat up to {float(poor['r_hat_max'].max()):.2f}" if "r_hat_max" in poor else ""
     warnings.warn(
         f"the chains have not run long enough for some of {task.annotations.sizes[ITEM]} items "
@@ -119,14 +122,23 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
         # Said once for all reliabilities, when they are through.
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit = run.recipe.fit(
-            task.annotations, gamma, draws=task.draws, chains=task.chains,
-            random_seed=task.random_seed, **run.hyper,
+            task.annotations if task.cut is None else task.cut, gamma, draws=task.draws,
+            chains=task.chains, random_seed=task.random_seed, **run.hyper,
         )  # fmt: skip
+        out, kept, size = _scored(run, task, gamma, fit)
+        if task.cut is not None:
+            out, kept = computed((out, kept), task.progressbar)
+            size = 0
+    return out, kept, size
+
+
+def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Groups, Groups, int]:
+    """Score a fit; where it is yet to be drawn, so are the scores."""
     theta = run.recipe.plausibility(fit)
     cluster = clusters_of(task.annotations, theta)
     out = {"certainty": certainties(theta, task.predictions)}
-    attrs = fit["posterior"].attrs
-    known = {name: attrs[name] for name in convergence.ATTRIBUTES if name in attrs}
+    said = {**fit["posterior"].attrs, **fit["sample_stats"].data_vars}
+    known = {name: said[name] for name in convergence.ATTRIBUTES if name in said}
     if known:
         out["convergence"] = xr.Dataset(known)
     if task.predictions is not None:

@@ -12,6 +12,7 @@ import xarray as xr
 from dissensus import metrics, tables
 from dissensus._categories import accuracy
 from dissensus.dims import ITEM, POSITION, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.metrics._blocks import is_lazy, lazy_bootstrap_weights
 from dissensus.metrics._items import bootstrap_weights
 
 Clusters = npt.NDArray[np.int64] | None
@@ -65,7 +66,8 @@ def _both_scopes(plausibility: xr.DataArray, random_seed: Any, cluster: Clusters
 
     Both at once: scoring the draws costs more than averaging the scores.
     """
-    drawn = bootstrap_weights(plausibility, random_seed, cluster)
+    make = lazy_bootstrap_weights if is_lazy(plausibility) else bootstrap_weights
+    drawn = make(plausibility, random_seed, cluster)
     drawn = drawn.assign_coords({ITEM: plausibility[ITEM].to_numpy()})
     return xr.concat([xr.ones_like(drawn), drawn], dim=xr.IndexVariable(SCOPE, list(SCOPES)))
 

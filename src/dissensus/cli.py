@@ -39,6 +39,7 @@ from dissensus._options import (
     label_space,
     mapping,
     numbers,
+    on_cluster,
     or_none,
     pool_named,
     result_folder,
@@ -126,6 +127,12 @@ def evaluate(
         float | None, typer.Option(help="Of rankings: prior weight of each label.")
     ] = None,
     draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
+    chunks: Annotated[
+        int | None, typer.Option(help="Draw and score so many items at a time.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="With --chunks: a Dask cluster's address, or local.")
+    ] = None,
     seed: Seed = None,
     store: Annotated[str, typer.Option(help="nc or zarr.")] = "nc",
     progress: Progress = True,
@@ -150,16 +157,18 @@ def evaluate(
             encoding=encoding,
         )  # fmt: skip
     result_folder(out, store, force)
-    result = dx.evaluate(
-        ann, pred, draws=draws, random_seed=seed, model=model, threshold=threshold,
-        reliability=None if reliability is None else numbers(reliability, "--reliability"),
-        risk=mapping(risk, "--risk", "number"), groups=mapping(groups, "--groups", "category"),
-        on_missing=on_missing, distance=distance, margin=margin, progressbar=progress,
-        reference=pool_named(ann, reference),
-        **or_none(companion=beside, components=components, truth=truth), **accuracy(ground_truth),
-        **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior"),
-                concentration=concentration),
-    )  # fmt: skip
+    with on_cluster(scheduler, chunks):
+        result = dx.evaluate(
+            ann, pred, draws=draws, random_seed=seed, model=model, threshold=threshold,
+            reliability=None if reliability is None else numbers(reliability, "--reliability"),
+            risk=mapping(risk, "--risk", "number"), groups=mapping(groups, "--groups", "category"),
+            on_missing=on_missing, distance=distance, margin=margin, progressbar=progress,
+            reference=pool_named(ann, reference), chunks=chunks,
+            **or_none(companion=beside, components=components, truth=truth),
+            **accuracy(ground_truth),
+            **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior"),
+                    concentration=concentration),
+        )  # fmt: skip
     _finish(result, out, store)
 
 

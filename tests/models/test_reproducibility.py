@@ -56,18 +56,6 @@ def test_annotations_in_chunks_and_in_one_draw_the_same(model, examples):
     assert_same(fit(model, ann), fit(model, ann.chunk({"annotation": 4})))
 
 
-def test_an_evaluation_of_chunks_is_the_same():
-    study = dx.simulate.confusion_study(40, 4, 3, random_seed=1)
-    run = {"draws": 20, "random_seed": 1, "progressbar": False}
-    whole = dx.evaluate(study.annotations, study.predictions, **run)
-    chunks = study.annotations.chunk({"annotation": 30}), study.predictions.chunk()
-    again = dx.evaluate(*chunks, **run)
-    assert whole.attrs["annotations_hash"] == again.attrs["annotations_hash"]
-    for node in whole.subtree:
-        if not {"annotations", "predictions"} & {node.name}:
-            xr.testing.assert_equal(node.to_dataset(), again[node.path].to_dataset())
-
-
 @by_model
 def test_a_chain_does_not_hang_on_those_after_it(model, examples):
     # Chains drawn all at once, exactly, come from one stream; Markov chains have one each.

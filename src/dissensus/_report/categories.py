@@ -113,7 +113,7 @@ def _digits(values: xr.Dataset) -> int:
 
 def _share_table(evaluation: xr.DataTree) -> Table:
     """Return what share of the plausibility, and of the items, each category has."""
-    mean = evaluation["categories"]["plausibility"].mean(list(SAMPLE)).transpose(ITEM, LABEL)
+    mean = facts.mean_plausibility(evaluation, "categories").transpose(ITEM, LABEL)
     led = np.bincount(mean.to_numpy().argmax(axis=1), minlength=mean.sizes[LABEL])
     rows: list[list[Any]] = [
         [Name(str(name)), share(float(mass)), f"{int(count):,}"]

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus._report import numbers as facts
 from dissensus._report import parting
 from dissensus._report.language import Name
 from dissensus._wording import counted, number, share
-from dissensus.dims import ITEM, LABEL, RELIABILITY, SAMPLE
-from dissensus.plausibility import plausibility_of, space
+from dissensus.dims import CHAIN, ITEM, LABEL, RELIABILITY
+from dissensus.plausibility import space
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._statements import Statement, place_of, predicted, said
 
@@ -74,7 +75,7 @@ def _certainty(evaluation: xr.DataTree) -> xr.DataArray:
 def cards(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
     """Return all about some items, by their places."""
     certainty = _certainty(evaluation)
-    theta = plausibility_of(evaluation)
+    theta = facts.draws_or_mean(evaluation)
     rows = {item: row for row, item in enumerate(theta[ITEM].to_numpy().tolist())}
     beside = parting.beside(evaluation)
     annotations = evaluation["annotations"].to_dataset()
@@ -102,8 +103,8 @@ def _categories(evaluation: xr.DataTree, item: object) -> list[tuple[Name, str]]
     """Return the mean plausibility of each category, where labels have been put into some."""
     if "categories" not in evaluation.children:
         return []
-    theta = evaluation["categories"].to_dataset()["plausibility"]
-    mean = theta.isel({ITEM: place_of(theta, item)}).mean(list(SAMPLE))
+    mean = facts.mean_plausibility(evaluation, "categories")
+    mean = mean.isel({ITEM: place_of(mean, item)})
     names = mean[LABEL].to_numpy().tolist()
     return [(Name(str(n)), share(float(x))) for n, x in zip(names, mean.to_numpy(), strict=True)]
 
@@ -138,15 +139,14 @@ def _bars(theta: xr.DataArray, place: int, beside: npt.NDArray[np.float64] | Non
     sizes = where.sizes if where.dense else where.sizes[place]
     here = theta.isel({ITEM: place}).rename("plausibility")
     core = here.dims[-1]
-    mean = here.mean(list(SAMPLE)).to_numpy()
-    low, high = (bound.to_numpy() for bound in pieces.interval(here, None, None))
+    mean = facts.mean_of_draws(here).to_numpy()
     wanted = (sizes > 0) & ((codes >= 0) | (mean > 0))
     order = [k for k in np.argsort(-mean, kind="stable") if wanted[k]]
     out = [
         Bar(
             _named(where.labels, int(codes[k]), int(sizes[k])),
             share(float(mean[k])),
-            f"{share(float(low[k]))} to {share(float(high[k]))}",
+            _interval(here.isel({core: k})),
             round(100 * float(mean[k]), 1),
             "" if beside is None else share(float(beside[k])),
         )
@@ -154,14 +154,21 @@ def _bars(theta: xr.DataArray, place: int, beside: npt.NDArray[np.float64] | Non
     ]
     left = order[_LABELS:]
     if left:
-        rest = here.isel({core: left}).sum([core]).rename("plausibility")
-        a, b = (float(bound) for bound in pieces.interval(rest, None, None))
+        rest = here.isel({core: left}).sum([core])
         total = float(mean[left].sum())
         out.append(Bar(
-            counted(len(left), "other"), share(total), f"{share(a)} to {share(b)}",
+            counted(len(left), "other"), share(total), _interval(rest),
             round(100 * total, 1), "" if beside is None else share(float(beside[left].sum())),
         ))  # fmt: skip
     return out
+
+
+def _interval(draws: xr.DataArray) -> str:
+    """Write an interval; nothing where of the draws their mean was kept."""
+    if CHAIN not in draws.dims:
+        return ""
+    low, high = (float(end) for end in pieces.interval(draws.rename("plausibility"), None, None))
+    return f"{share(low)} to {share(high)}"
 
 
 def _named(labels: Any, code: int, size: int) -> str:

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus._summary import of_model
-from dissensus.dims import RELIABILITY, SCOPE, SYSTEM
+from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.plausibility import plausibility_of
 from dissensus.plots import _pieces as pieces
 
 METRIC = "metric"
@@ -18,6 +19,22 @@ CERTAINTY_STEPS = (0.99, 0.9, 0.75, 0.5)
 def has(evaluation: xr.DataTree, group: str) -> bool:
     """Say whether an evaluation has a group with something in it."""
     return group in evaluation.children and bool(evaluation[group].to_dataset().data_vars)
+
+
+def draws_or_mean(evaluation: xr.DataTree, group: str = "posterior") -> xr.DataArray:
+    """Return the plausibilities of a group; their means where draws were not kept."""
+    found = evaluation[group].to_dataset()
+    return plausibility_of(found.get("plausibility_mean", found))
+
+
+def mean_plausibility(evaluation: xr.DataTree, group: str = "posterior") -> xr.DataArray:
+    """Return the means of the plausibilities of a group."""
+    return mean_of_draws(draws_or_mean(evaluation, group))
+
+
+def mean_of_draws(theta: xr.DataArray) -> xr.DataArray:
+    """Average over draws, where there are such."""
+    return theta.mean([dim for dim in SAMPLE if dim in theta.dims], keep_attrs=True)
 
 
 def reliabilities(evaluation: xr.DataTree) -> list[float]:

@@ -10,8 +10,8 @@ import xarray as xr
 
 from dissensus._report import numbers as facts
 from dissensus._wording import number
-from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM, other
-from dissensus.plausibility import Space, plausibility_of, space
+from dissensus.dims import ITEM, RELIABILITY, SCOPE, SYSTEM, other
+from dissensus.plausibility import Space, space
 from dissensus.plots import _pieces as pieces
 
 MODEL: Final = "model"
@@ -104,7 +104,7 @@ def items(evaluation: xr.DataTree) -> xr.Dataset:
         ``distance``, the share of the plausibility that lies on other labels (half the sum of
         absolute differences).
     """
-    first, second = (mean_of(side) for side in pieces.sides(evaluation))
+    first, second = (facts.mean_plausibility(side) for side in pieces.sides(evaluation))
     where = space(first)
     masses = (first.to_numpy(), onto(second, where))
     leading = [_leading(mass, where) for mass in masses]
@@ -122,15 +122,7 @@ def beside(evaluation: xr.DataTree) -> Floats | None:
     both_sides = pieces.sides(evaluation)
     if len(both_sides) < 2:
         return None
-    return onto(mean_of(both_sides[1]), space(plausibility_of(evaluation)))
-
-
-def mean_of(side: xr.DataTree) -> xr.DataArray:
-    """Return the mean plausibility of one model, from its draws or as it was kept."""
-    posterior = side["posterior"].to_dataset()
-    if "plausibility_mean" in posterior:
-        return plausibility_of(posterior["plausibility_mean"])
-    return plausibility_of(posterior).mean(list(SAMPLE), keep_attrs=True)
+    return onto(facts.mean_plausibility(both_sides[1]), space(facts.draws_or_mean(evaluation)))
 
 
 def onto(mean: xr.DataArray, where: Space) -> Floats:

@@ -25,8 +25,7 @@ from dissensus._wording import (
     probability,
     share,
 )
-from dissensus.dims import ITEM, LABEL, RELIABILITY, SCOPE, SYSTEM
-from dissensus.plausibility import plausibility_of
+from dissensus.dims import CHAIN, ITEM, LABEL, RELIABILITY, SCOPE, SYSTEM
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE
 
@@ -56,11 +55,14 @@ def pictures(evaluation: xr.DataTree, values: xr.Dataset | None) -> Iterator[Sho
     if values is not None:
         yield from _of_systems(evaluation, values)
     yield _certainty(evaluation)
-    if plausibility_of(evaluation).sizes.get(LABEL) == 3:
+    drawn_ones = facts.draws_or_mean(evaluation)
+    kept = CHAIN in drawn_ones.dims  # else chunk by chunk, and dropped
+    if kept and drawn_ones.sizes.get(LABEL) == 3:
         yield _simplex(evaluation)
     if facts.has(evaluation, "expected_risk"):
         yield _risk(evaluation)
-    yield _item(evaluation)
+    if kept:
+        yield _item(evaluation)
 
 
 def picture(

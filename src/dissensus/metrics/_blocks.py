@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
-from dissensus.dims import CANDIDATE, ITEM, LABEL
+from dissensus._chunks import alone
+from dissensus.arrays.seeds import generator
+from dissensus.dims import CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
+from dissensus.metrics._items import bootstrap_weights
 from dissensus.plausibility import space
 
 _DRAWS: Final = "draws "
@@ -67,7 +72,7 @@ def by_block(
         here = {ITEM: slice(*ends)}
         block = _Block(
             function, tuple(dims), {name: one.dims for name, one in lazy.items()},
-            known.isel(here).assign_attrs(draws.attrs), [one.isel(here) for one in beside],
+            known.isel(here).assign_attrs(draws.attrs), alone(*(one.isel(here) for one in beside)),
         )  # fmt: skip
         drawn = [
             (one.data.name, *(number if dim == ITEM else 0 for dim in one.dims))
@@ -98,7 +103,7 @@ class _Block:
 
     def __init__(
         self, function: Callable[..., xr.DataArray], dims: tuple[Any, ...],
-        lazy: dict[Any, tuple[Any, ...]], known: xr.Dataset, beside: list[Any],
+        lazy: dict[Any, tuple[Any, ...]], known: xr.Dataset, beside: Sequence[Any],
     ) -> None:  # fmt: skip
         self.function, self.dims = function, dims
         self.lazy, self.known, self.beside = lazy, known, beside
@@ -114,6 +119,28 @@ def _applied(block: _Block, drawn: list[Any]) -> Any:
     draws = xr.DataArray(values, dims=dims, coords=coords, attrs=block.known.attrs)
     beside = [one.compute(scheduler="synchronous") for one in block.beside]
     return block.function(draws, *beside).transpose(*block.dims).to_numpy().astype(np.float64)
+
+
+def lazy_bootstrap_weights(
+    scores: xr.DataArray, random_seed: Any, cluster: npt.NDArray[np.int64] | None = None
+) -> xr.DataArray:
+    """Draw what `bootstrap_weights` draws, block by block; the scores themselves are not read."""
+    import dask.array as da
+
+    rng = generator(random_seed, "item weights")
+    state = deepcopy(rng)
+    rng.integers(2**31)  # one that was passed goes on, as it does where draws are in memory
+    dims = [*SAMPLE, ITEM]
+    chunks = [scores.chunksizes[ITEM] if dim == ITEM else (scores.sizes[dim],) for dim in dims]
+    shape = [scores.sizes[dim] for dim in dims]
+    like = xr.DataArray(da.zeros(shape, chunks=chunks), dims=dims, coords={ITEM: scores[ITEM]})
+    beside = [] if cluster is None else [xr.DataArray(cluster, dims=ITEM)]
+
+    def drawn(block: xr.DataArray, *numbers: xr.DataArray) -> xr.DataArray:
+        which = (one.to_numpy() for one in numbers)
+        return bootstrap_weights(block, deepcopy(state), *which)
+
+    return by_block(drawn, like, *beside, dims=dims, coords=coords_of(scores, SAMPLE))
 
 
 def front(theta: xr.DataArray) -> list[Any]:

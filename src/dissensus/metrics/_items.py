@@ -69,7 +69,9 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
             found=f"dims {weights.dims}",
         )
     place = by_name(weights[ITEM].to_numpy(), scores[ITEM].to_numpy(), ARGUMENT)
-    weights = weights.isel({ITEM: place}).drop_vars(ITEM).transpose(..., ITEM)
+    if len(place) < weights.sizes[ITEM] or (np.diff(place) != 1).any():  # else spare them a copy
+        weights = weights.isel({ITEM: place})
+    weights = weights.drop_vars(ITEM).transpose(..., ITEM)
     for dim in set(weights.dims) & set(scores.dims):
         if weights.sizes[dim] != scores.sizes[dim]:
             raise ArgumentError(
@@ -77,7 +79,8 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
                 expected=f"{scores.sizes[dim]} along {dim!r}",
                 found=f"{weights.sizes[dim]}",
             )
-    check_values(weights.to_numpy(), ARGUMENT)
+    if weights.chunks is None:  # else as they are computed
+        check_values(weights.to_numpy(), ARGUMENT)
     return weights
 
 

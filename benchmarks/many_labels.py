@@ -1,0 +1,117 @@
+"""Five million labels: latent truth, and every statistic of agreement with 1,000 bootstrap draws.
+
+    uv run python benchmarks/many_labels.py                  # 5e6 labels
+    uv run python benchmarks/many_labels.py --labels 1e6
+
+Five labels of five an item, 1,000 annotators who are right .55 to .9 of the time. Every step in a
+process of its own, for its peak memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from machine import described
+
+import dissensus as dx
+from dissensus import statistics
+
+LABELS, PER_ITEM, ANNOTATORS, DRAWS = 5, 5, 1000, 1000
+MODELS = ("dawid_skene", "symmetric_confusion")
+RUN = {"draws": 1000, "tune": 500, "chains": 2, "random_seed": 1, "progressbar": False}
+
+
+def annotations(n_labels: int) -> xr.Dataset:
+    """Draw the truth, who labels what, and the labels."""
+    rng = np.random.default_rng(1)
+    n_items = n_labels // PER_ITEM
+    item = np.repeat(np.arange(n_items), PER_ITEM)
+    first = rng.integers(0, ANNOTATORS, n_items)[:, None]
+    who = ((first + np.arange(PER_ITEM) * 37) % ANNOTATORS).ravel()
+    skill = rng.uniform(0.55, 0.9, ANNOTATORS)
+    truth = rng.choice(LABELS, n_items, p=[0.35, 0.25, 0.2, 0.15, 0.05])[item]
+    said = np.where(rng.random(len(item)) < skill[who], truth, rng.integers(0, LABELS, len(item)))
+    return dx.annotations({"item": item, "annotator": who, "label": said}, kind="nominal",
+                          labels=range(LABELS))  # fmt: skip
+
+
+def steps() -> list[str]:
+    """Return what is measured: models, and statistics that take annotations alone."""
+    takes = [one.name for one in statistics.STATISTICS if one.takes == "annotations"]
+    return [*MODELS, *takes]
+
+
+def work(step: str, n_labels: int) -> None:
+    """Do one step, and print what it took."""
+    warnings.simplefilter("ignore")
+    small, ann = annotations(5_000), annotations(n_labels)
+    for data in (small, ann):  # the first compiles
+        before, start, cpu = _peak(), time.perf_counter(), time.process_time()
+        said = _model(step, data) if step in MODELS else _statistic(step, data)
+        found = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu,
+                 "before": before, "peak": _peak(), "said": said}  # fmt: skip
+    print(json.dumps(found))
+
+
+def _model(name: str, ann: xr.Dataset) -> str:
+    fit = dx.models.get(name).module.fit(ann, **RUN)
+    worst = {k: fit.attrs[k] for k in ("r_hat_max", "ess_bulk_min") if k in fit.attrs}
+    return ", ".join(f"{name} {value:.3g}" for name, value in worst.items())
+
+
+def _statistic(name: str, ann: xr.Dataset) -> str:
+    entry = statistics.get(name)
+    found = dx.bayesian_bootstrap(
+        entry.function, ann, draws=DRAWS, random_seed=1, **dict(entry.arguments)
+    )
+    array = found if isinstance(found, xr.DataArray) else next(iter(found.data_vars.values()))
+    values = np.asarray(array).reshape(DRAWS, -1)[:, 0]
+    return f"{values.mean():.4f} ± {values.std():.4f}"
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--labels", type=float, default=5e6)
+    parser.add_argument("--steps", nargs="*", choices=steps())
+    parser.add_argument("--work", choices=steps())
+    asked = parser.parse_args()
+    if asked.work:
+        work(asked.work, int(asked.labels))
+        return
+    print(f"{described()}\n\n{int(asked.labels):,} labels\n")
+    print("| what | seconds | processor seconds | peak, GB | with the data alone | found |")
+    print("|---|--:|--:|--:|--:|---|")
+    total = 0.0
+    for step in asked.steps or steps():
+        one = _alone(step, asked.labels)
+        total += one["seconds"]
+        print(f"| {step} | {one['seconds']:.1f} | {one['cpu']:.1f} | {one['peak']:.2f} "
+              f"| {one['before']:.2f} | {one['said']} |", flush=True)  # fmt: skip
+    print(f"| all | {total:.1f} | | | | |")
+
+
+def _alone(step: str, n_labels: float) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, __file__, "--work", step, "--labels", str(n_labels)],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Evaluations whose draws are made and scored some items at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+import dissensus as dx
+from dissensus import cli
+
+RUN = {"draws": 20, "random_seed": 1, "progressbar": False, "truth": None, "ground_truth": None,
+       "components": None}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study():
+    found = dx.simulate.confusion_study(40, 4, 3, random_seed=1)
+    return found.annotations, found.predictions
+
+
+def rankings():
+    rng = np.random.default_rng(1)
+    names = list("abcdef")
+    lists = {f"i{k}": [[[name] for name in rng.permutation(names)[:3]] for _ in range(3)]
+             for k in range(12)}  # fmt: skip
+    rows = [
+        (f"i{k}", "s", str(name), rank)
+        for k in range(12)
+        for rank, name in enumerate(rng.permutation(names)[:3], 1)
+    ]
+    table = dict(zip(("item", "system", "label", "rank"), zip(*rows, strict=True), strict=True))
+    return dx.from_rankings(lists, labels=names), dx.predictions(table, rank="rank")
+
+
+def assert_same(found, whole):
+    """The same but for draws of items, of which the means are kept, and rounding."""
+    assert set(found.children) == set(whole.children)
+    assert not any(v.chunks for node in found.subtree for v in node.variables.values())
+    posterior = whole["posterior"].to_dataset()
+    kept = found["posterior"].to_dataset()
+    mean = posterior["plausibility"].mean(("chain", "draw"))
+    xr.testing.assert_allclose(kept["plausibility_mean"].drop_vars(kept.coords),
+                               mean.rename("plausibility_mean").drop_vars(mean.coords))  # fmt: skip
+    for node in whole.subtree:
+        # Ranks, of which diagnostics are made, tell draws apart that differ by rounding alone.
+        if node.name in {"posterior", "companion", "diagnostics"}:
+            continue
+        one, other = found[node.path].to_dataset(), node.to_dataset()
+        if node.name == "convergence":  # not which items are the worst
+            other = other[list(one.data_vars)]
+        if node.name == "categories":
+            other = other.drop_vars("plausibility")
+            one = one.drop_vars("plausibility_mean")
+        assert set(one.data_vars) == set(other.data_vars)
+        for name in one.data_vars:
+            xr.testing.assert_allclose(one[name].variable, other[name].variable)
+
+
+@pytest.mark.parametrize("how", [
+    {}, {"groups": {0: "low", 1: "low", 2: "high", 3: "high"}}, {"reliability": (1, 4)},
+])  # fmt: skip
+def test_the_same_as_at_once(study, how):
+    ann, pred = study
+    if "groups" in how:
+        how = {"groups": dict(zip(ann["label"].values.tolist(), "uvuvuvuv", strict=False))}
+    whole = dx.evaluate(ann, pred, **RUN, **how)
+    assert_same(dx.evaluate(ann, pred, chunks=7, **RUN, **how), whole)
+
+
+def test_of_annotations_that_are_in_chunks(study):
+    ann, pred = study
+    whole = dx.evaluate(ann, pred, **RUN)
+    again = dx.evaluate(ann.chunk({"annotation": 30}), pred.chunk(), **RUN)
+    assert_same(again, whole)
+    assert again.attrs["annotations_hash"] == whole.attrs["annotations_hash"]
+    assert "chunks" in again.attrs["arguments"]
+
+
+def test_rankings_through_two_models():
+    ann, pred = rankings()
+    run = RUN | {"draws": 500, "reliability": (1.0,)}
+    assert_same(dx.evaluate(ann, pred, chunks=5, **run), dx.evaluate(ann, pred, **run))
+
+
+def test_clusters_keep_their_weights():
+    rng = np.random.default_rng(2)
+    item = np.repeat(np.arange(20), 3)
+    ann = dx.annotations({"item": item, "annotator": np.tile(range(3), 20),
+                          "label": rng.choice(list("xy"), 60), "cluster": item // 4},
+                         cluster="cluster")  # fmt: skip
+    pred = dx.predictions(
+        {"item": range(20), "system": ["s"] * 20, "label": rng.choice(list("xy"), 20)}
+    )
+    assert_same(dx.evaluate(ann, pred, chunks=3, **RUN), dx.evaluate(ann, pred, **RUN))
+
+
+def test_is_shown_reported_and_made_again(study, tmp_path):
+    from dissensus import _rerun
+    from dissensus._files import write_evaluation
+
+    ann, pred = study
+    found = dx.evaluate(ann, pred, chunks=9, **RUN)
+    rows = dx.summary(found)
+    assert len(rows) == len(dx.summary(dx.evaluate(ann, pred, **RUN)))
+    write_evaluation(found, tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
+    again = _rerun.rerun(_rerun.stored(tmp_path / "out" / "evaluation.nc"), progressbar=False)
+    assert not again.differences
+
+
+def test_what_needs_all_draws_is_refused(study):
+    ann, pred = study
+    with pytest.raises(dx.ArgumentError, match="risk: expected None with annotations in chunks"):
+        dx.evaluate(ann, pred, chunks=9, risk={0: 1}, **RUN)
+    with pytest.raises(dx.ArgumentError, match="items: expected a whole number"):
+        dx.evaluate(ann, pred, chunks=0, **RUN)
+
+
+def call(*arguments):
+    return CliRunner().invoke(cli.app, [str(one) for one in arguments])
+
+
+def test_from_the_command_line(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [f"{k},{who},{'xy'[(k + who) % 3 == 0]}\n" for k in range(20) for who in range(2)]
+    path.write_text("item,annotator,label\n" + "".join(rows))
+    given = ("evaluate", path, "--draws", 20, "--seed", 1, "--truth", "none", "--ground-truth",
+             "none", "--components", "none", "--no-progress")  # fmt: skip
+    done = call(*given, "--out", tmp_path / "out", "--chunks", 6)
+    assert done.exit_code == 0, done.output
+    with xr.open_datatree(tmp_path / "out" / "evaluation.nc", engine="h5netcdf") as tree:
+        assert "plausibility_mean" in tree["posterior"]
+    alone = call(*given, "--out", tmp_path / "b", "--scheduler", "local")
+    assert "--chunks beside it" in str(alone.exception)
+    nowhere = call(*given, "--out", tmp_path / "b", "--chunks", 6, "--scheduler", "nowhere")
+    assert isinstance(nowhere.exception, dx.ArgumentError)
