@@ -48,7 +48,7 @@ notebooks:  ## Run every notebook
 	for page in notebooks/*.md; do \
 		uv run jupytext --quiet --to ipynb -o build/notebooks/$$(basename $$page .md).ipynb $$page; \
 	done
-	uv run pytest --nbmake --override-ini addopts= build/notebooks
+	uv run pytest --nbmake --override-ini addopts= --numprocesses=2 build/notebooks
 
 docs:  ## Build the documentation, warnings as errors
 	uv run sphinx-build -W --keep-going -q docs docs/_build
