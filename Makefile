@@ -11,7 +11,7 @@ test:  ## Run the unit tests and doctests
 	uv run pytest
 
 long:  ## Run calibration, fuzzing and reference posteriors in their reduced form
-	uv run pytest -m "long and not slow" tests
+	uv run pytest --dist=load -m "long and not slow" tests
 
 fuzz:  ## Call every public function with hostile input, 50,000 times and more
 	DISSENSUS_FUZZ=full uv run pytest -m "slow or not slow" --numprocesses=2 --dist=worksteal tests/fuzz
