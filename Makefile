@@ -11,7 +11,7 @@ test:  ## Run the unit tests and doctests
 	uv run pytest
 
 long:  ## Run calibration, fuzzing and reference posteriors in their reduced form
-	uv run pytest -m "long and not slow" tests
+	uv run pytest --dist=load -m "long and not slow" tests
 
 fuzz:  ## Call every public function with hostile input, 50,000 times and more
 	DISSENSUS_FUZZ=full uv run pytest -m "slow or not slow" --numprocesses=2 --dist=worksteal tests/fuzz
@@ -48,7 +48,7 @@ notebooks:  ## Run every notebook
 	for page in notebooks/*.md; do \
 		uv run jupytext --quiet --to ipynb -o build/notebooks/$$(basename $$page .md).ipynb $$page; \
 	done
-	uv run pytest --nbmake --override-ini addopts= build/notebooks
+	uv run pytest --nbmake --override-ini addopts= --numprocesses=2 build/notebooks
 
 docs:  ## Build the documentation, warnings as errors
 	uv run sphinx-build -W --keep-going -q docs docs/_build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -13,6 +14,9 @@ import dissensus as dx
 # The same examples in every run: a failure in CI is one that can be repeated.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+# A tenth of the time that compilers take would go into looking for cycles among what they hold.
+gc.set_threshold(100_000, 20, 100)
 
 _LONG = {"calibration", "fuzz", "reference", "steps"}
 """Folders of tests that draw many studies, cases or posteriors, or hold samplers to each other:

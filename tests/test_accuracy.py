@@ -13,7 +13,8 @@ import dissensus as dx
 from dissensus import _accuracy, _accuracy_fits
 from dissensus._accuracy import majority
 
-QUIET = {"draws": 60, "random_seed": 1, "progressbar": False, "components": None}
+QUIET = {"draws": 60, "random_seed": 1, "progressbar": False, "components": None,
+         "ground_truth": None, "reliability": (1,)}  # fmt: skip
 
 
 @cache
@@ -26,6 +27,11 @@ def study():
 @cache
 def evaluated():
     return dx.evaluate(study().annotations, study().predictions, **QUIET)
+
+
+@cache
+def without_systems():
+    return dx.evaluate(study().annotations, **QUIET)
 
 
 def test_the_group_has_draws_of_systems_and_annotators():
@@ -101,11 +107,8 @@ def test_a_system_with_a_label_of_its_own_is_left_out_and_the_others_are_not():
 
 
 def test_without_systems_there_are_annotators_only():
-    found = dx.evaluate(study().annotations, **QUIET)["accuracy"]
-    assert "estimated_accuracy" not in found
-    assert set(dx.summary(dx.evaluate(study().annotations, **QUIET), "accuracy")["of"]) == {
-        "annotator"
-    }
+    assert "estimated_accuracy" not in without_systems()["accuracy"]
+    assert set(dx.summary(without_systems(), "accuracy")["of"]) == {"annotator"}
 
 
 def test_dawid_skene_can_be_asked_for():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -220,19 +219,29 @@ def test_the_folder_may_be_changed_during_a_fit(tmp_path, monkeypatch):
 
 def test_two_processes_are_not_at_one_store(begun):
     pytest.importorskip("fcntl", reason="needs locks of files")
-    code = (
-        "import sys; sys.path[:0] = [sys.argv[1]]; import test_checkpoints as tests;"
-        "tests.checkpoint(tests.Path(sys.argv[2])).begin('fingerprint')"
-    )
-    command = [sys.executable, "-c", code, str(Path(__file__).parent), str(begun.path)]
+    code = """
+import sys
+sys.path[:0] = [sys.argv[1]]
+import test_checkpoints as tests
+try:
+    tests.checkpoint(tests.Path(sys.argv[2])).begin("fingerprint")
+except tests.dx.ArgumentError as problem:
+    print(problem, flush=True)
+input()
+tests.checkpoint(tests.Path(sys.argv[2])).begin("fingerprint")
+"""
     (begun.path / ".part-1").mkdir()  # which the one here is writing
-    done = [subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)]
-    assert (begun.path / ".part-1").exists()
-    checkpoint(begun.path).begin("fingerprint")  # this process may begin anew: it was interrupted
-    begun.release()
-    done.append(subprocess.run(command, capture_output=True, text=True, check=False))
-    assert "checkpoint: expected one that no other process is at" in done[0].stderr
-    assert (done[1].returncode, done[1].stderr) == (0, "")
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(Path(__file__).parent), str(begun.path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as child:  # fmt: skip
+        said = child.stdout.readline()
+        assert (begun.path / ".part-1").exists()
+        checkpoint(begun.path).begin("fingerprint")  # this one may begin anew: it was interrupted
+        begun.release()
+        _, problems = child.communicate("go on\n", timeout=120)
+    assert "checkpoint: expected one that no other process is at" in said
+    assert (child.returncode, problems) == (0, "")
 
 
 def test_arrays_that_are_replaced_are_forgotten(begun):

@@ -18,6 +18,10 @@ from dissensus import cli
 
 runner = CliRunner()
 
+LEAN = ("--truth", "none", "--ground-truth", "none", "--components", "none", "--reliability", 1,
+        "--no-progress")  # fmt: skip
+"""For what does not depend on them: most of the time goes into fits and pictures."""
+
 
 def call(*arguments):
     return runner.invoke(cli.app, [str(argument) for argument in arguments])
@@ -85,7 +89,8 @@ def one_truth(tmp_path):
 def test_accuracies_are_shown_and_can_be_left_out(one_truth, tmp_path):
     ann, pred = one_truth
     out = tmp_path / "out"
-    given = ("evaluate", ann, "--predictions", pred, "--draws", 20, "--seed", 1)
+    given = ("evaluate", ann, "--predictions", pred, "--draws", 20, "--seed", 1, "--reliability", 1,
+             "--ground-truth", "none")  # fmt: skip
     done = call(*given, "--out", out)
     assert done.exit_code == 0, done.output
     assert "Accuracy, if every item has one true label" in done.output
@@ -106,7 +111,7 @@ def test_the_ground_truth_is_judged_as_asked(one_truth, tmp_path):
     ann, pred = one_truth
     out = tmp_path / "out"
     given = ("evaluate", ann, "--predictions", pred, "--draws", 20, "--seed", 1, "--truth", "none",
-             "--out", out, "--force")  # fmt: skip
+             "--reliability", 1, "--out", out, "--force")  # fmt: skip
     done = call(*given, "--ground-truth", 0.8)
     assert done.exit_code == 0, done.output
     assert "Can this ground truth be trusted?" in done.output
@@ -124,11 +129,12 @@ def test_the_table_shows_what_the_draws_say(files, tmp_path):
     ann, pred = files
     done = call(
         "evaluate", ann, "--predictions", pred, "--out", tmp_path / "out", "--seed", 1,
-        "--reliability", "2,4", "--draws", 100,
+        "--reliability", "2,4", "--draws", 100, "--truth", "none", "--ground-truth", "none",
+        "--components", "none",
     )  # fmt: skip
     result = dx.evaluate(
         dx.read_annotations(ann), dx.read_predictions(pred), reliability=(2, 4), draws=100,
-        random_seed=1, progressbar=False,
+        random_seed=1, progressbar=False, truth=None, ground_truth=None, components=None,
     )  # fmt: skip
     reference = result.attrs["reference_reliability"]
     mean = result["metrics"]["top_1_accuracy"].sel(
@@ -141,15 +147,17 @@ def test_the_table_shows_what_the_draws_say(files, tmp_path):
 def test_results_are_not_overwritten(files, tmp_path):
     ann, _ = files
     out = tmp_path / "out"
-    assert call("evaluate", ann, "--out", out, "--draws", 20).exit_code == 0
-    again = call("evaluate", ann, "--out", out, "--draws", 20)
+    given = ("evaluate", ann, "--out", out, "--draws", 20, *LEAN)
+    assert call(*given).exit_code == 0
+    again = call(*given)
     assert isinstance(again.exception, dx.ArgumentError)
     assert "--force" in str(again.exception)
-    assert call("evaluate", ann, "--out", out, "--draws", 20, "--force").exit_code == 0
+    assert call(*given, "--force").exit_code == 0
 
 
 def test_without_predictions_certainty_is_shown(files, tmp_path):
-    done = call("evaluate", files[0], "--out", tmp_path / "out", "--draws", 50, "--seed", 1)
+    given = ("evaluate", files[0], "--out", tmp_path / "out", "--draws", 50, "--seed", 1)
+    done = call(*given, *LEAN)
     assert done.exit_code == 0, done.output
     assert "Annotation certainty" in done.output
 
@@ -161,7 +169,8 @@ def test_risks_and_label_space_from_files(files, tmp_path):
     risk = tmp_path / "risk.json"
     risk.write_text(json.dumps({"x": 0, "y": 1, "z": 2}))
     out = tmp_path / "out"
-    done = call("evaluate", ann, "--labels", space, "--risk", risk, "--out", out, "--draws", 20)
+    given = ("evaluate", ann, "--labels", space, "--risk", risk, "--out", out, "--draws", 20)
+    done = call(*given, *LEAN)
     assert done.exit_code == 0, done.output
     with xr.open_datatree(out / "evaluation.nc", engine="h5netcdf") as tree:
         assert tree["posterior"].sizes["label"] == 3
@@ -356,7 +365,8 @@ def test_confidence_can_be_named(tmp_path):
     path = write(tmp_path / "a.csv", rows, ("item", "annotator", "label", "sure"))
     assert "confidence (min, quartiles, max)" in call("check", path, "--confidence", "sure").output
     out = tmp_path / "out"
-    options = ("--draws", 20, "--truth", "none", "--components", "none", "--no-progress")
+    options = ("--draws", 20, "--truth", "none", "--components", "none", "--reliability", 1,
+               "--no-progress")  # fmt: skip
     done = call("evaluate", path, "--confidence", "sure", "--out", out, *options)
     assert done.exit_code == 0, done.output
     with xr.open_datatree(out / "evaluation.nc") as tree:
@@ -366,7 +376,7 @@ def test_confidence_can_be_named(tmp_path):
 def test_labels_that_are_fractions_are_predicted_as_such(tmp_path):
     ann = write(tmp_path / "a.csv", [(1, "a", 0.5), (2, "a", 1)], ("item", "annotator", "label"))
     pred = write(tmp_path / "p.csv", [(1, "s", 0.5), (2, "s", 1)], ("item", "system", "label"))
-    options = ("--out", tmp_path / "out", "--draws", 20, "--no-progress")
+    options = ("--out", tmp_path / "out", "--draws", 20, *LEAN)
     done = call("evaluate", ann, "--predictions", pred, "--kind", "nominal", *options)
     assert done.exit_code == 0, done.output
 

@@ -17,6 +17,7 @@ from dissensus._observed import Settings
 from dissensus._pool_agreement import pool_agreement
 
 QUIET = {"draws": 60, "random_seed": 1, "progressbar": False}
+OF_POOLS = {"reference": "old", "reliability": (1,), "truth": None, "ground_truth": None}
 
 
 def study(family="gaussian", pools=None, n_items=30, **more):
@@ -189,9 +190,15 @@ def test_an_evaluation_has_the_group_and_can_be_asked_again():
     assert without.attrs["components"] == "none: not asked for"
 
 
-def test_pools_go_through_cross_replication_with_what_was_observed_beside():
+@pytest.fixture
+def of_pools(evaluated):
+    """Two labels of two pools, and their evaluation, in which the old one is the reference."""
     ann = study("bernoulli", pools=("old", "new"))
-    result = dx.evaluate(ann, reference="old", **QUIET)
+    return ann, evaluated("two labels of two pools", ann, **QUIET, **OF_POOLS)
+
+
+def test_pools_go_through_cross_replication_with_what_was_observed_beside(of_pools):
+    ann, result = of_pools
     found, beside = result["components"], result["pools"]
     assert found.attrs["model"] == "cross_replication"
     assert found.attrs["reference"] == "old"
@@ -210,7 +217,7 @@ def test_pools_go_through_cross_replication_with_what_was_observed_beside():
 
 
 def test_a_reason_that_a_reader_would_miss_is_among_the_notes():
-    result = dx.evaluate(grades(5), **QUIET)
+    result = dx.evaluate(grades(5), truth=None, ground_truth=None, **QUIET)
     assert "components" not in result.children
     assert "There is no ICC" in result["agreement"].attrs["notes"]
 
@@ -234,8 +241,8 @@ def test_chains_that_are_too_short_are_warned_of(monkeypatch):
     assert result["components"].attrs["n_items_poor"] > 0
 
 
-def test_rows_say_each_number_once():
-    result = dx.evaluate(study("bernoulli", pools=("old", "new")), reference="old", **QUIET)
+def test_rows_say_each_number_once(of_pools):
+    _, result = of_pools
     rows = dx.summary(result, "components")
     assert not rows.duplicated(["quantity", "by", "scale", "pool", "pool_"]).any()
     one = rows[(rows["quantity"] == "icc") & (rows["scale"] == "latent") & (rows["pool"] == "new")]
@@ -248,14 +255,15 @@ def test_rows_say_each_number_once():
     assert gap["probability_positive"].between(0, 1).all()
     assert set(rows["by"]) == {"model", "bootstrap"}
     assert rows[rows["by"] == "bootstrap"]["observed"].notna().all()
-    empty = dx.summary(dx.evaluate(grades(3, kind="nominal"), **QUIET), "components")
+    without = dx.evaluate(grades(3, kind="nominal"), truth=None, ground_truth=None, **QUIET)
+    empty = dx.summary(without, "components")
     assert empty.empty
     assert list(empty.columns) == list(rows.columns)
 
 
 def test_pools_whose_names_are_numbers_stay_whole_numbers(tmp_path):
     ann = study("bernoulli", pools=("old", "new")).assign_coords(pool=[2, 3])
-    result = dx.evaluate(ann, reference=2, **QUIET)
+    result = dx.evaluate(ann, **QUIET, **OF_POOLS | {"reference": 2})
     rows = dx.summary(result, "components")
     for column in ("pool", "pool_"):
         assert rows[column].dtype == object

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,7 +45,21 @@ def small():
     rows = [(item, name, "w") for item in ann["item"].to_numpy().tolist() for name in NAMES]
     names = ("item", "system", "label")
     pred = dx.predictions(dict(zip(names, zip(*rows, strict=True), strict=True)))
-    return dx.evaluate(ann, pred, draws=20, random_seed=1, progressbar=False)
+    return dx.evaluate(ann, pred, draws=20, random_seed=1, progressbar=False, reliability=(1,))
+
+
+@pytest.fixture(scope="module")
+def earlier(small, tmp_path_factory):
+    """Return a function that puts into a folder what an earlier run wrote."""
+    known = {}
+
+    def put(folder, store="nc"):
+        if store not in known:
+            known[store] = tmp_path_factory.mktemp("earlier")
+            write_evaluation(small, known[store], store)
+        shutil.copytree(known[store], folder, dirs_exist_ok=True)
+
+    return put
 
 
 def held(folder):
@@ -68,9 +83,9 @@ KINDS = {
 
 @pytest.mark.parametrize(("fail", "error"), [(full, OSError), (interrupt, KeyboardInterrupt)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_earlier_result_stays_whole(tmp_path, small, monkeypatch, kind, fail, error):
+def test_an_earlier_result_stays_whole(tmp_path, small, earlier, monkeypatch, kind, fail, error):
     store = "zarr" if kind == "zarr" else "nc"
-    write_evaluation(small, tmp_path, store)
+    earlier(tmp_path, store)
     before = held(tmp_path)
     cls, name = KINDS[kind]
     write, count = getattr(cls, name), []
@@ -90,9 +105,11 @@ def test_an_earlier_result_stays_whole(tmp_path, small, monkeypatch, kind, fail,
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-def test_of_two_stores_the_earlier_one_goes(tmp_path, small):
+def test_of_two_stores_the_earlier_one_goes(tmp_path, small, earlier):
     # Beside tables of this run it would be taken for its draws.
-    for store, other in (("nc", "zarr"), ("zarr", "nc"), ("nc", "zarr")):
+    earlier(tmp_path)
+    assert (tmp_path / "evaluation.nc").exists()
+    for store, other in (("zarr", "nc"), ("nc", "zarr")):
         write_evaluation(small, tmp_path, store)
         assert (tmp_path / f"evaluation.{store}").exists()
         assert not (tmp_path / f"evaluation.{other}").exists()
@@ -106,10 +123,10 @@ def test_half_a_first_result_is_none(tmp_path, small, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits as POSIX has them")
-def test_draws_that_the_disk_does_not_take(tmp_path, small):
+def test_draws_that_the_disk_does_not_take(tmp_path, earlier):
     # Half of what the file needs: the nearest to a full disk that asks for no rights. In a
     # process of its own, as a limit once lowered stays.
-    write_evaluation(small, tmp_path)
+    earlier(tmp_path)
     before = held(tmp_path)
     size = (tmp_path / "evaluation.nc").stat().st_size // 2
     code = f"""
@@ -138,8 +155,8 @@ def test_a_table_of_an_earlier_run_goes_with_it(tmp_path, small):
     assert tmp_path / "accuracy.csv" not in paths
 
 
-def test_names_in_tables_are_no_formulas(tmp_path, small):
-    write_evaluation(small, tmp_path)
+def test_names_in_tables_are_no_formulas(tmp_path, small, earlier):
+    earlier(tmp_path)
     for table in ("summary", "statistics"):
         frame = pd.read_csv(tmp_path / f"{table}.csv", keep_default_na=False)
         names = [name for name in dict.fromkeys(frame["system"]) if name]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,15 +15,37 @@ from typer.testing import CliRunner
 
 import dissensus as dx
 from dissensus import _rerun, cli
-from dissensus._files import write_evaluation
+from dissensus._files import _writers, write_evaluation
 
 runner = CliRunner()
 
 
 def written(tmp_path, annotations, predictions=None, store="nc", **options):
+    """Write the evaluation itself, without the tables and the report beside it."""
     options = {"draws": 40, "progressbar": False, "random_seed": 5, **options}
-    result = dx.evaluate(annotations, predictions, **options)
-    return write_evaluation(result, tmp_path / "out", store=store)[0]
+    path = tmp_path / f"evaluation.{store}"
+    _writers(dx.evaluate(annotations, predictions, **options), store)[path.name](path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def of_votes(tmp_path_factory):
+    """Return a function that writes what `write_evaluation` makes of the small study."""
+    folder = tmp_path_factory.mktemp("votes")
+
+    def put(tmp_path, votes):
+        if not list(folder.iterdir()):
+            options = {"draws": 40, "progressbar": False, "random_seed": 5}
+            write_evaluation(dx.evaluate(*votes, **options), folder)
+        return Path(shutil.copytree(folder, tmp_path / "out")) / "evaluation.nc"
+
+    return put
+
+
+@pytest.fixture
+def evaluated_votes(votes, evaluated):
+    """An evaluation of the small study, to be changed as one likes."""
+    return evaluated("votes", *votes, draws=20)
 
 
 def rerun(path):
@@ -69,9 +93,9 @@ def test_numbers_that_were_cut_come_out_the_same(scores, tmp_path):
         xr.testing.assert_equal(tree["predictions_given"].to_dataset(), scores[1])
 
 
-def test_another_process_comes_to_the_same(votes, tmp_path):
+def test_another_process_comes_to_the_same(votes, of_votes, tmp_path):
     # One thread, and another order of sets.
-    path = written(tmp_path, *votes)
+    path = of_votes(tmp_path, votes)
     done = subprocess.run(
         [sys.executable, "-m", "dissensus", "rerun", str(path), "--no-progress"],
         capture_output=True, text=True, timeout=300, check=False,
@@ -85,19 +109,17 @@ def test_a_seed_that_was_drawn_does_too(votes, tmp_path):
     assert rerun(written(tmp_path, *votes, random_seed=None)).exit_code == 0
 
 
-def test_a_study_of_demo_is_compared_without_its_truth(votes, tmp_path):
-    result = dx.evaluate(*votes, draws=20, random_seed=1, progressbar=False)
-    result["truth"] = xr.Dataset({"anything": 1.0})
-    assert rerun(write_evaluation(result, tmp_path)[0]).exit_code == 0
+def test_a_study_of_demo_is_compared_without_its_truth(evaluated_votes, tmp_path):
+    evaluated_votes["truth"] = xr.Dataset({"anything": 1.0})
+    assert rerun(write_evaluation(evaluated_votes, tmp_path)[0]).exit_code == 0
 
 
-def test_an_evaluation_in_memory_needs_no_file(votes):
-    result = dx.evaluate(*votes, draws=20, random_seed=1, progressbar=False)
-    assert _rerun.rerun(result, progressbar=False).differences == []
+def test_an_evaluation_in_memory_needs_no_file(evaluated_votes):
+    assert _rerun.rerun(evaluated_votes, progressbar=False).differences == []
 
 
-def test_differences_are_named_with_their_size(votes, tmp_path):
-    path = written(tmp_path, *votes)
+def test_differences_are_named_with_their_size(votes, of_votes, tmp_path):
+    path = of_votes(tmp_path, votes)
     changed(path, "metrics", "top_1_accuracy", lambda x: x + 0.25 * (x.chain == 0))
     done = rerun(path)
     assert done.exit_code == 1
@@ -114,15 +136,15 @@ def test_differences_are_named_with_their_size(votes, tmp_path):
         (lambda x: np.nextafter(x, np.float32(9)), "values differ, by up to"),
     ],
 )
-def test_every_kind_of_difference_is_seen(votes, tmp_path, change, how):
-    result = dx.evaluate(*votes, draws=40, random_seed=1, progressbar=False)
+def test_every_kind_of_difference_is_seen(votes, evaluated, change, how):
+    result = evaluated("votes", *votes, draws=40)
     then = {"posterior/x": change(result["posterior"]["plausibility"].astype("float32")).variable}
     found = _rerun._difference(then["posterior/x"], result["posterior"]["plausibility"].variable)
     assert how in found
 
 
-def test_what_is_there_once_only_is_named(votes):
-    result = dx.evaluate(*votes, draws=20, random_seed=1, progressbar=False)
+def test_what_is_there_once_only_is_named(evaluated_votes):
+    result = evaluated_votes
     more = result.copy(deep=True)
     more["statistics"] = more["statistics"].to_dataset().assign(stray=1.0)
     found = _rerun.rerun(more, progressbar=False)
@@ -133,8 +155,8 @@ def test_what_is_there_once_only_is_named(votes):
     assert {one.how for one in found.differences} == {"not in the file"}
 
 
-def test_other_versions_are_named(votes, tmp_path):
-    path = written(tmp_path, *votes)
+def test_other_versions_are_named(votes, of_votes, tmp_path):
+    path = of_votes(tmp_path, votes)
     with xr.open_datatree(path, engine="h5netcdf") as tree:
         tree = tree.load()
     tree.attrs["numpy_version"] = "1.0"
@@ -145,8 +167,8 @@ def test_other_versions_are_named(votes, tmp_path):
     assert f"another version: numpy 1.0 then, {np.__version__} now" in done.output
 
 
-def test_other_data_than_were_evaluated_are_refused(votes, tmp_path):
-    path = written(tmp_path, *votes)
+def test_other_data_than_were_evaluated_are_refused(votes, of_votes, tmp_path):
+    path = of_votes(tmp_path, votes)
     changed(path, "annotations", "label_code", lambda x: 1 - x)
     with pytest.raises(dx.AnnotationError, match=r"annotations: expected the data that were eval"):
         rerun(path)
@@ -163,8 +185,8 @@ def test_what_could_not_be_recorded_is_named(votes, tmp_path):
              '{"predictions": 1}', "[" * 100_000],
     ids=range(7),
 )  # fmt: skip
-def test_arguments_that_somebody_changed_are_refused(votes, text):
-    result = dx.evaluate(*votes, draws=5, random_seed=1, progressbar=False)
+def test_arguments_that_somebody_changed_are_refused(evaluated_votes, text):
+    result = evaluated_votes
     result.attrs["arguments"] = text
     with pytest.raises(dx.AnnotationError, match="arguments: expected"):
         _rerun.rerun(result, progressbar=False)
@@ -172,7 +194,7 @@ def test_arguments_that_somebody_changed_are_refused(votes, text):
 
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
 def test_a_zarr_store_is_made_again_too(rankings, tmp_path):
-    path = written(tmp_path, *rankings, store="zarr")
+    path = written(tmp_path, *rankings, store="zarr", reliability=(1, 3))
     assert path.name == "evaluation.zarr"
     assert (path / "zarr.json").is_file()
     done = rerun(path)
@@ -180,10 +202,9 @@ def test_a_zarr_store_is_made_again_too(rankings, tmp_path):
     assert done.output.startswith("the same to the last digit: ")
 
 
-def test_a_store_of_the_second_format_is_not_opened(votes, tmp_path):
+def test_a_store_of_the_second_format_is_not_opened(evaluated_votes, tmp_path):
     # It may name a codec that unpickles.
-    result = dx.evaluate(*votes, draws=5, random_seed=1, progressbar=False)
-    result.to_zarr(tmp_path / "old.zarr", zarr_format=2, consolidated=False)
+    evaluated_votes.to_zarr(tmp_path / "old.zarr", zarr_format=2, consolidated=False)
     with pytest.raises(dx.AnnotationError, match=r"old\.zarr: expected an evaluation"):
         rerun(tmp_path / "old.zarr")
 

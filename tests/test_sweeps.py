@@ -113,18 +113,34 @@ def test_what_a_chain_raises_is_raised():
         swept([Failing(), Chain()], 10, 0, "", False)
 
 
+class Announced:
+    """Jobs that say when the last of them was handed over."""
+
+    def __init__(self, n):
+        self.n, self.handed_over = n, threading.Event()
+
+    def __len__(self):
+        return self.n
+
+    def __iter__(self):
+        yield from range(self.n)
+        self.handed_over.set()
+
+
 def test_no_job_is_begun_after_an_interruption():
-    begun = []
+    begun, jobs = [], Announced(10_000)
 
     def work(job):
         begun.append(job)
+        # An interruption of the handing over may fall into Python's own locks, which then complain.
+        jobs.handed_over.wait(30)
         if job == 3:
             os.kill(os.getpid(), signal.SIGINT)
             threading.Event().wait(0.05)  # for the main thread to wake up
         threading.Event().wait(0.001)
 
     with pytest.raises(KeyboardInterrupt):
-        mapped(work, range(10_000), "", False)
+        mapped(work, jobs, "", False)
     assert len(begun) < 9_000
 
 

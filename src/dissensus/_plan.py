@@ -56,7 +56,8 @@ def plan(
     items : sequence of int
         Numbers of items to try.
     target, width, family
-        Of reliability, see `plan_reliability`.
+        Of reliability, see `plan_reliability`; where None its own defaults, by which lengths of
+        intervals are simulated. ``plan_reliability(width=None)`` leaves that out.
     accuracy : float, optional
         The imagined system's accuracy; .8 by default.
     reliability, prior_count : float, optional

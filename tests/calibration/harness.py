@@ -60,11 +60,18 @@ def places(draws: Floats, truth: Floats, rng: np.random.Generator) -> Floats:
 
 
 def run(fit: Fit, simulate: Callable[[np.random.Generator], Case], *, studies: int,
-        draws: int = 199, seed: int = 0) -> dict[str, Floats]:  # fmt: skip
-    """Return the places of the truth over several studies, for each question."""
+        draws: int = 199, seed: int = 0,
+        enough: Callable[[dict[str, Floats]], bool] = lambda found: False,
+        ) -> dict[str, Floats]:  # fmt: skip
+    """Return the places of the truth over several studies, for each question.
+
+    With a quarter and a half of them it is asked whether that is ``enough``.
+    """
     rng = np.random.default_rng(seed)
     found: dict[str, list[Floats]] = {}
-    for _ in range(studies):
+    for number in range(studies):
+        if number in {studies // 4, studies // 2} and enough(_joined(found)):
+            break
         case = simulate(rng)
         with warnings.catch_warnings():
             # Of forty short chains one may well be poor; that is what the places are to show.
@@ -77,6 +84,10 @@ def run(fit: Fit, simulate: Callable[[np.random.Generator], Case], *, studies: i
         tree = tree.isel(draw=slice(None, None, case.thin)) if case.thin > 1 else tree
         for question, (answers, truth) in case.questions(tree).items():
             found.setdefault(question, []).append(places(answers, truth, rng))
+    return _joined(found)
+
+
+def _joined(found: dict[str, list[Floats]]) -> dict[str, Floats]:
     return {question: np.concatenate(parts) for question, parts in found.items()}
 
 

@@ -121,7 +121,9 @@ def test_abilities_and_difficulties_are_recovered_where_the_truth_is_known():
 @pytest.mark.parametrize("guessing", [True, False])
 def test_without_the_truth_it_is_found_with_the_abilities(guessing):
     ann, truth, ability, _ = study(400, 12, 2, seed=1, guessing=guessing)
-    found = fit(ann, draws=500, guessing=guessing, random_seed=1, progressbar=False)["posterior"]
+    found = fit(
+        ann, draws=500, chains=2, guessing=guessing, random_seed=1, progressbar=False
+    )["posterior"]  # fmt: skip
     right = found["truth"].mean(("chain", "draw")).argmax("label").to_numpy() == truth
     assert right.mean() > 0.85
     low, high = found["ability"].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
@@ -134,7 +136,7 @@ def test_confidence_says_more_of_the_truth():
     right = {}
     for confidence in (False, True):
         found = fit(
-            ann, confidence=confidence, draws=500, random_seed=1, progressbar=False,
+            ann, confidence=confidence, draws=500, chains=2, random_seed=1, progressbar=False,
             keep_items=False,
         )  # fmt: skip
         mean = found["constant_data"]["truth_mean"].to_numpy()
@@ -156,7 +158,7 @@ def test_warns_if_annotators_hesitate_together():
     rng = np.random.default_rng(1)
     ease = rng.normal(-difficulty[ann["item_code"].to_numpy()], 1.0)
     sure = ann.assign(confidence=("annotation", 0.5 + 0.25 * np.digitize(ease, [-1.0, 1.0])))
-    run = {"confidence": True, "draws": 200, "random_seed": 1, "progressbar": False}
+    run = {"confidence": True, "draws": 200, "chains": 2, "random_seed": 1, "progressbar": False}
     with pytest.warns(dx.DissensusWarning, match="are sure or unsure of it together"):
         fit(sure, **run)
     fit(sure, truth=dict(enumerate(truth.tolist())), **run)

@@ -65,6 +65,21 @@ def page(tmp_path):
     return write
 
 
+@pytest.fixture(scope="session")
+def known():
+    """What tests that only look at a page keep for each other."""
+    return {}
+
+
+@pytest.fixture
+def usual(evaluate, known, tmp_path):
+    """The page of the small study: its HTML, and what a browser would see."""
+    if "usual" not in known:
+        html = dx.report(evaluate(), tmp_path / "usual.html").read_text(encoding="utf-8")
+        known["usual"] = html, Page(html)
+    return known["usual"]
+
+
 @pytest.fixture(autouse=True)
 def no_window():
     """Draw without a screen; a report leaves no figure open."""

@@ -26,9 +26,8 @@ HOSTILE = [
 ]
 
 
-def test_needs_nothing_from_elsewhere(evaluate, parse, tmp_path):
-    html = dx.report(evaluate(), tmp_path / "r.html").read_text(encoding="utf-8")
-    parsed = parse(html)
+def test_needs_nothing_from_elsewhere(usual):
+    html, parsed = usual
     assert not re.search(r"https?://|@import|//cdn", html)
     for tag, attrs in parsed.elements:
         for name in ("src", "href", "xlink:href", "action"):
@@ -37,16 +36,16 @@ def test_needs_nothing_from_elsewhere(evaluate, parse, tmp_path):
     assert "default-src 'none'" in html
 
 
-def test_every_reference_has_a_target_and_ids_are_unique(evaluate, page):
-    parsed = page(evaluate())
+def test_every_reference_has_a_target_and_ids_are_unique(usual):
+    _, parsed = usual
     assert len(parsed.ids) == len(set(parsed.ids))
     wanted = {attrs["href"][1:] for _, attrs in parsed.elements if "href" in attrs}
     wanted |= {a["aria-labelledby"] for _, a in parsed.elements if "aria-labelledby" in a}
     assert wanted <= set(parsed.ids)
 
 
-def test_accessible(evaluate, page):
-    parsed = page(evaluate())
+def test_accessible(usual):
+    _, parsed = usual
     figures = [a for a in parsed.all("svg") if a.get("class") == "figure"]
     assert figures
     assert all(len(a["aria-label"]) > 20 and a["role"] == "img" for a in figures)
@@ -58,9 +57,9 @@ def test_accessible(evaluate, page):
     assert all(a.get("tabindex") == "0" for a in parsed.all("div") if a.get("class") == "scroll")
 
 
-def test_says_the_numbers(evaluate, page):
-    result = evaluate()
-    text = " ".join(page(result).text.split()).replace("\N{NO-BREAK SPACE}", " ")
+def test_says_the_numbers(usual):
+    _, parsed = usual
+    text = " ".join(parsed.text.split()).replace("\N{NO-BREAK SPACE}", " ")
     assert "At reliability 1, good names the most plausible label for" in text
     assert "89 % equal-tailed interval" in text
     assert "dirichlet: Dirichlet reliability: each annotator names one label." in text

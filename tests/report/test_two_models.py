@@ -186,7 +186,7 @@ def test_the_page_shows_both(rankings, page):
     assert rows <= set(parsed.ids)
 
 
-def test_one_model_has_no_such_section(evaluate, page):
-    parsed = page(evaluate())
+def test_one_model_has_no_such_section(usual):
+    _, parsed = usual
     assert not {"models", "two-models", "categories"} & set(parsed.ids)
     assert "Two models" not in parsed.text

@@ -32,7 +32,8 @@ def rowwise(types: str, layout: str) -> Callable[[Callable[..., None]], Callable
     refer to each other by names that differ from process to process. If two processes meet an empty
     cache, the files of different processes may stay side by side, and every later use ends in a
     segmentation fault. So only the loop is cached here, in one file that stands by itself;
-    the wrapper is compiled anew in each process, a tenth of a second for each kernel used.
+    the wrapper is compiled anew in each process, when the kernel is first called: a tenth of a
+    second for each kernel used.
 
     Parameters
     ----------
@@ -61,9 +62,15 @@ def rowwise(types: str, layout: str) -> Callable[[Callable[..., None]], Callable
             )
             for side in (False, True)
         ]
-        gufunc = guvectorize([loop_types], "->".join(sides), nopython=True)
-        loop = _loop(function, arguments, loop_types)
-        return _broadcast(function, gufunc(_wrapper(loop, len(arguments))), arguments)
+
+        @functools.cache
+        def compiled() -> Callable[..., Any]:
+            gufunc = guvectorize([loop_types], "->".join(sides), nopython=True)
+            loop = _loop(function, arguments, loop_types)
+            made: Callable[..., Any] = gufunc(_wrapper(loop, len(arguments)))
+            return made
+
+        return _broadcast(function, compiled, arguments)
 
     return decorate
 
@@ -112,7 +119,9 @@ def _wrapper(loop: Any, n_arguments: int) -> Callable[..., None]:
 
 
 def _broadcast(
-    function: Callable[..., None], gufunc: Callable[..., Any], arguments: tuple[_Argument, ...]
+    function: Callable[..., None],
+    compiled: Callable[[], Callable[..., Any]],
+    arguments: tuple[_Argument, ...],
 ) -> Callable[..., Any]:
     """Give all arguments the last loop dimension, as views, and take it away again if none had."""
     cores = [len(one.core) for one in arguments if not one.written]
@@ -130,7 +139,7 @@ def _broadcast(
             else np.broadcast_to(array, (n_rows, *array.shape))
             for array, loop in zip(arrays, loops, strict=True)
         ]
-        found = gufunc(*wide)
+        found = compiled()(*wide)
         if any(loops):
             return found
         return tuple(one[0] for one in found) if isinstance(found, tuple) else found[0]
