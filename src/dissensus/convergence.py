@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus.arrays.chain_diagnostics import diagnostics
 from dissensus.dims import CHAIN, DRAW, ITEM
 from dissensus.errors import ConvergenceWarning, shown, warn_caller
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 R_HAT: Final = 1.05
 """Above this chains have not met. 1.01 is the usual mark for one number; the largest of the
@@ -25,7 +27,7 @@ APART: Final = 1.5
 ESS: Final = 100.0
 """Fewer effective draws than this say little about an interval's ends."""
 
-_LOT: Final = 100
+_LOT: Final = 500
 
 _MOVING: Final = 0.1
 """The share of steps that change a number, past which a chain where none does is stuck."""
@@ -83,7 +85,7 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
         draws = draws.expand_dims({dim: [draws.name]})
     if draws.sizes[DRAW] < FEWEST or draws.sizes[dim] == 0:
         return {}
-    # A few items at a time: ArviZ makes several copies of what it looks at.
+    # A few items at a time: several copies are made of what is looked at.
     lots = [draws.isel({dim: slice(i, i + _LOT)}) for i in range(0, draws.sizes[dim], _LOT)]
     worst = [_worst(lot, dim) for lot in lots]
     each = _Each(*(np.concatenate(part) for part in zip(*worst, strict=True)))
@@ -102,9 +104,9 @@ class _Each(NamedTuple):
     bulk: Floats
     tail: Floats
     r_hat: Floats
-    stuck: Floats
+    stuck: Bools
     """Whether a chain stands still while others move, or elsewhere."""
-    undefined: Floats
+    undefined: Bools
     """Whether some draw is no number."""
 
 
@@ -168,22 +170,36 @@ def _places(draws: xr.DataArray) -> list[str]:
 
 def _worst(draws: xr.DataArray, dim: str) -> _Each:
     """Return the least effective sample sizes and the largest r-hat of each item, and so on."""
-    from arviz_stats import ess, rhat
-
-    other = [one for one in draws.dims if one not in {CHAIN, DRAW, dim}]
-    n_draws = draws.sizes[CHAIN] * draws.sizes[DRAW]
-    constant = (draws == draws.isel({CHAIN: 0, DRAW: 0})).all([CHAIN, DRAW])
-    undefined = ~(abs(draws) < np.inf).all([CHAIN, DRAW])
+    draws = draws.transpose(dim, ..., CHAIN, DRAW)
+    values = draws.to_numpy()
+    n_items, n_chains, n_draws = len(values), *values.shape[-2:]
+    each = values.reshape(-1, n_chains, n_draws).astype(np.float64)
+    undefined = ~np.isfinite(each).all(axis=(1, 2))
+    each = np.where(undefined[:, None, None], 0.0, each)
+    constant = (each == each[:, :1, :1]).all(axis=(1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):  # constants: 0/0, which is no failure
-        kinds = (ess(draws, method="bulk"), ess(draws, method="tail"), rhat(draws))
+        bulk, tail, apart = diagnostics(each, _ends())
     # Where the tails are one value, as of what is nearly always 1, there is nothing to count.
-    tail = kinds[1].fillna(kinds[0])
-    bulk, tail = (x.where(~constant, n_draws).where(~undefined, 0.0) for x in (kinds[0], tail))
-    r_hat = kinds[2].where(~constant, 1.0).where(~undefined, np.inf)
-    return _Each(
-        bulk.min(other).to_numpy(), tail.min(other).to_numpy(), r_hat.max(other).to_numpy(),
-        (_stuck(draws) & ~undefined).any(other).to_numpy(), undefined.any(other).to_numpy(),
-    )  # fmt: skip
+    tail = np.where(np.isnan(tail), bulk, tail)
+    bulk, tail = (
+        np.where(undefined, 0.0, np.where(constant, n_chains * n_draws, x)) for x in (bulk, tail)
+    )
+    apart = np.where(undefined, np.inf, np.where(constant, 1.0, apart))
+    stuck = _stuck(draws).to_numpy().ravel() & ~undefined
+    of_item: list[npt.NDArray[Any]] = [
+        one.reshape(n_items, -1) for one in (bulk, tail, apart, stuck, undefined)
+    ]
+    return _Each(of_item[0].min(axis=1), of_item[1].min(axis=1), of_item[2].max(axis=1),
+                 of_item[3].any(axis=1), of_item[4].any(axis=1))  # fmt: skip
+
+
+def _ends() -> tuple[float, float]:
+    """Return the quantiles that ArviZ counts the effective draws of."""
+    from arviz_base import rcParams
+
+    prob = float(rcParams["stats.ci_prob"])
+    low, high = sorted((prob, 1 - prob))
+    return low, high
 
 
 def _stuck(draws: xr.DataArray) -> xr.DataArray:
