@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dissensus._interruption import all_or_nothing
-from dissensus._sweeps import first_draws, mapped, swept
+from dissensus._sweeps import first_draws, in_one_thread, mapped, swept
 
 
 class Rows(NamedTuple):
@@ -142,6 +142,12 @@ def test_no_job_is_begun_after_an_interruption():
     with pytest.raises(KeyboardInterrupt):
         mapped(work, jobs, "", False)
     assert len(begun) < 9_000
+
+
+def test_where_others_are_at_work_jobs_stay_in_one_thread():
+    with in_one_thread():
+        found = mapped(lambda _: threading.get_ident(), range(50), "", False)
+    assert set(found) == {threading.get_ident()}
 
 
 def test_jobs_keep_their_order():

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._chunks import Frame, Rows, by_item, is_chunked, item_edges
+from dissensus._sweeps import in_one_thread
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
 from dissensus.errors import ArgumentError, ConvergenceWarning, Said, held_back, warn_caller
@@ -249,7 +250,7 @@ class _Task(NamedTuple):
 def _run(task: _Task, rows: Rows, items: Array, block: _Block) -> dict[Any, Array]:
     """Fit a block, and return its variables."""
     _require_room(task.bytes_each * len(items))
-    with held_back() as said:
+    with held_back() as said, in_one_thread():
         fit = task.fitted(rows.read(), items, block)
     _warn(said)
     out: dict[Any, Array] = {

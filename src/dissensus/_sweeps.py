@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise, product
 from typing import Any, Final
 
@@ -27,10 +29,25 @@ def tracked[Step](
     return track(steps, text, total=total) if show else steps
 
 
+_ALONE: Final[ContextVar[bool]] = ContextVar("no threads are started", default=False)
+
+
+@contextmanager
+def in_one_thread() -> Iterator[None]:
+    """Start no threads: others are at work on other items already."""
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
+
+
 def mapped[Job, Result](
     work: Callable[[Job], Result], jobs: Sequence[Job], text: str, show: bool
 ) -> list[Result]:
     """Do jobs in as many threads as there are processors; none is begun after an interruption."""
+    if _ALONE.get():
+        return [work(job) for job in tracked(jobs, text, show)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
             return list(tracked(pool.map(work, jobs), text, show, total=len(jobs)))
