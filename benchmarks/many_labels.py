@@ -27,7 +27,8 @@ from dissensus import statistics
 
 LABELS, PER_ITEM, ANNOTATORS, DRAWS = 5, 5, 1000, 1000
 MODELS = ("dawid_skene", "symmetric_confusion")
-RUN = {"draws": 1000, "tune": 500, "chains": 2, "random_seed": 1, "progressbar": False}
+RUN = {"draws": 500, "tune": 250, "chains": 2, "random_seed": 1, "progressbar": False,
+       "keep_items": False}  # fmt: skip
 
 
 def annotations(n_labels: int) -> xr.Dataset:
@@ -70,9 +71,10 @@ def _model(name: str, ann: xr.Dataset) -> str:
 
 def _statistic(name: str, ann: xr.Dataset) -> str:
     entry = statistics.get(name)
-    found = dx.bayesian_bootstrap(
-        entry.function, ann, draws=DRAWS, random_seed=1, **dict(entry.arguments)
-    )
+    more = {"distance": "nominal"} if name == "annotator_discrepancy_ratio" else {}
+    if name in {"weighted_reliability"}:
+        more = {"accuracy": "majority"}
+    found = dx.bayesian_bootstrap(entry.function, ann, draws=DRAWS, random_seed=1, **more)
     array = found if isinstance(found, xr.DataArray) else next(iter(found.data_vars.values()))
     values = np.asarray(array).reshape(DRAWS, -1)[:, 0]
     return f"{values.mean():.4f} ± {values.std():.4f}"
@@ -107,7 +109,7 @@ def main() -> None:
 def _alone(step: str, n_labels: float) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, __file__, "--work", step, "--labels", str(n_labels)],
-        check=True, capture_output=True, text=True,
+        check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
