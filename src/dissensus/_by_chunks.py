@@ -8,7 +8,6 @@ the blocks that somebody looks at.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import wraps
@@ -22,16 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus._block_tasks import CHAINS, Block, Fit, Task, chunk_size, of_chains, run
 from dissensus._chunks import Frame, Rows, by_item, is_chunked, item_edges
-from dissensus._sweeps import in_one_thread
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
-from dissensus.errors import ArgumentError, ConvergenceWarning, Said, held_back, warn_caller
+from dissensus.errors import held_back
 from dissensus.fitting import EXACT, sample_shape
-from dissensus.plausibility import widened
 
 Array = npt.NDArray[Any]
-Fit = Callable[..., xr.DataTree]
 Settle = Callable[[xr.Dataset, Mapping[str, Any]], tuple[dict[str, Any], dict[Any, Any]]]
 
 _WHOLE: Final = ("log_likelihood", "posterior_predictive", "checkpoint")
@@ -68,28 +65,6 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
     return decorate
 
 
-_CHAINS: Final = (("r_hat_max", np.max), ("ess_bulk_min", np.min), ("ess_tail_min", np.min),
-                  ("n_items_poor", np.sum))  # fmt: skip
-"""How the chains of a block went, and what that comes to for all blocks."""
-
-_POOR: Final = (
-    "The chains have not run long enough for some items. How many, and how far they are from it, "
-    "stands in fit['sample_stats']: n_items_poor, ess_bulk_min, ess_tail_min, r_hat_max. Do not "
-    "trust their intervals; ask for more draws (draws=)."
-)
-
-_TIMES: Final = 4
-"""Draws, their order, and what is made of it: so many times the draws' room is safe."""
-
-
-class _Block(NamedTuple):
-    """Some items of a chunk: what is drawn at once."""
-
-    chunk: int
-    low: int
-    high: int
-
-
 class _Variable(NamedTuple):
     """A variable of a fit: all but how many items, chains and draws it has."""
 
@@ -109,7 +84,7 @@ class _Lazy:
         rng = generator(settings["random_seed"], "fit")
         # Every block begins from the same state, as one fit of all items would.
         quiet = settings | {"random_seed": deepcopy(rng), "progressbar": False}
-        self.task = _Task(fit, frame, quiet, self.edges)
+        self.task = Task(fit, frame, quiet, self.edges)
         self.probe = self._probe(rng)
         chains, draws = sample_shape(settings["draws"], settings["chains"])
         self.sizes = {CHAIN: chains, DRAW: draws, ITEM: len(self.items)}
@@ -117,9 +92,9 @@ class _Lazy:
             self.sizes[CANDIDATE] = _width(self.rows, frame)
         width, each = self.sizes.get(CANDIDATE, 0), self._bytes_each()
         self.task = self.task._replace(width=width, bytes_each=each)
-        at_once = max(1, _chunk_size() // max(each, 1))
+        at_once = max(1, chunk_size() // max(each, 1))
         self.blocks = [
-            _Block(chunk, low, min(low + at_once, end))
+            Block(chunk, low, min(low + at_once, end))
             for chunk, (first, end) in enumerate(pairwise(self.edges))
             for low in range(first, end, at_once)
         ]
@@ -130,7 +105,7 @@ class _Lazy:
         That takes from the generator what one fit of all items would take.
         """
         rows = Rows([column.blocks[0] for column in self.rows])
-        part = self.task.part(rows.read(), self.items[:1], _Block(0, 0, 1))
+        part = self.task.part(rows.read(), self.items[:1], Block(0, 0, 1))
         few = {"draws": 1, "chains": 1, "random_seed": rng}
         with held_back():  # its block will say so again
             return self.task.fit(part, **{**self.task.settings, **few})
@@ -173,7 +148,7 @@ class _Lazy:
             else:
                 groups[one.group][one.name] = array
         if self.probe.attrs["inference"] != EXACT:
-            for number, (name, reduced) in enumerate(_CHAINS):
+            for number, (name, reduced) in enumerate(CHAINS):
                 groups["sample_stats"][name] = ((), self._of_chains(number, reduced, *graph))
         tree = xr.DataTree.from_dict(groups)
         tree.attrs.update(self.probe.attrs | said)
@@ -189,7 +164,7 @@ class _Lazy:
                   for k in range(len(self.edges) - 1)]  # fmt: skip
         for number, block in enumerate(self.blocks):
             items = self.items[block.low : block.high]
-            layer[name, number] = (_run, f"{name}-of", chunks[block.chunk], items, block)
+            layer[name, number] = (run, f"{name}-of", chunks[block.chunk], items, block)
         return name, HighLevelGraph.from_collections(name, layer)
 
     def _array(self, one: _Variable, name: str, graph: Any) -> Any:
@@ -218,101 +193,12 @@ class _Lazy:
         from dask.highlevelgraph import HighLevelGraph
 
         key = f"{name}-chains-{number}"
-        layer = {(key, block): (_nth, (name, block), number) for block in range(len(self.blocks))}
+        layer = {
+            (key, block): (of_chains, (name, block), number) for block in range(len(self.blocks))
+        }
         whole = HighLevelGraph({**graph.layers, key: layer}, {**graph.dependencies, key: {name}})
         each = da.Array(whole, key, chunks=((1,) * len(self.blocks),), dtype=np.float64)
         return da.reduction(each, reduced, reduced, dtype=np.float64)
-
-
-class _Task(NamedTuple):
-    """What the fits of all blocks have in common."""
-
-    fit: Fit
-    frame: Frame
-    settings: Mapping[str, Any]
-    edges: list[int]
-    width: int = 0
-    """Candidates of an item, where there are such; 0 where there are none, or nobody knows yet."""
-    bytes_each: int = 0
-    """Of an item's draws."""
-
-    def part(self, rows: Any, items: Array, block: _Block) -> xr.Dataset:
-        """Return the annotations of a block."""
-        chunk = (self.edges[block.chunk], self.edges[block.chunk + 1])
-        return self.frame.part(rows, items, chunk, block.low)
-
-    def fitted(self, rows: Any, items: Array, block: _Block) -> xr.DataTree:
-        """Fit the items of a block."""
-        rng = deepcopy(self.settings["random_seed"])
-        return self.fit(self.part(rows, items, block), **{**self.settings, "random_seed": rng})
-
-
-def _run(task: _Task, rows: Rows, items: Array, block: _Block) -> dict[Any, Array]:
-    """Fit a block, and return its variables."""
-    _require_room(task.bytes_each * len(items))
-    with held_back() as said, in_one_thread():
-        fit = task.fitted(rows.read(), items, block)
-    _warn(said)
-    out: dict[Any, Array] = {
-        _CHAINS: np.array([fit.attrs.get(name, np.nan) for name, _ in _CHAINS], dtype=np.float64)
-    }
-    for group, node in fit.children.items():
-        for name, one in node.variables.items():
-            if CANDIDATE in one.dims:
-                one = widened(str(name), one, task.width)
-            values = one.to_numpy()
-            out[group, str(name)] = values if ITEM in one.dims else values[None]
-    return out
-
-
-def _nth(block: dict[Any, Array], number: int) -> Array:
-    return block[_CHAINS][number : number + 1]
-
-
-def _warn(said: list[Said]) -> None:
-    """Say what the fit of a block had to say, on the machine where somebody asked for it."""
-    warn: Callable[..., None] = warn_caller
-    if "distributed" in sys.modules:
-        import distributed
-
-        warn = distributed.warn
-    for text, category in said:
-        # All blocks in the same words: Python says them once.
-        warn(_POOR if category is ConvergenceWarning else text, category)
-
-
-def _chunk_size() -> int:
-    """Return how many bytes Dask takes for a chunk: its setting ``array.chunk-size``."""
-    import dask
-    from dask.utils import parse_bytes
-
-    return int(parse_bytes(dask.config.get("array.chunk-size")))
-
-
-def _require_room(draws: int) -> None:
-    """Raise, rather than be killed, where a cluster's worker cannot hold a block."""
-    if "distributed" not in sys.modules:
-        return
-    from distributed import get_worker
-
-    try:
-        worker = get_worker()
-    except ValueError:  # no worker: the scheduler of threads
-        return
-    if worker.memory_manager.memory_limit is None:
-        return
-    limit = worker.memory_manager.memory_limit // worker.state.nthreads
-    if _TIMES * draws < limit:
-        return
-    fitting_size = max(1, limit // _TIMES // 2**20)
-    raise ArgumentError(
-        "array.chunk-size", where="a Dask setting",
-        expected=f"draws of at most {limit / _TIMES / 2**20:.0f} MiB at once: metrics take up to "
-        f"{_TIMES} times their room, and a worker's thread has {limit / 2**20:.0f} MiB",
-        found=f"{draws / 2**20:.0f} MiB",
-        hint="Before the fit: "
-        f'dask.config.set({{"array.chunk-size": "{fitting_size} MiB"}}), or fewer threads a worker',
-    )  # fmt: skip
 
 
 def _width(rows: Sequence[Any], frame: Frame) -> int:
