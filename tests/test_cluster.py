@@ -96,3 +96,13 @@ def test_rankings_too(client):
     xr.testing.assert_identical(there["plausibility"].variable,
                                 dx.models.plackett_luce.fit(ann, **run)["posterior"]["plausibility"]
                                 .variable)  # fmt: skip
+
+
+def test_an_evaluation_too(study, client):
+    run = {"draws": 30, "random_seed": 1, "progressbar": False, "truth": None, "ground_truth": None,
+           "components": None, "reliability": (1.0,), "chunks": 20}  # fmt: skip
+    there = dx.evaluate(study.annotations, study.predictions, **run)
+    with dask.config.set(scheduler="threads"):
+        here = dx.evaluate(study.annotations, study.predictions, **run)
+    for name in ("metrics", "certainty", "posterior"):
+        xr.testing.assert_identical(here[name].to_dataset(), there[name].to_dataset())
