@@ -33,7 +33,7 @@ from dissensus.arrays.stream import State
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def move_all(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, known: Odds,
     room: EffectRoom, paths: Transport,
