@@ -3,13 +3,17 @@
 Strengths are independent Gamma(shape, 1), and a label's plausibility is its share of their sum.
 A sweep of an item has two parts, each of which leaves the posterior as it is:
 
-- One strength after another is moved by the exact likelihood (`dissensus.arrays.exact_moves`), and
-  every other time all on the weak side of a cut together (`dissensus.arrays.group_moves`). It mixes
-  well at any power, and costs the square of the number of labels.
 - All annotators' arrival times are drawn given the strengths, and all strengths given the times
   (`dissensus.arrays.timed_sweep`). It costs as much as reading the rankings does, and mixes the
   worse the more is known; ties need a whole power. It is left out where the other part can do
   without: in small items, but for many labels that nobody listed where these cannot be lumped.
+- One strength after another is moved by the exact likelihood (`dissensus.arrays.exact_moves`), and
+  every third time all on the weak side of a cut together (`dissensus.arrays.group_moves`). It mixes
+  well at any power, and costs the square of the number of labels.
+
+Where arrival times alone forget soon enough, which is known beforehand
+(`dissensus.arrays.time_memory`), an item is sampled by them alone, in plain numbers
+(`dissensus.arrays.times_alone`), at a fraction of the cost.
 
 The likelihood does not see the sum of the strengths, which is Gamma(total shape, 1) whatever the
 rankings say: it is drawn anew after each sweep. All strengths are held in logarithms, since a
@@ -31,11 +35,14 @@ from dissensus.arrays.exact_moves import move_units
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.group_moves import move_group
 from dissensus.arrays.log_sums import log_total
+from dissensus.arrays.plain_times import is_plain
 from dissensus.arrays.ranked_item import POSTERIOR, RankedItem, ranked_item
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.stream import State, started, uniform
 from dissensus.arrays.tangents import tangents
+from dissensus.arrays.time_memory import memory
 from dissensus.arrays.timed_sweep import timed_sweep
+from dissensus.arrays.times_alone import sample_by_times
 from dissensus.arrays.unit_order import positions
 from dissensus.arrays.unit_view import MoveRoom, room_for_moves
 
@@ -48,6 +55,14 @@ _DEPTH = 45.0
 
 _GROUP_EVERY = 3
 """In one sweep of so many a group moves too: it costs about as much as a third of the units."""
+
+_ONE_IN = 3
+"""In a chain of one item, one in so many units is moved by each sweep, in turn."""
+
+_FORGETFUL = 0.4
+"""Where a sweep by arrival times alone keeps no more than this, it is worth two fifths of an
+independent draw or more. Exact moves of a third of the units are worth as much, and take several
+times as long."""
 
 _EFFORT = 4000
 """Places to look at for the exact moves of one sweep: with more, only some of the units move."""
@@ -152,12 +167,9 @@ def _write(log_share: Floats, used: int, named: int, draw: int, out: Floats) -> 
 
 @njit(cache=True)
 def _sample_item(state: State, item: RankedItem, named: int, tune: int, out: Floats) -> None:
-    """Sample one item; write (draw, candidate), with all that has no column of its own last.
-
-    Half of the units that could be moved in one sweep are, in turn.
-    """
+    """Sample one item; write (draw, candidate), with all that has no column of its own last."""
     room, plan = _prepared(item)
-    plan = _Plan(plan.timed, (plan.n_moves + 1) // 2, plan.depth, plan.position)
+    plan = _Plan(plan.timed, max(1, (plan.n_moves + 1) // _ONE_IN), plan.depth, plan.position)
     n_units = item.shapes.shape[1]
     log_strength = np.empty(n_units - 1 + max(item.numbers.n_tail, 1))
     log_strength[:n_units] = np.log(item.shapes[POSTERIOR])
@@ -177,7 +189,11 @@ def _sample(
         if low == high:
             continue
         item = ranked_item(rankings, i, shape[low:high], sharpness, power, named[i])
-        _sample_item(started(keys[i]), item, named[i], tune, out[:, i])
+        state, mine = started(keys[i]), shape[low:high]
+        if is_plain(item) and memory(rankings, i, mine, power) <= _FORGETFUL:
+            sample_by_times(state, item, named[i], tune, out[:, i])
+        else:
+            _sample_item(state, item, named[i], tune, out[:, i])
 
 
 @njit(cache=True, nogil=True)

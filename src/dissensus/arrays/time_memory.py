@@ -1,0 +1,105 @@
+r"""How much of itself an item's sampler by arrival times remembers from sweep to sweep.
+
+The EM algorithm goes to the mode by the same two steps, times given strengths and strengths given
+times, with means in place of draws:
+
+.. math::
+    u_k \gets u_k + \log \frac{a_k + \mathrm{power}\, n_k}
+    {\lambda_k \sum_j a_j / \sum_j \lambda_j + \mathrm{power}\, e_k(u)},
+
+where n says how often each label was ranked and e how often that was to be expected
+(`dissensus.arrays.times_ranked`). Near the mode, each step shrinks what is left by the part of the
+information that the times hold and the rankings do not; and in draws, that part is the correlation
+of one sweep with the next (Liu 1994, Dempster, Laird & Rubin 1977). So it is known before anything
+is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dissensus.arrays.rankings import Rankings
+from dissensus.arrays.times_ranked import times_expected, times_ranked
+
+Floats = npt.NDArray[np.float64]
+
+_ROUNDS = 8
+"""Towards the mode, and then towards the direction that is forgotten last."""
+
+_STEP = 1e-4
+"""How far from the mode the algorithm is tried."""
+
+_GOLDEN = 0.6180339887498949
+"""Multiples of it are spread evenly in (0, 1): a start that favours no direction."""
+
+
+@njit(cache=True)
+def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
+    """Return the part of itself that the slowest direction keeps from sweep to sweep.
+
+    Of 1,000 draws, about 1,000 (1 - memory) / (1 + memory) are worth an independent one.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Of all items, of annotators whose sharpness is 1.
+    item : int
+        Which.
+    shape : array (cell)
+        Prior shapes of this item's cells.
+    power : float
+        Of the likelihood.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
+    One ranking of x before y before z, and ten; the more is known, the less one sweep changes:
+
+    >>> one = Rankings(*map(np.array, ([0, 1], [0, 3], [0, 1, 2], [1, 2, 3], [0, 3], [True])))
+    >>> [round(memory(one, 0, np.ones(3), power), 2) for power in (1.0, 10.0)]
+    [0.17, 0.7]
+    """
+    n = len(shape)
+    got = shape + power * times_ranked(rankings, item)
+    at, ahead, away, room = np.log(got), np.empty(n), np.empty(n), np.empty(n)
+    for _ in range(_ROUNDS):
+        _step(rankings, item, shape, power, got, at, room, ahead)
+        at[:] = ahead
+    _step(rankings, item, shape, power, got, at, room, ahead)
+    for k in range(n):
+        away[k] = (k + 1) * _GOLDEN % 1.0 - 0.5
+    kept = 0.0
+    for _ in range(_ROUNDS):
+        length = math.sqrt((away * away).sum())
+        if length < _STEP:  # nothing is kept
+            return 0.0
+        away *= _STEP / length
+        _step(rankings, item, shape, power, got, at + away, room, away)
+        away -= ahead
+        kept = math.sqrt((away * away).sum()) / _STEP
+        away /= _STEP
+    return min(kept, 1.0)
+
+
+@njit(cache=True)
+def _step(
+    rankings: Rankings, item: int, shape: Floats, power: float, got: Floats, at: Floats,
+    expected: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """Write the log strengths after one step from those before, both relative to their sum."""
+    times_expected(rankings, item, at, expected)
+    top = at.max()
+    whole = np.exp(at - top)
+    prior = shape.sum() / whole.sum()
+    for k in range(len(at)):
+        out[k] = at[k] + math.log(got[k] / (whole[k] * prior + power * expected[k]))
+    top = out.max()
+    out -= top + math.log(np.exp(out - top).sum())
