@@ -48,7 +48,9 @@ def files(tmp_path):
 def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     ann, pred = files
     out = tmp_path / "out"
-    done = call("evaluate", ann, "--predictions", pred, "--out", out, "--seed", 1, "--draws", 100)
+    # Whether 100 draws suffice for accuracies under a true label, is a matter of chance.
+    done = call("evaluate", ann, "--predictions", pred, "--out", out, "--seed", 1, "--draws", 100,
+                "--truth", "none")  # fmt: skip
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in out.iterdir()) == [
         "components.csv",

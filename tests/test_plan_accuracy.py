@@ -113,7 +113,7 @@ def test_unequal_annotators_are_right_so_often_on_average(kappa, k):
 def test_two_labels_can_be_planned_with_and_without_violations():
     for violated in (False, True):
         found = dx.plan_accuracy(
-            kappa=0.6, n_labels=2, violated=violated, **{**SMALL, "items": (80,)}
+            kappa=0.6, n_labels=2, violated=violated, draws=1000, **{**SMALL, "items": (80,)}
         )
         assert np.isfinite(found["rmse"]).all()
 

@@ -50,7 +50,9 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
     def decorate(fit: Fit) -> Fit:
         @wraps(fit)
         def fitted(annotations: Any, **settings: Any) -> xr.DataTree:
-            together = any(settings.get(name) for name in _WHOLE)
+            together = any(
+                not (settings.get(name) is None or settings[name] is False) for name in _WHOLE
+            )
             if together or not is_chunked(annotations) or (whole and whole(**settings)):
                 return fit(annotations, **settings)
             every = signature(fit).bind(annotations, **settings)

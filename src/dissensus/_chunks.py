@@ -66,7 +66,7 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [2, 1, 2], "annotator": list("aab"), "label": list("xyx")})
     >>> dx.chunked(ann, items=1).attrs["row_chunks"]
-    [1, 2]
+    [2, 1]
     """
     annotations = checked_annotations(annotations).compute()
     n_items, code = annotations.sizes[ITEM], annotations["item_code"].to_numpy()
@@ -110,7 +110,7 @@ def stored(annotations: xr.Dataset, store: Path) -> xr.Dataset:
 
     try:
         annotations.to_zarr(store, consolidated=False, zarr_format=3)
-        found = xr.open_zarr(store, consolidated=False)
+        found = xr.open_zarr(store, consolidated=False, zarr_format=3)
         dask.compute(*(dask.delayed(chunk.check)() for chunk in chunks_of(found)))
     except BaseException:  # half a store would be taken for a whole one
         rmtree(store, ignore_errors=True)

@@ -113,7 +113,7 @@ def test_abilities_and_difficulties_are_recovered_where_the_truth_is_known():
     )["posterior"]  # fmt: skip
     for name, true in (("ability", ability), ("difficulty", difficulty)):
         low, high = found[name].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
-        assert ((low < true) & (true < high)).mean() > 0.8
+        assert ((low < true) & (true < high)).mean() > 0.7  # of 12 abilities one time in 40 not
     assert np.corrcoef(found["ability"].mean(("chain", "draw")), ability)[0, 1] > 0.95
 
 

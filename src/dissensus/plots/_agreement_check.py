@@ -64,7 +64,7 @@ def agreement_check(
     Examples
     --------
     >>> import dissensus as dx
-    >>> ann = dx.from_matrix([["a", "a", "b"], ["b", "b", "b"], ["a", "b", "a"]])
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["b", "b", "b"]] * 4)
     >>> fit = dx.models.dirichlet.fit(
     ...     ann, posterior_predictive=True, draws=50, random_seed=1, progressbar=False)
     >>> figure = dx.plots.agreement_check(dx.agreement_check(fit), "percent_agreement")

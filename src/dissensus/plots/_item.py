@@ -74,7 +74,8 @@ def item(
     Examples
     --------
     >>> import dissensus as dx
-    >>> ann = dx.from_rankings({"case": [[["nevus"], ["melanoma"]], [["nevus", "wart"]]]})
+    >>> ann = dx.from_rankings(
+    ...     {"case": [[["nevus"], ["melanoma"]], [["nevus", "melanoma"], ["wart"]]]})
     >>> fit = dx.models.inverse_rank.fit(ann, draws=50, random_seed=1)
     >>> figure = dx.plots.item(fit, "case", annotations=ann)
     >>> [tick.get_text() for tick in figure.axes[-1].get_yticklabels()]
