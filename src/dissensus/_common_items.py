@@ -24,8 +24,10 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
             "predictions", expected="each item once", found=f"{shown(list(predicted[again]))} again"
         )
     place = tables.match(items, predicted)
-    extra = np.setdiff1d(np.arange(len(predicted)), place)
     lacking = place < 0
+    wanted = np.zeros(len(predicted), dtype=bool)
+    wanted[place[~lacking]] = True
+    extra = np.flatnonzero(~wanted)
     if lacking.all():
         raise PredictionError(
             "predictions",
