@@ -28,6 +28,7 @@ from dissensus.models import MODELS
 from dissensus.statistics import STATISTICS
 
 EVERY = tuple(model.name for model in MODELS)
+BY_ITEM = ("dirichlet", "inverse_rank", "plackett_luce", "normal_scores")
 SEEDED = {"random_seed": 1}
 QUIET = {"progressbar": False}
 
@@ -85,7 +86,23 @@ def _evaluation(draw):
     form = {"continuous": ("numbers",), "ranking": ("ranks", "scores")}.get(kind, ("labels",))
     args = (ann, draw(prediction_sets(ann, form))) if draw(st.integers(0, 4)) else (ann,)
     more = {"threshold": 0.5} if kind == "continuous" else {}
+    if not draw(st.integers(0, 4)):
+        more |= {"chunks": draw(st.sampled_from([1, 3, 50]))}
     return args, more | {"draws": 4, "chains": 2} | SEEDED | QUIET
+
+
+@st.composite
+def _cut(draw):
+    return (draw(annotation_sets()),), {"items": draw(st.sampled_from([None, 1, 2, 50]))}
+
+
+@st.composite
+def _by_pattern(draw):
+    ann = draw(_annotated())
+    if draw(st.booleans()):
+        ann = dx.chunked(ann, 2)
+    pred = draw(prediction_sets(ann, ("labels", "ranks")))
+    return (ann, pred), {"draws": 4, "chains": 2} | SEEDED
 
 
 @st.composite
@@ -120,6 +137,7 @@ CALLS = {
     "annotator_roc": _checked("annotator_roc"),
     "best_threshold": _curve().map(lambda curve: ((curve,), {})),
     "check_assumptions": _of_fit(TRUTH),
+    "chunked": _cut(),
     "compare_truth_models": _models_compared(),
     "confidence_check": _checked("confidence_check"),
     "confidence_difficulty": _checked("confidence_difficulty"),
@@ -134,6 +152,7 @@ CALLS = {
     "prior_predictive": _prior(),
     "residual_check": _of_fit(CROSSED),
     "shared_mistakes": _of_fit(TRUTH, SEEDED.items()),
+    "top_k_accuracy_by_pattern": _by_pattern(),
 }
 DEAR = {"evaluate": 0.1, "plan": 0.1, "plan_accuracy": 0.1, "plan_reliability": 0.1,
         "compare_truth_models": 0.1}  # fmt: skip
@@ -178,6 +197,28 @@ def test_a_function_is_sound_or_refused(name, data):
 @given(data=st.data())
 def test_a_dear_function_is_sound_or_refused(name, data):
     checked(name, data)
+
+
+@cases(2, 400)
+@given(data=st.data())
+def test_what_is_drawn_by_chunks_is_what_is_drawn_at_once(data):
+    """Or is refused in the same words, be it later."""
+    model = data.draw(st.sampled_from([one for one in MODELS if one.name in BY_ITEM]))
+    ann = data.draw(annotation_sets(model.kinds))
+    more = {"draws": 4, "chains": 2} | SEEDED | QUIET
+    whole = judged(f"whole.{model.name}", model.module.fit, ann, **more)
+    cut = judged("whole.chunked", dx.chunked, ann, data.draw(st.sampled_from([1, 2, 50])))
+    assert not cut.refused
+    lazily = judged(f"whole.{model.name}", drawn_now, model.module.fit, cut.value, **more)
+    assert bool(whole.refused) == bool(lazily.refused), (whole.refused, lazily.refused)
+    if not whole.refused:
+        one, other = (answer.value["posterior"].to_dataset() for answer in (whole, lazily))
+        xr.testing.assert_equal(one.drop_attrs(), other.drop_attrs().sel(item=one["item"]))
+
+
+def drawn_now(fit, annotations, **settings):
+    """Fit, and draw what is put off."""
+    return fit(annotations, **settings).compute()
 
 
 @pytest.mark.slow
