@@ -28,11 +28,15 @@ LEAST = 400
 """Effective draws without which neither the estimate nor its error is one."""
 EXACT = {"dirichlet", "inverse_rank", "normal_scores"}
 """Models whose draws are independent; the others' chains are to be longer."""
+SELDOM = {"symmetric_confusion", "rasch"}
+"""Models that are seldom where labels have changed places, or a spread is next to nothing: a chain
+that has not been there, or once, knows neither how much that matters nor how little it knows."""
 
 
 def run(name, **more):
     model = references()[name].model
-    settings = {"draws": 4000 if model in EXACT else 6000, "chains": 2, "tune": 300}
+    draws = 4000 if model in EXACT else 18_000 if model in SELDOM else 6000
+    settings = {"draws": draws, "chains": 2, "tune": 300}
     return references()[name].fit(**{**settings, **more})
 
 
