@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
+from fresh import peak_memory
 from machine import described
 
 import dissensus as dx
@@ -116,16 +117,10 @@ def work(task: str, sizes: dict[str, int]) -> None:
     small = sizes | {"items": 200, "annotators": min(sizes["annotators"], 20)}
     TASKS[task](annotations(**small), 100)
     ann = annotations(**sizes)
-    before, start, cpu = peak(), time.perf_counter(), time.process_time()
+    before, start, cpu = peak_memory(), time.perf_counter(), time.process_time()
     TASKS[task](ann, draws)
     print(json.dumps({"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu,
-                      "peak": peak(), "before": before}))  # fmt: skip
-
-
-def peak() -> int:
-    """Return the most bytes this process has had in memory."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
+                      "peak": peak_memory(), "before": before}))  # fmt: skip
 
 
 def bandwidth() -> float:
