@@ -15,9 +15,9 @@ The truth is summed out. Three ways to learn the matrices:
     Annotators of one population, :math:`C_{jz} \sim \mathrm{Dirichlet}(\kappa_z M_z)`: who gave
     few labels is taken for a typical one. The way to go if an annotator may be good at one label
     and bad at another. Rows are independent: if annotators are good at all labels or at none, their
-    accuracies are drawn to the middle, too surely (in a simulated crowd of 200, of accuracy .35 to
-    .85 and 100 labels each, 90 % intervals held .46 of them, with no pooling .82, by
-    `symmetric_confusion` with ``accuracy="annotator"`` and unequal errors .88).
+    accuracies are drawn to the middle, too surely (in simulated crowds of 200, of accuracy .35 to
+    .85 and 100 labels each, 90 % intervals held .45 of them, and .90 by `symmetric_confusion` with
+    ``accuracy="annotator"`` and unequal errors).
 ``pooling="complete"``
     One matrix for all, :math:`C_{jz} = M_z`.
 ``pooling="none"``

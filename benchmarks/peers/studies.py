@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tools import annotations
 
 import dissensus as dx
 
@@ -46,7 +47,7 @@ def large_panels(n: int) -> Arrays:
 
 def small_panels(n: int) -> Arrays:
     """Simulate small tables, and say what alpha is of very many items."""
-    alpha = float(dx.krippendorff_alpha(_annotations(_panel(1_000_000, 10**6))))
+    alpha = float(dx.krippendorff_alpha(annotations(_panel(1_000_000, 10**6))))
     return {"table": np.stack([_panel(50, seed) for seed in range(n)]), "alpha": np.array(alpha)}
 
 
@@ -62,17 +63,11 @@ def _panel(n_items: int, seed: int) -> npt.NDArray[np.int64]:
     return out
 
 
-def _annotations(table: npt.NDArray[np.int64]) -> Any:
-    item, annotator = np.indices(table.shape).reshape(2, -1)
-    return dx.annotations({"item": item, "annotator": annotator, "label": table.ravel()},
-                          kind="nominal")  # fmt: skip
-
-
 def matrices(n: int) -> Arrays:
     """Simulate numbers (study, item, annotator) with known components."""
     out = []
     for seed in range(n):
         rng = np.random.default_rng(seed)
-        item, annotator = rng.normal(size=(40, 1)), rng.normal(0, 0.5, (1, 8))
-        out.append(item + annotator + rng.normal(size=(40, 8)))
+        sizes = ((40, 1), (1, 8), (40, 8))
+        out.append(sum(rng.normal(0, sd, n) for sd, n in zip(SPREAD.values(), sizes, strict=True)))
     return {"table": np.stack(out), "icc": np.array(ICC)}

@@ -193,7 +193,8 @@ def crowdkit_majority(data: dict[str, Any]) -> Iterator[Job]:
 # How well annotators agree
 
 
-def _annotations(table: Any, kind: str = "nominal") -> Any:
+def annotations(table: Any, kind: str = "nominal") -> Any:
+    """Read a table (item, annotator) into what dissensus takes."""
     import dissensus as dx
 
     item, annotator = np.indices(table.shape).reshape(2, -1)
@@ -206,7 +207,7 @@ def ours_alpha(data: dict[str, Any]) -> Iterator[Job]:
     import dissensus as dx
 
     for table in data["table"]:
-        ann = _annotations(table)
+        ann = annotations(table)
         yield lambda ann=ann: dx.krippendorff_alpha(ann), lambda found: {"alpha": float(found)}
 
 
@@ -216,7 +217,7 @@ def ours_alpha_draws(data: dict[str, Any]) -> Iterator[Job]:
     import dissensus as dx
 
     for table in data["table"]:
-        ann = _annotations(table)
+        ann = annotations(table)
         yield (
             lambda ann=ann: dx.bayesian_bootstrap("krippendorff_alpha", ann, draws=1000,
                                                   random_seed=1),
@@ -277,7 +278,7 @@ def ours_interval(data: dict[str, Any]) -> Iterator[Job]:
 
     warnings.simplefilter("ignore", dx.DissensusWarning)
     for table in data["table"]:
-        ann = _annotations(table)
+        ann = annotations(table)
         yield (
             lambda ann=ann: dx.bayesian_bootstrap("krippendorff_alpha", ann, random_seed=1),
             lambda found: _interval(float(found.mean()), *np.quantile(found, [0.025, 0.975]),
@@ -316,7 +317,7 @@ def ours_icc(data: dict[str, Any]) -> Iterator[Job]:
 
     warnings.simplefilter("ignore", dx.DissensusWarning)
     for table in data["table"]:
-        ann = _annotations(table, "continuous")
+        ann = annotations(table, "continuous")
 
         def work(ann: Any = ann) -> Any:
             start = time.perf_counter()

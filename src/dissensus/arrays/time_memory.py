@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.times_ranked import times_expected, times_ranked
 
@@ -104,5 +105,4 @@ def _step(
     prior = shape.sum() / whole.sum()
     for k in range(len(at)):
         out[k] = at[k] + math.log(got[k] / (whole[k] * prior + power * expected[k]))
-    top = out.max()
-    out -= top + math.log(np.exp(out - top).sum())
+    out -= log_total(out)
