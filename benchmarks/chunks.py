@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ import dask
 import dask.array as da
 import numpy as np
 import xarray as xr
+from memory import peak_memory
 
 import dissensus as dx
 
@@ -87,14 +87,14 @@ def work(folder: Path) -> None:
     few = {"item": slice(0, 100)}
     rows = {"annotation": slice(0, 100 * PER_ITEM)}
     found_in(dx.chunked(ann.isel(few | rows)), pred.isel(few)).compute()  # compiles
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    before = peak_memory()
     start = time.perf_counter()
     found = found_in(ann, pred)
     laid = time.perf_counter() - start
     found = found.compute()
     seconds = time.perf_counter() - start
     low, high = np.quantile(found.to_numpy(), [0.05, 0.95], axis=(0, 1))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_memory()
     print(json.dumps({"seconds": seconds, "laid": laid, "peak": peak, "before": before,
                       "low": low.tolist(), "high": high.tolist()}))  # fmt: skip
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ import arviz as az
 import numpy as np
 import xarray as xr
 from machine import described
+from memory import peak_memory
 
 import dissensus as dx
 from dissensus._crossed import sampler as sampler
@@ -202,7 +202,7 @@ def _alone(n: int) -> None:
     seconds = time.perf_counter() - start
     names = ("sigma_item", "sigma_annotator", "sigma")
     draws = {name: fit["posterior"][name].to_numpy() for name in names}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = peak_memory() / 2**30
     print(json.dumps([seconds, _worst(draws, "gaussian"), peak]))
 
 

@@ -8,12 +8,12 @@ The table has columns task, worker and label. Seconds are those of the second ru
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 
 import pandas as pd
 from crowdkit.aggregation import DawidSkene
+from memory import peak_memory
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
     }
     if len(sys.argv) > 2:
         found.probas_.to_csv(sys.argv[2])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = peak_memory() / 2**30
     print(json.dumps(spent | {"iterations": len(found.loss_history_), "peak": peak}))
 
 

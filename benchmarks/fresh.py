@@ -7,13 +7,12 @@ only by one that did nothing else.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import data
+from memory import peak_memory
 
 import dissensus as dx
 
@@ -32,20 +31,6 @@ def main() -> None:
     size = fit["posterior"]["plausibility"].nbytes
     found = {"seconds": seconds, "before": before, "peak": peak_memory(), "draws": size}
     print(json.dumps(found))
-
-
-def peak_memory() -> int:
-    """Return the most bytes this process has had in memory.
-
-    Linux keeps a program's own peak in /proc; what `resource` tells there begins with that of the
-    program that started it.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        lines = status.read_text().splitlines()
-        return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-from fresh import peak_memory
+from memory import peak_memory
 from machine import described
 
 import dissensus as dx

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from typing import Any
 import arviz as az
 import numpy as np
 from machine import described
+from memory import peak_memory
 
 import dissensus as dx
 from dissensus._truth import rows
@@ -77,7 +77,7 @@ def _asked() -> argparse.Namespace:
         warnings.simplefilter("ignore", dx.DissensusWarning)
         what, *rest = asked.alone
         found = _rows(rest[0], int(rest[1]), int(rest[2])) if rest else _symmetric(what)
-        found["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        found["peak"] = peak_memory() / 2**30
         print(json.dumps(found))
         sys.exit()
     return asked

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from machine import described
+from memory import peak_memory
 
 import dissensus as dx
 from dissensus import statistics
@@ -56,10 +56,10 @@ def work(step: str, n_labels: int) -> None:
     warnings.simplefilter("ignore")
     small, ann = annotations(5_000), annotations(n_labels)
     for data in (small, ann):  # the first compiles
-        before, start, cpu = _peak(), time.perf_counter(), time.process_time()
+        before, start, cpu = peak_memory() / 2**30, time.perf_counter(), time.process_time()
         said = _model(step, data) if step in MODELS else _statistic(step, data)
         found = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu,
-                 "before": before, "peak": _peak(), "said": said}  # fmt: skip
+                 "before": before, "peak": peak_memory() / 2**30, "said": said}  # fmt: skip
     print(json.dumps(found))
 
 
@@ -78,10 +78,6 @@ def _statistic(name: str, ann: xr.Dataset) -> str:
     array = found if isinstance(found, xr.DataArray) else next(iter(found.data_vars.values()))
     values = np.asarray(array).reshape(DRAWS, -1)[:, 0]
     return f"{values.mean():.4f} ± {values.std():.4f}"
-
-
-def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def main() -> None:
