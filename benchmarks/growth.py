@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-from memory import peak_memory
 from machine import described
+from memory import peak_memory
 
 import dissensus as dx
 
