@@ -12,16 +12,23 @@ label and bad at another, or take one for the other.
 The truth is summed out. Three ways to learn the matrices:
 
 ``pooling="hierarchical"``
-    Annotators of one population, :math:`C_{jz} \sim \mathrm{Dirichlet}(\kappa_z M_z)`: who gave
-    few labels is taken for a typical one. The way to go if an annotator may be good at one label
-    and bad at another. Rows are independent: if annotators are good at all labels or at none, their
-    accuracies are drawn to the middle, too surely (in simulated crowds of 200, of accuracy .35 to
-    .85 and 100 labels each, 90 % intervals held .45 of them, and .90 by `symmetric_confusion` with
-    ``accuracy="annotator"`` and unequal errors).
+    Annotators of one population, around its matrix M. Who is good is good at all labels: his odds
+    of being right are those of M times :math:`e^{s_j}`, :math:`s_j \sim N(0, \omega^2)`, and
+    what is his own at one label is drawn around that; where his errors fall hangs on M alone:
+
+    .. math::
+
+        C_{jzz} \sim \mathrm{Beta}(\kappa_z p_{jz}, \kappa_z (1 - p_{jz})), \quad
+        \mathrm{logit}\, p_{jz} = \mathrm{logit}\, M_{zz} + s_j, \qquad
+        \frac{C_{jzy}}{1 - C_{jzz}} \sim \mathrm{Dirichlet}(\kappa_z M_{zy}),\ y \ne z
+
+    With :math:`\omega = 0` rows are :math:`\mathrm{Dirichlet}(\kappa_z M_z)`. Who gave few labels
+    is taken for a typical one. The way to go for annotators' accuracies.
 ``pooling="complete"``
     One matrix for all, :math:`C_{jz} = M_z`.
 ``pooling="none"``
-    Each on his own, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`: what is not seen is the prior.
+    Each on his own, rows apart, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`: what is not seen is the
+    prior.
     The way to go if the labels of items are: on six published sets with a known truth it was right
     most often (.880; the hierarchical form .870, EM .875), as the prior of so many annotators
     holds a label that is rarely true to its meaning.
@@ -38,7 +45,9 @@ pooling, is worth four labels, 2.8 of them right, and :math:`M_z` has its own la
 all: annotators on the whole use names for what they mean. This keeps labels from changing places,
 which the likelihood alone would allow, and a label that is hardly ever true from becoming a name
 for hard items. With no pooling every annotator has the four labels, which does the same where there
-are many of them. :math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, mean 10.
+are many of them. :math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, mean 10: it says how alike annotators
+are at one label, and :math:`\omega`, half-normal of scale 1 as in `symmetric_confusion`, how alike
+they are at all.
 
 When to use it. Many labels from each annotator, or from all together: a few hundred for each label
 that is ever true. Nominal or ordinal labels, repeated ones too (``trial``). When not: few labels
@@ -194,7 +203,8 @@ def fit(
     xarray.DataTree
         ``posterior`` with ``confusion`` (annotator, label, response), rows of which sum to 1;
         ``annotator_accuracy`` (annotator) over items of such prevalence; ``population_confusion``
-        (label, response) and ``confusion_concentration`` (label) where annotators are pooled;
+        (label, response), ``confusion_concentration`` (label) and ``accuracy_spread``, of log odds
+        between annotators, where these are pooled;
         ``system_confusion``, where systems are related of a system's own answers only;
         ``system_accuracy`` and ``system_correct`` (system), the share of *these* items that it
         got right; ``prevalence`` (label); ``truth`` (item, label): how

@@ -35,6 +35,8 @@ class Points:
     """(point, label, response)"""
     named: dict[str, Any] = field(default_factory=dict)
     """What the library calls them, where that is a matter of names."""
+    offset: Any = None
+    """How much better than typical annotators are, in spreads (point, annotator)."""
 
 
 class _Columns:
@@ -80,7 +82,7 @@ def graded(decay: Any, n: int) -> Any:
 
 def prior(case: Case, u: Any) -> tuple[Points, int, int]:
     """Turn uniform numbers into parameters; also return how many are not systems', and of all."""
-    at, n, m = _Columns(u), case.n_labels, len(u)
+    at, n, m, offset = _Columns(u), case.n_labels, len(u), None
     named: dict[str, Any] = {}
     prevalence = at.shares(np.full((m, n), case.get("prior_count")))
     base = graded(np.zeros(m), n)
@@ -103,7 +105,7 @@ def prior(case: Case, u: Any) -> tuple[Points, int, int]:
         if case.get("errors") == "unequal":
             _own_errors(at, alike, base, errors)
     else:
-        people, errors = _people(case, at, named)
+        people, errors, offset = _people(case, at, named)
     spread = np.zeros(m)
     if case.get("difficulty"):
         spread = named["difficulty_spread"] = stats.norm.ppf((1 + at.one()) / 2)
@@ -127,6 +129,7 @@ def prior(case: Case, u: Any) -> tuple[Points, int, int]:
     points = Points(
         prevalence, np.concatenate([people, systems], axis=1),
         np.concatenate([errors, more], axis=1), spread, slope, shared, source, base, named,
+        offset,
     )  # fmt: skip
     return points, common, at.used
 
@@ -139,13 +142,21 @@ def _own_errors(at: _Columns, alike: Any, base: Any, out: Any) -> None:
             out[:, voice, z] = np.insert(at.shares(shape), z, 0.0, axis=1)
 
 
-def _people(case: Case, at: _Columns, named: dict[str, Any]) -> tuple[Any, Any]:
-    """Draw annotators' confusion matrices: four labels in advance, 2.8 of them right."""
+def _people(case: Case, at: _Columns, named: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Draw annotators' confusion matrices: four labels in advance, 2.8 of them right.
+
+    Of a population also return by how many spreads each is better than typical.
+    """
     n, m, j = case.n_labels, len(at.u), case.n_annotators
     right, errors = np.empty((m, j, n)), np.empty((m, j, n, n))
     before = np.full((n, n), 1.2 / (n - 1)) + (2.8 - 1.2 / (n - 1)) * np.eye(n)
     pooling = case.get("pooling")
     population, alike = np.empty((m, n, n)), np.empty((m, n))
+    level = offset = np.zeros((m, j))
+    if pooling == "hierarchical":
+        sd = named["accuracy_spread"] = stats.norm.ppf((1 + at.one()) / 2)
+        offset = special.ndtri(at.take(j))
+        level = sd[:, None] * offset
     for z in range(n):
         shape = np.broadcast_to(before[z], (m, n))
         if pooling != "none":
@@ -154,9 +165,12 @@ def _people(case: Case, at: _Columns, named: dict[str, Any]) -> tuple[Any, Any]:
             population[:, z] = np.where(np.arange(n) == z, chance, (1 - chance) * wrong)
         if pooling == "hierarchical":
             alike[:, z] = 5.0 * special.gammaincinv(2.0, at.one())
-            shape = np.maximum(alike[:, z, None] * population[:, z], 1e-12)
         for voice in range(j):
-            if pooling == "complete":
+            if pooling == "hierarchical":
+                right[:, voice, z], errors[:, voice, z] = _one_of_many(
+                    at, logit + level[:, voice], alike[:, z], population[:, z], z
+                )
+            elif pooling == "complete":
                 right[:, voice, z], errors[:, voice, z] = logit, wrong
             else:
                 right[:, voice, z], errors[:, voice, z] = at.row(shape, z)
@@ -164,7 +178,16 @@ def _people(case: Case, at: _Columns, named: dict[str, Any]) -> tuple[Any, Any]:
         named["population_confusion"] = population
     if pooling == "hierarchical":
         named["confusion_concentration"] = alike
-    return right, errors
+    return right, errors, offset
+
+
+def _one_of_many(at: _Columns, odds: Any, alike: Any, mean: Any, z: int) -> tuple[Any, Any]:
+    """Draw a row around a population's: an accuracy of its own odds, and errors as of anybody."""
+    a, b = (np.maximum(alike * special.expit(x), 1e-12) for x in (odds, -odds))
+    part = special.betaincinv(a, b, at.one())
+    shape = np.maximum(alike[:, None] * np.delete(mean, z, axis=1), 1e-12)
+    errors = np.insert(at.shares(shape), z, 0.0, axis=1)
+    return special.logit(np.clip(part, 1e-290, 1 - 1e-16)), errors
 
 
 def _systems(case: Case, at: _Columns) -> tuple[Any, Any]:

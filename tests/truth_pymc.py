@@ -21,7 +21,6 @@ def variables(case: Case, points: Points) -> dict[str, Any]:
     """Return the values of the PyMC form's variables (point, ...)."""
     n, j = case.n_labels, case.n_annotators
     hits = special.expit(points.right)
-    away = ~np.eye(n, dtype=bool)
     out = {"prevalence": points.prevalence, **points.named}
     if case.model == "symmetric_confusion":
         if "accuracy_spread" in points.named:
@@ -33,14 +32,21 @@ def variables(case: Case, points: Points) -> dict[str, Any]:
         for name in ("system_accuracy", "system_typical_accuracy"):
             out[name] = hits[:, j:, 0]
         known = j + (0 if case.cut else case.n_systems)
-        rows = points.errors[:, :known, away]
-        out["error_rows"] = rows.reshape(len(rows), known, n, n - 1)
+        out["error_rows"] = _other_labels(points.errors[:, :known])
     else:
+        out["annotator_offset"], out["label_accuracy"] = points.offset, hits[:, :j]
+        out["error_rows"] = _other_labels(points.errors[:, :j])
         errors = (1 - hits)[..., None] * points.errors
         rows = errors + hits[..., None] * np.eye(n)
         out["confusion"], out["system_confusion"] = rows[:, :j], rows[:, j:]
         out["system_level"] = np.full((len(rows), case.n_systems), 0.5)  # hangs on matrices only
     return out
+
+
+def _other_labels(rows: Any) -> Any:
+    """Leave out the label itself (..., label, response)."""
+    n = rows.shape[-1]
+    return rows[..., ~np.eye(n, dtype=bool)].reshape(*rows.shape[:-1], n - 1)
 
 
 def likelihood_agrees(case: Case) -> None:

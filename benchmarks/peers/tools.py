@@ -19,6 +19,9 @@ from typing import Any
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from memory import peak_memory
+
 Answer = dict[str, float]
 Job = tuple[Callable[[], Any], Callable[[Any], Answer]]
 FUNCTIONS: dict[str, Callable[..., Iterator[Job]]] = {}
@@ -45,16 +48,17 @@ def main() -> None:
         start = time.perf_counter()
         found = work()
         seconds.append(time.perf_counter() - start)
-        answers.append(read(found))
+        answers.append(_a_second(read(found), seconds[-1]))
     mean = {key: float(np.mean([one[key] for one in answers])) for key in answers[0]}
     mean |= {key: mean[key] ** 0.5 for key in mean if key.startswith("RMSE")}
-    print(json.dumps({"seconds": seconds, "peak": peak(), "answers": mean}))
+    print(json.dumps({"seconds": seconds, "peak": peak_memory(), "answers": mean}))
 
 
-def peak() -> int:
-    """Return the most bytes this process has had in memory."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
+def _a_second(answer: Answer, seconds: float) -> Answer:
+    """Turn effective draws into those of a second."""
+    if "effective draws" in answer:
+        answer["effective draws a second"] = answer.pop("effective draws") / seconds
+    return answer
 
 
 # Which label is right
@@ -320,22 +324,21 @@ def ours_icc(data: dict[str, Any]) -> Iterator[Job]:
         ann = annotations(table, "continuous")
 
         def work(ann: Any = ann) -> Any:
-            start = time.perf_counter()
-            fit = dx.models.crossed_effects.fit(ann, random_seed=1, progressbar=False,
-                                                keep_effects=False)  # fmt: skip
-            return dx.icc(fit), time.perf_counter() - start
+            fit = dx.models.crossed_effects.fit(
+                ann, random_seed=1, progressbar=False, keep_effects=False
+            )
+            return dx.icc(fit)
 
-        def read(found: Any) -> Answer:
-            icc, seconds = found
-            return _of_draws(icc, float(data["icc"])) | _effective(icc, seconds)
+        def read(icc: Any) -> Answer:
+            return _of_draws(icc, float(data["icc"])) | _effective(icc)
 
         yield work, read
 
 
-def _effective(draws: Any, seconds: float) -> Answer:
+def _effective(draws: Any) -> Answer:
     import arviz as az
 
-    return {"effective draws a second": float(az.ess(np.asarray(draws))) / seconds}
+    return {"effective draws": float(az.ess(np.asarray(draws)))}
 
 
 @tool
@@ -390,17 +393,15 @@ def bambi_icc(data: dict[str, Any]) -> Iterator[Job]:
                               "annotator": annotator.astype(str)})  # fmt: skip
 
         def work(frame: Any = frame) -> Any:
-            start = time.perf_counter()
             model = bmb.Model("y ~ 1 + (1|item) + (1|annotator)", frame)
             trace = model.fit(draws=1000, tune=1000, chains=4, progressbar=False, random_seed=1)
             posterior = trace.posterior
             of = {name: np.asarray(posterior[name]) ** 2
                   for name in ("1|item_sigma", "1|annotator_sigma", "sigma")}  # fmt: skip
-            return of["1|item_sigma"] / sum(of.values()), time.perf_counter() - start
+            return of["1|item_sigma"] / sum(of.values())
 
-        def read(found: Any) -> Answer:
-            icc, seconds = found
-            return _of_draws(icc, float(data["icc"])) | _effective(icc, seconds)
+        def read(icc: Any) -> Answer:
+            return _of_draws(icc, float(data["icc"])) | _effective(icc)
 
         yield work, read
 

@@ -33,6 +33,8 @@ TYPICAL = "typical_"
 a fit's posterior matrices are averages over items."""
 _LEAST = 1e-300
 """Of a probability that is to have a logarithm."""
+_MOST = 1.0 - 2.0**-53
+"""Of one that is to have a logit."""
 
 
 def _as_it_is(value: Any) -> Any:
@@ -79,7 +81,7 @@ def variables(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str,
     out = {
         "prevalence": np.exp(many.log_prevalence),
         "difficulty_slope": many.slope[:, first:],
-        "system_level": expit(many.level),
+        "system_level": expit(many.level[:, first:]),
         "confusion_concentration": many.alike,
     }
     for name in ("annotator_accuracy", "annotator_typical_accuracy"):
@@ -92,6 +94,10 @@ def variables(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str,
         out["annotator_offset"] = offset / many.number[:, [SPREAD]]
     if form.errors == UNEQUAL:
         out["error_rows"] = _other_labels(np.exp(many.log_error))
+    if form.pooling == HIERARCHICAL:
+        out["annotator_offset"] = many.level[:, :first] / many.number[:, [SPREAD]]
+        out["label_accuracy"] = np.clip(expit(many.skill[:, :first]), _LEAST, _MOST)
+        out["error_rows"] = _other_labels(np.exp(many.log_error[:, :first]))
     if form.rows:
         rows = _rows(many)
         out["confusion"], out["system_confusion"] = rows[:, :first], rows[:, first:]
@@ -125,9 +131,14 @@ def _to_errors(form: Form, values: Values, many: Parameters) -> None:
     if "distance_decay" in values:
         many.log_base[:] = _graded(values["distance_decay"], n)
         many.log_error[:] = many.log_base[:, None]
+    _to_error_rows(values, many)
+
+
+def _to_error_rows(values: Values, many: Parameters) -> None:
+    """Take where errors of the first voices fall; of two labels nothing says so, nor need be."""
     if "error_rows" in values:
         rows = np.log(np.maximum(values["error_rows"], _LEAST))  # (draw, voice, label, other label)
-        away = ~np.eye(n, dtype=bool)
+        away = ~np.eye(rows.shape[2], dtype=bool)
         many.log_error[:, : rows.shape[1], away] = rows.reshape(*rows.shape[:2], -1)
 
 
@@ -141,16 +152,20 @@ def _graded(decay: Floats, n: int) -> Floats:
 
 def _to_rows(form: Form, values: Values, many: Parameters) -> None:
     first = form.first_system
-    shared = form.pooling == COMPLETE
-    people = values["population_confusion"][:, None] if shared else values["confusion"]
-    _take_apart(people, many, slice(0, first))
-    if "system_confusion" in values:
-        _take_apart(values["system_confusion"], many, slice(first, None))
-        many.level[:] = logit(values["system_level"])
+    if form.pooling == HIERARCHICAL:
+        many.skill[:, :first] = logit(np.clip(values["label_accuracy"], _LEAST, _MOST))
+        _to_error_rows(values, many)
+        many.level[:, :first] = values["accuracy_spread"][:, None] * values["annotator_offset"]
+        many.alike[:] = values["confusion_concentration"]
+    else:
+        shared = form.pooling == COMPLETE
+        people = values["population_confusion"][:, None] if shared else values["confusion"]
+        _take_apart(people, many, slice(0, first))
     if "population_confusion" in values:
         many.log_population[:] = np.log(np.maximum(values["population_confusion"], _LEAST))
-    if "confusion_concentration" in values:
-        many.alike[:] = values["confusion_concentration"]
+    if "system_confusion" in values:
+        _take_apart(values["system_confusion"], many, slice(first, None))
+        many.level[:, first:] = logit(values["system_level"])
 
 
 def _take_apart(rows: Floats, many: Parameters, voices: slice) -> None:

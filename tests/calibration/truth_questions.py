@@ -76,6 +76,7 @@ def _of_annotators(setting: Setting, what: World) -> dict[str, Any]:
     if setting.pooling == "hierarchical":
         out["population"] = ("population_confusion", (0, 0), what.population[0, 0])
         out["concentration"] = ("confusion_concentration", 0, what.alike[0])
+        out["spread of annotators"] = ("accuracy_spread", (), what.spread)
     return out
 
 

@@ -138,9 +138,9 @@ def _matrices(setting: Setting, rng: Generator) -> dict[str, object]:
         log_mean = _log_dirichlet(prior, rng)  # each label is called by its own name most often
     log_mean -= special.logsumexp(log_mean, axis=1, keepdims=True)
     alike = rng.gamma(2.0, 1 / 0.2, n)
+    spread = abs(rng.standard_normal())
     if setting.pooling == "hierarchical":
-        shape = np.broadcast_to(alike[:, None] * np.exp(log_mean), (who, n, n))
-        people = _log_dirichlet(shape, rng)
+        people = _around(log_mean, alike, spread * rng.standard_normal(who), rng)
     elif setting.pooling == "none":
         people = _log_dirichlet(np.broadcast_to(prior, (who, n, n)), rng)
     else:
@@ -149,7 +149,25 @@ def _matrices(setting: Setting, rng: Generator) -> dict[str, object]:
     systems = _log_dirichlet(10.0 * np.where(right, level, (1 - level) / (n - 1)), rng)
     skill, error = _split(np.concatenate([people, systems]))
     return {"skill": skill, "log_error": error, "log_base": _errors(np.zeros((n, n))),
-            "population": np.exp(log_mean), "alike": alike, "level": level.ravel()}  # fmt: skip
+            "population": np.exp(log_mean), "alike": alike, "spread": spread,
+            "level": level.ravel()}  # fmt: skip
+
+
+def _around(log_mean: Floats, alike: Floats, level: Floats, rng: Generator) -> Floats:
+    """Draw rows (voice, label, response) in logarithms, of people who are good at all or at none.
+
+    Being right is Beta, with the odds of the population's row times those of the person; errors
+    are Dirichlet, whatever the person.
+    """
+    n = len(log_mean)
+    logit, _ = _split(log_mean)
+    odds = logit + level[:, None]
+    pair = np.stack([special.expit(odds), special.expit(-odds)], axis=-1)
+    hit = _log_dirichlet(alike[:, None] * pair, rng)
+    hit -= special.logsumexp(hit, axis=-1, keepdims=True)
+    shape = np.broadcast_to(alike[:, None] * np.exp(log_mean), (len(level), n, n))
+    error = _errors(_log_dirichlet(shape, rng))
+    return np.where(np.eye(n, dtype=bool), hit[..., 0, None], hit[..., 1, None] + error)
 
 
 def world(setting: Setting, rng: Generator) -> World:

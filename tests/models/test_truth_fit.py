@@ -48,7 +48,7 @@ NAMES = {
     "dawid_skene": {
         "annotator_accuracy": ("annotator",), "confusion": ("annotator", "label", "response"),
         "population_confusion": ("label", "response"), "confusion_concentration": ("label",),
-        "system_confusion": ("system", "label", "response"),
+        "accuracy_spread": (), "system_confusion": ("system", "label", "response"),
     },
 }  # fmt: skip
 

@@ -86,7 +86,7 @@ def _numbers(what: Process, trace: Trace) -> dict[str, Floats]:
     form = what.form
     wanted = {
         "mean_accuracy": (MEAN, form.own_accuracy and not form.rows),
-        "accuracy_spread": (SPREAD, form.own_accuracy and not form.rows),
+        "accuracy_spread": (SPREAD, form.own_accuracy or form.pooling == HIERARCHICAL),
         "distance_decay": (DECAY, form.errors != EQUAL and form.ordered),
         "error_concentration": (CONCENTRATION, form.errors == UNEQUAL),
         "difficulty_spread": (DIFFICULTY, form.difficulty),

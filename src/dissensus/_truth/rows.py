@@ -75,14 +75,37 @@ def _annotators(what: Process) -> Any:
     name = _called(what, pooled) if what.form.pooling == COMPLETE else pooled
     own = np.arange(what.form.n_labels)
     mean = LeadingDirichlet(name, what.priors.rows, own, dims=(LABEL, RESPONSE))
-    if what.form.pooling == COMPLETE:
-        return mean[None]
+    return mean[None] if what.form.pooling == COMPLETE else _around(what, mean)
+
+
+def _around(what: Process, mean: Any) -> Any:
+    """Make annotators' matrices around the population's, each as good as he is at all labels."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    n, people = what.form.n_labels, len(what.annotators)
     shape, rate = what.priors.alike
     alike = pm.Gamma("confusion_concentration", alpha=shape, beta=rate, dims=LABEL)
-    return pm.Dirichlet(
-        _called(what, "confusion"), a=_every(len(what.annotators), alike[:, None] * mean),
-        dims=(ANNOTATOR, LABEL, RESPONSE),
+    spread = pm.HalfNormal("accuracy_spread", sigma=what.priors.spread)
+    # In units of the spread: with few annotators NUTS would get stuck where that is small.
+    level = spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
+    same = np.eye(n, dtype=bool)
+    odds = pt.log(pt.diagonal(mean)) - pt.log(pt.switch(same, 0.0, mean).sum(axis=1))
+    typical = odds + level[:, None]
+    right = pm.Beta(
+        _called(what, "label_accuracy"), alpha=alike * pt.sigmoid(typical),
+        beta=alike * pt.sigmoid(-typical), dims=(ANNOTATOR, LABEL),
     )  # fmt: skip
+    errors = pt.ones((people, n, 1))  # of two labels an error is the other one
+    if n > 2:
+        shape = (alike[:, None] * mean)[~same].reshape((n, n - 1))
+        errors = pm.Dirichlet(
+            _called(what, "error_rows"), a=_every(people, shape),
+            dims=(ANNOTATOR, LABEL, parts.OTHER_LABEL),
+        )  # fmt: skip
+    wrong = ((1 - right)[:, :, None] * errors).reshape((people, -1))
+    whole = pt.zeros((people, n, n))[:, ~same].set(wrong)[:, same].set(right)
+    return pm.Deterministic(_called(what, "confusion"), whole, dims=(ANNOTATOR, LABEL, RESPONSE))
 
 
 def _called(what: Process, name: str) -> str:

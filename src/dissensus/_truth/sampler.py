@@ -15,6 +15,7 @@ from dissensus.arrays import truth_gibbs as gibbs
 from dissensus.arrays.stream import started
 from dissensus.arrays.truth_parameters import (
     DIFFICULTY,
+    HIERARCHICAL,
     MEAN,
     SHARED,
     SOURCE,
@@ -156,6 +157,8 @@ def start(what: Process, rng: np.random.Generator) -> Parameters:
     diagonal = np.eye(what.form.n_labels)
     par.log_population[:] = np.log(0.4 * diagonal + 0.6 * chance)
     par.alike[:] = rng.uniform(3.0, 15.0, len(par.alike))
+    if what.form.pooling == HIERARCHICAL:
+        par.level[:people] = par.number[SPREAD] * rng.standard_normal(people)
     return par
 
 

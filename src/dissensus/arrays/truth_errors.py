@@ -9,6 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from dissensus.arrays.gamma import log_gamma_variate
+from dissensus.arrays.rising_factorial import log_rising
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts
 from dissensus.arrays.truth_parameters import (
@@ -23,6 +24,9 @@ from dissensus.arrays.truth_parameters import (
 from dissensus.arrays.univariate_slice import slicer
 
 Floats = npt.NDArray[np.float64]
+
+LEAST = 1e-300
+"""Of a Dirichlet's shape that has a gamma function."""
 
 
 @njit(cache=True)
@@ -59,20 +63,29 @@ _slice_decay = slicer(_log_decay)
 
 
 @njit(cache=True)
+def log_errors(weight: float, base: Floats, error: Floats) -> float:
+    """Return the log-likelihood of one voice's errors for a label, where they fall summed out.
+
+    A Dirichlet a priori of shape ``weight * exp(base)``; no error is counted at the label itself.
+    """
+    out = total = 0.0
+    for y in range(len(base)):
+        if error[y] > 0.0:
+            alpha = weight * math.exp(base[y])
+            if alpha < LEAST:
+                return -math.inf
+            total += error[y]
+            out += log_rising(alpha, error[y])
+    return out - log_rising(weight, total)
+
+
+@njit(cache=True)
 def _log_unequal(concentration: float, base: Floats, error: Floats) -> float:
     """Return the log-likelihood of errors (voice, label, response), rows of voices summed out."""
     out = 0.0
-    n = len(base)
     for v in range(len(error)):
-        for z in range(n):
-            total = 0.0
-            for y in range(n):
-                if error[v, z, y] > 0.0:
-                    alpha = concentration * math.exp(base[z, y])
-                    total += error[v, z, y]
-                    out += math.lgamma(alpha + error[v, z, y]) - math.lgamma(alpha)
-            if total > 0.0:
-                out += math.lgamma(concentration) - math.lgamma(concentration + total)
+        for z in range(len(base)):
+            out += log_errors(concentration, base[z], error[v, z])
     return out
 
 

@@ -84,7 +84,8 @@ class Parameters(NamedTuple):
     alike: Floats
     """``confusion_concentration`` (label)"""
     level: Floats
-    """Logit of the accuracy that a system's rows are drawn to (system)"""
+    """Logit of the accuracy that a system's rows are drawn to; how much the logits of an annotator
+    lie above those of his population, where he has one (voice)."""
 
 
 def fifths() -> Floats:
@@ -111,5 +112,5 @@ def blank(form: Form) -> Parameters:
         slope=np.ones(v),
         log_population=np.full((n, n), -np.log(n)),
         alike=np.full(n, 10.0),
-        level=np.zeros(v - form.first_system),
+        level=np.zeros(v),
     )

@@ -118,6 +118,12 @@ _slice_spread = slicer(_log_spread)
 
 
 @njit(cache=True)
+def draw_spread(state: State, sd: float, scale: float, mean: float, eta: Floats) -> float:
+    """Draw the standard deviation of logits around a mean, half-normal a priori."""
+    return math.exp(_slice_spread(state, math.log(sd), 1.0, scale, mean, eta))
+
+
+@njit(cache=True)
 def _draw_own(
     state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, right: Floats,
     wrong: Floats,
@@ -133,10 +139,7 @@ def _draw_own(
         par.skill[v] = eta[v]
     low = lowest(form.n_labels)
     par.number[MEAN] = _slice_mean(state, par.number[MEAN], 0.5, low, par.number[SPREAD], eta)
-    log_sd = math.log(par.number[SPREAD])
-    par.number[SPREAD] = math.exp(
-        _slice_spread(state, log_sd, 1.0, prior.spread, par.number[MEAN], eta)
-    )
+    par.number[SPREAD] = draw_spread(state, par.number[SPREAD], prior.spread, par.number[MEAN], eta)
 
 
 @njit(cache=True)

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from pytensor.tensor.random.basic import (
+    BetaRV,
     DirichletRV,
     GammaRV,
     HalfNormalRV,
@@ -21,6 +22,7 @@ from pytensor.tensor.random.basic import (
     NormalRV,
     UniformRV,
 )
+from scipy.special import expit
 
 from dissensus._truth_points import TYPICAL, points
 from dissensus.arrays.truth_parameters import (
@@ -52,8 +54,8 @@ _KINDS: Final = {
     "error_concentration": LogNormalRV, "error_rows": DirichletRV,
     "difficulty_spread": HalfNormalRV, "difficulty_slope": LogNormalRV, "shared_answers": UniformRV,
     "source_typical_accuracy": UniformRV, "population_confusion": LeadingDirichletRV,
-    "confusion_concentration": GammaRV, "confusion": DirichletRV, "system_level": UniformRV,
-    "system_confusion": DirichletRV,
+    "confusion_concentration": GammaRV, "label_accuracy": BetaRV, "confusion": DirichletRV,
+    "system_level": UniformRV, "system_confusion": DirichletRV,
 }  # fmt: skip
 _TRIED: Final = 3
 
@@ -153,12 +155,13 @@ def _form(seen: _Seen) -> tuple[Form, Floats]:
     n_voices, n = log_response.shape[:2]
     systems = {"system_accuracy", "system_typical_accuracy", "system_confusion"} & names
     n_systems = len(seen.natural[systems.pop()]) if systems else 0
-    pooled, own = "population_confusion" in names, "confusion" in names
+    pooled, own = "population_confusion" in names, "label_accuracy" in names
     difficulty, related = "difficulty_spread" in names, "shared_answers" in names
     graded, unequal = "distance_decay" in names, "error_concentration" in names
     form = Form(
         n_labels=n, n_voices=n_voices, first_system=n_voices - n_systems, evidence=n_voices,
-        rows=int(pooled or own), own_accuracy=int("annotator_offset" in names),
+        rows=int(pooled or "confusion" in names),
+        own_accuracy=int("annotator_offset" in names and not pooled),
         errors=UNEQUAL if unequal else GRADED if graded else EQUAL, ordered=int(graded),
         difficulty=int(difficulty), related=int(related),
         pooling=(HIERARCHICAL if own else COMPLETE) if pooled else NONE,
@@ -221,7 +224,10 @@ def _expected(
     level = natural.get("system_level", np.ones(0))[:, None, None]
     even = np.where(away, (1 - level) / max(n - 1, 1), level)
     concentration = natural.get("error_concentration", 1.0)
-    hierarchy = par.alike[:, None] * np.exp(par.log_population)
+    if form.pooling == HIERARCHICAL:
+        error_rows = (par.alike[:, None] * np.exp(par.log_population))[away].reshape(n, n - 1)
+    else:
+        error_rows = concentration * np.exp(par.log_base[away].reshape(n, n - 1))
     known: dict[str, tuple[Any, ...]] = {
         "prevalence": (priors.prevalence,), "annotator_accuracy": low,
         "annotator_typical_accuracy": low, "mean_accuracy": low,
@@ -229,12 +235,20 @@ def _expected(
         "annotator_offset": unit,
         "system_accuracy": unit, "system_typical_accuracy": unit,
         "distance_decay": (0.0, priors.decay), "error_concentration": tuple(priors.concentration),
-        "error_rows": (concentration * np.exp(par.log_base[away].reshape(n, n - 1)),),
+        "error_rows": (error_rows,),
         "difficulty_spread": (0.0, priors.difficulty), "difficulty_slope": (0.0, priors.slope),
         "shared_answers": unit, "source_typical_accuracy": unit,
         "population_confusion": (priors.rows, np.arange(n)),
         "confusion_concentration": (shape, 1 / rate),
-        "confusion": (hierarchy if form.pooling == HIERARCHICAL else priors.rows,),
+        "confusion": (priors.rows,), "label_accuracy": _accuracies(par, form),
         "system_level": unit, "system_confusion": (priors.system * even,),
     }  # fmt: skip
     return {name: known[name] for name in natural}
+
+
+def _accuracies(par: Parameters, form: Form) -> tuple[Floats, Floats]:
+    """Return the shapes of the Beta priors of annotators' accuracies (annotator, label)."""
+    right = np.diagonal(par.log_population)
+    wrong = np.exp(par.log_population).sum(axis=1) - np.exp(right)
+    odds = right - np.log(wrong) + par.level[: form.first_system, None]
+    return par.alike * expit(odds), par.alike * expit(-odds)

@@ -1,0 +1,25 @@
+"""The logarithm of a rising factorial, which counts have under Beta and Dirichlet priors."""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+_FEW = 32
+"""Factors that are multiplied one by one: sooner done than two gamma functions."""
+_LARGE = 1e8
+"""So many factors of such a size stay below what a number can be."""
+
+
+@njit(cache=True)
+def log_rising(a: float, n: float) -> float:
+    """Return log gamma(a + n) / gamma(a), for a whole number n and a > 0."""
+    if n > _FEW:
+        return math.lgamma(a + n) - math.lgamma(a)
+    if a > _LARGE:  # where gamma functions have no digits left for their ratio
+        return n * math.log(a) + 0.5 * n * (n - 1.0) / a
+    out = 1.0
+    for k in range(int(n)):
+        out *= a + k
+    return math.log(out)
