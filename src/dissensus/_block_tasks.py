@@ -49,6 +49,8 @@ class Task(NamedTuple):
     frame: Frame
     settings: Mapping[str, Any]
     edges: list[int]
+    name: str
+    """What no other fit is called."""
     width: int = 0
     """Candidates of an item, where there are such; 0 where there are none, or nobody knows yet."""
     bytes_each: int = 0
@@ -70,7 +72,7 @@ def run(task: Task, rows: Rows, items: Array, block: Block) -> dict[Any, Array]:
     _require_room(task.bytes_each * len(items))
     with held_back() as said, in_one_thread():
         fit = task.fitted(rows.read(), items, block)
-    _warn(said)
+    _warn(task.name, said)
     out: dict[Any, Array] = {
         CHAINS: np.array([fit.attrs.get(name, np.nan) for name, _ in CHAINS], dtype=np.float64)
     }
@@ -87,7 +89,7 @@ def of_chains(block: dict[Any, Array], number: int) -> Array:
     return block[CHAINS][number : number + 1]
 
 
-def _warn(said: list[Said]) -> None:
+def _warn(name: str, said: list[Said]) -> None:
     """Say what the fit of a block had to say, on the machine where somebody asked for it."""
     warn: Callable[..., None] = warn_caller
     if "distributed" in sys.modules:
@@ -95,8 +97,16 @@ def _warn(said: list[Said]) -> None:
 
         warn = distributed.warn
     for text, category in said:
-        # All blocks in the same words: Python says them once.
-        warn(_POOR if category is ConvergenceWarning else text, category)
+        # All blocks in the same words, once for each fit and process. Python would see to that, had
+        # it not forgotten what it has said whenever some library catches warnings.
+        words = _POOR if category is ConvergenceWarning else text
+        if (name, words) not in _SAID:
+            _SAID.add((name, words))
+            warn(words, category)
+
+
+_SAID: Final[set[tuple[str, str]]] = set()
+"""What has been said: of which fit, in which words."""
 
 
 def chunk_size() -> int:

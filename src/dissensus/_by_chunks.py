@@ -86,7 +86,7 @@ class _Lazy:
         rng = generator(settings["random_seed"], "fit")
         # Every block begins from the same state, as one fit of all items would.
         quiet = settings | {"random_seed": deepcopy(rng), "progressbar": False}
-        self.task = Task(fit, frame, quiet, self.edges)
+        self.task = Task(fit, frame, quiet, self.edges, f"fit-{uuid4().hex}")
         self.probe = self._probe(rng)
         chains, draws = sample_shape(settings["draws"], settings["chains"])
         self.sizes = {CHAIN: chains, DRAW: draws, ITEM: len(self.items)}
@@ -160,7 +160,7 @@ class _Lazy:
         """Return a task for each block, which draws all that is said of its items."""
         from dask.highlevelgraph import HighLevelGraph
 
-        name = f"fit-{uuid4().hex}"
+        name = self.task.name
         layer: dict[Any, Any] = {f"{name}-of": self.task}
         chunks = [Rows([column.blocks[k] for column in self.rows])
                   for k in range(len(self.edges) - 1)]  # fmt: skip

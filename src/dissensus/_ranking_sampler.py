@@ -71,8 +71,8 @@ def diagnosed(found: Draws) -> dict[str, Any]:
     to draw them.
     """
     theta = found.posterior["plausibility"]
-    mean = theta.mean((CHAIN, DRAW))
-    leading = mean.argmax(CANDIDATE)
+    mean = theta.mean((CHAIN, DRAW), skipna=False)  # to look for NaNs takes four times as long
+    leading = mean.fillna(np.inf).argmax(CANDIDATE)  # where there are any, they are to be seen
     both = xr.concat(
         [theta.isel({CANDIDATE: leading}), theta.isel({CANDIDATE: -1})],
         dim=CANDIDATE, coords="minimal", compat="override",

@@ -185,7 +185,7 @@ def test_chains_that_are_too_short_are_said_to_be_so_wherever_they_ran():
     lazy = fit("plackett_luce", chunked(ann, 2), **run)
     with pytest.warns(dx.ConvergenceWarning, match="n_items_poor") as said:
         stats = lazy["sample_stats"].to_dataset().compute()
-    assert len({str(one.message) for one in said}) == 1
+    assert len(said) == 1  # whatever the number of blocks
     for name in ("n_items_poor", "ess_bulk_min", "ess_tail_min", "r_hat_max"):
         assert stats[name].item() == whole.attrs[name]
     assert whole.attrs["n_items_poor"] > 0

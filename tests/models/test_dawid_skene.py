@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import arviz as az
 import crossed_reference
 import numpy as np
 import pytest
@@ -130,3 +131,33 @@ def test_many_items_give_back_what_they_were_drawn_from():
     np.testing.assert_allclose(post["annotator_accuracy"], truth["annotator_accuracy"], atol=0.03)
     np.testing.assert_allclose(post["system_accuracy"], truth["system_accuracy"], atol=0.03)
     np.testing.assert_allclose(post["prevalence"], truth["prevalence"], atol=0.03)
+
+
+def test_intervals_hold_accuracies_of_people_who_are_good_at_all_labels_or_at_none():
+    """Accuracies from poor to good, the same at each label but for chance, as in most crowds.
+
+    With rows of a matrix drawn around the population's one by one they held .45 of them.
+    """
+    study = dx.simulate.confusion_study(
+        1200, 100, 4, ipc=np.linspace(0.35, 0.85, 100).tolist(), labels_per_item=5, asymmetry=1.5,
+        error_range=0.5, prevalence=[0.4, 0.3, 0.2, 0.1], random_seed=3,
+    )  # fmt: skip
+    fit = dawid_skene.fit(
+        study.annotations, draws=500, chains=2, random_seed=1, progressbar=False, keep_items=False
+    )
+    found = fit["posterior"]["annotator_accuracy"]
+    low, high = found.quantile([0.05, 0.95], ["chain", "draw"])
+    truth = study.truth["annotator_accuracy"]
+    assert 0.8 <= float(((low <= truth) & (truth <= high)).mean()) <= 0.97
+
+
+def test_people_who_are_alike_have_no_spread():
+    study = dx.simulate.confusion_study(
+        2000, 60, 3, ipc=0.7, labels_per_item=5, asymmetry=1.5, random_seed=4
+    )
+    fit = dawid_skene.fit(
+        study.annotations, draws=500, chains=4, random_seed=1, progressbar=False, keep_items=False
+    )
+    spread = fit["posterior"]["accuracy_spread"]
+    assert float(spread.quantile(0.95)) < 0.25
+    assert float(az.ess(spread.to_numpy())) > 200
