@@ -42,3 +42,11 @@ def test_what_is_no_fit_is_refused():
         dx.summary(3, "posterior")
     with pytest.raises(dx.ArgumentError, match=r"expected a DataTree from dissensus\.evaluate"):
         dx.summary(3)
+
+
+def test_draws_that_are_yet_to_be_made_are_not_made_for_a_table():
+    ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aba")})
+    fit = dx.models.dirichlet.fit(dx.chunked(ann), draws=20, random_seed=1)
+    with pytest.raises(dx.ArgumentError, match=r"expected draws in memory.*fit\.compute"):
+        dx.summary(fit)
+    assert len(dx.summary(fit.compute())) == 4

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from shutil import rmtree
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus._writing import replace
 from dissensus.dims import ANNOTATION, ITEM
 from dissensus.errors import AnnotationError, ArgumentError, brief
 from dissensus.schema import CODES, PART, checked_annotations
@@ -77,15 +78,32 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
     edges = [*range(0, n_items, items), n_items]
     rows = np.diff(np.searchsorted(code, edges))
     notes = {ITEM_CHUNKS: np.diff(edges).tolist(), ROW_CHUNKS: rows.tolist()}
-    return annotations.chunk({ANNOTATION: -(-len(code) // len(rows))}).assign_attrs(notes)
+    cut = annotations.chunk({ANNOTATION: -(-len(code) // len(rows))}).assign_attrs(notes)
+    return missed_if_lost(cut)
+
+
+def missed_if_lost(annotations: xr.Dataset) -> xr.Dataset:
+    """Have Zarr put what no row can say where it does not find a chunk, as after a killed run.
+
+    By itself it would put zeros there: the first label.
+    """
+    out = annotations.copy()
+    for name, values in out.data_vars.items():
+        if values.dims == (ANNOTATION,) and values.dtype.kind in "if":
+            nothing = -1 if values.dtype.kind == "i" else np.nan
+            out[name].encoding = {**values.encoding, "fill_value": nothing}
+    return out
 
 
 def items_at_once(items: int | None, n_items: int, n_rows: int) -> int:
     """Return how many items a chunk is to hold."""
-    if items is None:
-        return max(1, _ROWS * n_items // n_rows)
+    return max(1, _ROWS * n_items // n_rows) if items is None else checked_items(items, "items")
+
+
+def checked_items(items: Any, argument: str) -> int:
+    """Return a number of items for a chunk, if it is one."""
     if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
-        raise ArgumentError("items", expected="a whole number, 1 or more", found=brief(items))
+        raise ArgumentError(argument, expected="a whole number, 1 or more", found=brief(items))
     return int(items)
 
 
@@ -105,29 +123,50 @@ def new_store(store: Any) -> Path:
 
 
 def stored(annotations: xr.Dataset, store: Path) -> xr.Dataset:
-    """Write annotations in chunks into a store, and open it; each chunk is checked on the way."""
+    """Write annotations in chunks into a store, and open it; each chunk is checked on the way.
+
+    The store gets its name when it is whole.
+    """
+    store.parent.mkdir(parents=True, exist_ok=True)
+    replace(store, partial(_write, missed_if_lost(annotations)), overwrite=False)
+    return opened(store)
+
+
+def _write(annotations: xr.Dataset, place: Path) -> None:
     import dask
 
-    try:
-        annotations.to_zarr(store, consolidated=False, zarr_format=3)
-        found = xr.open_zarr(store, consolidated=False, zarr_format=3)
-        dask.compute(*(dask.delayed(chunk.check)() for chunk in chunks_of(found)))
-    except BaseException:  # half a store would be taken for a whole one
-        rmtree(store, ignore_errors=True)
-        raise
-    return found
+    annotations.to_zarr(place, consolidated=False, zarr_format=3)
+    dask.compute(*(dask.delayed(chunk.check)() for chunk in chunks_of(opened(place))))
+
+
+def opened(store: Path) -> xr.Dataset:
+    """Open what was stored, its chunks yet to be read."""
+    return xr.open_zarr(store, consolidated=False, zarr_format=3)
 
 
 def computed[Lazy](lazy: Lazy, progressbar: bool) -> Lazy:
     """Compute all that is lazy in a collection, in one go, by whatever scheduler is set."""
     import dask
 
-    if not progressbar or "distributed" in sys.modules:  # whose dashboard shows more
+    if not progressbar or _on_cluster():  # whose dashboard shows more
         return dask.compute(lazy)[0]
     from dask.diagnostics import ProgressBar
 
     with ProgressBar():
         return dask.compute(lazy)[0]
+
+
+def _on_cluster() -> bool:
+    """Return whether there is a client of `distributed`, which Dask then sends all work to."""
+    if "distributed" not in sys.modules:
+        return False
+    from distributed import default_client
+
+    try:
+        default_client()
+    except ValueError:
+        return False
+    return True
 
 
 def alone[Lazy](*lazy: Lazy) -> tuple[Lazy, ...]:

@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus import _accuracy_model, _ground_truth_plan
 from dissensus._accuracy import with_accuracy
 from dissensus._categories import categories
-from dissensus._chunks import ITEM_CHUNKS, by_item, chunked, is_chunked
+from dissensus._chunks import ITEM_CHUNKS, by_item, checked_items, chunked, is_chunked
 from dissensus._component_plan import AUTO, planned
 from dissensus._components import with_components
 from dissensus._ground_truth import with_ground_truth
@@ -231,7 +231,7 @@ def evaluate(
 def _cut(annotations: xr.Dataset, chunks: int | None) -> xr.Dataset | None:
     """Return annotations in chunks, if these are asked for or given."""
     if chunks is not None:
-        return chunked(annotations, chunks)
+        return chunked(annotations, checked_items(chunks, "chunks"))
     return by_item(annotations) if is_chunked(annotations) else None
 
 

@@ -7,6 +7,7 @@ import xarray as xr
 
 from dissensus._doubts import DOUBT, each, is_exact, of_fit
 from dissensus.dims import ITEM, LABEL
+from dissensus.errors import ArgumentError
 
 GROUP = "posterior"
 _OTHER_NAME = "label_"
@@ -24,6 +25,12 @@ def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
     few = whole.drop_vars(of_items)
     left_out = of_items if few.data_vars else []
     found = few if few.data_vars else whole
+    if found.chunks:
+        raise ArgumentError(
+            "evaluation", expected="draws in memory", found="draws in chunks, yet to be made",
+            hint="Metrics of them are small: arviz.summary(dx.certainty(fit).compute()); "
+            "fit.compute() draws all",
+        )  # fmt: skip
     if LABEL in found.dims:
         found = found.rename({LABEL: _OTHER_NAME})
     table = az.summary(found)

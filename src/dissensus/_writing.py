@@ -19,7 +19,7 @@ from dissensus.errors import ArgumentError
 type Writer = Callable[[Path], Any]
 """Writes to the path it is given."""
 
-_STORE: Final = ("zarr.json", ".zgroup")
+STORE: Final = ("zarr.json", ".zgroup")
 """What a folder holds if it is a Zarr store."""
 _REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -102,7 +102,7 @@ def check_target(path: Path) -> None:
     """
     if not path.is_dir():
         return
-    if path.suffix != ".zarr" or not any((path / name).exists() for name in _STORE):
+    if path.suffix != ".zarr" or not any((path / name).exists() for name in STORE):
         what = "the name of a Zarr store" if path.suffix == ".zarr" else "the name of a file"
         raise ArgumentError("path", expected=what, found=f"the folder {path}")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -142,6 +145,57 @@ def test_files_that_spell_names_otherwise_are_not_guessed_at(table, tmp_path):
         dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS)
 
 
+def test_a_store_of_a_run_that_was_killed_has_no_name(table, tmp_path):
+    folder = split(table, tmp_path / "labels")
+    code = """
+import os, sys
+import dissensus as dx
+from dissensus import _chunks
+opened = _chunks.opened
+_chunks.opened = lambda place: (opened(place), os._exit(9))  # it is written, and not yet checked
+dx.read_annotations(sys.argv[1], store=sys.argv[2], item="case", annotator="who", label="said")
+"""
+    command = [sys.executable, "-W", "ignore", "-c", code, str(folder), str(tmp_path / "a")]
+    assert subprocess.run(command, check=False).returncode == 9
+    assert not (tmp_path / "a").exists()
+    dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS)
+
+
+@pytest.mark.parametrize("column", ["item_code", "annotator_code", "label_code", "confidence"])
+def test_a_chunk_that_was_lost_is_not_taken_for_the_first_label(table, tmp_path, column):
+    folder = split(table, tmp_path / "labels")
+    found = dx.read_annotations(folder, chunks=5, store=tmp_path / "a", **COLUMNS)
+    found.to_zarr(tmp_path / "b", consolidated=False)  # as it is, without more ado
+    for store in ("a", "b"):
+        (tmp_path / store / column / "c" / "3").unlink()
+        again = dx.read_annotations(tmp_path / store)
+        with pytest.raises(dx.AnnotationError, match=f"{column}|{column.removesuffix('_code')}"):
+            dx.models.dirichlet.fit(again, draws=10).compute()
+
+
+def test_a_store_is_read_again(table, tmp_path):
+    folder = split(table, tmp_path / "labels")
+    first = dx.read_annotations(folder, chunks=5, store=tmp_path / "a", **COLUMNS)
+    again = dx.read_annotations(tmp_path / "a")
+    xr.testing.assert_identical(again, first)
+    assert again.chunksizes == first.chunksizes
+    assert dx.read_annotations(tmp_path / "a", chunks=7).attrs["item_chunks"][0] == 7
+    for how in ({"item": "case"}, {"kind": "nominal"}, {"store": tmp_path / "b"}):
+        with pytest.raises(dx.FormatError, match=f"{next(iter(how))}="):
+            dx.read_annotations(tmp_path / "a", **how)
+    with pytest.raises(dx.FormatError, match="expected a file; found a Zarr store"):
+        dx.read_predictions(tmp_path / "a")
+    xr.Dataset({"x": ("y", [1])}).to_zarr(tmp_path / "other", consolidated=False)
+    with pytest.raises(dx.FormatError, match="without item_code"):
+        dx.read_annotations(tmp_path / "other")
+
+
+def test_columns_in_the_names_of_folders_are_pointed_at(table, tmp_path):
+    table.to_parquet(tmp_path / "labels", partition_cols=["who"])
+    with pytest.raises(dx.FormatError, match=r"column 'who'.*the name of the folder 'who=0'"):
+        dx.read_annotations(tmp_path / "labels", store=tmp_path / "a", **COLUMNS)
+
+
 def test_what_cannot_be_read_is_said_at_once(table, tmp_path):
     folder = split(table, tmp_path / "labels")
     read = dx.read_annotations
@@ -151,7 +205,7 @@ def test_what_cannot_be_read_is_said_at_once(table, tmp_path):
         read(folder, store=tmp_path, **COLUMNS)
     with pytest.raises(dx.ArgumentError, match="store: expected a path"):
         read(folder, store=3, **COLUMNS)
-    with pytest.raises(dx.ArgumentError, match="items: expected a whole number"):
+    with pytest.raises(dx.ArgumentError, match="chunks: expected a whole number"):
         read(folder, chunks=0, store=tmp_path / "a", **COLUMNS)
     with pytest.raises(dx.FormatError, match="column 'nobody'"):
         read(folder, store=tmp_path / "a", **COLUMNS | {"annotator": "nobody"})

@@ -75,3 +75,10 @@ def test_refuses_an_unknown_reliability_or_scope(dense):
         dx.plots.forest(dense, reliability=3)
     with pytest.raises(ArgumentError, match="scope"):
         dx.plots.distribution(dense, scope="old items")
+
+
+def test_a_metric_of_draws_in_chunks_is_computed():
+    ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aba")})
+    pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["a", "a"]})
+    fit = dx.models.dirichlet.fit(dx.chunked(ann), draws=20, random_seed=1)
+    assert dx.plots.forest(dx.top_k_accuracy(fit, pred), backend="none").backend == "none"

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import xarray as xr
 
-from dissensus._chunks import chunked, new_store, stored
-from dissensus.errors import FormatError, PredictionError
-from dissensus.formats._source import checked_path, is_folder
+from dissensus._chunks import checked_items, chunked, new_store, opened, stored
+from dissensus.errors import FormatError, PredictionError, brief
+from dissensus.formats._source import checked_path, is_folder, is_store
 from dissensus.formats._table import Asked
 
 
@@ -111,7 +111,8 @@ def read_annotations(
     ----------
     path : path
         A table with one row per statement, ending in .csv, .tsv, .parquet, .json (a list of
-        records) or .jsonl; or a file in a named format. Text files may be packed (.gz).
+        records) or .jsonl; or a file in a named format. Text files may be packed (.gz). Or what
+        ``store=`` made.
     format : str, optional
         A name in ``dissensus.formats.names()``: "counts", "crowd-kit", "label-studio",
         "prodigy" or "wide".
@@ -156,7 +157,11 @@ def read_annotations(
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
     asked = Asked(columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter)
+    if chunks is not None:
+        chunks = checked_items(chunks, "chunks")
     kept = None if store is None else new_store(store)
+    if format is None and is_store(path):
+        return _again(Path(path), asked, chunks, kept)
     if kept is not None and format is None and is_folder(path):
         from dissensus.formats._partitioned import store_partitioned
 
@@ -168,6 +173,39 @@ def read_annotations(
     if kept is not None:
         return stored(chunked(ann, chunks), kept)
     return ann if chunks is None else chunked(ann, chunks)
+
+
+def _again(path: Path, asked: Asked, chunks: int | None, store: Path | None) -> xr.Dataset:
+    """Open annotations that were stored."""
+    if store is not None:
+        raise FormatError("store=", expected="None for a Zarr store", found=brief(str(store)))
+    plain = {role: role if role in _NEEDED else None for role in asked.columns}
+    said = {role: name for role, name in asked.columns.items() if name != plain[role]}
+    said |= {name: value for name in ("kind", "labels", "delimiter")
+             if (value := getattr(asked, name)) is not None}  # fmt: skip
+    for name, value in said.items():
+        raise FormatError(
+            f"{name}=", expected="what it is by default, for a Zarr store of annotations",
+            found=brief(value),
+        )  # fmt: skip
+    try:
+        found = opened(path)
+    except (ValueError, KeyError, OSError) as problem:
+        raise FormatError(
+            brief(str(path)), expected="a Zarr store of annotations",
+            found=f"a damaged one, or another ({str(problem)[:200]})",
+        ) from problem  # fmt: skip
+    missing = [f"{role}_code" for role in _NEEDED[:2] if f"{role}_code" not in found]
+    if missing:
+        raise FormatError(
+            brief(str(path)), expected="a Zarr store of annotations",
+            found=f"one without {missing[0]}",
+            hint="dx.read_annotations(..., store=) makes one",
+        )  # fmt: skip
+    return found if chunks is None else chunked(found, chunks)
+
+
+_NEEDED: Final = ("item", "annotator", "label")
 
 
 def read_predictions(

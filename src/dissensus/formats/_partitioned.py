@@ -111,6 +111,7 @@ def _row_groups(folder: Path, asked: Asked) -> list[_Group]:
             ) from problem  # fmt: skip
         for role, name in roles.items():
             if name not in names:
+                _require_column(path, folder, name)
                 empty = pd.DataFrame(columns=pd.Index(names))
                 missing_column(Table(empty, str(path.relative_to(folder))), name, role)
         for number in range(metadata.num_row_groups):
@@ -123,6 +124,17 @@ def _row_groups(folder: Path, asked: Asked) -> list[_Group]:
             str(folder), expected="Parquet files with rows in them", found="none of them"
         )
     return out
+
+
+def _require_column(path: Path, folder: Path, name: str) -> None:
+    """Raise if a column is in the names of folders, as ``annotator=x/``."""
+    for part in path.relative_to(folder).parts[:-1]:
+        if part.startswith(f"{name}="):
+            raise FormatError(
+                f"{path.relative_to(folder)}: column {name!r}", expected="a column in the file",
+                found=f"the name of the folder {part!r}",
+                hint="Write the files without partitions by it, or by another column",
+            )  # fmt: skip
 
 
 class _Vocabulary(NamedTuple):

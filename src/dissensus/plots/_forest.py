@@ -78,7 +78,7 @@ def forest(
     """
     from arviz_plots import plot_forest
 
-    group = pieces.group(source, "metrics")
+    group = pieces.group(source, "metrics").compute()  # draws in chunks may be yet to be made
     names = [metrics] if isinstance(metrics, str) else list(metrics or map(str, list(group)[:1]))
     chosen = [pieces.at_reliability(pieces.chosen(group, n), source, reliability)[0] for n in names]
     first, colors, text = host.prepared(chosen[0], limit)
