@@ -34,7 +34,9 @@ def variables(case: Case, points: Points) -> dict[str, Any]:
         known = j + (0 if case.cut else case.n_systems)
         out["error_rows"] = _other_labels(points.errors[:, :known])
     else:
-        out["annotator_offset"], out["label_accuracy"] = points.offset, hits[:, :j]
+        people = points.right[:, :j]
+        out["annotator_offset"] = points.offset
+        out["right_or_wrong"] = special.expit(np.stack([people, -people], axis=-1))
         out["error_rows"] = _other_labels(points.errors[:, :j])
         errors = (1 - hits)[..., None] * points.errors
         rows = errors + hits[..., None] * np.eye(n)

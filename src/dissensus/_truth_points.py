@@ -33,8 +33,6 @@ TYPICAL = "typical_"
 a fit's posterior matrices are averages over items."""
 _LEAST = 1e-300
 """Of a probability that is to have a logarithm."""
-_MOST = 1.0 - 2.0**-53
-"""Of one that is to have a logit."""
 
 
 def _as_it_is(value: Any) -> Any:
@@ -96,7 +94,8 @@ def variables(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str,
         out["error_rows"] = _other_labels(np.exp(many.log_error))
     if form.pooling == HIERARCHICAL:
         out["annotator_offset"] = many.level[:, :first] / many.number[:, [SPREAD]]
-        out["label_accuracy"] = np.clip(expit(many.skill[:, :first]), _LEAST, _MOST)
+        skill = many.skill[:, :first]
+        out["right_or_wrong"] = np.maximum(expit(np.stack([skill, -skill], axis=-1)), _LEAST)
         out["error_rows"] = _other_labels(np.exp(many.log_error[:, :first]))
     if form.rows:
         rows = _rows(many)
@@ -153,7 +152,8 @@ def _graded(decay: Floats, n: int) -> Floats:
 def _to_rows(form: Form, values: Values, many: Parameters) -> None:
     first = form.first_system
     if form.pooling == HIERARCHICAL:
-        many.skill[:, :first] = logit(np.clip(values["label_accuracy"], _LEAST, _MOST))
+        both = np.log(np.maximum(values["right_or_wrong"], _LEAST))
+        many.skill[:, :first] = both[..., 0] - both[..., 1]
         _to_error_rows(values, many)
         many.level[:, :first] = values["accuracy_spread"][:, None] * values["annotator_offset"]
         many.alike[:] = values["confusion_concentration"]

@@ -143,7 +143,7 @@ def test_intervals_hold_accuracies_of_people_who_are_good_at_all_labels_or_at_no
         error_range=0.5, prevalence=[0.4, 0.3, 0.2, 0.1], random_seed=3,
     )  # fmt: skip
     fit = dawid_skene.fit(
-        study.annotations, draws=500, chains=2, random_seed=1, progressbar=False, keep_items=False
+        study.annotations, draws=500, chains=4, random_seed=1, progressbar=False, keep_items=False
     )
     found = fit["posterior"]["annotator_accuracy"]
     low, high = found.quantile([0.05, 0.95], ["chain", "draw"])
@@ -161,3 +161,30 @@ def test_people_who_are_alike_have_no_spread():
     spread = fit["posterior"]["accuracy_spread"]
     assert float(spread.quantile(0.95)) < 0.25
     assert float(az.ess(spread.to_numpy())) > 200
+
+
+def test_the_population_moves_though_annotators_hold_it():
+    """Accuracies that lie far apart and are well known hold the population's, unless both move."""
+    study = dx.simulate.confusion_study(
+        1200, 40, 4, ipc=np.linspace(0.35, 0.95, 40).tolist(), labels_per_item=10, random_seed=2
+    )
+    fit = dawid_skene.fit(
+        study.annotations, draws=500, chains=4, random_seed=1, progressbar=False, keep_items=False
+    )
+    for name in ("population_confusion", "accuracy_spread"):
+        assert float(np.min(az.ess(fit["posterior"].to_dataset()[[name]])[name])) > 200
+
+
+@pytest.mark.parametrize("difficulty", [False, True])
+def test_accuracies_next_to_0_and_1_have_a_density(difficulty):
+    """Where annotators differ much the prior has many: 1 - 1e-16 is no number, its logit is."""
+    case = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xyzx")})
+    model = dawid_skene.build(case, difficulty=difficulty)
+    logp, gradient = model.compile_logp(), model.compile_dlogp()
+    start = model.initial_point()
+    name = next(one for one in start if "right_or_wrong" in one)
+    for far in (20.0, 37.0, 100.0, 300.0):
+        for sign in (1.0, -1.0):
+            point = start | {name: np.full_like(start[name], sign * far)}
+            assert np.isfinite(logp(point))
+            assert np.isfinite(gradient(point)).all()

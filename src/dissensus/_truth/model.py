@@ -13,6 +13,7 @@ GIVEN = "given"
 """The dim of labels of annotators and systems together, and the name of what is observed."""
 VOICE = "voice"
 OTHER_LABEL = "other_label"
+OUTCOME = "outcome"
 
 
 def coordinates(what: Process) -> dict[str, Any]:
@@ -22,7 +23,7 @@ def coordinates(what: Process) -> dict[str, Any]:
     return {
         ITEM: what.items, LABEL: what.labels, RESPONSE: what.labels,
         ANNOTATOR: what.annotators, SYSTEM: what.systems, GIVEN: np.arange(n_given),
-        VOICE: np.arange(n_voices), OTHER_LABEL: np.arange(n - 1),
+        VOICE: np.arange(n_voices), OTHER_LABEL: np.arange(n - 1), OUTCOME: ["right", "wrong"],
     }  # fmt: skip
 
 

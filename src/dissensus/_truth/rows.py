@@ -48,37 +48,44 @@ def built(what: Process) -> Any:
 
     with pm.Model(coords=parts.coordinates(what)) as model:
         share = parts.prevalence(what)
-        matrices = [_annotators(what)]
+        voices = [_annotators(what)]
         if parts.known_systems(what):
-            matrices.append(_systems(what))
-        whole = pt.concatenate(matrices)
-        same = np.eye(what.form.n_labels, dtype=bool)
-        right = pt.diagonal(whole, axis1=1, axis2=2)
-        wrong = pt.log(pt.switch(same, 0.0, whole).sum(axis=-1))
-        log_error = pt.switch(same, 0.0, pt.log(whole) - wrong[:, :, None])
+            voices.append(_taken_apart(_systems(what)))
+        skill, log_error = (pt.concatenate(part) for part in zip(*voices, strict=True))
         n = what.form.n_labels
         equal = np.full((n, n), -np.log(max(n - 1, 1)))
-        parts.observe(what, share, pt.log(right) - wrong, log_error, pt.as_tensor(equal))
+        parts.observe(what, share, skill, log_error, pt.as_tensor(equal))
     return model
 
 
-def _annotators(what: Process) -> Any:
-    """Make the matrices of annotators' voices."""
+def _taken_apart(rows: Any) -> tuple[Any, Any]:
+    """Return logits of being right, and logarithms of where errors fall, of rows."""
+    import pytensor.tensor as pt
+
+    same = pt.eye(rows.shape[-1], dtype="bool")
+    wrong = pt.log(pt.switch(same, 0.0, rows).sum(axis=-1))
+    skill = pt.log(pt.diagonal(rows, axis1=-2, axis2=-1)) - wrong
+    return skill, pt.switch(same, 0.0, pt.log(rows) - wrong[..., None])
+
+
+def _annotators(what: Process) -> tuple[Any, Any]:
+    """Make the matrices of annotators' voices, taken apart."""
     import pymc as pm
 
     from dissensus.distributions import LeadingDirichlet
 
     if what.form.pooling == NONE:
         shape = np.broadcast_to(what.priors.rows, (len(what.annotators), *what.priors.rows.shape))
-        return pm.Dirichlet(_called(what, "confusion"), a=shape, dims=(ANNOTATOR, LABEL, RESPONSE))
+        dims = (ANNOTATOR, LABEL, RESPONSE)
+        return _taken_apart(pm.Dirichlet(_called(what, "confusion"), a=shape, dims=dims))
     pooled = "population_confusion"
     name = _called(what, pooled) if what.form.pooling == COMPLETE else pooled
     own = np.arange(what.form.n_labels)
     mean = LeadingDirichlet(name, what.priors.rows, own, dims=(LABEL, RESPONSE))
-    return mean[None] if what.form.pooling == COMPLETE else _around(what, mean)
+    return _taken_apart(mean[None]) if what.form.pooling == COMPLETE else _around(what, mean)
 
 
-def _around(what: Process, mean: Any) -> Any:
+def _around(what: Process, mean: Any) -> tuple[Any, Any]:
     """Make annotators' matrices around the population's, each as good as he is at all labels."""
     import pymc as pm
     import pytensor.tensor as pt
@@ -89,23 +96,27 @@ def _around(what: Process, mean: Any) -> Any:
     spread = pm.HalfNormal("accuracy_spread", sigma=what.priors.spread)
     # In units of the spread: with few annotators NUTS would get stuck where that is small.
     level = spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
-    same = np.eye(n, dtype=bool)
-    odds = pt.log(pt.diagonal(mean)) - pt.log(pt.switch(same, 0.0, mean).sum(axis=1))
-    typical = odds + level[:, None]
-    right = pm.Beta(
-        _called(what, "label_accuracy"), alpha=alike * pt.sigmoid(typical),
-        beta=alike * pt.sigmoid(-typical), dims=(ANNOTATOR, LABEL),
+    typical = _taken_apart(mean)[0] + level[:, None]
+    both = pt.stack([pt.sigmoid(typical), pt.sigmoid(-typical)], axis=-1)
+    # Both, as a Beta accuracy that rounds to 1 would not say how far from 1 it is.
+    right = pm.Dirichlet(
+        _called(what, "right_or_wrong"), a=alike[:, None] * both,
+        dims=(ANNOTATOR, LABEL, parts.OUTCOME),
     )  # fmt: skip
     errors = pt.ones((people, n, 1))  # of two labels an error is the other one
+    away = ~np.eye(n, dtype=bool)
     if n > 2:
-        shape = (alike[:, None] * mean)[~same].reshape((n, n - 1))
+        shape = (alike[:, None] * mean)[away].reshape((n, n - 1))
         errors = pm.Dirichlet(
             _called(what, "error_rows"), a=_every(people, shape),
             dims=(ANNOTATOR, LABEL, parts.OTHER_LABEL),
         )  # fmt: skip
-    wrong = ((1 - right)[:, :, None] * errors).reshape((people, -1))
-    whole = pt.zeros((people, n, n))[:, ~same].set(wrong)[:, same].set(right)
-    return pm.Deterministic(_called(what, "confusion"), whole, dims=(ANNOTATOR, LABEL, RESPONSE))
+    blank = pt.zeros((people, n, n))
+    wrong = (right[..., 1, None] * errors).reshape((people, -1))
+    whole = blank[:, away].set(wrong)[:, ~away].set(right[..., 0])
+    pm.Deterministic(_called(what, "confusion"), whole, dims=(ANNOTATOR, LABEL, RESPONSE))
+    skill = pt.log(right[..., 0]) - pt.log(right[..., 1])
+    return skill, blank[:, away].set(pt.log(errors).reshape((people, -1)))
 
 
 def _called(what: Process, name: str) -> str:

@@ -17,7 +17,7 @@ def log_rising(a: float, n: float) -> float:
     """Return log gamma(a + n) / gamma(a), for a whole number n and a > 0."""
     if n > _FEW:
         return math.lgamma(a + n) - math.lgamma(a)
-    if a > _LARGE:  # where gamma functions have no digits left for their ratio
+    if a > _LARGE:  # where gamma functions have few digits left for their ratio
         return n * math.log(a) + 0.5 * n * (n - 1.0) / a
     out = 1.0
     for k in range(int(n)):

@@ -46,19 +46,23 @@ def draw_pooling(state: State, form: Form, par: Parameters, prior: Priors, count
     """Draw the population's rows, how alike annotators are, and how good each is at all labels."""
     n, collapsed = form.first_system, not form.difficulty
     right, wrong = counts.right[:n].sum(axis=2), counts.wrong[:n].sum(axis=2)
-    odds = np.empty(form.n_labels)
+    error, level, skill = counts.error[:n], par.level[:n], par.skill[:n]
+    odds, errors = np.empty(form.n_labels), par.log_population.copy()
     for z in range(form.n_labels):
+        odds[z] = row_odds(errors[z], z)
+        errors[z] -= log_sigmoid(-odds[z])
+        errors[z, z] = -math.inf
         seen = Answers(
-            collapsed, par.skill[:n, z].copy(), right[:, z].copy(), wrong[:, z].copy(),
-            counts.error[:n, z].copy(),
+            collapsed, skill[:, z].copy(), right[:, z].copy(), wrong[:, z].copy(),
+            error[:, z].copy(),
         )  # fmt: skip
-        odds[z] = _draw_label(state, par, prior, seen, z)
-    level, skill = par.level[:n], par.skill[:n]
+        odds[z] = _draw_label(state, par, prior, seen, z, odds[z], errors[z])
     for v in range(n):
         level[v] = _slice_level(
             state, level[v], 1.0, par.number[SPREAD], odds, par.alike, collapsed, skill[v],
             right[v], wrong[v],
         )  # fmt: skip
+    _draw_shift(state, par, prior, error, level, odds, errors)
     sd = draw_spread(state, par.number[SPREAD], prior.spread, 0.0, level)
     # Again in units of the spread: one of many who are alike hardly moves given what each is, and
     # one of people who are not hardly moves given how they compare (Yu & Meng 2011).
@@ -68,6 +72,9 @@ def draw_pooling(state: State, form: Form, par: Parameters, prior: Priors, count
                     right, wrong)
     )  # fmt: skip
     level[:] = par.number[SPREAD] * unit
+    for z in range(form.n_labels):
+        par.log_population[z] = errors[z] + log_sigmoid(-odds[z])
+        par.log_population[z, z] = log_sigmoid(odds[z])
 
 
 @njit(cache=True)
@@ -112,27 +119,24 @@ def draw_below(state: State, shape: Floats, z: int, high: float, out: Floats) ->
 
 
 @njit(cache=True)
-def _draw_label(state: State, par: Parameters, prior: Priors, seen: Answers, z: int) -> float:
+def _draw_label(
+    state: State, par: Parameters, prior: Priors, seen: Answers, z: int, odds: float,
+    errors: Floats,
+) -> float:  # fmt: skip
     """Draw the population's row for a label and how alike annotators are; return its logit.
 
     The population's errors have a closed form given how many tables each count takes (Teh et al.
     2006). So has how alike they are, but tables would hold it where it is.
     """
-    row, level = par.log_population[z], par.level[: len(seen.right)]
-    odds = row_odds(row, z)
-    errors = row - log_sigmoid(-odds)
-    errors[z] = -math.inf
-    log_alike = math.log(par.alike[z])
+    level, log_alike = par.level[: len(seen.right)], math.log(par.alike[z])
     log_alike = _slice_alike(state, log_alike, 0.5, prior.alike, odds, level, seen, errors)
     par.alike[z] = math.exp(log_alike)
     own, rest = prior.rows[z, z], prior.rows[z].sum() - prior.rows[z, z]
     odds = _slice_odds(state, odds, 0.5, own, rest, errors.max(), par.alike[z], level, seen, errors)
-    if len(row) > 2:  # of two labels errors fall where they must
+    if len(errors) > 2:  # of two labels errors fall where they must
         weight = par.alike[z] * np.exp(log_sigmoid(-odds) + errors)
         taken = prior.rows[z] + _tables_taken(state, seen.error, weight)
         draw_below(state, taken, z, odds, errors)
-    row[:] = errors + log_sigmoid(-odds)
-    row[z] = log_sigmoid(odds)
     return odds
 
 
@@ -160,16 +164,24 @@ def _tables(state: State, n: float, alpha: float) -> float:
 @njit(cache=True)
 def _log_answers(alike: float, odds: float, level: Floats, seen: Answers, errors: Floats) -> float:
     """Return the log density of annotators' rows for a label, or of their answers."""
-    out = 0.0
-    whole = alike * math.exp(log_sigmoid(-odds))
-    if whole < LEAST:
-        return -math.inf
+    out = _log_all_errors(alike, odds, seen.error, errors)
     for v in range(len(level)):
         out += _log_own(
             odds + level[v], alike, seen.collapsed, seen.skill[v], seen.right[v], seen.wrong[v]
         )
-        if len(errors) > 2 and seen.wrong[v] > 0.0:
-            out += log_errors(whole, errors, seen.error[v])
+    return out
+
+
+@njit(cache=True)
+def _log_all_errors(alike: float, odds: float, error: Floats, errors: Floats) -> float:
+    """Return the log-likelihood of all errors for a label, where they fall summed out."""
+    whole = alike * math.exp(log_sigmoid(-odds))
+    if whole < LEAST:
+        return -math.inf
+    out = 0.0
+    if len(errors) > 2:
+        for v in range(len(error)):
+            out += log_errors(whole, errors, error[v])
     return out
 
 
@@ -217,15 +229,25 @@ _slice_odds = slicer(_log_odds)
 
 
 @njit(cache=True)
+def _log_person(
+    level: float, odds: Floats, alike: Floats, collapsed: bool, skill: Floats, right: Floats,
+    wrong: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of one annotator's accuracies, or of his answers."""
+    out = 0.0
+    for z in range(len(odds)):
+        out += _log_own(odds[z] + level, alike[z], collapsed, skill[z], right[z], wrong[z])
+    return out
+
+
+@njit(cache=True)
 def _log_level(
     level: float, sd: float, odds: Floats, alike: Floats, collapsed: bool, skill: Floats,
     right: Floats, wrong: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of how much better than typical one annotator is, in logits."""
-    out = -0.5 * (level / sd) ** 2
-    for z in range(len(odds)):
-        out += _log_own(odds[z] + level, alike[z], collapsed, skill[z], right[z], wrong[z])
-    return out
+    prior = -0.5 * (level / sd) ** 2
+    return prior + _log_person(level, odds, alike, collapsed, skill, right, wrong)
 
 
 _slice_level = slicer(_log_level)
@@ -242,11 +264,47 @@ def _log_unit(
         return -math.inf
     out = log_sd - 0.5 * (sd / scale) ** 2
     for v in range(len(unit)):
-        for z in range(len(odds)):
-            out += _log_own(
-                odds[z] + sd * unit[v], alike[z], collapsed, skill[v, z], right[v, z], wrong[v, z]
-            )
+        out += _log_person(sd * unit[v], odds, alike, collapsed, skill[v], right[v], wrong[v])
     return out
 
 
 _slice_unit = slicer(_log_unit)
+
+
+@njit(cache=True)
+def _log_shift(
+    shift: float, sd: float, level: Floats, odds: Floats, alike: Floats, rows: Floats,
+    error: Floats, errors: Floats,
+) -> float:  # fmt: skip
+    """Return the log density with the population better by so much, and each annotator worse.
+
+    What each is stays as it is, and so all accuracies and right answers: what changes is the prior
+    of the population and of levels, and how alike errors are held to be.
+    """
+    out = 0.0
+    for one in level:
+        out -= 0.5 * ((one - shift) / sd) ** 2
+    for z in range(len(odds)):
+        moved = odds[z] + shift
+        if moved <= errors[z].max():
+            return -math.inf
+        out += rows[z, z] * log_sigmoid(moved)
+        out += (rows[z].sum() - rows[z, z]) * log_sigmoid(-moved)
+        out += _log_all_errors(alike[z], moved, error[:, z], errors[z])
+    return out
+
+
+_slice_shift = slicer(_log_shift)
+
+
+@njit(cache=True)
+def _draw_shift(
+    state: State, par: Parameters, prior: Priors, error: Floats, level: Floats, odds: Floats,
+    errors: Floats,
+) -> None:  # fmt: skip
+    """Move the population's logits and all levels at once, which else would hold each other."""
+    shift = _slice_shift(
+        state, 0.0, 0.2, par.number[SPREAD], level, odds, par.alike, prior.rows, error, errors
+    )
+    odds += shift
+    level -= shift

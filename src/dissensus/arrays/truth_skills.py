@@ -76,7 +76,9 @@ def draw_beta(
             new = log_gamma_variate(state, a + right[0]) - log_gamma_variate(state, b + wrong[0])
             if new > low:
                 return new
-    return _slice_beta(state, eta, 1.0, a, b, low, spread, ease, right, wrong)
+    # The thinner of both tails falls off like an exponential, and that is how wide it is.
+    width = max(1.0, 1.0 / min(a + right.sum(), b + wrong.sum()))
+    return _slice_beta(state, eta, width, a, b, low, spread, ease, right, wrong)
 
 
 @njit(cache=True)

@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from pytensor.tensor.random.basic import (
-    BetaRV,
     DirichletRV,
     GammaRV,
     HalfNormalRV,
@@ -54,7 +53,7 @@ _KINDS: Final = {
     "error_concentration": LogNormalRV, "error_rows": DirichletRV,
     "difficulty_spread": HalfNormalRV, "difficulty_slope": LogNormalRV, "shared_answers": UniformRV,
     "source_typical_accuracy": UniformRV, "population_confusion": LeadingDirichletRV,
-    "confusion_concentration": GammaRV, "label_accuracy": BetaRV, "confusion": DirichletRV,
+    "confusion_concentration": GammaRV, "right_or_wrong": DirichletRV, "confusion": DirichletRV,
     "system_level": UniformRV, "system_confusion": DirichletRV,
 }  # fmt: skip
 _TRIED: Final = 3
@@ -155,7 +154,7 @@ def _form(seen: _Seen) -> tuple[Form, Floats]:
     n_voices, n = log_response.shape[:2]
     systems = {"system_accuracy", "system_typical_accuracy", "system_confusion"} & names
     n_systems = len(seen.natural[systems.pop()]) if systems else 0
-    pooled, own = "population_confusion" in names, "label_accuracy" in names
+    pooled, own = "population_confusion" in names, "right_or_wrong" in names
     difficulty, related = "difficulty_spread" in names, "shared_answers" in names
     graded, unequal = "distance_decay" in names, "error_concentration" in names
     form = Form(
@@ -240,15 +239,15 @@ def _expected(
         "shared_answers": unit, "source_typical_accuracy": unit,
         "population_confusion": (priors.rows, np.arange(n)),
         "confusion_concentration": (shape, 1 / rate),
-        "confusion": (priors.rows,), "label_accuracy": _accuracies(par, form),
+        "confusion": (priors.rows,), "right_or_wrong": (_accuracies(par, form),),
         "system_level": unit, "system_confusion": (priors.system * even,),
     }  # fmt: skip
     return {name: known[name] for name in natural}
 
 
-def _accuracies(par: Parameters, form: Form) -> tuple[Floats, Floats]:
-    """Return the shapes of the Beta priors of annotators' accuracies (annotator, label)."""
+def _accuracies(par: Parameters, form: Form) -> Floats:
+    """Return the shapes of annotators' accuracies, right and wrong (annotator, label, 2)."""
     right = np.diagonal(par.log_population)
     wrong = np.exp(par.log_population).sum(axis=1) - np.exp(right)
     odds = right - np.log(wrong) + par.level[: form.first_system, None]
-    return par.alike * expit(odds), par.alike * expit(-odds)
+    return np.asarray(par.alike[:, None] * expit(np.stack([odds, -odds], axis=-1)))
