@@ -14,7 +14,8 @@ The truth is summed out. Three ways to learn the matrices:
 ``pooling="hierarchical"``
     Annotators of one population, around its matrix M. Who is good is good at all labels: his odds
     of being right are those of M times :math:`e^{s_j}`, :math:`s_j \sim N(0, \omega^2)`, and
-    what is his own at one label is drawn around that; where his errors fall hangs on M alone:
+    what is his own at one label is drawn around that. How good he is says nothing of where his
+    errors fall:
 
     .. math::
 
@@ -22,8 +23,10 @@ The truth is summed out. Three ways to learn the matrices:
         \mathrm{logit}\, p_{jz} = \mathrm{logit}\, M_{zz} + s_j, \qquad
         \frac{C_{jzy}}{1 - C_{jzz}} \sim \mathrm{Dirichlet}(\kappa_z M_{zy}),\ y \ne z
 
-    With :math:`\omega = 0` rows are :math:`\mathrm{Dirichlet}(\kappa_z M_z)`. Who gave few labels
-    is taken for a typical one. The way to go for annotators' accuracies.
+    In a fit M is ``population_confusion``, :math:`\kappa` ``confusion_concentration`` and
+    :math:`\omega` ``accuracy_spread``, with which at 0 rows are
+    :math:`\mathrm{Dirichlet}(\kappa_z M_z)`. Who gave few labels is taken for a typical one.
+    The way to go for annotators' accuracies.
 ``pooling="complete"``
     One matrix for all, :math:`C_{jz} = M_z`.
 ``pooling="none"``
@@ -201,9 +204,10 @@ def fit(
     -------
     xarray.DataTree
         ``posterior`` with ``confusion`` (annotator, label, response), rows of which sum to 1;
-        ``annotator_accuracy`` (annotator) over items of such prevalence; ``population_confusion``
-        (label, response), ``confusion_concentration`` (label) and ``accuracy_spread``, of log odds
-        between annotators, where these are pooled;
+        ``annotator_accuracy`` (annotator) over items of such prevalence; where annotators are
+        pooled ``population_confusion`` (label, response), and of a population also
+        ``confusion_concentration`` (label) and ``accuracy_spread``, the standard deviation between
+        annotators of the log odds of being right;
         ``system_confusion``, where systems are related of a system's own answers only;
         ``system_accuracy`` and ``system_correct`` (system), the share of *these* items that it
         got right; ``prevalence`` (label); ``truth`` (item, label): how

@@ -58,7 +58,7 @@ def draw_pooling(state: State, form: Form, par: Parameters, prior: Priors, count
         )  # fmt: skip
         odds[z] = _draw_label(state, par, prior, seen, z, odds[z], errors[z])
     for v in range(n):
-        level[v] = _slice_level(
+        level[v] = _slice_better(
             state, level[v], 1.0, par.number[SPREAD], odds, par.alike, collapsed, skill[v],
             right[v], wrong[v],
         )  # fmt: skip
@@ -241,7 +241,7 @@ def _log_person(
 
 
 @njit(cache=True)
-def _log_level(
+def _log_better(
     level: float, sd: float, odds: Floats, alike: Floats, collapsed: bool, skill: Floats,
     right: Floats, wrong: Floats,
 ) -> float:  # fmt: skip
@@ -250,7 +250,7 @@ def _log_level(
     return prior + _log_person(level, odds, alike, collapsed, skill, right, wrong)
 
 
-_slice_level = slicer(_log_level)
+_slice_better = slicer(_log_better)
 
 
 @njit(cache=True)
