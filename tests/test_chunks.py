@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dissensus as dx
-from dissensus._chunks import Frame, by_item, chunked, is_chunked, item_edges
+from dissensus._chunk_rows import Frame
+from dissensus._chunks import by_item, chunked, is_chunked, item_edges
 
 
 def annotations(n_items=10, n_rows=40, seed=1):

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._chunks import Chunk, chunks_of, is_chunked
+from dissensus._chunk_rows import Chunk, chunks_of
+from dissensus._chunks import is_chunked
 from dissensus._common_items import common_items
 from dissensus.arrays.leading import leading_probabilities
 from dissensus.arrays.overlap import holds_first

@@ -22,7 +22,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._block_tasks import CHAINS, Block, Fit, Task, chunk_size, of_chains, run
-from dissensus._chunks import Frame, Rows, by_item, is_chunked, item_edges
+from dissensus._chunk_rows import Frame, Rows
+from dissensus._chunks import by_item, is_chunked, item_edges
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
 from dissensus.errors import held_back

@@ -10,27 +10,19 @@ to nothing where rows are sorted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from functools import partial
-from itertools import pairwise
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
-from dissensus._writing import replace
 from dissensus.dims import ANNOTATION, ITEM
-from dissensus.errors import AnnotationError, ArgumentError, brief
-from dissensus.schema import CODES, PART, checked_annotations
+from dissensus.errors import ArgumentError, brief
+from dissensus.schema import checked_annotations
 
 ITEM_CHUNKS: Final = "item_chunks"
 ROW_CHUNKS: Final = "row_chunks"
 _ROWS: Final = 100_000
 """Of a chunk, where nobody says how many: a few megabytes."""
-
-Names = npt.NDArray[Any]
 
 
 def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
@@ -107,43 +99,6 @@ def checked_items(items: Any, argument: str) -> int:
     return int(items)
 
 
-def new_store(store: Any) -> Path:
-    """Return the path of a store that is yet to be made."""
-    try:
-        place = Path(store)
-        taken = place.exists() or place.is_symlink()
-    except (TypeError, ValueError, OSError) as problem:
-        raise ArgumentError("store", expected="a path", found=brief(store)) from problem
-    if taken:
-        raise ArgumentError(
-            "store", expected="a path where nothing is", found=f"something at {brief(str(place))}",
-            hint="To go on with what was stored: xr.open_zarr",
-        )  # fmt: skip
-    return place
-
-
-def stored(annotations: xr.Dataset, store: Path) -> xr.Dataset:
-    """Write annotations in chunks into a store, and open it; each chunk is checked on the way.
-
-    The store gets its name when it is whole.
-    """
-    store.parent.mkdir(parents=True, exist_ok=True)
-    replace(store, partial(_write, missed_if_lost(annotations)), overwrite=False)
-    return opened(store)
-
-
-def _write(annotations: xr.Dataset, place: Path) -> None:
-    import dask
-
-    annotations.to_zarr(place, consolidated=False, zarr_format=3)
-    dask.compute(*(dask.delayed(chunk.check)() for chunk in chunks_of(opened(place))))
-
-
-def opened(store: Path) -> xr.Dataset:
-    """Open what was stored, its chunks yet to be read."""
-    return xr.open_zarr(store, consolidated=False, zarr_format=3)
-
-
 def computed[Lazy](lazy: Lazy, progressbar: bool) -> Lazy:
     """Compute all that is lazy in a collection, in one go, by whatever scheduler is set."""
     import dask
@@ -167,14 +122,6 @@ def _on_cluster() -> bool:
     except ValueError:
         return False
     return True
-
-
-def alone[Lazy](*lazy: Lazy) -> tuple[Lazy, ...]:
-    """Return collections without the tasks that they do not need, which would be sent along."""
-    import dask
-
-    found: tuple[Lazy, ...] = dask.optimize(*lazy)
-    return found
 
 
 def is_chunked(annotations: Any) -> bool:
@@ -205,106 +152,3 @@ def _noted(annotations: xr.Dataset, name: str) -> list[int]:
 def item_edges(annotations: xr.Dataset) -> list[int]:
     """Return the first item of each chunk, and the number of all items."""
     return [0, *np.cumsum(_noted(annotations, ITEM_CHUNKS)).tolist()]
-
-
-class Frame(NamedTuple):
-    """What all chunks have in common: all of annotations but rows and items."""
-
-    names: dict[str, Names]
-    """Annotators, labels, pools."""
-    columns: tuple[str, ...]
-    """What is said in each row."""
-    attrs: dict[str, Any]
-
-    @classmethod
-    def of(cls, annotations: xr.Dataset) -> Frame:
-        """Take it out of annotations."""
-        columns = tuple(
-            str(name) for name, v in annotations.data_vars.items() if v.dims == (ANNOTATION,)
-        )
-        spelled = {CODES[name][1] for name in columns if name in CODES} - {ITEM}
-        names = {name: annotations[name].to_numpy() for name in sorted(spelled)}
-        own = {ITEM_CHUNKS, ROW_CHUNKS}
-        kept = {k: v for k, v in annotations.attrs.items() if k not in own}
-        return cls(names, columns, kept | {PART: 1})
-
-    def part(
-        self, rows: Sequence[npt.NDArray[Any]], items: Names, chunk: tuple[int, int], low: int
-    ) -> xr.Dataset:
-        """Put together the annotations of some items of a chunk.
-
-        Parameters
-        ----------
-        rows : sequence of arrays
-            The chunk's, column by column.
-        items : array of names
-            Of the items wanted, which begin with number ``low``.
-        chunk : (int, int)
-            The first item of the chunk, and the first after it.
-        """
-        values = dict(zip(self.columns, rows, strict=True))
-        code = values["item_code"].astype(np.int64)
-        if len(code) and not (chunk[0] <= code.min() and code.max() < chunk[1]):
-            raise AnnotationError(
-                "annotations",
-                where=f"chunk of items {chunk[0]} to {chunk[1] - 1}",
-                expected="rows of these items only",
-                found=f"items from {code.min()} to {code.max()}",
-                hint="Cut them anew: dx.chunked(annotations)",
-            )
-        here = (code >= low) & (code < low + len(items))
-        values = {name: value[here] for name, value in values.items()}
-        values["item_code"] = code[here] - low
-        data = {name: (ANNOTATION, value) for name, value in values.items()}
-        return xr.Dataset(data, coords={ITEM: items, **self.names}, attrs=self.attrs)
-
-
-class Rows:
-    """A chunk's rows, to be read anew for whatever is made of them.
-
-    As a task of their own they would be read once, and Dask would then draw all blocks of the chunk
-    before it scores any. To read them is nothing beside drawing.
-    """
-
-    def __init__(self, columns: Sequence[Any]) -> None:
-        self.columns = alone(*columns)
-
-    def read(self) -> tuple[npt.NDArray[Any], ...]:
-        """Return them, column by column."""
-        import dask
-
-        return tuple(dask.compute(*self.columns, scheduler="synchronous"))
-
-
-class Chunk(NamedTuple):
-    """The annotations of some items, yet to be read."""
-
-    frame: Frame
-    rows: Rows
-    items: Names
-    first: int
-    """The number of the first item."""
-
-    def read(self) -> xr.Dataset:
-        """Read them."""
-        ends = (self.first, self.first + len(self.items))
-        return self.frame.part(self.rows.read(), self.items, ends, self.first)
-
-    def check(self) -> None:
-        """Raise unless they keep to the schema."""
-        try:
-            checked_annotations(self.read())
-        except AnnotationError as problem:
-            place = f"of a chunk sorted by item, from item {brief(self.items[0].item())} on"
-            raise problem.relocated(lambda row: f"row {row} {place}") from problem
-
-
-def chunks_of(annotations: xr.Dataset) -> list[Chunk]:
-    """Return the chunks of annotations that are in such."""
-    annotations = by_item(annotations)
-    frame, items = Frame.of(annotations), annotations[ITEM].to_numpy()
-    columns = [annotations[name].data for name in frame.columns]
-    return [
-        Chunk(frame, Rows([column.blocks[number] for column in columns]), items[low:high], low)
-        for number, (low, high) in enumerate(pairwise(item_edges(annotations)))
-    ]

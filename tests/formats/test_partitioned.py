@@ -150,9 +150,9 @@ def test_a_store_of_a_run_that_was_killed_has_no_name(table, tmp_path):
     code = """
 import os, sys
 import dissensus as dx
-from dissensus import _chunks
-opened = _chunks.opened
-_chunks.opened = lambda place: (opened(place), os._exit(9))  # it is written, and not yet checked
+from dissensus import _chunk_stores as stores
+opened = stores.opened
+stores.opened = lambda place: (opened(place), os._exit(9))  # it is written, and not yet checked
 dx.read_annotations(sys.argv[1], store=sys.argv[2], item="case", annotator="who", label="said")
 """
     command = [sys.executable, "-W", "ignore", "-c", code, str(folder), str(tmp_path / "a")]

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import xarray as xr
 
-from dissensus._chunks import checked_items, chunked, new_store, opened, stored
+from dissensus._chunk_stores import new_store, opened, stored
+from dissensus._chunks import checked_items, chunked
 from dissensus.errors import FormatError, PredictionError, brief
 from dissensus.formats._source import checked_path, is_folder, is_store
 from dissensus.formats._table import Asked

@@ -20,7 +20,8 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus._annotations import coded_labels, grouped, whole_ranks
-from dissensus._chunks import ITEM_CHUNKS, ROW_CHUNKS, items_at_once, stored
+from dissensus._chunk_stores import stored
+from dissensus._chunks import ITEM_CHUNKS, ROW_CHUNKS, items_at_once
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, FormatError
 from dissensus.formats._table import Asked, Table, missing_column

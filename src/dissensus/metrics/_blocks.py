@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._chunks import alone
+from dissensus._chunk_rows import alone
 from dissensus.arrays.seeds import generator
 from dissensus.dims import CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
