@@ -32,7 +32,7 @@ The truth is summed out. Three ways to learn the matrices:
 ``pooling="none"``
     Each on his own, rows apart, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`: what is not seen is the
     prior. The way to go if the labels of items are: on six published sets with a known truth it was right
-    most often (.880; the hierarchical form .870, EM .875), as the prior of so many annotators
+    most often (.880; the hierarchical form .872, EM .875), as the prior of so many annotators
     holds a label that is rarely true to its meaning.
 
 ``difficulty=True`` multiplies the odds of being right by :math:`e^{\tau b_j d_i}`, with
