@@ -30,10 +30,10 @@ The truth is summed out. Three ways to learn the matrices:
 ``pooling="complete"``
     One matrix for all, :math:`C_{jz} = M_z`.
 ``pooling="none"``
-    Each on his own, rows apart, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`: what is not seen is the
-    prior. The way to go if the labels of items are: on six published sets with a known truth it was right
-    most often (.880; the hierarchical form .872, EM .875), as the prior of so many annotators
-    holds a label that is rarely true to its meaning.
+    Each on his own, rows apart, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`: what is not seen is
+    the prior. The way to go if the labels of items are: on six published sets with a known truth it
+    was right most often (.880; the hierarchical form .872, EM .875), as the prior of so many
+    annotators holds a label that is rarely true to its meaning.
 
 ``difficulty=True`` multiplies the odds of being right by :math:`e^{\tau b_j d_i}`, with
 :math:`d_i` from a standard normal distribution in fifths, as in `symmetric_confusion`; matrices
@@ -47,9 +47,9 @@ pooling, is worth four labels, 2.8 of them right, and :math:`M_z` has its own la
 all: annotators on the whole use names for what they mean. This keeps labels from changing places,
 which the likelihood alone would allow, and a label that is hardly ever true from becoming a name
 for hard items. With no pooling every annotator has the four labels, which does the same where there
-are many of them. :math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, mean 10: it says how alike annotators
-are at one label, and :math:`\omega`, half-normal of scale 1 as in `symmetric_confusion`, how alike
-they are at all.
+are many of them. :math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, mean 10, says how alike
+annotators are at one label, and :math:`\omega`, half-normal of scale 1 as in
+`symmetric_confusion`, how much they differ at all.
 
 When to use it. Many labels from each annotator, or from all together: a few hundred for each label
 that is ever true. Nominal or ordinal labels, repeated ones too (``trial``). When not: few labels

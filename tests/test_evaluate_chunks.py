@@ -114,7 +114,7 @@ def test_what_needs_all_draws_is_refused(study):
     ann, pred = study
     with pytest.raises(dx.ArgumentError, match="risk: expected None with annotations in chunks"):
         dx.evaluate(ann, pred, chunks=9, risk={0: 1}, **RUN)
-    with pytest.raises(dx.ArgumentError, match="items: expected a whole number"):
+    with pytest.raises(dx.ArgumentError, match="chunks: expected a whole number"):
         dx.evaluate(ann, pred, chunks=0, **RUN)
 
 
