@@ -55,7 +55,9 @@ def at(world, setting):
         if setting.pooling:
             par.log_population[:] = np.log(world.population)
             par.alike[:] = world.alike
-            par.level[:] = special.logit(world.level)
+            par.level[first:] = special.logit(world.level)
+        if setting.pooling == "hierarchical":
+            par.level[:first] = world.better
         return par
 
     return start

@@ -69,6 +69,8 @@ class World(NamedTuple):
     alike: Floats
     level: Floats
     """The accuracy that a system's rows are drawn around (system)."""
+    better: Floats
+    """By how much the logits of an annotator lie above his population's (annotator)."""
 
 
 class Study(NamedTuple):
@@ -138,9 +140,10 @@ def _matrices(setting: Setting, rng: Generator) -> dict[str, object]:
         log_mean = _log_dirichlet(prior, rng)  # each label is called by its own name most often
     log_mean -= special.logsumexp(log_mean, axis=1, keepdims=True)
     alike = rng.gamma(2.0, 1 / 0.2, n)
-    spread = abs(rng.standard_normal())
+    spread, better = abs(rng.standard_normal()), np.zeros(who)
     if setting.pooling == "hierarchical":
-        people = _around(log_mean, alike, spread * rng.standard_normal(who), rng)
+        better = spread * rng.standard_normal(who)
+        people = _around(log_mean, alike, better, rng)
     elif setting.pooling == "none":
         people = _log_dirichlet(np.broadcast_to(prior, (who, n, n)), rng)
     else:
@@ -150,7 +153,7 @@ def _matrices(setting: Setting, rng: Generator) -> dict[str, object]:
     skill, error = _split(np.concatenate([people, systems]))
     return {"skill": skill, "log_error": error, "log_base": _errors(np.zeros((n, n))),
             "population": np.exp(log_mean), "alike": alike, "spread": spread,
-            "level": level.ravel()}  # fmt: skip
+            "level": level.ravel(), "better": better}  # fmt: skip
 
 
 def _around(log_mean: Floats, alike: Floats, level: Floats, rng: Generator) -> Floats:
@@ -177,7 +180,7 @@ def world(setting: Setting, rng: Generator) -> World:
     if setting.difficulty:
         slope[setting.n_annotators :] = np.exp(rng.normal(0.0, 0.5, setting.n_systems))
     absent = dict.fromkeys(("mean", "spread", "decay", "concentration"), 0.0)
-    absent |= dict.fromkeys(("population", "alike", "level"), np.zeros(1))
+    absent |= dict.fromkeys(("population", "alike", "level", "better"), np.zeros(1))
     return World(
         prevalence=rng.dirichlet(np.full(setting.n_labels, setting.prior_count)), slope=slope,
         difficulty=abs(rng.standard_normal()) if setting.difficulty else 0.0,
