@@ -34,6 +34,10 @@ _TIMES: Final = 4
 """Draws, their order, and what is made of it: so many times the draws' room is safe."""
 
 
+_SAID: Final[set[tuple[str, str]]] = set()
+"""What this process has said: of which fit, in which words."""
+
+
 class Block(NamedTuple):
     """Some items of a chunk: what is drawn at once."""
 
@@ -103,10 +107,6 @@ def _warn(name: str, said: list[Said]) -> None:
         if (name, words) not in _SAID:
             _SAID.add((name, words))
             warn(words, category)
-
-
-_SAID: Final[set[tuple[str, str]]] = set()
-"""What has been said: of which fit, in which words."""
 
 
 def chunk_size() -> int:

@@ -19,7 +19,7 @@ from dissensus.errors import ArgumentError
 type Writer = Callable[[Path], Any]
 """Writes to the path it is given."""
 
-STORE: Final = ("zarr.json", ".zgroup")
+_STORE: Final = ("zarr.json", ".zgroup")
 """What a folder holds if it is a Zarr store."""
 _REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -102,9 +102,14 @@ def check_target(path: Path) -> None:
     """
     if not path.is_dir():
         return
-    if path.suffix != ".zarr" or not any((path / name).exists() for name in STORE):
+    if path.suffix != ".zarr" or not is_store(path):
         what = "the name of a Zarr store" if path.suffix == ".zarr" else "the name of a file"
         raise ArgumentError("path", expected=what, found=f"the folder {path}")
+
+
+def is_store(folder: Path) -> bool:
+    """Say whether a folder is a Zarr store."""
+    return any((folder / name).exists() for name in _STORE)
 
 
 def there(path: Path) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.rising_factorial import log_rising
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_counts import Counts
@@ -80,13 +81,18 @@ def draw_pooling(state: State, form: Form, par: Parameters, prior: Priors, count
 @njit(cache=True)
 def row_odds(row: Floats, z: int) -> float:
     """Return the logit of being right from the logarithms of a row."""
-    high = -math.inf
+    others = row.copy()
+    others[z] = -math.inf
+    return row[z] - log_total(others)
+
+
+@njit(cache=True)
+def sum_but(row: Floats, z: int) -> float:
+    """Add a row up but for one place."""
+    out = 0.0
     for y in range(len(row)):
-        high = high if y == z else max(high, row[y])
-    total = 0.0
-    for y in range(len(row)):
-        total += 0.0 if y == z else math.exp(row[y] - high)
-    return row[z] - high - math.log(total)
+        out += 0.0 if y == z else row[y]
+    return out
 
 
 @njit(cache=True)
@@ -131,7 +137,7 @@ def _draw_label(
     level, log_alike = par.level[: len(seen.right)], math.log(par.alike[z])
     log_alike = _slice_alike(state, log_alike, 0.5, prior.alike, odds, level, seen, errors)
     par.alike[z] = math.exp(log_alike)
-    own, rest = prior.rows[z, z], prior.rows[z].sum() - prior.rows[z, z]
+    own, rest = prior.rows[z, z], sum_but(prior.rows[z], z)
     odds = _slice_odds(state, odds, 0.5, own, rest, errors.max(), par.alike[z], level, seen, errors)
     if len(errors) > 2:  # of two labels errors fall where they must
         weight = par.alike[z] * np.exp(log_sigmoid(-odds) + errors)
@@ -289,7 +295,7 @@ def _log_shift(
         if moved <= errors[z].max():
             return -math.inf
         out += rows[z, z] * log_sigmoid(moved)
-        out += (rows[z].sum() - rows[z, z]) * log_sigmoid(-moved)
+        out += sum_but(rows[z], z) * log_sigmoid(-moved)
         out += _log_all_errors(alike[z], moved, error[:, z], errors[z])
     return out
 

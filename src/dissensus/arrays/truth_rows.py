@@ -24,7 +24,7 @@ from dissensus.arrays.truth_parameters import (
     Parameters,
     Priors,
 )
-from dissensus.arrays.truth_pooling import draw_below, draw_pooling, log_right, row_odds
+from dissensus.arrays.truth_pooling import draw_below, draw_pooling, log_right, row_odds, sum_but
 from dissensus.arrays.truth_skills import draw_beta
 from dissensus.arrays.truth_states import log_sigmoid
 from dissensus.arrays.univariate_slice import slicer
@@ -62,16 +62,7 @@ def _annotator_shape(
         out[z] = par.alike[z] * math.exp(log_sigmoid(odds))
         return par.alike[z] * math.exp(log_sigmoid(-odds))
     out[:] = prior.rows[z]
-    return _but(out, z)
-
-
-@njit(cache=True)
-def _but(row: Floats, z: int) -> float:
-    """Add a row up but for one place."""
-    out = 0.0
-    for y in range(len(row)):
-        out += 0.0 if y == z else row[y]
-    return out
+    return sum_but(out, z)
 
 
 @njit(cache=True)
@@ -84,7 +75,7 @@ def draw_system_rows(
         _draw_level(state, form, par, prior, counts, v)
         for z in range(form.n_labels):
             _system_shape(form, par, prior, v, z, shape)
-            _draw_row(state, ease, par, counts, v, z, shape, _but(shape, z), False)
+            _draw_row(state, ease, par, counts, v, z, shape, sum_but(shape, z), False)
 
 
 @njit(cache=True)

@@ -19,8 +19,9 @@ import xarray as xr
 
 from dissensus._chunk_stores import new_store, opened, stored
 from dissensus._chunks import checked_items, chunked
+from dissensus._writing import is_store
 from dissensus.errors import FormatError, PredictionError, brief
-from dissensus.formats._source import checked_path, is_folder, is_store
+from dissensus.formats._source import checked_path, is_folder
 from dissensus.formats._table import Asked
 
 
@@ -161,12 +162,13 @@ def read_annotations(
     if chunks is not None:
         chunks = checked_items(chunks, "chunks")
     kept = None if store is None else new_store(store)
-    if format is None and is_store(path):
-        return _again(Path(path), asked, chunks, kept)
-    if kept is not None and format is None and is_folder(path):
-        from dissensus.formats._partitioned import store_partitioned
+    if format is None and is_folder(path):
+        if is_store(Path(path)):
+            return _again(Path(path), asked, chunks, kept)
+        if kept is not None:
+            from dissensus.formats._partitioned import store_partitioned
 
-        return store_partitioned(Path(path), asked, chunks, kept)
+            return store_partitioned(Path(path), asked, chunks, kept)
     place = checked_path(path)
     ann = _reader("annotations", format, asked).read_annotations(place, asked)
     assert isinstance(ann, xr.Dataset)

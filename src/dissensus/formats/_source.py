@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import Any, Final
 
-from dissensus._writing import STORE
+from dissensus._writing import is_store
 from dissensus.errors import FormatError, brief
 
 LONGEST_LINE: Final = 1 << 28
@@ -58,17 +58,12 @@ def is_folder(path: Any) -> bool:
         return False
 
 
-def is_store(path: Any) -> bool:
-    """Return whether there is a Zarr store of that name."""
-    return is_folder(path) and any((Path(path) / name).exists() for name in STORE)
-
-
 def _require_file(name: str, place: Path) -> None:
     if "\0" in name:  # where some functions raise, and others say that there is no such file
         raise FormatError(brief(name), expected="the path of a file", found="a NUL character in it")
-    if is_store(place):
-        raise FormatError(f"{name!r}", expected="a file", found="a Zarr store")
     if place.is_dir():
+        if is_store(place):
+            raise FormatError(f"{name!r}", expected="a file", found="a Zarr store")
         names = sorted(entry.name for entry in place.iterdir() if entry.is_file())
         hint = f"Name one of the files in it, such as {names[0]!r}" if names else ""
         if any(name.endswith(".parquet") for name in names):
