@@ -88,7 +88,7 @@ def build(
 ) -> Any:
     """Write the process as a PyMC model.
 
-    `pymc.sample` takes the Gibbs step for it by itself, and ``step=pm.NUTS()`` goes without.
+    `pymc.sample` takes the Gibbs step for it by itself, and `dissensus.steps.without_gibbs` goes without.
     Metrics take the draws of `pymc.sample` through `dissensus.plausibility.with_candidates`. In
     predictive draws the labels nobody named count as one label, which takes one place.
 

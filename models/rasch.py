@@ -89,7 +89,7 @@ def build(
 ) -> Any:
     """Write the process as a PyMC model.
 
-    `pymc.sample` takes the Gibbs step for it by itself, and ``step=pm.NUTS()`` goes without.
+    `pymc.sample` takes the Gibbs step for it by itself, and `dissensus.steps.without_gibbs` goes without.
 
     Parameters
     ----------

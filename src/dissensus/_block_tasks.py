@@ -59,6 +59,8 @@ class Task(NamedTuple):
     """Candidates of an item, where there are such; 0 where there are none, or nobody knows yet."""
     bytes_each: int = 0
     """Of an item's draws."""
+    for_draws: bool = True
+    """Or for what there is without any: then nothing is said of them."""
 
     def part(self, rows: Any, items: Array, block: Block) -> xr.Dataset:
         """Return the annotations of a block."""
@@ -76,7 +78,8 @@ def run(task: Task, rows: Rows, items: Array, block: Block) -> dict[Any, Array]:
     _require_room(task.bytes_each * len(items))
     with held_back() as said, in_one_thread():
         fit = task.fitted(rows.read(), items, block)
-    _warn(task.name, said)
+    if task.for_draws:
+        _warn(task.name, said)
     out: dict[Any, Array] = {
         CHAINS: np.array([fit.attrs.get(name, np.nan) for name, _ in CHAINS], dtype=np.float64)
     }

@@ -32,6 +32,10 @@ from dissensus.fitting import EXACT, sample_shape
 Array = npt.NDArray[Any]
 Settle = Callable[[xr.Dataset, Mapping[str, Any]], tuple[dict[str, Any], dict[Any, Any]]]
 
+_DATA: Final = ("observed_data", "constant_data")
+"""Groups for which nothing has to be drawn."""
+_FEWEST: Final = {"draws": 1, "chains": 1, "tune": 0}
+
 _WHOLE: Final = ("log_likelihood", "posterior_predictive", "checkpoint")
 """What is made of all items at once, in memory."""
 
@@ -109,9 +113,13 @@ class _Lazy:
         """
         rows = Rows([column.blocks[0] for column in self.rows])
         part = self.task.part(rows.read(), self.items[:1], Block(0, 0, 1))
-        few = {"draws": 1, "chains": 1, "random_seed": rng}
         with held_back():  # its block will say so again
-            return self.task.fit(part, **{**self.task.settings, **few})
+            return self.task.fit(part, **self._few(random_seed=rng))
+
+    def _few(self, **others: Any) -> dict[str, Any]:
+        """Return the settings, with draws as few as can be."""
+        known = {name: n for name, n in _FEWEST.items() if name in self.task.settings}
+        return {**self.task.settings, **known, **others}
 
     def variables(self) -> list[_Variable]:
         """Return what a fit has of every item, or as a sum over items."""
@@ -135,7 +143,9 @@ class _Lazy:
 
     def tree(self, said: dict[Any, Any]) -> xr.DataTree:
         """Put the arrays together, and say what is to be said of all."""
-        graph = self._drawn()
+        drawn = self._blocks(self.task)
+        few = {"settings": self._few(), "name": f"{self.task.name}-data", "bytes_each": 0}
+        data = self._blocks(self.task._replace(**few, for_draws=False))
         groups: dict[str, xr.Dataset] = {}
         for group, node in self.probe.children.items():
             named = {str(d): node[str(d)].variable for d in node.indexes if d not in self.sizes}
@@ -145,6 +155,7 @@ class _Lazy:
                 coords={**named, **counted, **items}, attrs=node.attrs | said
             )
         for one in self.variables():
+            graph = data if one.group in _DATA else drawn
             array = (one.like.dims, self._array(one, *graph), one.like.attrs)
             if one.is_coordinate:
                 groups[one.group] = groups[one.group].assign_coords({one.name: array})
@@ -152,17 +163,17 @@ class _Lazy:
                 groups[one.group][one.name] = array
         if self.probe.attrs["inference"] != EXACT:
             for number, (name, reduced) in enumerate(CHAINS):
-                groups["sample_stats"][name] = ((), self._of_chains(number, reduced, *graph))
+                groups["sample_stats"][name] = ((), self._of_chains(number, reduced, *drawn))
         tree = xr.DataTree.from_dict(groups)
         tree.attrs.update(self.probe.attrs | said)
         return tree
 
-    def _drawn(self) -> tuple[str, Any]:
+    def _blocks(self, task: Task) -> tuple[str, Any]:
         """Return a task for each block, which draws all that is said of its items."""
         from dask.highlevelgraph import HighLevelGraph
 
-        name = self.task.name
-        layer: dict[Any, Any] = {f"{name}-of": self.task}
+        name = task.name
+        layer: dict[Any, Any] = {f"{name}-of": task}
         chunks = [Rows([column.blocks[k] for column in self.rows])
                   for k in range(len(self.edges) - 1)]  # fmt: skip
         for number, block in enumerate(self.blocks):

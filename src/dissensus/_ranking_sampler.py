@@ -200,15 +200,10 @@ def _by_pymc(
     **run: int,
 ) -> Draws:
     """Let PyMC sample: by NUTS throughout, or by NUTS beside the Gibbs step."""
-    import pymc as pm
-
     learned = [name for name in _LEARNED if name in model.named_vars]
     keep = ["plausibility", *learned, *(["log_strength"] if log_likelihood else [])]
-    with model:
-        step = pm.NUTS() if nuts else None
-    tree = fitting.sampled(
-        model, **run, random_seed=seed, progressbar=progressbar, var_names=keep, step=step
-    )
+    sampled = fitting.by_nuts if nuts else fitting.sampled
+    tree = sampled(model, **run, random_seed=seed, progressbar=progressbar, var_names=keep)
     found = tree["posterior"].to_dataset()
     posterior = {
         "plausibility": what.named(found["plausibility"].to_numpy(), remainder_seed),

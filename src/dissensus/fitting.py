@@ -185,6 +185,14 @@ def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -
         raise before_any_draw("in the warm-up") from None
 
 
+def by_nuts(model: Any, **options: Any) -> Any:
+    """Sample a PyMC model by NUTS throughout, each chain from a start of its own."""
+    from dissensus.steps import without_gibbs
+
+    with without_gibbs():
+        return sampled(model, **options)
+
+
 def _stop(interrupted: list[int], **_: Any) -> None:
     """End every chain after the first that was interrupted."""
     if interrupted:

@@ -125,6 +125,9 @@ def test_nothing_is_drawn_before_it_is_asked_for(monkeypatch):
     assert drawn == [1]  # one draw of one item, to see what there is
     lazy["posterior"]["plausibility"].isel(item=[2]).compute()
     assert sum(drawn) == 1 + 2 * RUN["chains"]  # its chunk
+    drawn.clear()
+    lazy["observed_data"]["counts"].isel(item=[2]).compute()
+    assert sum(drawn) == 2  # once, as few as can be
 
 
 def test_a_generator_goes_on_as_it_does_without_chunks():

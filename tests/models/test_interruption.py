@@ -149,7 +149,7 @@ def test_half_a_nuts_run_is_of_no_use_to_who_wants_all(examples, monkeypatch):
 
     # Chain after chain: PyMC would go on with the second one.
     monkeypatch.setattr(pm, "sample", partial(pm.sample, cores=1))
-    monkeypatch.setattr(pm, "NUTS", Step)
+    monkeypatch.setattr("pymc.sampling.mcmc.NUTS", Step)
     with fitting.all_or_nothing(), pytest.raises(KeyboardInterrupt, match=r"after 1. of 50 draws"):
         fit("crossed_effects", examples, sampler="nuts", draws=50, tune=60, chains=2)
     assert len(draws) < 60 + 20 + 5

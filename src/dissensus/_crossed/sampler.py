@@ -140,13 +140,9 @@ def by_nuts(
     rng: np.random.Generator, progressbar: bool,
 ) -> Draws:  # fmt: skip
     """Let PyMC's NUTS sample the same model."""
-    import pymc as pm
-
-    with build() as model:
-        step = pm.NUTS()
-    tree = fitting.sampled(
-        model, draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
-        progressbar=progressbar, step=step,
+    tree = fitting.by_nuts(
+        build(), draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
+        progressbar=progressbar,
     )  # fmt: skip
     found = tree["posterior"].to_dataset()
 

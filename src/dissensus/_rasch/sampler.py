@@ -81,13 +81,9 @@ def by_nuts(
     rng: np.random.Generator, progressbar: bool, items: bool, each: bool,
 ) -> Draws:  # fmt: skip
     """Let PyMC's NUTS sample the same model, and draw truths given its parameters."""
-    import pymc as pm
-
-    with build() as model:
-        step = pm.NUTS(target_accept=0.9)
-    tree = fitting.sampled(
-        model, draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
-        progressbar=progressbar, step=step,
+    tree = fitting.by_nuts(
+        build(), draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
+        progressbar=progressbar, target_accept=0.9,
     )  # fmt: skip
     found = tree["posterior"].to_dataset()
     chains, draws = (found.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted

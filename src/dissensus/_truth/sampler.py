@@ -167,15 +167,11 @@ def by_nuts(
     rng: np.random.Generator, progressbar: bool,
 ) -> Draws:  # fmt: skip
     """Let PyMC's NUTS sample the same model, and draw truths given its parameters."""
-    import pymc as pm
-
     votes, pattern = what.votes()
     require_room(what, votes, wanted, draws, chains)
-    with build() as model:
-        step = pm.NUTS(target_accept=0.95)
-    tree = fitting.sampled(
-        model, draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
-        progressbar=progressbar, step=step,
+    tree = fitting.by_nuts(
+        build(), draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
+        progressbar=progressbar, target_accept=0.95,
     )  # fmt: skip
     found = tree["posterior"].to_dataset()
     chains, draws = (found.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted

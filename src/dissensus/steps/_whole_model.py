@@ -10,6 +10,7 @@ from pymc.step_methods.compound import BlockedStep, Competence
 from pymc.util import get_random_generator
 
 from dissensus.errors import ArgumentError
+from dissensus.steps._choice import left_out
 
 
 class WholeModelStep(BlockedStep):
@@ -52,6 +53,6 @@ class WholeModelStep(BlockedStep):
         """Say that this is the step for everything in a model that it knows."""
         model = Model.get_context(error_if_none=False)
         known = cls.reader.knows(getattr(var, "name", None))
-        if model is None or not known or not cls.reader.has_form(model):
+        if left_out() or model is None or not known or not cls.reader.has_form(model):
             return Competence.INCOMPATIBLE
         return Competence.IDEAL if var in model.free_RVs else Competence.INCOMPATIBLE

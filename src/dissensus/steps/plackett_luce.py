@@ -12,6 +12,7 @@ from pymc.util import get_random_generator
 
 from dissensus.arrays.plackett_luce_gibbs import sweep
 from dissensus.distributions.log_gamma import LogGammaRV
+from dissensus.steps._choice import left_out
 from dissensus.steps._ranking_graph import fits, read
 
 
@@ -99,7 +100,7 @@ class PlackettLuceGibbs(BlockedStep):
 
         Of other uses of a LogGamma it keeps away, where it can see the model.
         """
-        if not isinstance(var.owner.op, LogGammaRV):
+        if left_out() or not isinstance(var.owner.op, LogGammaRV):
             return Competence.INCOMPATIBLE
         model = Model.get_context(error_if_none=False)
         good = model is None or var not in model.free_RVs or fits(model, var)
