@@ -40,8 +40,13 @@ calibrate:  ## Run simulation-based calibration in full, and write its page
 reference:  ## Make the posteriors that fits are held against again
 	PYTHONPATH=tests uv run python -m reference.make
 
-benchmark:  ## Measure against the peers, side by side
+benchmark:  ## Measure against the peers, side by side, and at size (over two hours)
 	uv run python benchmarks/run.py
+	uv run python benchmarks/peers
+	uv run python benchmarks/many_labels.py
+	uv run python benchmarks/many_rankings.py --items 1e6 --workers 2
+	uv run python benchmarks/chunks.py --items 1e5 1e6 1e7
+	uv run python benchmarks/growth.py --out build
 
 notebooks:  ## Run every notebook
 	mkdir -p build/notebooks

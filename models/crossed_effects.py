@@ -81,7 +81,8 @@ def build(
 ) -> Any:
     """Write the process as a PyMC model.
 
-    `pymc.sample` takes the Gibbs step for it by itself, and `dissensus.steps.without_gibbs` goes without.
+    `pymc.sample` takes the Gibbs step for it by itself; `dissensus.steps.without_gibbs` goes
+    without.
 
     Parameters
     ----------

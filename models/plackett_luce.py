@@ -88,9 +88,10 @@ def build(
 ) -> Any:
     """Write the process as a PyMC model.
 
-    `pymc.sample` takes the Gibbs step for it by itself, and `dissensus.steps.without_gibbs` goes without.
-    Metrics take the draws of `pymc.sample` through `dissensus.plausibility.with_candidates`. In
-    predictive draws the labels nobody named count as one label, which takes one place.
+    `pymc.sample` takes the Gibbs step for it by itself; `dissensus.steps.without_gibbs` goes
+    without. Metrics take the draws of `pymc.sample` through
+    `dissensus.plausibility.with_candidates`. In predictive draws the labels nobody named count as
+    one label, which takes one place.
 
     PyMC's own predictive functions need the trace that `pymc.sample` makes of this model. What
     `fit` returns holds no ``log_strength``; from it they would draw strengths from the prior

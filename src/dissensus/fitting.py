@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -185,12 +185,17 @@ def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -
         raise before_any_draw("in the warm-up") from None
 
 
+_STARTS: Final = 1000
+"""So many starts are tried for each chain: where labels must not change names, most are out of
+bounds, and PyMC gives up after ten."""
+
+
 def by_nuts(model: Any, **options: Any) -> Any:
     """Sample a PyMC model by NUTS throughout, each chain from a start of its own."""
     from dissensus.steps import without_gibbs
 
     with without_gibbs():
-        return sampled(model, **options)
+        return sampled(model, jitter_max_retries=_STARTS, **options)
 
 
 def _stop(interrupted: list[int], **_: Any) -> None:

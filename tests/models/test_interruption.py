@@ -138,18 +138,17 @@ def test_nuts_in_its_warm_up_raises_cleanly(examples, monkeypatch):
 
 
 def test_half_a_nuts_run_is_of_no_use_to_who_wants_all(examples, monkeypatch):
-    draws = []
+    draws, real = [], pm.NUTS.step
 
-    class Step(pm.NUTS):
-        def step(self, point):
-            draws.append(len(draws))
-            if len(draws) == 60 + 20:
-                signal.raise_signal(signal.SIGINT)
-            return super().step(point)
+    def step(nuts, point):
+        draws.append(len(draws))
+        if len(draws) == 60 + 20:
+            signal.raise_signal(signal.SIGINT)
+        return real(nuts, point)
 
     # Chain after chain: PyMC would go on with the second one.
     monkeypatch.setattr(pm, "sample", partial(pm.sample, cores=1))
-    monkeypatch.setattr("pymc.sampling.mcmc.NUTS", Step)
+    monkeypatch.setattr(pm.NUTS, "step", step)
     with fitting.all_or_nothing(), pytest.raises(KeyboardInterrupt, match=r"after 1. of 50 draws"):
         fit("crossed_effects", examples, sampler="nuts", draws=50, tune=60, chains=2)
     assert len(draws) < 60 + 20 + 5
