@@ -144,8 +144,9 @@ class _Lazy:
     def tree(self, said: dict[Any, Any]) -> xr.DataTree:
         """Put the arrays together, and say what is to be said of all."""
         drawn = self._blocks(self.task)
-        few = {"settings": self._few(), "name": f"{self.task.name}-data", "bytes_each": 0}
-        data = self._blocks(self.task._replace(**few, for_draws=False))
+        name = f"{self.task.name}-data"
+        few = self.task._replace(settings=self._few(), name=name, bytes_each=0, for_draws=False)
+        data = self._blocks(few)
         groups: dict[str, xr.Dataset] = {}
         for group, node in self.probe.children.items():
             named = {str(d): node[str(d)].variable for d in node.indexes if d not in self.sizes}

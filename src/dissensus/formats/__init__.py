@@ -113,8 +113,8 @@ def read_annotations(
     ----------
     path : path
         A table with one row per statement, ending in .csv, .tsv, .parquet, .json (a list of
-        records) or .jsonl; or a file in a named format. Text files may be packed (.gz). Or what
-        ``store=`` made.
+        records) or .jsonl; or a file in a named format. Text files may be packed (.gz). Or a
+        folder of Parquet files, at any depth; or what ``store=`` made.
     format : str, optional
         A name in ``dissensus.formats.names()``: "counts", "crowd-kit", "label-studio",
         "prodigy" or "wide".
@@ -127,9 +127,9 @@ def read_annotations(
     chunks : int, optional
         Cut the annotations into chunks of so many items, see `dissensus.chunked`.
     store : path, optional
-        A Zarr store to make, from which the chunks are read. Needed where ``path`` is a folder of
-        Parquet files, at any depth: these may be larger than memory, which then holds the names
-        and a few row groups at a time. Rows are sorted by item on the way.
+        A Zarr store to make, from which the chunks are read. A folder of Parquet files may then
+        be larger than memory, which holds the names and a few row groups at a time. Rows are
+        sorted by item on the way.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def read_annotations(
             from dissensus.formats._partitioned import store_partitioned
 
             return store_partitioned(Path(path), asked, chunks, kept)
-    place = checked_path(path)
+    place = checked_path(path, folder=format is None)
     ann = _reader("annotations", format, asked).read_annotations(place, asked)
     assert isinstance(ann, xr.Dataset)
     ann = ann.assign_attrs(asked.notes)
@@ -271,7 +271,7 @@ def read_predictions(
     )  # fmt: skip
     if not isinstance(on_missing, str) or on_missing not in {"raise", "drop"}:
         raise PredictionError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
-    place = checked_path(path)
+    place = checked_path(path, folder=format is None)
     pred = _reader("predictions", format, asked).read_predictions(place, asked)
     assert isinstance(pred, xr.Dataset)
     return pred.assign_attrs(asked.notes)

@@ -15,6 +15,7 @@ from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import AnnotationError
 from dissensus.formats import wide
 from dissensus.formats._labels import typed_labels
+from dissensus.formats._parquet import FORMAT
 from dissensus.formats._source import ending
 from dissensus.formats._table import Asked, Table, missing_column
 from dissensus.formats._tables import read_table
@@ -27,14 +28,14 @@ _OTHER_FORMS = (
 def read_annotations(path: Path, asked: Asked) -> xr.Dataset:
     """Read annotations, one a row."""
     table = read_table(path, asked)
-    asked.notes["format"] = ending(path).removeprefix(".")
+    asked.notes["format"] = _form(path)
     return annotations_of(table, asked, {}, hint=_OTHER_FORMS)
 
 
 def read_predictions(path: Path, asked: Asked) -> xr.Dataset:
     """Read predictions, one a row; or one system a column, if no other reading is possible."""
     table = read_table(path, asked)
-    asked.notes["format"] = ending(path).removeprefix(".")
+    asked.notes["format"] = _form(path)
     if _is_wide(table, asked):
         systems = [name for name in table.columns if name != asked.columns[ITEM]]
         asked.notes["format"] = (
@@ -48,6 +49,10 @@ def read_predictions(path: Path, asked: Asked) -> xr.Dataset:
         return predictions(frame, **columns, kind=asked.kind, on_missing=asked.on_missing)
     except AnnotationError as problem:
         raise problem.relocated(table.place, table.name) from problem
+
+
+def _form(path: Path) -> str:
+    return FORMAT if path.is_dir() else ending(path).removeprefix(".")
 
 
 def annotations_of(

@@ -24,6 +24,7 @@ from dissensus._chunk_stores import stored
 from dissensus._chunks import ITEM_CHUNKS, ROW_CHUNKS, items_at_once
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, FormatError
+from dissensus.formats._parquet import FORMAT, parquet_files, require_no_partition
 from dissensus.formats._table import Asked, Table, missing_column
 from dissensus.frames import columns
 
@@ -51,7 +52,7 @@ def store_partitioned(folder: Path, asked: Asked, items: int | None, store: Path
     vocabulary = _vocabulary(groups, asked)
     n_items = len(vocabulary.names[ITEM])
     items = items_at_once(items, n_items, n_rows)
-    notes = {"format": "parquet, a folder of files", **vocabulary.attrs}
+    notes = {"format": FORMAT, **vocabulary.attrs}
     coded = partial(_coded, vocabulary=vocabulary, items=items)
     n_chunks = -(-n_items // items)
     rows = sum(_computed(partial(_counted, coded=coded, n_chunks=n_chunks), groups))
@@ -101,7 +102,7 @@ def _row_groups(folder: Path, asked: Asked) -> list[_Group]:
     roles = {role: asked.named(role) or role for role, name in asked.columns.items() if name}
     out: list[_Group] = []
     first = 0
-    for path in sorted(folder.rglob("*.parquet")):
+    for path in parquet_files(folder):
         try:
             with parquet.ParquetFile(path) as source:
                 names, metadata = source.schema_arrow.names, source.metadata
@@ -112,7 +113,7 @@ def _row_groups(folder: Path, asked: Asked) -> list[_Group]:
             ) from problem  # fmt: skip
         for role, name in roles.items():
             if name not in names:
-                _require_column(path, folder, name)
+                require_no_partition(path, folder, name)
                 empty = pd.DataFrame(columns=pd.Index(names))
                 missing_column(Table(empty, str(path.relative_to(folder))), name, role)
         for number in range(metadata.num_row_groups):
@@ -125,17 +126,6 @@ def _row_groups(folder: Path, asked: Asked) -> list[_Group]:
             str(folder), expected="Parquet files with rows in them", found="none of them"
         )
     return out
-
-
-def _require_column(path: Path, folder: Path, name: str) -> None:
-    """Raise if a column is in the names of folders, as ``annotator=x/``."""
-    for part in path.relative_to(folder).parts[:-1]:
-        if part.startswith(f"{name}="):
-            raise FormatError(
-                f"{path.relative_to(folder)}: column {name!r}", expected="a column in the file",
-                found=f"the name of the folder {part!r}",
-                hint="Write the files without partitions by it, or by another column",
-            )  # fmt: skip
 
 
 class _Vocabulary(NamedTuple):

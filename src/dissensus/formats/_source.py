@@ -15,13 +15,13 @@ LONGEST_LINE: Final = 1 << 28
 """Bytes. Whole files are held in memory, and a line several times over."""
 
 
-def checked_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file that may be read.
+def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
+    """Return the path of a file that may be read, or of a folder of Parquet files if it may be one.
 
     Raises
     ------
     FormatError
-        If it is no path, or that of a folder.
+        If it is no path, or that of another folder.
     FileNotFoundError
         If there is no such file.
 
@@ -41,7 +41,7 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
         )
     place = Path(path)
     try:
-        _require_file(str(path), place)
+        _require_file(str(path), place, folder)
     except OSError as problem:
         if isinstance(problem, FileNotFoundError):
             raise
@@ -58,17 +58,18 @@ def is_folder(path: Any) -> bool:
         return False
 
 
-def _require_file(name: str, place: Path) -> None:
+def _require_file(name: str, place: Path, folder: bool) -> None:
     if "\0" in name:  # where some functions raise, and others say that there is no such file
         raise FormatError(brief(name), expected="the path of a file", found="a NUL character in it")
     if place.is_dir():
         if is_store(place):
             raise FormatError(f"{name!r}", expected="a file", found="a Zarr store")
+        if folder and any(place.rglob("*.parquet")):
+            return
         names = sorted(entry.name for entry in place.iterdir() if entry.is_file())
         hint = f"Name one of the files in it, such as {names[0]!r}" if names else ""
-        if any(name.endswith(".parquet") for name in names):
-            hint += "; dx.read_annotations takes annotations from all of them with store="
-        raise FormatError(f"{name!r}", expected="a file", found="a folder", hint=hint)
+        expected = "a file, or a folder of Parquet files" if folder else "a file"
+        raise FormatError(f"{name!r}", expected=expected, found="a folder", hint=hint)
     if place.is_symlink() and not place.exists():
         raise FormatError(
             f"{name!r}", expected="a file", found="a link that leads nowhere, or to itself"

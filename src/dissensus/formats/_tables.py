@@ -1,16 +1,15 @@
-"""Any table in a file, read by the ending of its name."""
+"""Any table in a file, read by the ending of its name, or in a folder of Parquet files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
-
-from dissensus.errors import FormatError, shown
+from dissensus.errors import FormatError
 from dissensus.formats._delimited import read_delimited
+from dissensus.formats._parquet import read_file, read_folder
 from dissensus.formats._records import read_json
-from dissensus.formats._source import ending, read_bytes
+from dissensus.formats._source import ending
 from dissensus.formats._table import Asked, Table
 
 ENDINGS: Final = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
@@ -25,7 +24,7 @@ def read_table(path: Path, asked: Asked) -> Table:
     Parameters
     ----------
     path : Path
-        The file.
+        The file, or the folder.
     asked : Asked
         What the caller said of encoding and delimiter.
 
@@ -34,6 +33,9 @@ def read_table(path: Path, asked: Asked) -> Table:
     FormatError
         If the ending is unknown or the file is not what it says.
     """
+    if path.is_dir():
+        _refuse_delimiter(asked, "folder of Parquet files")
+        return read_folder(path, asked)
     found = ending(path)
     if found not in ENDINGS:
         raise FormatError(
@@ -44,33 +46,19 @@ def read_table(path: Path, asked: Asked) -> Table:
         )
     if found in _DELIMITERS:
         return read_delimited(path, asked.encoding, asked.delimiter or _DELIMITERS[found])
-    if asked.delimiter is not None:
-        raise FormatError(
-            "delimiter", expected=f"None for a {found} file", found=repr(asked.delimiter)
-        )
+    _refuse_delimiter(asked, f"{found} file")
     if found == ".parquet":
-        return _read_parquet(path)
+        return _parquet(path)
     return read_json(path, asked.encoding)
 
 
-def _read_parquet(path: Path) -> Table:
-    import pyarrow.parquet as parquet
-
-    try:
-        source = parquet.ParquetFile(pa.BufferReader(read_bytes(path)))
-        names = source.schema_arrow.names
-        table = source.read() if len(set(names)) == len(names) else None
-    except (pa.ArrowException, OSError) as problem:
-        raise FormatError(
-            path.name,
-            expected="a whole Parquet file",
-            found=f"damage ({str(problem).strip()[:200]})",
-        ) from problem
-    if table is None:
-        doubled = sorted({name for name in names if names.count(name) > 1})
-        raise FormatError(
-            path.name, expected="distinct column names", found=f"{shown(doubled)} more than once"
-        )
+def _parquet(path: Path) -> Table:
+    table = read_file(path)
     if table.num_rows == 0:
         raise FormatError(path.name, expected="at least one row", found="0 rows")
     return Table(table, path.name)
+
+
+def _refuse_delimiter(asked: Asked, what: str) -> None:
+    if asked.delimiter is not None:
+        raise FormatError("delimiter", expected=f"None for a {what}", found=repr(asked.delimiter))

@@ -1,0 +1,103 @@
+"""Parquet: a file, or all files in a folder as one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from dissensus.errors import FormatError, shown
+from dissensus.formats._source import read_bytes
+from dissensus.formats._table import Asked, Table
+
+FORMAT: Final = "parquet, a folder of files"
+"""What `dissensus.read_annotations` notes of them."""
+
+
+def read_file(path: Path, name: str | None = None) -> Any:
+    """Read a file into a table of pyarrow, whose columns have different names.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged, or two columns share a name; in complaints the file is called ``name``.
+    """
+    import pyarrow.parquet as parquet
+
+    name = path.name if name is None else name
+    try:
+        source = parquet.ParquetFile(pa.BufferReader(read_bytes(path)))
+        names = source.schema_arrow.names
+        table = source.read() if len(set(names)) == len(names) else None
+    except (pa.ArrowException, OSError) as problem:
+        raise FormatError(
+            name, expected="a whole Parquet file", found=f"damage ({str(problem).strip()[:200]})"
+        ) from problem
+    if table is None:
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        raise FormatError(
+            name, expected="distinct column names", found=f"{shown(doubled)} more than once"
+        )
+    return table
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the files, at any depth, in the order of their names."""
+    return sorted(folder.rglob("*.parquet"))
+
+
+def read_folder(folder: Path, asked: Asked) -> Table:
+    """Read all files in a folder as one table, in memory.
+
+    Raises
+    ------
+    FormatError
+        Of a file that is damaged, or has other columns than the first one; if there are no rows.
+    """
+    paths = parquet_files(folder)
+    names = [str(path.relative_to(folder)) for path in paths]
+    parts = [read_file(path, name) for path, name in zip(paths, names, strict=True)]
+    for path, name, part in zip(paths, names, parts, strict=True):
+        for column in asked.columns.values():
+            if column is not None and column not in part.column_names:
+                require_no_partition(path, folder, column)
+        if set(part.column_names) != set(parts[0].column_names):
+            raise FormatError(
+                name, expected=f"the columns of {names[0]}: {shown(parts[0].column_names, 12)}",
+                found=shown(part.column_names, 12),
+            )  # fmt: skip
+    whole = _together(parts, folder)
+    if whole.num_rows == 0:
+        raise FormatError(f"{str(folder)!r}", expected="at least one row", found="0 rows")
+    ends = np.cumsum([part.num_rows for part in parts])
+
+    def place(row: int) -> str:
+        file = int(np.searchsorted(ends, row, side="right"))
+        return f"{names[file]}, row {row - (ends[file] - parts[file].num_rows)}"
+
+    return Table(whole, folder.name, place=place)
+
+
+def _together(parts: list[Any], folder: Path) -> Any:
+    """Put tables under one another; whole numbers of several sizes become the largest."""
+    same = [part.select(parts[0].column_names) for part in parts]
+    try:
+        return pa.concat_tables(same, promote_options="permissive")
+    except pa.ArrowException as problem:
+        raise FormatError(
+            f"{str(folder)!r}", expected="columns of the same types in all files",
+            found=str(problem).strip()[:200],
+        ) from problem  # fmt: skip
+
+
+def require_no_partition(path: Path, folder: Path, name: str) -> None:
+    """Raise if a column is in the names of folders, as ``annotator=x/``."""
+    for part in path.relative_to(folder).parts[:-1]:
+        if part.startswith(f"{name}="):
+            raise FormatError(
+                f"{path.relative_to(folder)}: column {name!r}", expected="a column in the file",
+                found=f"the name of the folder {part!r}",
+                hint="Write the files without partitions by it, or by another column",
+            )  # fmt: skip
