@@ -10,7 +10,7 @@ demo:  ## Run the main job on a simulated study
 test:  ## Run the unit tests and doctests
 	uv run pytest
 
-long:  ## Run calibration, fuzzing and reference posteriors in their reduced form
+long:  ## Run tests that take seconds: whole evaluations; calibration, fuzzing, reference posteriors, reduced
 	uv run pytest --dist=load -m "long and not slow" tests
 
 fuzz:  ## Call every public function with hostile input, 50,000 times and more

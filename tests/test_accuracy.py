@@ -34,6 +34,7 @@ def without_systems():
     return dx.evaluate(study().annotations, **QUIET)
 
 
+@pytest.mark.long
 def test_the_group_has_draws_of_systems_and_annotators():
     found = evaluated()["accuracy"].to_dataset()
     assert found["estimated_accuracy"].dims == ("chain", "draw", "scope", "system")
@@ -67,6 +68,7 @@ def test_majority_vote_charges_the_system_with_errors_of_the_annotators():
     assert best["majority"] < best["lower"]
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_and_none_leaves_it_out():
     again = dx.evaluate(study().annotations, study().predictions, **QUIET)
     xr.testing.assert_identical(
@@ -78,6 +80,7 @@ def test_the_same_seed_gives_the_same_and_none_leaves_it_out():
     assert without.attrs["truth"] == "none: not asked for"
 
 
+@pytest.mark.long
 def test_systems_that_err_alike_do_not_outvote_the_annotators():
     # Eight copies of one system that is right on 60 %: together they would pass for the truth.
     one = study().predictions.isel(system=[1])
@@ -87,6 +90,7 @@ def test_systems_that_err_alike_do_not_outvote_the_annotators():
     np.testing.assert_allclose(mean, 0.6, atol=0.08)
 
 
+@pytest.mark.long
 def test_a_system_with_a_label_of_its_own_is_left_out_and_the_others_are_not():
     ann, pred = study().annotations, study().predictions
     frame = pred["label"].to_numpy()[pred["label_code"].to_numpy()[..., 0]].astype(object)
@@ -111,6 +115,7 @@ def test_without_systems_there_are_annotators_only():
     assert set(dx.summary(without_systems(), "accuracy")["of"]) == {"annotator"}
 
 
+@pytest.mark.long
 def test_dawid_skene_can_be_asked_for():
     made = dx.simulate.confusion_study(
         800, ipc=0.7, n_annotators=4, system_accuracy=[0.9], random_seed=1
@@ -154,6 +159,7 @@ def test_so_many_labels_are_not_checked(monkeypatch):
     assert "check_assumptions" in attrs["recommendation"]
 
 
+@pytest.mark.long
 def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monkeypatch):
     monkeypatch.setattr(_accuracy_fits, "LEAST_EFFECTIVE", 1e9)
     result = dx.evaluate(study().annotations, **QUIET)

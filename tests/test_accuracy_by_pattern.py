@@ -76,6 +76,7 @@ def test_mean_and_variance_of_two_labels_are_sums_over_items():
     assert found.std() == pytest.approx(spread, rel=4 / np.sqrt(2 * 40_000))
 
 
+@pytest.mark.long
 def test_neither_order_nor_chunks_change_a_draw(study):
     ann, pred = study
     found = dx.top_k_accuracy_by_pattern(ann, pred, draws=50, random_seed=1)

@@ -217,6 +217,7 @@ def test_the_folder_may_be_changed_during_a_fit(tmp_path, monkeypatch):
     assert (tmp_path / "fit.zarr" / "parts" / "1").is_dir()
 
 
+@pytest.mark.long
 def test_two_processes_are_not_at_one_store(begun):
     pytest.importorskip("fcntl", reason="needs locks of files")
     code = """

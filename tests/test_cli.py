@@ -45,6 +45,7 @@ def files(tmp_path):
     return ann, write(tmp_path / "p.csv", rows, ("item", "system", "label"))
 
 
+@pytest.mark.long
 def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     ann, pred = files
     out = tmp_path / "out"
@@ -88,6 +89,7 @@ def one_truth(tmp_path):
     return ann, write(tmp_path / "p.csv", rows, ("item", "system", "label"))
 
 
+@pytest.mark.long
 def test_accuracies_are_shown_and_can_be_left_out(one_truth, tmp_path):
     ann, pred = one_truth
     out = tmp_path / "out"
@@ -109,6 +111,7 @@ def test_accuracies_are_shown_and_can_be_left_out(one_truth, tmp_path):
     assert isinstance(wrong.exception, dx.ArgumentError)
 
 
+@pytest.mark.long
 def test_the_ground_truth_is_judged_as_asked(one_truth, tmp_path):
     ann, pred = one_truth
     out = tmp_path / "out"
@@ -193,6 +196,7 @@ def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
     assert "--prior-count" not in done.output
 
 
+@pytest.mark.long
 def test_demo_shows_the_known_truth(tmp_path):
     done = call("demo", "--out", tmp_path / "demo", "--draws", 20, "--no-progress")
     assert done.exit_code == 0, done.output
@@ -299,6 +303,7 @@ def test_complaints_are_ours(files, tmp_path, options, message):
     assert message in str(done.exception)
 
 
+@pytest.mark.long
 def test_complaints_reach_the_terminal_without_a_traceback(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "dissensus", "check", str(tmp_path / "no.csv")],
@@ -393,6 +398,7 @@ def ranked(tmp_path):
     return ann, ("--predictions", pred, "--rank", "rank", "--prediction-rank", "rank")
 
 
+@pytest.mark.long
 def test_rankings_show_two_models(ranked, tmp_path):
     groups = tmp_path / "groups.json"
     groups.write_text(json.dumps({"x": "mild", "y": "grave", "z": "mild"}))
@@ -451,6 +457,7 @@ def test_bad_categories_are_refused(files, tmp_path, content, message):
     assert re.search(message, str(done.exception))
 
 
+@pytest.mark.long
 def test_pools_are_compared_with_the_reference(tmp_path):
     rng = random.Random(1)
     rows = [

@@ -49,6 +49,7 @@ def whole(study):
     )
 
 
+@pytest.mark.long
 def test_processes_draw_what_threads_and_one_fit_draw(study, whole, client):
     found = accuracy(study)
     with dask.config.set(scheduler="threads"):
@@ -58,6 +59,7 @@ def test_processes_draw_what_threads_and_one_fit_draw(study, whole, client):
     xr.testing.assert_allclose(here, whole, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_a_killed_worker_loses_nothing_and_changes_no_draw(study, whole, client):
     found = accuracy(study, items=1)
     pids = set(client.run(os.getpid).values())
@@ -85,6 +87,7 @@ def test_a_worker_with_too_little_memory_is_told_what_to_ask_for(study, client):
         wanted.result(timeout=120)
 
 
+@pytest.mark.long
 def test_rankings_too(client):
     rng = np.random.default_rng(1)
     lists = {k: [[[label] for label in rng.permutation(list("abcdef"))[:3]] for _ in range(3)]
@@ -98,6 +101,7 @@ def test_rankings_too(client):
                                 .variable)  # fmt: skip
 
 
+@pytest.mark.long
 def test_an_evaluation_too(study, client):
     run = {"draws": 30, "random_seed": 1, "progressbar": False, "truth": None, "ground_truth": None,
            "components": None, "reliability": (1.0,), "chunks": 20}  # fmt: skip

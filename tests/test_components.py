@@ -261,6 +261,7 @@ def test_rows_say_each_number_once(of_pools):
     assert list(empty.columns) == list(rows.columns)
 
 
+@pytest.mark.long
 def test_pools_whose_names_are_numbers_stay_whole_numbers(tmp_path):
     ann = study("bernoulli", pools=("old", "new")).assign_coords(pool=[2, 3])
     result = dx.evaluate(ann, **QUIET, **OF_POOLS | {"reference": 2})
@@ -281,6 +282,7 @@ def test_numbers_need_a_threshold_and_are_told_how_to_do_without():
         dx.evaluate(study(), components="gaussian", **QUIET)
 
 
+@pytest.mark.long
 def test_published_components_of_a_rating_study(shared):
     """NFLX public set, REML of the crossed model (lme4 1.1-31, the folder's README).
 

@@ -80,6 +80,7 @@ def test_labels_nobody_used_are_shown_in_brief(file, tmp_path):
     assert len(done.output) < 3000
 
 
+@pytest.mark.long
 def test_an_evaluation_shows_names_as_they_are(file, tmp_path):
     pred = tmp_path / "p.csv"
     with pred.open("w", newline="", encoding="utf-8") as target:
@@ -95,6 +96,7 @@ def test_an_evaluation_shows_names_as_they_are(file, tmp_path):
     assert "y" * 100 not in done.output
 
 
+@pytest.mark.long
 def test_complaints_and_notes_command_nothing(tmp_path, capsys, monkeypatch):
     evil = str(tmp_path / "[red]\x1b[31mno.csv")
     done = subprocess.run([sys.executable, "-m", "dissensus", "check", evil], capture_output=True,

@@ -110,6 +110,7 @@ def test_every_interval_on_the_terminal_is_marked(planted):
     assert sum(str(cell).endswith(MARK) for cell in table.columns[2].cells) == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("group", "ids"),
     [
@@ -171,6 +172,7 @@ def test_annotators_who_may_be_guessing_leave_no_accuracy_unmarked(good, of):
     assert rows[DOUBT].str.contains("annotators may be guessing").all()
 
 
+@pytest.mark.long
 def test_words_on_several_reliabilities_say_that_one_of_them_failed():
     study = dx.simulate.confusion_study(
         40, 5, 2, ipc=0.8, system_accuracy=(0.8, 0.9), random_seed=2

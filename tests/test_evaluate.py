@@ -167,6 +167,7 @@ def test_arviz_takes_the_metrics(votes):
     assert len(az.summary(metrics)) == 2 * 2 * 5
 
 
+@pytest.mark.long
 def test_the_tree_survives_a_file(tmp_path, rankings):
     result = run(*rankings, draws=50, groups=dict(zip("abcdef", "xyzxyz", strict=True)))
     path = tmp_path / "evaluation.nc"
@@ -347,6 +348,7 @@ def test_the_companion_is_the_model_itself(rankings):
     np.testing.assert_allclose(both["posterior"]["plausibility_mean"], mean)
 
 
+@pytest.mark.long
 def test_a_model_asked_for_comes_alone_and_may_have_a_companion(rankings, votes):
     assert "companion" not in run(*rankings, draws=50, model="inverse_rank").children
     assert "companion" not in run(*rankings, draws=50, companion=None, reliability=(1,)).children
@@ -387,6 +389,7 @@ def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
     assert "convergence" not in result["companion"].children
 
 
+@pytest.mark.long
 def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, monkeypatch):
     fits, alive = [], []
     original = Recipe.fit

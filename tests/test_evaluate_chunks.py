@@ -58,6 +58,7 @@ def assert_same(found, whole):
             xr.testing.assert_allclose(one[name].variable, other[name].variable)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [
     {}, {"groups": {0: "low", 1: "low", 2: "high", 3: "high"}}, {"reliability": (1, 4)},
 ])  # fmt: skip
@@ -78,6 +79,7 @@ def test_of_annotations_that_are_in_chunks(study):
     assert "chunks" in again.attrs["arguments"]
 
 
+@pytest.mark.long
 def test_rankings_through_two_models():
     ann, pred = rankings()
     run = RUN | {"draws": 500, "reliability": (1.0,)}
@@ -96,6 +98,7 @@ def test_clusters_keep_their_weights():
     assert_same(dx.evaluate(ann, pred, chunks=3, **RUN), dx.evaluate(ann, pred, **RUN))
 
 
+@pytest.mark.long
 def test_is_shown_reported_and_made_again(study, tmp_path):
     from dissensus import _rerun
     from dissensus._files import write_evaluation

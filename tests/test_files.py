@@ -81,6 +81,7 @@ KINDS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("fail", "error"), [(full, OSError), (interrupt, KeyboardInterrupt)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_earlier_result_stays_whole(tmp_path, small, earlier, monkeypatch, kind, fail, error):
@@ -105,6 +106,7 @@ def test_an_earlier_result_stays_whole(tmp_path, small, earlier, monkeypatch, ki
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.long
 def test_of_two_stores_the_earlier_one_goes(tmp_path, small, earlier):
     # Beside tables of this run it would be taken for its draws.
     earlier(tmp_path)
@@ -115,6 +117,7 @@ def test_of_two_stores_the_earlier_one_goes(tmp_path, small, earlier):
         assert not (tmp_path / f"evaluation.{other}").exists()
 
 
+@pytest.mark.long
 def test_half_a_first_result_is_none(tmp_path, small, monkeypatch):
     monkeypatch.setattr(Path, "write_text", lambda *_, **__: full(None))
     with pytest.raises(OSError, match="No space left"):
@@ -122,6 +125,7 @@ def test_half_a_first_result_is_none(tmp_path, small, monkeypatch):
     assert list((tmp_path / "new").iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="limits as POSIX has them")
 def test_draws_that_the_disk_does_not_take(tmp_path, earlier):
     # Half of what the file needs: the nearest to a full disk that asks for no rights. In a

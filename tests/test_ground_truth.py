@@ -35,6 +35,7 @@ def judged(annotations, **options):
     return result["weighted_reliability"].to_dataset()
 
 
+@pytest.mark.long
 def test_draws_of_annotators_are_those_of_the_model_of_one_true_label():
     found = evaluated()["weighted_reliability"].to_dataset()
     people = evaluated()["accuracy"].to_dataset()
@@ -126,6 +127,7 @@ def test_a_fit_brings_its_draws_and_its_difficulty():
     )
 
 
+@pytest.mark.long
 def test_without_a_fit_it_is_the_majority_of_the_others():
     ann = study().annotations
     result = dx.evaluate(ann, truth=None, **QUIET)
@@ -176,6 +178,7 @@ def test_many_labels_take_fewer_draws(monkeypatch):
     assert found.sizes["draw"] == 60
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_and_none_leaves_it_out():
     again = dx.evaluate(study().annotations, study().predictions, **QUIET)
     xr.testing.assert_identical(

@@ -170,6 +170,7 @@ def test_a_distance_that_was_asked_for_and_cannot_be_is_an_error():
         observed(ann, pred, settings(margin=-1.0))
 
 
+@pytest.mark.long
 def test_evaluation_keeps_them_through_a_file(tmp_path):
     ann, pred = study("ordinal")
     result = dx.evaluate(ann, pred, draws=50, random_seed=1, progressbar=False, distance="absolute")

@@ -91,6 +91,7 @@ def test_width_of_normalised_xcc_without_noise_is_that_of_a_correlation():
     np.testing.assert_allclose(of_pair, expected, rtol=0.12)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")  # hardly matters here
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 def test_width_is_that_of_studies_simulated_and_fitted_one_by_one(family):
@@ -113,6 +114,7 @@ def test_width_is_that_of_studies_simulated_and_fitted_one_by_one(family):
     np.testing.assert_allclose(found["half_width"].item(), np.mean(lengths) / 2, rtol=0.25)
 
 
+@pytest.mark.long
 def test_more_items_and_more_annotators_in_all_narrow_the_interval():
     pilot = known(sigma_annotator=1.0)
     few, many = (

@@ -73,6 +73,7 @@ def changed(path, group, name, change):
     tree.to_netcdf(path, engine="h5netcdf")
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
 def test_lists_with_risks_and_categories_come_out_the_same(rankings, tmp_path):
     ranks = dict(zip("abcdef", range(6), strict=True))
@@ -93,6 +94,7 @@ def test_numbers_that_were_cut_come_out_the_same(scores, tmp_path):
         xr.testing.assert_equal(tree["predictions_given"].to_dataset(), scores[1])
 
 
+@pytest.mark.long
 def test_another_process_comes_to_the_same(votes, of_votes, tmp_path):
     # One thread, and another order of sets.
     path = of_votes(tmp_path, votes)
@@ -192,6 +194,7 @@ def test_arguments_that_somebody_changed_are_refused(evaluated_votes, text):
         _rerun.rerun(result, progressbar=False)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
 def test_a_zarr_store_is_made_again_too(rankings, tmp_path):
     path = written(tmp_path, *rankings, store="zarr", reliability=(1, 3))

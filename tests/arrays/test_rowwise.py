@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from dissensus.arrays.rowwise import rowwise
 
@@ -47,6 +48,7 @@ def use(cache, source, *names):
     return subprocess.Popen([sys.executable, "-c", USE, *names], env=environment)
 
 
+@pytest.mark.long
 def test_files_of_two_processes_may_stand_side_by_side(tmp_path):
     """Two processes that fill an empty cache at once may leave a mixture of their files.
 

@@ -54,6 +54,7 @@ def swept(rankings, shape, power, n):
     return out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "said",
     [

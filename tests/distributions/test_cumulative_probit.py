@@ -86,6 +86,7 @@ def test_the_rules_meet_without_a_seam(middle):
         np.testing.assert_allclose(one[1], two[1], rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=60)
 @given(
     eta=st.floats(-40, 40),

@@ -48,6 +48,7 @@ def assert_same(found, whole):
         assert found.attrs[name] == whole.attrs[name]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("items", [None, 1, 7, 1000])
 def test_the_same_annotations_as_of_one_table(table, tmp_path, items):
     folder = split(table, tmp_path / "labels")
@@ -145,6 +146,7 @@ def test_files_that_spell_names_otherwise_are_not_guessed_at(table, tmp_path):
         dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS)
 
 
+@pytest.mark.long
 def test_a_store_of_a_run_that_was_killed_has_no_name(table, tmp_path):
     folder = split(table, tmp_path / "labels")
     code = """

@@ -118,6 +118,7 @@ def test_ctrl_c_gives_back_what_was_drawn_and_the_rest_comes_later(data, tmp_pat
     assert_same(whole, fit("rasch", "rasch", data, checkpoint=tmp_path / "fit.zarr"))
 
 
+@pytest.mark.long
 def test_it_is_written_now_and_then_and_not_after_every_lot(data, tmp_path, monkeypatch):
     fit("rasch", "rasch", data, checkpoint=tmp_path / "a.zarr")
     monkeypatch.setattr(_resuming, "SECONDS", 0.0)
@@ -191,6 +192,7 @@ tests.fit("dawid_skene", "dawid_skene", data, checkpoint={store!r})
 """
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_is_gone_on_with_in_another(data, tmp_path):
     store = tmp_path / "fit.zarr"
     code = _CHILD.format(path=[str(Path(__file__).parent)], store=str(store))

@@ -43,6 +43,7 @@ ONE_POOL = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("family", "options"), ONE_POOL)
 def test_one_pool(family, options):
     n_items = 20 if family == "gaussian" else 40

@@ -23,6 +23,7 @@ def slow_if_long(name):
     return pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [slow_if_long(name) for name in ROWS])
 def test_posterior_is_what_integration_over_the_prior_gives(name):
     case = ROWS[name]
@@ -133,6 +134,7 @@ def test_many_items_give_back_what_they_were_drawn_from():
     np.testing.assert_allclose(post["prevalence"], truth["prevalence"], atol=0.03)
 
 
+@pytest.mark.long
 def test_intervals_hold_accuracies_of_people_who_are_good_at_all_labels_or_at_none():
     """Accuracies from poor to good, the same at each label but for chance, as in most crowds.
 
@@ -151,6 +153,7 @@ def test_intervals_hold_accuracies_of_people_who_are_good_at_all_labels_or_at_no
     assert 0.8 <= float(((low <= truth) & (truth <= high)).mean()) <= 0.97
 
 
+@pytest.mark.long
 def test_people_who_are_alike_have_no_spread():
     study = dx.simulate.confusion_study(
         2000, 60, 3, ipc=0.7, labels_per_item=5, asymmetry=1.5, random_seed=4
@@ -163,6 +166,7 @@ def test_people_who_are_alike_have_no_spread():
     assert float(az.ess(spread.to_numpy())) > 200
 
 
+@pytest.mark.long
 def test_the_population_moves_though_annotators_hold_it():
     """Accuracies that lie far apart and are well known hold the population's, unless both move."""
     study = dx.simulate.confusion_study(
@@ -175,6 +179,7 @@ def test_the_population_moves_though_annotators_hold_it():
         assert float(np.min(az.ess(fit["posterior"].to_dataset()[[name]])[name])) > 200
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("difficulty", [False, True])
 def test_accuracies_next_to_0_and_1_have_a_density(difficulty):
     """Where annotators differ much the prior has many: 1 - 1e-16 is no number, its logit is."""

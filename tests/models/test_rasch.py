@@ -60,6 +60,7 @@ TINY = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", TINY)
 def test_posterior_is_what_integration_over_the_prior_gives(case):
     n_labels, truth, confidence, guessing = TINY[case]
@@ -106,6 +107,7 @@ def test_both_samplers_find_one_posterior(known, confidence):
     crossed_reference.compare_fits(gibbs, nuts, enough=80, errors=4.5)
 
 
+@pytest.mark.long
 def test_abilities_and_difficulties_are_recovered_where_the_truth_is_known():
     ann, truth, ability, difficulty = study(400, 12, 2, seed=1)
     found = fit(
@@ -117,6 +119,7 @@ def test_abilities_and_difficulties_are_recovered_where_the_truth_is_known():
     assert np.corrcoef(found["ability"].mean(("chain", "draw")), ability)[0, 1] > 0.95
 
 
+@pytest.mark.long
 @short
 @pytest.mark.parametrize("guessing", [True, False])
 def test_without_the_truth_it_is_found_with_the_abilities(guessing):
@@ -130,6 +133,7 @@ def test_without_the_truth_it_is_found_with_the_abilities(guessing):
     assert ((low < ability) & (ability < high)).mean() > 0.5  # of one mean: all miss together
 
 
+@pytest.mark.long
 @short
 def test_confidence_says_more_of_the_truth():
     ann, truth, *_ = study(400, 4, 2, seed=2)
@@ -151,6 +155,7 @@ def test_confidence_says_more_of_the_truth():
     )
 
 
+@pytest.mark.long
 @short
 def test_warns_if_annotators_hesitate_together():
     """Confidence follows how difficult an item is; where the truth is known it changes nothing."""
@@ -327,6 +332,7 @@ def test_readers_accuracies_are_recovered(name, group):
     assert np.corrcoef(ability, special.logit(given))[0, 1] > 0.97
 
 
+@pytest.mark.long
 @short
 def test_without_the_truth_guessing_keeps_accuracies_where_they_are():
     table = readers("vandyke").query("group == 2")

@@ -68,6 +68,7 @@ def test_a_chain_does_not_hang_on_those_after_it(model, examples):
             xr.testing.assert_equal(draws, three["posterior"][name].isel(chain=slice(2)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "options"),
     [("crossed_effects", {"sampler": "nuts"}),
@@ -108,6 +109,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.long
 def test_another_process_draws_the_same(examples):
     # Another hash seed too: nothing may hang on the order of a set.
     here = {model.name: fingerprint(fit(model, examples[model.kinds[-1]])) for model in MODELS}

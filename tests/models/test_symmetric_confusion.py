@@ -23,6 +23,7 @@ def slow_if_long(name):
     return pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [slow_if_long(name) for name in SYMMETRIC])
 def test_posterior_is_what_integration_over_the_prior_gives(name):
     case = SYMMETRIC[name]

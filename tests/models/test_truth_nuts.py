@@ -33,6 +33,7 @@ CASES = [
 
 # Where pooled labels would change names the density ends, which NUTS calls diverging; and where a
 # spread may be 0 a few trajectories do. Of what is learned it finds the same all the same.
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.* transitions diverged")
 @pytest.mark.filterwarnings(f"ignore:{SHORT}")
 @pytest.mark.parametrize(

@@ -136,6 +136,7 @@ VIOLATIONS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", VIOLATIONS)
 def test_the_right_check_fires_and_names_the_right_setting(name):
     violation, check, settings = VIOLATIONS[name]

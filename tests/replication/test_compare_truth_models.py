@@ -12,6 +12,7 @@ from dissensus._replication.truth_candidates import candidates_for
 FEW = {"draws": 250, "chains": 2, "random_seed": 1, "progressbar": False}
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
 def test_ranks_as_arviz_does_and_finds_what_the_labels_were_made_by():
     study = dx.simulate.confusion_study(

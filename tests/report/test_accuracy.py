@@ -91,6 +91,7 @@ def test_what_is_not_in_the_model_is_not_said(plain):
     assert "one accuracy for all annotators" in accuracy.section(tree).intro
 
 
+@pytest.mark.long
 def test_the_section_has_words_picture_and_tables(plain, page):
     found = page(with_accuracy(plain))
     assert {"accuracy", "accuracies", "table-accuracy", "table-annotators"} <= set(found.ids)

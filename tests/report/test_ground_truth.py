@@ -116,6 +116,7 @@ def test_labels_that_speak_against_independent_errors_are_pointed_at(plain):
     assert "speak against" not in words(tree)
 
 
+@pytest.mark.long
 def test_the_section_has_words_picture_and_tables(plain, page):
     found = page(with_ground_truth(plain, notes="One thing."))
     assert {"ground-truth", "truth-nomogram", "table-ground-truth", "table-actual"} <= set(
@@ -127,6 +128,7 @@ def test_the_section_has_words_picture_and_tables(plain, page):
     assert "ground-truth" not in page(plain).ids
 
 
+@pytest.mark.long
 def test_names_stay_text(plain, page):
     bad = "<script>alert(1)</script>"
     html = page(with_ground_truth(plain, names=(bad, "b")))

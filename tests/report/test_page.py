@@ -72,6 +72,7 @@ def test_interval_settings(evaluate, page):
     assert "My title" in text
 
 
+@pytest.mark.long
 def test_untrusted_names(page):
     rng = np.random.default_rng(1)
     items = [f"{name} {k}" for k, name in enumerate(HOSTILE)]
@@ -102,6 +103,7 @@ def test_without_predictions(evaluate, page):
     assert "certainty" in parsed.ids
 
 
+@pytest.mark.long
 def test_truth_is_shown_beside_the_intervals(page):
     study = dx.simulate.study(n_items=10, kind="nominal", random_seed=2)
     options = {"draws": 150, "random_seed": 1, "progressbar": False, "reliability": (1.0,)}
@@ -114,6 +116,7 @@ def test_truth_is_shown_beside_the_intervals(page):
     assert re.search(r"\.\d+, (inside|above|below)", text)
 
 
+@pytest.mark.long
 def test_trouble_is_loud(evaluate, dictated, page):
     good = dictated({"a": [0.8], "b": [0.6]})
     assert checks.troubles(good) == []
@@ -135,6 +138,7 @@ def test_a_metric_that_never_varies_is_no_trouble(dictated, page):
     assert "nothing to diagnose" in page(still).text
 
 
+@pytest.mark.long
 def test_choice_of_reliability(evaluate, page):
     parsed = page(evaluate(reliability=(1, 2, 5)))
     bodies = [a for a in parsed.all("tbody") if "data-at" in a]

@@ -12,6 +12,7 @@ import dissensus as dx
 from dissensus.errors import ArgumentError
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["nominal", "ranking"])
 def test_the_same_evaluation_gives_the_same_bytes(kind, tmp_path):
     study = dx.simulate.study(n_items=8, n_labels=3, kind=kind, random_seed=1)
@@ -23,6 +24,7 @@ def test_the_same_evaluation_gives_the_same_bytes(kind, tmp_path):
     assert first == again
 
 
+@pytest.mark.long
 def test_hundreds_of_systems_and_a_thousand_items_stay_small(tmp_path):
     rng = np.random.default_rng(1)
     n_items, n_systems = 1000, 150
@@ -80,6 +82,7 @@ def test_refuses_what_it_cannot_write(evaluate, tmp_path):
         dx.report(evaluate(), tmp_path / "r.html", ci_prob=95)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["cebab_aspects", "wax"])
 def test_real_data(shared, parse, name, tmp_path):
     folder = shared / name

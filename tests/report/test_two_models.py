@@ -167,6 +167,7 @@ def test_items_apart_by_hand(two, mean):
     assert ".26 of the plausibility lies on other labels; most for i and k (.70, .09)" in out
 
 
+@pytest.mark.long
 def test_the_page_shows_both(rankings, page):
     result = dx.evaluate(
         *rankings, draws=50, random_seed=1, progressbar=False,

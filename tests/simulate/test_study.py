@@ -39,6 +39,7 @@ def test_nominal_studies_have_single_labels():
     assert "top_2_accuracy" not in study.truth
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["ranking", "nominal"])
 def test_truth_over_these_items_is_the_metric_itself(kind):
     """Under the names, scopes and numbers of an evaluation, against the true plausibility."""
@@ -79,6 +80,7 @@ def test_quality_may_be_anything_from_guessing_to_perfect():
     np.testing.assert_allclose(here[1:], [0.2, 0.5], atol=4.5 * np.sqrt(0.25 / 4000))
 
 
+@pytest.mark.long
 def test_the_order_of_systems_is_found(ranked):
     result = dx.evaluate(
         ranked.annotations, ranked.predictions, reliability=(1, 3), draws=80, random_seed=1,
