@@ -1,4 +1,4 @@
-"""A small study for tests of the Gibbs step for the Rasch model, and runs of PyMC on it."""
+"""A small study for tests of the Gibbs step for the Rasch model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import xarray as xr
 
 import dissensus as dx
@@ -31,17 +30,6 @@ def study(n_labels: int = 2) -> tuple[xr.Dataset, Any]:
         table, confidence="confidence", kind="nominal", labels=list(range(n_labels))
     )
     return ann, truth
-
-
-def run(
-    model: Any, draws: int = 1500, tune: int = 300, chains: int = 2, seed: int = 7, **settings: Any
-) -> Any:
-    """Sample by the steps that PyMC chooses."""
-    with model:
-        return pm.sample(
-            draws, tune=tune, chains=chains, cores=1, random_seed=seed, progressbar=False,
-            compute_convergence_checks=False, **settings,
-        )  # fmt: skip
 
 
 def only(tree: xr.DataTree, names: Any) -> xr.DataTree:

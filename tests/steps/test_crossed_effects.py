@@ -9,10 +9,11 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from pymc.step_methods import STEP_METHODS
+from pymc_runs import by_nuts, run
 
 import dissensus as dx
 from dissensus.models import cross_replication, crossed_effects
-from dissensus.steps import CrossedEffectsGibbs, without_gibbs
+from dissensus.steps import CrossedEffectsGibbs
 
 POOLS = ("old", "new")
 
@@ -27,14 +28,6 @@ def study(family, pools=None, **options):
 def built(family, pools=None, **options):
     module = cross_replication if pools else crossed_effects
     return module.build(study(family, pools), family=family, **options)
-
-
-def run(model, draws=1500, tune=300, chains=2, seed=7, **options):
-    with model:
-        return pm.sample(
-            draws, tune=tune, chains=chains, cores=1, random_seed=seed, progressbar=False,
-            compute_convergence_checks=False, **options,
-        )["posterior"]  # fmt: skip
 
 
 def same(one, other, names, least=150):
@@ -69,7 +62,7 @@ def test_pymc_chooses_it_for_everything(family, pools):
 def test_agrees_with_the_sampler_of_fit(family, pools):
     """Which is compared with NUTS in tests/models."""
     module = cross_replication if pools else crossed_effects
-    found = run(built(family, pools))
+    found = run(built(family, pools))["posterior"]
     fit = module.fit(
         study(family, pools), family=family, draws=1500, random_seed=3, progressbar=False
     )["posterior"]
@@ -91,9 +84,8 @@ def test_a_term_in_the_mean_goes_to_nuts():
         people = pm.Normal("annotator_effect", 0, sds[1], shape=ann.sizes["annotator"])
         eta = mu + items[item] + people[who] + slope * x
         pm.Normal("score", eta, sds[2], observed=ann["value"].to_numpy() + 0.8 * x)
-    both = run(model)
-    with without_gibbs():
-        nuts = run(model, tune=1000, target_accept=0.9)
+    both = run(model, mode="NUMBA")["posterior"]
+    nuts = by_nuts(model, tune=1000, target_accept=0.9)["posterior"]
     same(both, nuts, ["slope", "mu", "sigma_item", "sigma_annotator", "sigma"])
     assert 0.4 < float(both["slope"].mean()) < 1.2
 
@@ -101,8 +93,8 @@ def test_a_term_in_the_mean_goes_to_nuts():
 def test_reads_the_data_from_the_model():
     model = built("gaussian")
     values = model.rvs_to_values[model["score"]].eval()
-    moved = run(pm.observe(model, {"score": 3 * values + 5}), draws=500)
-    before = run(model, draws=500)
+    moved = run(pm.observe(model, {"score": 3 * values + 5}), draws=500)["posterior"]
+    before = run(model, draws=500)["posterior"]
     assert float(moved["sigma"].mean() / before["sigma"].mean()) == pytest.approx(3, rel=0.1)
 
 
@@ -113,9 +105,9 @@ def test_chains_leave_nothing_behind():
         step = CrossedEffectsGibbs()
     start = step.sampling_state
     options = {"draws": 20, "tune": 60, "chains": 2}
-    one = run(model, step=step, **options)
+    one = run(model, step=step, **options)["posterior"]
     step.sampling_state = start
-    other = run(model, step=step, **options)
+    other = run(model, step=step, **options)["posterior"]
     assert one["sigma_item"].equals(other["sigma_item"])
 
 
@@ -215,7 +207,8 @@ def test_variance_components_of_lecture_evaluations(shared):
         extra = service * table["service"].to_numpy() + of_place[place]
         eta = mu + of_item[item] + of_who[who] + extra
         pm.Normal("score", eta, sds["sigma"], observed=table["label"].to_numpy(dtype=float))
-    found = run(model, draws=1500, tune=700, var_names=[*sds, "service"])
+    options = {"tune": 700, "var_names": [*sds, "service"]}
+    found = run(model, mode="NUMBA", **options)["posterior"]
     published = {
         "sigma_item": 0.2626, "sigma_annotator": 0.1054, "sigma": 1.385, "sigma_place": 0.0120,
     }  # fmt: skip

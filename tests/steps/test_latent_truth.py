@@ -9,6 +9,7 @@ import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from pymc.step_methods import STEP_METHODS
+from pymc_runs import run
 from truth_cases import ROWS, SYMMETRIC
 
 import dissensus as dx
@@ -31,14 +32,6 @@ def study(**options):
 def built(module=symmetric_confusion, **settings):
     data = study()
     return module.build(data.annotations, predictions=data.predictions, **settings)
-
-
-def run(model, draws=1500, tune=300, chains=2, seed=7, **options):
-    with model:
-        return pm.sample(
-            draws, tune=tune, chains=chains, cores=1, random_seed=seed, progressbar=False,
-            compute_convergence_checks=False, **options,
-        )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)

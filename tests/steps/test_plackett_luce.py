@@ -8,11 +8,12 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from pymc.step_methods import STEP_METHODS
+from pymc_runs import by_nuts, run
 
 import dissensus as dx
 from dissensus.distributions import LogGamma, PartialRanking
 from dissensus.models import plackett_luce
-from dissensus.steps import PlackettLuceGibbs, without_gibbs
+from dissensus.steps import PlackettLuceGibbs
 
 SAID = {
     "p": {"ann": [["a"], ["b", "c"]], "bob": [["b"], ["a"]]},
@@ -23,19 +24,6 @@ SAID = {
 @pytest.fixture(scope="module")
 def ann():
     return dx.from_rankings(SAID, labels="abcde")
-
-
-def by_nuts(model):
-    with without_gibbs():
-        return run(model)
-
-
-def run(model, draws=2000, chains=2, seed=7, **options):
-    with model:
-        return pm.sample(
-            draws, tune=300, chains=chains, cores=1, random_seed=seed, progressbar=False,
-            compute_convergence_checks=False, **options,
-        )  # fmt: skip
 
 
 def same(one, other, name):
@@ -62,14 +50,14 @@ def test_pymc_chooses_it_by_itself(ann):
 @pytest.mark.parametrize("hyper", [{}, {"tempering": "strength", "reliability": 1.5}], ids=str)
 def test_agrees_with_nuts_on_the_same_model(ann, hyper):
     model = plackett_luce.build(ann, concentration=0.8, **hyper)
-    gibbs, nuts = run(model), by_nuts(model)
+    gibbs, nuts = run(model, 2000), by_nuts(model, draws=2000)
     same(gibbs, nuts, "plausibility")
     same(gibbs, nuts, "log_strength")
 
 
 def test_goes_with_nuts_for_what_is_learned(ann):
     model = plackett_luce.build(ann, concentration=0.8, tempering="strength", reliability="common")
-    both, nuts = run(model), by_nuts(model)
+    both, nuts = run(model, 2000, mode="NUMBA"), by_nuts(model, draws=2000)
     same(both, nuts, "reliability")
     same(both, nuts, "plausibility")
 
@@ -81,7 +69,7 @@ def test_reads_the_data_from_the_model(ann):
     turned = turned[:, [2, 1, 0, 3]]  # a and c change places in item p
     swapped = pm.observe(model, {"rankings": turned})
     one, other = (
-        run(each)["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
+        run(each, 2000)["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
         for each in (model, swapped)
     )
     assert abs(one[0, 0] - one[0, 2]) > 0.1
@@ -167,7 +155,7 @@ def test_closed_rankings_compare_only_what_they_list():
         padded = pt.concatenate([u, [-np.inf]])
         PartialRanking("all", log_strength=u, observed=[1, 0, 0])
         PartialRanking("two", log_strength=padded[[[3, 1, 2]]], observed=[[0, 1, 2]])
-    gibbs, nuts = run(model), by_nuts(model)
+    gibbs, nuts = run(model, 2000), by_nuts(model, draws=2000)
     same(gibbs, nuts, "u")
 
 

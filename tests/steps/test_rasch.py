@@ -7,7 +7,8 @@ import numpy as np
 import pymc as pm
 import pytest
 from pymc.step_methods import STEP_METHODS
-from rasch_cases import N_ITEMS, only, run, study
+from pymc_runs import run
+from rasch_cases import N_ITEMS, only, study
 
 import dissensus as dx
 from dissensus.models import rasch

@@ -10,11 +10,12 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from pymc.distributions.transforms import Interval
-from rasch_cases import N_ITEMS, N_PEOPLE, only, run, study
+from pymc_runs import by_nuts, run
+from rasch_cases import N_ITEMS, N_PEOPLE, only, study
 
 import dissensus as dx
 from dissensus.distributions import LatentAnswers
-from dissensus.steps import RaschGibbs, without_gibbs
+from dissensus.steps import RaschGibbs
 
 # PyMC runs on a slower BLAS, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")
@@ -115,8 +116,7 @@ def test_agrees_with_nuts_on_models_put_together_by_hand(form):
         **changes,
     )
     found = run(model, draws=8000)
-    with without_gibbs():
-        nuts = run(other, draws=3000, tune=800, target_accept=0.9, nuts_sampler="pymc")
+    nuts = by_nuts(other, draws=3000, tune=800, target_accept=0.9)
     crossed_reference.compare_fits(found, only(nuts, found["posterior"].data_vars), enough=150)
 
 
@@ -133,7 +133,8 @@ def test_what_stands_beside_it_is_left_to_other_steps():
     with model:
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
     assert {step: len(moved) for step, moved in chosen.items()} == {RaschGibbs: 8, pm.NUTS: 1}
-    both, alone = run(model, draws=2000)["posterior"], run(by_hand(), draws=2000)["posterior"]
+    both = run(model, draws=2000, mode="NUMBA")["posterior"]
+    alone = run(by_hand(), draws=2000)["posterior"]
     assert float(both["other"].mean()) == pytest.approx(3.0, abs=0.1)
     np.testing.assert_array_equal(both["best"], both["ability"].max("ability_dim_0"))
     for name in ("ability", "prevalence"):
