@@ -28,7 +28,7 @@ def study():
 def client():
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="1GiB",
-                     dashboard_address=None, local_directory=None) as cluster,
+                     dashboard_address=":0", local_directory=None) as cluster,
         Client(cluster) as found,
     ):  # fmt: skip
         yield found
