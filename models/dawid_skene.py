@@ -56,7 +56,7 @@ that is ever true. Nominal or ordinal labels, repeated ones too (``trial``). Whe
 (a matrix of K x K numbers from three annotators and fifty items is mostly prior:
 `symmetric_confusion`); items that annotators find hard together, three annotators only: a matrix
 is free enough to explain that as something else, and accuracies can be off (16 simulated studies of
-5,000 items that differ in difficulty, errors graded: .79 to .88 for a system of .87, and .85 to .92
+5,000 items that differ in difficulty, errors graded: .73 to .88 for a system of .87, and .85 to .88
 by `symmetric_confusion` with graded errors and difficulty); no one true label (`dirichlet`); a
 system that learned from these very labels, or is made of them. A mistake that annotators share
 passes for the truth: `dissensus.shared_mistakes` says what that would do to accuracies.
