@@ -170,7 +170,7 @@ class _Lazy:
         return tree
 
     def _blocks(self, task: Task) -> tuple[str, Any]:
-        """Return a task for each block, which draws all that is said of its items."""
+        """Return a task for each block, which fits its items."""
         from dask.highlevelgraph import HighLevelGraph
 
         name = task.name

@@ -186,7 +186,7 @@ def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -
 
 
 _STARTS: Final = 1000
-"""So many starts are tried for each chain: where labels must not change names, most are out of
+"""So many starts are tried for each chain: where labels must not change names some are out of
 bounds, and PyMC gives up after ten."""
 
 

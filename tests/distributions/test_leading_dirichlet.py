@@ -142,8 +142,8 @@ def test_parameters_broadcast(mode, a, own, size, shape):
 
 @pytest.mark.parametrize(
     ("own", "size", "expected"),
-    [(0, None, [0.5, 0.25, 0.25]), ([1, 2], None, [[0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]),
-     (2, 2, [[0.25, 0.25, 0.5]] * 2)],
+    [(0, None, [0.9, 0.05, 0.05]), ([1, 2], None, [[0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]),
+     (2, 2, [[0.05, 0.05, 0.9]] * 2)],
 )  # fmt: skip
 def test_support_point_leads_at_its_own_place(own, size, expected):
     with pm.Model() as model:

@@ -193,3 +193,17 @@ def test_accuracies_next_to_0_and_1_have_a_density(difficulty):
             point = start | {name: np.full_like(start[name], sign * far)}
             assert np.isfinite(logp(point))
             assert np.isfinite(gradient(point)).all()
+
+
+@pytest.mark.parametrize("pooling", ["complete", "none", "hierarchical"])
+def test_nuts_finds_starts_where_there_are_many_labels(pooling):
+    """PyMC moves each coordinate of its start by up to one, until the density is above zero."""
+    study = dx.simulate.confusion_study(20, 3, 8, random_seed=1)
+    model = dx.models.dawid_skene.build(study.annotations, pooling=pooling)
+    density = model.compile_logp(mode="FAST_COMPILE")
+    point, rng = model.initial_point(), np.random.default_rng(1)
+    near = [
+        density({name: v + rng.uniform(-1, 1, np.shape(v)) for name, v in point.items()})
+        for _ in range(20)
+    ]
+    assert np.isfinite(near).mean() > 0.5

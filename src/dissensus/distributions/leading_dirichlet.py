@@ -120,11 +120,11 @@ class LeadingDirichlet(SimplexContinuous):
         return super().dist([pt.as_tensor(shape), pt.as_tensor(place)], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
-        """Return a point with most of it at its own place."""
+        """Return a point with .9 at its own place, which leads in points that are near, too."""
         _size, a, own = args
         n = a.shape[-1]
         same = pt.eq(pt.arange(n), pt.shape_padright(own))
-        return pt.broadcast_to(pt.switch(same, 2.0, 1.0) / (n + 1.0), rv.shape)
+        return pt.broadcast_to(pt.switch(same, 0.9, 0.1 / (n - 1.0)), rv.shape)
 
     def logp(value: Any, a: Any, own: Any) -> Any:  # noqa: N805
         """Return the log density; minus infinity where another place is as large."""

@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from dissensus.errors import FormatError, shown
-from dissensus.formats._source import read_bytes
+from dissensus.formats._source import parquet_files, read_bytes
 from dissensus.formats._table import Asked, Table
 
 FORMAT: Final = "parquet, a folder of files"
 """What `dissensus.read_annotations` notes of them."""
+_INDEX: Final = "__index_level_"
+"""What begins so is the index of a pandas dataframe, and no column of its."""
 
 
 def read_file(path: Path, name: str | None = None) -> Any:
@@ -28,7 +30,7 @@ def read_file(path: Path, name: str | None = None) -> Any:
 
     name = path.name if name is None else name
     try:
-        source = parquet.ParquetFile(pa.BufferReader(read_bytes(path)))
+        source = parquet.ParquetFile(pa.BufferReader(read_bytes(path, name)))
         names = source.schema_arrow.names
         table = source.read() if len(set(names)) == len(names) else None
     except (pa.ArrowException, OSError) as problem:
@@ -43,32 +45,24 @@ def read_file(path: Path, name: str | None = None) -> Any:
     return table
 
 
-def parquet_files(folder: Path) -> list[Path]:
-    """Return the files, at any depth, in the order of their names."""
-    return sorted(folder.rglob("*.parquet"))
-
-
 def read_folder(folder: Path, asked: Asked) -> Table:
-    """Read all files in a folder as one table, in memory.
+    """Read all files in a folder as one table, in memory: the columns asked for, or all.
 
     Raises
     ------
     FormatError
-        Of a file that is damaged, or has other columns than the first one; if there are no rows.
+        Of a file that is damaged, or without a column of the first one; if there are no rows.
     """
     paths = parquet_files(folder)
     names = [str(path.relative_to(folder)) for path in paths]
     parts = [read_file(path, name) for path, name in zip(paths, names, strict=True)]
-    for path, name, part in zip(paths, names, parts, strict=True):
-        for column in asked.columns.values():
-            if column is not None and column not in part.column_names:
-                require_no_partition(path, folder, column)
-        if set(part.column_names) != set(parts[0].column_names):
-            raise FormatError(
-                name, expected=f"the columns of {names[0]}: {shown(parts[0].column_names, 12)}",
-                found=shown(part.column_names, 12),
-            )  # fmt: skip
-    whole = _together(parts, folder)
+    wanted = [column for column in asked.columns.values() if column is not None]
+    for path, part in zip(paths, parts, strict=True):
+        for column in set(wanted) - set(part.column_names):
+            require_no_partition(path, folder, column)
+    if not set(wanted) <= set(parts[0].column_names):  # a wide table, or no table of ours
+        wanted = [name for name in parts[0].column_names if not name.startswith(_INDEX)]
+    whole = _together(parts, names, list(dict.fromkeys(wanted)))
     if whole.num_rows == 0:
         raise FormatError(f"{str(folder)!r}", expected="at least one row", found="0 rows")
     ends = np.cumsum([part.num_rows for part in parts])
@@ -77,19 +71,26 @@ def read_folder(folder: Path, asked: Asked) -> Table:
         file = int(np.searchsorted(ends, row, side="right"))
         return f"{names[file]}, row {row - (ends[file] - parts[file].num_rows)}"
 
-    return Table(whole, folder.name, place=place)
+    return Table(whole, str(folder), place=place)
 
 
-def _together(parts: list[Any], folder: Path) -> Any:
+def _together(parts: list[Any], names: list[str], wanted: list[str]) -> Any:
     """Put tables under one another; whole numbers of several sizes become the largest."""
-    same = [part.select(parts[0].column_names) for part in parts]
-    try:
-        return pa.concat_tables(same, promote_options="permissive")
-    except pa.ArrowException as problem:
-        raise FormatError(
-            f"{str(folder)!r}", expected="columns of the same types in all files",
-            found=str(problem).strip()[:200],
-        ) from problem  # fmt: skip
+    out: list[Any] = []
+    for part, name in zip(parts, names, strict=True):
+        missing = [column for column in wanted if column not in part.column_names]
+        if missing:
+            raise FormatError(
+                name, expected=f"the columns of {names[0]}", found=f"none called {shown(missing)}"
+            )
+        try:
+            out = [pa.concat_tables([*out, part.select(wanted)], promote_options="permissive")]
+        except pa.ArrowException as problem:
+            raise FormatError(
+                name, expected="columns of the types that they have in the files before it",
+                found=str(problem).strip()[:200],
+            ) from problem  # fmt: skip
+    return out[0]
 
 
 def require_no_partition(path: Path, folder: Path, name: str) -> None:

@@ -24,7 +24,8 @@ from dissensus._chunk_stores import stored
 from dissensus._chunks import ITEM_CHUNKS, ROW_CHUNKS, items_at_once
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, FormatError
-from dissensus.formats._parquet import FORMAT, parquet_files, require_no_partition
+from dissensus.formats._parquet import FORMAT, require_no_partition
+from dissensus.formats._source import parquet_files
 from dissensus.formats._table import Asked, Table, missing_column
 from dissensus.frames import columns
 

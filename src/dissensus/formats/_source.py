@@ -64,7 +64,7 @@ def _require_file(name: str, place: Path, folder: bool) -> None:
     if place.is_dir():
         if is_store(place):
             raise FormatError(f"{name!r}", expected="a file", found="a Zarr store")
-        if folder and any(place.rglob("*.parquet")):
+        if folder and parquet_files(place):
             return
         names = sorted(entry.name for entry in place.iterdir() if entry.is_file())
         hint = f"Name one of the files in it, such as {names[0]!r}" if names else ""
@@ -80,6 +80,18 @@ def _require_file(name: str, place: Path, folder: bool) -> None:
         raise FormatError(f"{name!r}", expected="a file", found="a pipe or a device")
 
 
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the Parquet files in a folder, at any depth, in the order of their names.
+
+    What begins with a dot or an underscore is no data: programs keep their own things there.
+    """
+    return sorted(
+        path for path in folder.rglob("*")
+        if path.suffix.lower() == ".parquet" and path.is_file()
+        and not any(part[0] in "._" for part in path.relative_to(folder).parts)
+    )  # fmt: skip
+
+
 def ending(path: Path) -> str:
     """Return what the name ends in, in small letters, looking past ``.gz``.
 
@@ -92,23 +104,24 @@ def ending(path: Path) -> str:
     return Path(name.removesuffix(".gz")).suffix
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a file, unpacking ``.gz``; an empty one is an error."""
+def read_bytes(path: Path, name: str | None = None) -> bytes:
+    """Read a file, unpacking ``.gz``; an empty one is an error. Complaints call it ``name``."""
+    name = path.name if name is None else name
     try:
         data = path.read_bytes()
     except OSError as problem:
         raise FormatError(
-            path.name, expected="a file that may be read", found=str(problem.strerror or problem)
+            name, expected="a file that may be read", found=str(problem.strerror or problem)
         ) from problem
     if path.name.lower().endswith(".gz") and data:
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as problem:
             raise FormatError(
-                path.name, expected="a whole gzip file", found=f"damage ({problem})"
+                name, expected="a whole gzip file", found=f"damage ({problem})"
             ) from problem
     if not data:
-        raise FormatError(path.name, expected="a table", found="an empty file (0 bytes)")
+        raise FormatError(name, expected="a table", found="an empty file (0 bytes)")
     return data
 
 

@@ -14,7 +14,7 @@ def unfit(expected: str, found: str) -> ArgumentError:
     """Make the error for a model that a step does not fit."""
     return ArgumentError(
         "model", expected=expected, found=found,
-        hint="The Gibbs step would not be exact; sample `with dissensus.steps.without_gibbs():`",
+        hint="The Gibbs step would not be exact; sample in `with dissensus.steps.without_gibbs():`",
     )  # fmt: skip
 
 
