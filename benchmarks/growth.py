@@ -237,6 +237,7 @@ def main() -> None:
     if asked.point:
         work(asked.point[0], json.loads(asked.point[1]))
         return
+    asked.out.mkdir(parents=True, exist_ok=True)
     known = measured(asked.out / "growth.json")
     print(f"\n{known['machine']}\n\nExponents of time and memory, of the largest {FEWER} sizes:\n")
     print(table(known))

@@ -72,7 +72,7 @@ def main() -> None:
 def measured(ann: xr.Dataset, pred: xr.Dataset, workers: int) -> tuple[float, float]:
     """Return seconds, after a small run that compiles, and the accuracy found."""
     with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster),
     ):
         small = dx.chunked(ann.isel(item=slice(0, 8), annotation=ann["item_code"].compute() < 8), 1)

@@ -121,7 +121,9 @@ def test_unreadable_files_are_refused_by_name(read, name, content, message, file
 def test_no_file_a_folder_and_no_path(read, tmp_path, file):
     with pytest.raises(FileNotFoundError, match=r"nothing.csv"):
         read(tmp_path / "nothing.csv")
-    with pytest.raises(dx.FormatError, match=r"expected a file.*; found a folder"):
+    with pytest.raises(
+        dx.FormatError, match="a file, or a folder of Parquet files; found a folder"
+    ):
         read(tmp_path)
     file("ratings.csv", LONG)
     with pytest.raises(dx.FormatError, match=r"found a folder. Name one of.*'ratings.csv'"):

@@ -81,7 +81,7 @@ def test_what_cannot_be_put_together_is_refused_in_words(tmp_path):
 
 
 def test_nothing_to_read_is_an_error(tmp_path):
-    with pytest.raises(dx.FormatError, match="a file, or a folder of Parquet files; found a fold"):
+    with pytest.raises(dx.FormatError, match="a folder of Parquet files; found a folder"):
         dx.read_predictions(tmp_path)
     LABELS.iloc[:0].to_parquet(tmp_path / "a.parquet")
     with pytest.raises(dx.FormatError, match="at least one row; found 0 rows"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +19,8 @@ _INDEX: Final = "__index_level_"
 """What begins so is the index of a pandas dataframe, and no column of its."""
 
 
-def read_file(path: Path, name: str | None = None) -> Any:
-    """Read a file into a table of pyarrow, whose columns have different names.
+def read_file(path: Path, name: str | None = None, wanted: Sequence[str] = ()) -> Any:
+    """Read a file into a table of pyarrow: the columns wanted, or all if some are not there.
 
     Raises
     ------
@@ -32,7 +33,8 @@ def read_file(path: Path, name: str | None = None) -> Any:
     try:
         source = parquet.ParquetFile(pa.BufferReader(read_bytes(path, name)))
         names = source.schema_arrow.names
-        table = source.read() if len(set(names)) == len(names) else None
+        some = list(wanted) if wanted and set(wanted) <= set(names) else None
+        table = source.read(columns=some) if len(set(names)) == len(names) else None
     except (pa.ArrowException, OSError) as problem:
         raise FormatError(
             name, expected="a whole Parquet file", found=f"damage ({str(problem).strip()[:200]})"
@@ -53,16 +55,16 @@ def read_folder(folder: Path, asked: Asked) -> Table:
     FormatError
         Of a file that is damaged, or without a column of the first one; if there are no rows.
     """
-    paths = parquet_files(folder)
+    paths = sorted(parquet_files(folder))
     names = [str(path.relative_to(folder)) for path in paths]
-    parts = [read_file(path, name) for path, name in zip(paths, names, strict=True)]
-    wanted = [column for column in asked.columns.values() if column is not None]
+    wanted = list(dict.fromkeys(name for name in asked.columns.values() if name is not None))
+    parts = [read_file(path, name, wanted) for path, name in zip(paths, names, strict=True)]
     for path, part in zip(paths, parts, strict=True):
         for column in set(wanted) - set(part.column_names):
             require_no_partition(path, folder, column)
     if not set(wanted) <= set(parts[0].column_names):  # a wide table, or no table of ours
         wanted = [name for name in parts[0].column_names if not name.startswith(_INDEX)]
-    whole = _together(parts, names, list(dict.fromkeys(wanted)))
+    whole = _together(parts, names, wanted)
     if whole.num_rows == 0:
         raise FormatError(f"{str(folder)!r}", expected="at least one row", found="0 rows")
     ends = np.cumsum([part.num_rows for part in parts])
@@ -76,21 +78,21 @@ def read_folder(folder: Path, asked: Asked) -> Table:
 
 def _together(parts: list[Any], names: list[str], wanted: list[str]) -> Any:
     """Put tables under one another; whole numbers of several sizes become the largest."""
-    out: list[Any] = []
-    for part, name in zip(parts, names, strict=True):
+    whole = parts[0].select(wanted)
+    for part, name in zip(parts[1:], names[1:], strict=True):
         missing = [column for column in wanted if column not in part.column_names]
         if missing:
             raise FormatError(
                 name, expected=f"the columns of {names[0]}", found=f"none called {shown(missing)}"
             )
         try:
-            out = [pa.concat_tables([*out, part.select(wanted)], promote_options="permissive")]
+            whole = pa.concat_tables([whole, part.select(wanted)], promote_options="permissive")
         except pa.ArrowException as problem:
             raise FormatError(
                 name, expected="columns of the types that they have in the files before it",
                 found=str(problem).strip()[:200],
             ) from problem  # fmt: skip
-    return out[0]
+    return whole
 
 
 def require_no_partition(path: Path, folder: Path, name: str) -> None:

@@ -103,7 +103,7 @@ def _row_groups(folder: Path, asked: Asked) -> list[_Group]:
     roles = {role: asked.named(role) or role for role, name in asked.columns.items() if name}
     out: list[_Group] = []
     first = 0
-    for path in parquet_files(folder):
+    for path in sorted(parquet_files(folder)):
         try:
             with parquet.ParquetFile(path) as source:
                 names, metadata = source.schema_arrow.names, source.metadata

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,7 +65,7 @@ def _require_file(name: str, place: Path, folder: bool) -> None:
     if place.is_dir():
         if is_store(place):
             raise FormatError(f"{name!r}", expected="a file", found="a Zarr store")
-        if folder and parquet_files(place):
+        if folder and any(parquet_files(place)):
             return
         names = sorted(entry.name for entry in place.iterdir() if entry.is_file())
         hint = f"Name one of the files in it, such as {names[0]!r}" if names else ""
@@ -80,12 +81,12 @@ def _require_file(name: str, place: Path, folder: bool) -> None:
         raise FormatError(f"{name!r}", expected="a file", found="a pipe or a device")
 
 
-def parquet_files(folder: Path) -> list[Path]:
-    """Return the Parquet files in a folder, at any depth, in the order of their names.
+def parquet_files(folder: Path) -> Iterator[Path]:
+    """Find the Parquet files in a folder, at any depth.
 
     What begins with a dot or an underscore is no data: programs keep their own things there.
     """
-    return sorted(
+    return (
         path for path in folder.rglob("*")
         if path.suffix.lower() == ".parquet" and path.is_file()
         and not any(part[0] in "._" for part in path.relative_to(folder).parts)
