@@ -6,11 +6,13 @@ Every module has the same shape: its docstring is the model's card; ``build`` re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from types import ModuleType
 from typing import Final
 
+from dissensus import _plugins
 from dissensus.registry import find
 
 
@@ -24,11 +26,13 @@ class Model:
     summary: str
     pools: bool = False
     """Whether it compares pools of annotators, and so needs two or more."""
+    home: str = ""
+    """The module of a model that another package brings; empty for those that are here."""
 
     @property
     def module(self) -> ModuleType:
         """The module, loaded."""
-        return import_module(f"dissensus.models.{self.name}")
+        return import_module(self.home or f"dissensus.models.{self.name}")
 
 
 MODELS: Final = (
@@ -62,14 +66,34 @@ MODELS: Final = (
 
 
 def names() -> list[str]:
-    """Return the names of all models.
+    """Return the names of all models, those that other packages bring last.
 
     Examples
     --------
     >>> "dirichlet" in names()
     True
     """
-    return [model.name for model in MODELS]
+    return [model.name for model in MODELS] + plugins()
+
+
+def plugins() -> list[str]:
+    """Return the names of models that other packages bring, by an entry point.
+
+    Its group is ``dissensus.models``, its name the model's, and its value a module in the shape of
+    the modules here, with a `Model` called ``MODEL`` that says what it is for. The guide to a model
+    of one's own, in the documentation, goes through it.
+
+    Warns
+    -----
+    DissensusWarning
+        If a package brings a model under a name that is taken; it is left out.
+
+    Examples
+    --------
+    >>> plugins()
+    []
+    """
+    return list(_plugins.found(taken=[model.name for model in MODELS]))
 
 
 def get(name: str) -> Model:
@@ -78,21 +102,29 @@ def get(name: str) -> Model:
     Raises
     ------
     ArgumentError
-        If there is none of that name.
+        If there is none of that name, or another package brings one that is not in order.
 
     Examples
     --------
     >>> get("dirichlet").kinds
     ('nominal', 'ordinal')
     """
-    return find(MODELS, name, "model")
+    brought = _plugins.found(taken=[model.name for model in MODELS])
+    entries: list[Model | EntryPoint] = [*MODELS, *brought.values()]
+    entry = find(entries, name, "model")
+    if isinstance(entry, Model):
+        return entry
+    module = _plugins.loaded(entry, Model)
+    return replace(module.MODEL, home=module.__name__)
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in names():
+    if name in {model.name for model in MODELS}:
         return import_module(f"dissensus.models.{name}")
+    if not name.startswith("_") and name in plugins():
+        return get(name).module
     raise AttributeError(f"no model {name!r}; there are {', '.join(names())}")
 
 
 def __dir__() -> list[str]:
-    return [*names(), "MODELS", "get", "names"]
+    return [*names(), "MODELS", "Model", "get", "names", "plugins"]

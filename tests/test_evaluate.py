@@ -12,7 +12,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus import _runs
-from dissensus._recipes import Recipe
+from dissensus._recipe import Recipe
 
 LEAN = {"truth": None, "ground_truth": None, "components": None}
 

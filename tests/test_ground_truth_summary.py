@@ -7,7 +7,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._ground_truth_summary import COLUMNS, ground_truth_rows, whole
+from dissensus._ground_truth_summary import COLUMNS, ground_truth_rows
+from dissensus._spread import whole
 
 
 def dictated(systems=(10, 20), needed=5.0):

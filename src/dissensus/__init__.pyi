@@ -16,6 +16,7 @@ from . import statistics as statistics
 from ._accuracy_by_pattern import top_k_accuracy_by_pattern as top_k_accuracy_by_pattern
 from ._annotations import annotations as annotations
 from ._chunks import chunked as chunked
+from ._description import describe as describe
 from ._evaluate import evaluate as evaluate
 from ._items_to_review import items_to_review as items_to_review
 from ._nested import from_matrix as from_matrix

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus._doubts import DOUBT, each, of_group
-from dissensus._spread import spread
+from dissensus._spread import effective, spread
 from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
 
 COLUMNS: Final = (
@@ -63,7 +63,7 @@ def _rows(
     draws: xr.DataArray, dim: str, of: str, beside: dict[str, xr.DataArray | None]
 ) -> pd.DataFrame:
     """Lay out one row for each scope and name."""
-    parts = spread(draws) | _diagnosed(draws)
+    parts = spread(draws) | effective(draws)
     parts |= {name: values for name, values in beside.items() if values is not None}
     flat = {name: _like(values, parts["mean"]) for name, values in parts.items()}
     names = draws[dim].to_numpy().tolist() if dim in draws.dims else [None]
@@ -87,15 +87,3 @@ def _like(values: xr.DataArray, like: xr.DataArray) -> Any:
         .to_numpy()
         .ravel()
     )
-
-
-def _diagnosed(draws: xr.DataArray) -> dict[str, Any]:
-    """Return effective sample size and r-hat, NaN for what is the same in all draws."""
-    from arviz_stats import ess, rhat
-
-    varies = draws.max(list(SAMPLE)) > draws.min(list(SAMPLE))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = {"ess_bulk": ess(draws, method="bulk"), _TAIL: ess(draws, method="tail")}
-        if draws.sizes["chain"] > 1:
-            found["r_hat"] = rhat(draws)
-    return {name: values.where(varies) for name, values in found.items()}

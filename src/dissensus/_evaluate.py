@@ -19,7 +19,8 @@ from dissensus._ground_truth import with_ground_truth
 from dissensus._notes import Notes
 from dissensus._observed import Settings, observed
 from dissensus._provenance import provenance
-from dissensus._recipes import DEFAULT, Recipe, ThresholdRecipe, companion_for, recipe_for
+from dissensus._recipe import Recipe, ThresholdRecipe
+from dissensus._recipes import DEFAULT, companion_for, recipe_for
 from dissensus._runs import Run, Task, results
 from dissensus.arrays.seeds import seed_or_drawn
 from dissensus.dims import ITEM

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
 from dissensus._doubts import DOUBT, of_ground_truth
 from dissensus._ground_truth_plan import GROUP
-from dissensus._spread import spread
+from dissensus._spread import spread, whole
 from dissensus.dims import SYSTEM
 
 COUNT: Final = "annotators_for_truth"
@@ -36,25 +35,3 @@ def ground_truth_rows(evaluation: xr.DataTree) -> pd.DataFrame:
 def _numbers(draws: xr.DataArray) -> dict[str, float]:
     found = {name: float(value) for name, value in spread(draws, skipna=True).items()}
     return found | {"median": float(draws.median(skipna=True))}
-
-
-def whole(draws: xr.DataArray) -> dict[str, float]:
-    """Return median and interval of whole numbers, infinity among them, as numbers that occur.
-
-    Examples
-    --------
-    >>> counts = xr.DataArray([[3.0, 5.0, 5.0, np.inf]], dims=("chain", "draw"))
-    >>> found = whole(counts)
-    >>> found["median"], found["lower"], found["upper"]
-    (5.0, 3.0, inf)
-    """
-    from arviz_base import rcParams
-
-    outside = (1 - rcParams["stats.ci_prob"]) / 2
-    values = np.sort(draws.to_numpy(), axis=None)
-    place = np.ceil(np.array([outside, 0.5, 1 - outside]) * len(values)).astype(np.int64) - 1
-    lower, median, upper = values[np.maximum(place, 0)].tolist()
-    known = bool(np.isfinite(values).all())
-    found = spread(draws) if known else {}
-    mean, sd = (float(found[name]) if known else np.nan for name in ("mean", "sd"))
-    return {"mean": mean, "sd": sd, "median": median, "lower": lower, "upper": upper}

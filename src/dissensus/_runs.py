@@ -15,7 +15,7 @@ from dissensus import convergence, fitting, metrics
 from dissensus._categories import Categories
 from dissensus._chunks import computed
 from dissensus._notes import Notes
-from dissensus._recipes import Recipe
+from dissensus._recipe import Recipe
 from dissensus._scoring import (
     certainties,
     clusters_of,

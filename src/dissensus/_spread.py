@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from dissensus.dims import SAMPLE
@@ -28,3 +30,37 @@ def spread(values: xr.DataArray, *, skipna: bool = False) -> dict[str, xr.DataAr
             "lower": interval.sel(ci_bound="lower", drop=True),
             "upper": interval.sel(ci_bound="upper", drop=True),
         }
+
+
+def effective(draws: xr.DataArray) -> dict[str, Any]:
+    """Return effective sample sizes and r-hat, NaN for what is the same in all draws."""
+    from arviz_stats import ess, rhat
+
+    varies = draws.max(list(SAMPLE)) > draws.min(list(SAMPLE))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = {"ess_bulk": ess(draws, method="bulk"), "ess_tail": ess(draws, method="tail")}
+        if draws.sizes["chain"] > 1:
+            found["r_hat"] = rhat(draws)
+    return {name: values.where(varies) for name, values in found.items()}
+
+
+def whole(draws: xr.DataArray) -> dict[str, float]:
+    """Return median and interval of whole numbers, infinity among them, as numbers that occur.
+
+    Examples
+    --------
+    >>> counts = xr.DataArray([[3.0, 5.0, 5.0, np.inf]], dims=("chain", "draw"))
+    >>> found = whole(counts)
+    >>> found["median"], found["lower"], found["upper"]
+    (5.0, 3.0, inf)
+    """
+    from arviz_base import rcParams
+
+    outside = (1 - rcParams["stats.ci_prob"]) / 2
+    values = np.sort(draws.to_numpy(), axis=None)
+    place = np.ceil(np.array([outside, 0.5, 1 - outside]) * len(values)).astype(np.int64) - 1
+    lower, median, upper = values[np.maximum(place, 0)].tolist()
+    known = bool(np.isfinite(values).all())
+    found = spread(draws) if known else {}
+    mean, sd = (float(found[name]) if known else np.nan for name in ("mean", "sd"))
+    return {"mean": mean, "sd": sd, "median": median, "lower": lower, "upper": upper}

@@ -21,6 +21,11 @@ _TITLES: Final = {
     "kendall_tau": "Kendall's tau",
     "spearman_footrule": "Spearman's footrule",
     "rank_biased_overlap": "rank-biased overlap",
+    "icc": "ICC",
+    "annotator_icc": "annotator ICC",
+    "xcc": "xCC",
+    "normalized_xcc": "normalised xCC",
+    "cross_kappa": "cross-replication kappa",
 }
 
 
@@ -128,6 +133,8 @@ def metric_title(name: str) -> str:
 _COEFFICIENTS: Final = {
     "percent_agreement": "Agreement of two annotators",
     "krippendorff_alpha": "Krippendorff's alpha",
+    "cohen_kappa": "Cohen's kappa",
+    "fleiss_kappa": "Fleiss' kappa",
     "gwet_ac1": "Gwet's AC1",
     "gwet_ac2": "Gwet's AC2, quadratic",
     "leave_one_out_agreement": "Agreement with the other annotators",

@@ -213,7 +213,7 @@ def check(
 ) -> None:
     """Read and validate annotations, and say what is in them."""
     import dissensus as dx
-    from dissensus._describe import describe_annotations
+    from dissensus._contents import describe_annotations
 
     ann = dx.read_annotations(
         annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
@@ -229,11 +229,17 @@ def check(
 @app.command()
 def models() -> None:
     """List the models and the kinds of annotations they are for."""
-    from dissensus.models import MODELS
+    from dissensus import models
+    from dissensus.errors import ArgumentError
 
     table = Table("model", "annotations", "what the annotators gave")
-    for model in MODELS:
-        table.add_row(model.name, ", ".join(model.kinds), model.summary)
+    for name in models.names():
+        try:
+            model = models.get(name)
+        except ArgumentError as problem:  # of another package, which is not to hide the others
+            table.add_row(escape(name), "", escape(str(problem)))
+        else:
+            table.add_row(escape(name), ", ".join(model.kinds), escape(model.summary))
     console.print(table)
     console.print("Each model's card: [bold]help(dissensus.models.<name>)[/bold]")
 

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dissensus import models
-from dissensus._describe import describe_annotations
+from dissensus._contents import describe_annotations
 from dissensus._report import (
     accuracy,
     agreement,

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._ground_truth_summary import whole
+from dissensus._spread import whole
 from dissensus._wording import number, share
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError

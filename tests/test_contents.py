@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dissensus as dx
-from dissensus._describe import describe_annotations
+from dissensus._contents import describe_annotations
 
 
 def test_counts_in_words(votes):

@@ -1,0 +1,172 @@
+"""What is said of draws: a row for each number, and what is said of all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+
+from dissensus._doubts import of_bootstrap, of_numbers
+from dissensus._spread import effective, spread, whole
+from dissensus._wording import capital, coefficient_title, metric_title
+from dissensus.dims import SAMPLE, other
+
+BETTER = "probability_better"
+DIFFERENCE = "Difference"
+"""How the title of what is compared begins."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number."""
+
+    what: str
+    """The variable, in words."""
+    of: tuple[tuple[str, tuple[str, ...]], ...]
+    """Dims, and the names along them: two of a pair."""
+    middle: float
+    lower: float
+    upper: float
+    digits: int
+    is_count: bool
+    """Whether it is a median with an equal-tailed interval, of numbers that may be infinite."""
+    undefined: float
+    """The share of draws that are undefined, and left out."""
+    better: float
+    """In what share of draws the first of a pair is better; NaN where that is not asked."""
+    doubt: str
+
+
+@dataclass(frozen=True)
+class Described:
+    """All rows, and what holds for all."""
+
+    rows: tuple[Row, ...]
+    kind: str
+    level: float
+    draws: int
+    chains: int
+    bulk: float
+    tail: float
+    r_hat: float
+    mcse: float
+
+
+def described(data: xr.Dataset, doubt: str, *, parameters: bool) -> Described:
+    """Describe all variables that have draws; ``doubt`` is why nothing of them holds, if so.
+
+    Parameters of a model keep their names; metrics and statistics have titles.
+    """
+    from arviz_base import rcParams
+
+    known = {str(name): one for name, one in data.data_vars.items() if set(SAMPLE) <= set(one.dims)}
+    parts = {
+        name: _numbers(one.astype(np.float64).transpose(*SAMPLE, ...))
+        for name, one in known.items()
+    }
+    rows = [
+        row
+        for name, numbers in parts.items()
+        for row in _rows(name if parameters else _title(name, data), numbers, data)
+    ]
+    sizes = data.sizes
+    return Described(
+        tuple(replace(row, doubt=doubt) for row in rows) if doubt else tuple(rows),
+        str(rcParams["stats.ci_kind"]), float(rcParams["stats.ci_prob"]),
+        sizes["chain"] * sizes["draw"], sizes["chain"],
+        *(_worst(parts.values(), name) for name in ("ess_bulk", "ess_tail", "r_hat", "mcse")),
+    )  # fmt: skip
+
+
+def _worst(parts: Iterable[xr.Dataset], name: str) -> float:
+    """Return the least effective sample size, or the most of the others; NaN if none is known."""
+    found = [part[name].to_numpy().ravel() for part in parts if name in part]
+    values = np.concatenate(found) if found else np.empty(0)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return math.nan
+    return float(values.min() if name.startswith("ess") else values.max())
+
+
+def _numbers(draws: xr.DataArray) -> xr.Dataset:
+    """Return all that is said of a variable, over its own dims, those that are pairs included."""
+    is_count = bool(np.isinf(draws).any())
+    found = effective(draws)
+    if is_count:
+        found |= _counts(draws)
+    else:
+        parts = spread(draws, skipna=True)
+        found |= {"middle": parts["mean"], "lower": parts["lower"], "upper": parts["upper"],
+                  "mcse": parts["sd"] / np.sqrt(found["ess_bulk"])}  # fmt: skip
+    found["undefined"] = draws.isnull().mean(SAMPLE)
+    out = xr.Dataset({name: one.drop_attrs() for name, one in found.items()})
+    return out.assign_attrs(
+        is_count=is_count, digits=_digits(out, is_count=is_count), few=of_bootstrap(draws)
+    )
+
+
+def _counts(draws: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Return medians and intervals of numbers that occur, infinity among them."""
+    dims = draws.dims[2:]
+    flat = draws.stack(place=dims) if dims else draws.expand_dims("place", -1)
+    each = [whole(flat.isel(place=n)) for n in range(flat.sizes["place"])]
+    like = draws.isel(chain=0, draw=0, drop=True)
+    return {
+        name: xr.full_like(like, 0).copy(data=np.reshape([one[key] for one in each], like.shape))
+        for name, key in (("middle", "median"), ("lower", "lower"), ("upper", "upper"))
+    }
+
+
+def _digits(numbers: xr.Dataset, *, is_count: bool) -> int:
+    """Choose decimals that show two digits of the narrowest interval."""
+    if is_count:
+        return 0
+    widths = (numbers["upper"] - numbers["lower"]).to_numpy()
+    least = min(widths[np.isfinite(widths) & (widths > 0)].tolist(), default=1.0)
+    usual = 2 if least < 3 else 1 if least < 30 else 0
+    return min(4, max(usual, 1 + math.ceil(-math.log10(least))))
+
+
+def _rows(what: str, numbers: xr.Dataset, data: xr.Dataset) -> Iterator[Row]:
+    """Write one row for each place, of a pair in one order only."""
+    dims = list(map(str, numbers["middle"].dims))
+    pair = next(((dim, other(dim)) for dim in dims if other(dim) in dims), None)
+    nothing = xr.DataArray(math.nan)
+    better = data.get(BETTER, nothing) if what.startswith(DIFFERENCE) else nothing
+    for place in np.ndindex(numbers["middle"].shape):
+        at = dict(zip(dims, place, strict=True))
+        if pair and at[pair[0]] >= at[pair[1]]:
+            continue
+        here = {str(key): float(one) for key, one in numbers.isel(at).data_vars.items()}
+        yield Row(
+            what, _names(numbers, at, pair),
+            here["middle"], here["lower"], here["upper"], numbers.attrs["digits"],
+            numbers.attrs["is_count"], here["undefined"],
+            float(better.isel({dim: at[str(dim)] for dim in better.dims})),
+            numbers.attrs["few"]
+            or of_numbers(here["ess_bulk"], here["ess_tail"], here.get("r_hat")),
+        )  # fmt: skip
+
+
+def _names(
+    numbers: xr.Dataset, at: dict[str, int], pair: tuple[str, str] | None
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return dims with the names at a place: both of a pair under its first dim."""
+    names = {dim: str(numbers[dim].to_numpy()[place]) for dim, place in at.items()}
+    first, second = pair or (None, None)
+    return tuple(
+        (dim, (name, names[str(second)]) if dim == first else (name,))
+        for dim, name in names.items()
+        if dim != second
+    )
+
+
+def _title(name: str, data: xr.Dataset) -> str:
+    """Write a variable's name as a table wants it."""
+    if name == "difference" and "metric" in data.attrs:
+        return f"{DIFFERENCE} in {metric_title(str(data.attrs['metric']))}"
+    title = coefficient_title(name)
+    return title if "'" in title else capital(metric_title(name))

@@ -1,0 +1,71 @@
+"""Models that other packages bring: found by their entry points, loaded when they are asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import Any, Final
+
+from dissensus.errors import ArgumentError, DissensusWarning
+
+GROUP: Final = "dissensus.models"
+
+
+def found(taken: Collection[str]) -> dict[str, EntryPoint]:
+    """Return the entry points by name; nothing is loaded.
+
+    Warns
+    -----
+    DissensusWarning
+        Of one whose name is taken, by the library or by another; it is left out.
+    """
+    out: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=GROUP):
+        if entry.name in taken or entry.name in out:
+            warnings.warn(
+                f"{_whose(entry)} brings a model {entry.name!r}, but there is one of that name "
+                "already: it is left out.",
+                DissensusWarning,
+                stacklevel=3,
+            )
+            continue
+        out[entry.name] = entry
+    return out
+
+
+def loaded(entry: EntryPoint, kind: type) -> ModuleType:
+    """Load the module of a model, and see that it has the shape of one.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be loaded, or has no ``build``, no ``fit``, or no ``MODEL`` of that kind and
+        name.
+    """
+    try:
+        module = entry.load()
+    except Exception as problem:
+        raise _wrong(entry, "a module that can be loaded", f"{type(problem).__name__}: {problem}"
+                     ) from problem  # fmt: skip
+    said = getattr(module, "MODEL", None)
+    if not isinstance(module, ModuleType):
+        raise _wrong(entry, "a module", f"{type(module).__name__}, as {entry.value}")
+    if not isinstance(said, kind):
+        raise _wrong(entry, "MODEL, a dissensus.models.Model", repr(said))
+    if said.name != entry.name:  # type: ignore[attr-defined]
+        raise _wrong(entry, f"MODEL to be named {entry.name!r}", repr(said.name))  # type: ignore[attr-defined]
+    for name in ("build", "fit"):
+        if not callable(getattr(module, name, None)):
+            raise _wrong(entry, f"a function {name!r}", f"none in {module.__name__}")
+    return module
+
+
+def _wrong(entry: EntryPoint, expected: str, found: str) -> ArgumentError:
+    where = f"the model {entry.name!r} of {_whose(entry)}"
+    return ArgumentError("model", where=where, expected=expected, found=found)
+
+
+def _whose(entry: EntryPoint) -> Any:
+    return entry.dist.name if entry.dist is not None else "a package"

@@ -1,0 +1,172 @@
+"""`dissensus.describe`: what is said of draws, held against NumPy's own numbers, and escaped."""
+
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus._description.writing import number
+
+
+def accuracy(names=("A", "B"), draws=1000, chains=4, seed=1) -> xr.DataArray:
+    values = np.random.default_rng(seed).beta([60, 50], [40, 50], size=(chains, draws, 2))
+    coords = {"system": list(names)}
+    return xr.DataArray(
+        values, dims=("chain", "draw", "system"), name="top_1_accuracy", coords=coords
+    )
+
+
+def test_mean_and_interval_are_numpys():
+    draws = accuracy()
+    flat = draws.to_numpy().reshape(-1, 2)
+    low, high = np.quantile(flat, [0.025, 0.975], axis=0)
+    with az.rc_context({"stats.ci_kind": "eti", "stats.ci_prob": 0.95}):
+        said = dx.describe(draws).splitlines()
+    for n, name in enumerate("AB"):
+        assert said[n] == (
+            f"Top-1 accuracy, {name}: mean {flat[:, n].mean():.2f} (95% equal-tailed interval "
+            f"{low[n]:.2f} to {high[n]:.2f})."
+        )
+
+
+def test_kind_and_level_are_arviz_settings():
+    with az.rc_context({"stats.ci_kind": "hdi", "stats.ci_prob": 0.8}):
+        assert "80% highest-density interval" in dx.describe(accuracy())
+
+
+def test_monte_carlo_error_is_arvizs():
+    draws = accuracy()
+    worst = float(az.mcse(draws.to_dataset(name="x"))["x"].max())
+    assert f"Monte Carlo error of the means at most {worst:.1g}." in dx.describe(draws)
+
+
+def test_pairs_are_given_once_and_the_first_less_the_second():
+    draws = accuracy()
+    pair = dx.compare(draws)
+    said = dx.describe(pair).splitlines()
+    assert len(said) == 2  # one pair, and the note
+    mean = float(pair["difference"].sel(system="A", system_="B").mean())
+    chance = float(pair["probability_better"].sel(system="A", system_="B"))
+    start = f"Difference in top-1 accuracy, A less B: mean {mean:.2f} ("
+    assert said[0].startswith(start)
+    assert f"the first is better with probability {chance:.2f})" in said[0]
+
+
+def test_infinite_draws_are_medians_and_equal_tailed():
+    draws = accuracy()
+    needed = dx.annotators_needed(draws - 0.55, target=0.8)
+    assert np.isinf(needed).any()
+    middle = np.sort(needed.sel(system="A"), axis=None)[2000 - 1]
+    with az.rc_context({"stats.ci_kind": "hdi"}):
+        said = dx.describe(needed).splitlines()
+    assert said[0].startswith(
+        f"Annotators needed, A: median {number(middle, 0)} (89% equal-tailed "
+    )
+    assert "infinite" in said[0]
+
+
+def test_undefined_draws_are_counted():
+    draws = accuracy()
+    draws[0, :40, 0] = np.nan
+    said = dx.describe(draws)
+    assert "up to 1.0% of them, in 1 row" in said
+    assert "Top-1 accuracy, A: mean 0.60" in said
+
+
+def test_what_is_not_to_be_relied_on_is_said_so():
+    draws = accuracy()
+    draws[0, :, 1] += 0.3  # a chain elsewhere
+    said = dx.describe(draws).splitlines()
+    assert said[1].endswith(" !.")
+    assert not said[0].endswith(" !.")
+    assert said[-1].startswith("Not to be relied on (")
+    assert "r-hat" in said[-1]
+    assert said[-1].endswith("Top-1 accuracy, B.")
+
+
+def test_too_few_draws_are_said_of_all():
+    said = dx.describe(accuracy(draws=10)).splitlines()
+    assert said[-1] == "Not to be relied on (only 40 draws): all of this."
+
+
+def test_a_fit_is_described_by_its_parameters_under_their_names():
+    ann = dx.simulate.replication_study(30, 4, 3, family="gaussian", random_seed=1).annotations
+    fit = dx.models.crossed_effects.fit(
+        ann, draws=150, tune=150, chains=2, random_seed=1, progressbar=False
+    )
+    said = dx.describe(fit)
+    mean = float(fit["posterior"]["sigma_item"].mean())
+    assert f"sigma_item: mean {mean:.2f} (" in said
+    assert "item_effect" not in said
+    assert "annotator_effect, annotator 1: " in said
+
+
+def test_names_are_escaped():
+    draws = accuracy(names=("a|b_c*<i>", "50% & $x^2$ {~\\"))
+    rows = dx.describe(draws, "markdown").splitlines()
+    assert r"a\|b\_c\*\<i\>" in rows[2]
+    rows = dx.describe(draws, "latex").splitlines()
+    assert r"50\% \& \$x\textasciicircum{}2\$ \{\textasciitilde{}\textbackslash{}" in rows[5]
+    assert rows[4].count(" & ") == 3
+
+
+def test_markdown_is_a_table():
+    rows = dx.describe(dx.compare(accuracy()), "markdown").split("\n\n")[0].splitlines()
+    assert {row.count("|") for row in rows} == {6}
+    assert rows[1] == "|---|---|--:|--:|--:|"
+
+
+def test_minus_becomes_one_in_latex():
+    draws = (accuracy() - 0.9).rename("x")
+    assert " & $-$0." in dx.describe(draws, "latex")
+
+
+def test_names_that_are_numbers_are_told_what_of():
+    draws = accuracy().rename(system="reliability").assign_coords(reliability=[1, 2])
+    assert dx.describe(draws).startswith("Top-1 accuracy, reliability 1: ")
+
+
+def test_several_variables_keep_their_order_and_their_decimals():
+    draws = accuracy()
+    data = xr.Dataset({"wide": draws * 100, "narrow": draws / 100})
+    said = dx.describe(data).splitlines()
+    assert said[0].startswith("Wide, A: mean 60.1 (")
+    assert said[2].startswith("Narrow, A: mean 0.0060 (")  # four at most
+
+
+def test_order_of_dims_does_not_matter():
+    draws = accuracy()
+    assert dx.describe(draws.transpose("system", "draw", "chain")) == dx.describe(draws)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "found"),
+    [
+        (3, "found int"),
+        (xr.DataArray([1.0], dims="item", name="x"), "found 'x'"),
+        (xr.Dataset(), "found "),
+    ],
+)
+def test_what_is_no_draws_is_refused(wrong, found):
+    with pytest.raises(dx.ArgumentError, match=found):
+        dx.describe(wrong)
+
+
+def test_evaluations_and_items_are_refused_with_what_to_do():
+    study = dx.simulate.study(n_items=8, kind="nominal", random_seed=1)
+    fit = dx.models.dirichlet.fit(study.annotations, draws=20, random_seed=1, progressbar=False)
+    with pytest.raises(dx.ArgumentError, match="top_k_accuracy"):
+        dx.describe(fit)
+    result = dx.evaluate(
+        study.annotations, study.predictions, draws=20, random_seed=1, progressbar=False
+    )
+    with pytest.raises(dx.ArgumentError, match=r"one of its groups at a time"):
+        dx.describe(result)
+    said = dx.describe(result["metrics"].to_dataset().sel(reliability=1, scope="new items"))
+    assert "Top-1 accuracy, system A: mean " in said
+
+
+def test_no_such_format():
+    with pytest.raises(dx.ArgumentError, match="'text' or 'markdown' or 'latex'"):
+        dx.describe(accuracy(), "html")
