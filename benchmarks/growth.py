@@ -103,7 +103,10 @@ TASKS: Final[dict[str, Callable[[xr.Dataset, int], Any]]] = {
 MOST: Final = {
     ("dirichlet and top_k_accuracy, in chunks", "items"): 1e6,  # more: chunks.py
     ("dawid_skene", "items"): 1e6,
-    ("dawid_skene", "labels"): 30,
+    # More would be some 8 GB of draws of confusion matrices, which the fit refuses to make.
+    ("dawid_skene", "annotators"): 1000,
+    ("dawid_skene", "labels"): 10,
+    ("dawid_skene", "draws"): 1000,
     ("crossed_effects", "items"): 1e6,
     ("crossed_effects", "labels"): 0,  # its labels are numbers
 }
@@ -194,28 +197,35 @@ def draw(known: dict[str, Any], file: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(2, len(AXES), figsize=(15, 7.5), sharey="row",
+    figure, panels = plt.subplots(2, len(AXES), figsize=(15, 8), sharey="row",
                                   layout="constrained")  # fmt: skip
     for column, axis in enumerate(AXES):
         for row, what in enumerate(("seconds", "peak")):
             panel = panels[row, column]
             for task in TASKS:
-                sizes, values = series(known, task, axis, what)
-                if not sizes:
-                    continue
-                scale = 1e9 if what == "peak" else 1.0
-                label = f"{task}: {exponent(sizes, values):.2f}"
-                panel.loglog(sizes, np.array(values) / scale, "o-", ms=4, label=label)
-            if what == "seconds":
-                _bandwidth_line(panel, known["bandwidth"], axis)
-            panel.set_xlabel(f"number of {axis}" if axis != "labels" else "number of categories")
+                _line(panel, task, *series(known, task, axis, what), 1e9 if row else 1.0)
             panel.grid(visible=True, alpha=0.3)
-            panel.legend(fontsize=6.5, title="exponent of the last three", title_fontsize=7)
-        panels[0, column].set_title(axis if axis != "labels" else "categories")
+            panel.margins(x=0.16)
+        _bandwidth_line(panels[0, column], known["bandwidth"], axis)
+        name = "number of categories" if axis == "labels" else f"number of {axis}"
+        panels[1, column].set_xlabel(name)
     panels[0, 0].set_ylabel("seconds")
     panels[1, 0].set_ylabel("peak memory of the process, GB")
-    figure.suptitle(known["machine"], fontsize=8)
+    lines, names = panels[0, 0].get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside lower center", ncols=3)
+    figure.suptitle(f"Beside each line its exponent, of the {FEWER} largest sizes\n"
+                    f"{known['machine']}", fontsize=9)  # fmt: skip
     figure.savefig(file, dpi=110)
+
+
+def _line(panel: Any, task: str, sizes: list[float], values: list[float], scale: float) -> None:
+    """Draw one task, if it was measured there, with its exponent at the end."""
+    if not sizes:
+        return
+    scaled = np.array(values) / scale
+    (line,) = panel.loglog(sizes, scaled, "o-", ms=4, label=task)
+    panel.annotate(f"{exponent(sizes, values):.2f}", (sizes[-1], scaled[-1]), xytext=(5, -3),
+                   textcoords="offset points", fontsize=8, color=line.get_color())  # fmt: skip
 
 
 def _bandwidth_line(panel: Any, speed: float, axis: str) -> None:

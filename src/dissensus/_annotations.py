@@ -39,8 +39,9 @@ def annotations(
 
     Parameters
     ----------
-    frame : dataframe or mapping of columns
-        Anything narwhals knows: pandas, polars, pyarrow, duckdb, ...
+    frame : dataframe, mapping of columns, or rows
+        Anything narwhals knows (pandas, polars, pyarrow, duckdb, ...), rows as a list of mappings,
+        or a `Dataset` of Hugging Face's `datasets`, its classes by their names.
     item, annotator, label : str
         The columns that say what was annotated, by whom, and how.
     rank : str, optional

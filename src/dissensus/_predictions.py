@@ -31,8 +31,8 @@ def predictions(
 
     Parameters
     ----------
-    frame : dataframe or mapping of columns
-        Anything narwhals knows.
+    frame : dataframe, mapping of columns, or rows
+        As `dissensus.annotations` takes them.
     item, system, label : str
         The columns that say what was predicted about what, and by which system.
     score : str, optional

@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 from narwhals.exceptions import DuplicateError
 
+from dissensus._rows_in import is_hub, is_rows, of_hub, of_rows
 from dissensus.errors import AnnotationError, resembling, shown
 
 
@@ -21,12 +22,12 @@ def columns(
     error: type[AnnotationError] = AnnotationError,
     needed: Iterable[str] = (),
 ) -> dict[str, pd.Series[Any]]:
-    """Take the wanted columns out of a dataframe or a mapping of columns.
+    """Take the wanted columns out of a dataframe, a mapping of columns, or rows.
 
     Parameters
     ----------
-    frame : any dataframe narwhals knows, or a mapping of equally long columns
-        The table.
+    frame : any dataframe narwhals knows, a mapping of equally long columns, rows, or a `Dataset`
+        The table; the last of Hugging Face's `datasets`.
     wanted : mapping from role to column name
         Roles with the name None are left out.
     error : type
@@ -79,6 +80,10 @@ def opened(
     >>> list(opened({"item": [1, 2], 7: ["a", "b"]}))
     ['item', '7']
     """
+    if is_hub(frame):
+        return of_hub(frame, error)
+    if is_rows(frame):
+        frame = of_rows(frame, error)
     if isinstance(frame, Mapping):
         return _from_mapping(frame, error)
     return _from_frame(frame, error)
@@ -146,7 +151,7 @@ def _from_frame(frame: Any, error: type[AnnotationError]) -> Mapping[str, pd.Ser
     except TypeError as problem:
         raise error(
             "the table",
-            expected="a dataframe (pandas, polars, pyarrow, duckdb, ...) or a mapping of columns",
+            expected="a dataframe (pandas, polars, duckdb, ...), a mapping of columns, or rows",
             found=type(frame).__name__,
             hint="Files are read by dissensus.read_annotations and dissensus.read_predictions",
         ) from problem

@@ -83,7 +83,7 @@ def test_the_ending_says_how_to_read(ending, file, statements, tmp_path):
     [
         (
             "excel",
-            "format: expected one of counts, crowd-kit, label-studio, prodigy, wide, or None",
+            "expected one of argilla, counts, crowd-kit, label-studio, prodigy, wide, or None",
         ),
         (7, "format: expected one of"),
     ],
@@ -95,7 +95,7 @@ def test_unknown_formats_are_refused_with_the_list(name, message, file):
 
 def test_formats_without_predictions_say_so(file):
     with pytest.raises(
-        dx.FormatError, match="expected one of label-studio, wide, or None, for pred"
+        dx.FormatError, match="expected one of argilla, label-studio, wide, or None, for pred"
     ):
         dx.read_predictions(file("a.csv", LONG), format="counts")
 

@@ -41,6 +41,7 @@ class Format:
 
 
 FORMATS: Final = (
+    Format("argilla", ("annotations", "predictions"), "the records of Argilla 2 as JSON"),
     Format("counts", ("annotations",), "an item column, then one column of votes per label"),
     Format("crowd-kit", ("annotations",), "a table with the columns task, worker, label"),
     Format("label-studio", ("annotations", "predictions"), "the JSON export of Label Studio"),
@@ -59,7 +60,7 @@ def names() -> list[str]:
     Examples
     --------
     >>> names()
-    ['counts', 'crowd-kit', 'label-studio', 'prodigy', 'wide']
+    ['argilla', 'counts', 'crowd-kit', 'label-studio', 'prodigy', 'wide']
     """
     return [known.name for known in FORMATS]
 
@@ -116,7 +117,7 @@ def read_annotations(
         records) or .jsonl; or a file in a named format. Text files may be packed (.gz). Or a
         folder of Parquet files, at any depth; or what ``store=`` made.
     format : str, optional
-        A name in ``dissensus.formats.names()``: "counts", "crowd-kit", "label-studio",
+        A name in ``dissensus.formats.names()``: "argilla", "counts", "crowd-kit", "label-studio",
         "prodigy" or "wide".
     item, annotator, label, rank, confidence, pool, cluster, stratum, trial, kind, labels
         As in `dissensus.annotations`. A named format has its own names for the columns.
@@ -235,7 +236,7 @@ def read_predictions(
     path : path
         As in `read_annotations`.
     format : str, optional
-        "wide" or "label-studio".
+        "wide", "argilla" or "label-studio".
     item, system, label, score, rank, kind, on_missing
         As in `dissensus.predictions`.
     encoding, delimiter
