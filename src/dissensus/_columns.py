@@ -26,4 +26,7 @@ PriorCount = Annotated[float | None, typer.Option(help="Labels each label has in
 Prior = Annotated[str | None, typer.Option(help="Of scores: 'm,k,a,b', see the model's card.")]
 Seed = Annotated[int | None, typer.Option(help="Makes the draws repeatable.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object, for other programs to read.")
+]
 Progress = Annotated[bool, typer.Option(help="Show progress.")]

@@ -13,6 +13,7 @@ from dissensus._columns import (
     Force,
     Format,
     Item,
+    Json,
     Kind,
     Label,
     Labels,
@@ -71,6 +72,7 @@ def plan(
     seed: Seed = None,
     progress: Progress = True,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Foresee how much a study with so many annotators and items would tell.
 
@@ -99,10 +101,10 @@ def plan(
     )  # fmt: skip
     if truth or of_truth:
         _none_of(others)
-        found = dx.plan_accuracy(ann, **shared, **of_truth, progressbar=progress)
+        found = dx.plan_accuracy(ann, **shared, **of_truth, progressbar=progress and not as_json)
     else:
-        found = dx.plan(_required(ann), **shared, **others, progressbar=progress)
-    _show(found, plot, force=force)
+        found = dx.plan(_required(ann), **shared, **others, progressbar=progress and not as_json)
+    _show(found, plot, force=force, as_json=as_json)
 
 
 def _read(pilot: Path | None, **columns: Any) -> xr.Dataset | None:
@@ -158,17 +160,21 @@ def _require_picture(plot: Path | None, *, force: bool) -> None:
     require_writable(plot.parent, "--plot")
 
 
-def _show(found: xr.Dataset, plot: Path | None, *, force: bool) -> None:
+def _show(found: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) -> None:
     """Print tables and sentences, and write the picture."""
+    from dissensus._json_output import of_plan, print_json
     from dissensus._plan_tables import plan_tables
     from dissensus.plots import get
 
     console = SafeConsole()
-    for table in plan_tables(found):
-        console.print(table)
     picture, lines = _told(found)
-    for line in lines:
-        console.print(line, markup=False, highlight=False)
+    if as_json:
+        print_json(of_plan(found) | {"sentences": lines})
+    else:
+        for table in plan_tables(found):
+            console.print(table)
+        for line in lines:
+            console.print(line, markup=False, highlight=False)
     if plot is None:
         return
     if picture is None:
@@ -178,7 +184,8 @@ def _show(found: xr.Dataset, plot: Path | None, *, force: bool) -> None:
         )  # fmt: skip
     figure = get(picture).function(found)
     replace(plot, lambda path: figure.savefig(path, dpi=200), overwrite=force)
-    console.print(f"wrote {plot}", markup=False, highlight=False)
+    if not as_json:
+        console.print(f"wrote {plot}", markup=False, highlight=False)
 
 
 def _told(found: xr.Dataset) -> tuple[str | None, list[str]]:

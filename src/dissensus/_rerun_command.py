@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dissensus._columns import Progress
+from dissensus._columns import Json, Progress
 from dissensus._console import SafeConsole
 
 _MOST = 20
@@ -17,11 +17,19 @@ _MOST = 20
 def rerun(
     evaluation: Annotated[Path, typer.Argument(help="evaluation.nc or .zarr.")],
     progress: Progress = True,
+    as_json: Json = False,
 ) -> None:
     """Make an evaluation again from what its file holds; fail if anything comes out otherwise."""
     from dissensus import _rerun
 
-    found = _rerun.rerun(_rerun.stored(evaluation), progressbar=progress)
+    found = _rerun.rerun(_rerun.stored(evaluation), progressbar=progress and not as_json)
+    if as_json:
+        from dissensus._json_output import print_json
+
+        different = [{"where": one.where, "how": one.how} for one in found.differences]
+        print_json({"compared": found.compared, "differences": different,
+                    "versions": list(found.versions)})  # fmt: skip
+        raise typer.Exit(1 if different else 0)
     console = SafeConsole()
 
     def say(text: str) -> None:

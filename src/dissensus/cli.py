@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -19,6 +19,7 @@ from dissensus._columns import (
     Force,
     Format,
     Item,
+    Json,
     Kind,
     Label,
     Labels,
@@ -33,6 +34,7 @@ from dissensus._columns import (
 )
 from dissensus._commands import Commands
 from dissensus._console import SafeConsole
+from dissensus._evaluation_output import finish
 from dissensus._options import (
     accuracy,
     given,
@@ -46,11 +48,7 @@ from dissensus._options import (
 )
 from dissensus._plan_command import plan
 from dissensus._rerun_command import rerun
-from dissensus._terminal import certainty_table, models_table, sections, summary_table
 from dissensus.errors import DissensusError, DissensusWarning
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 app = typer.Typer(
     cls=Commands,
@@ -59,11 +57,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 console = SafeConsole()
-
-_LEGEND = (
-    "best: probability of being the best on new items. naive: against the point estimate, "
-    "as if the annotators had not disagreed."
-)
 
 
 @app.command()
@@ -137,6 +130,7 @@ def evaluate(
     store: Annotated[str, typer.Option(help="nc or zarr.")] = "nc",
     progress: Progress = True,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Evaluate systems (or only describe the annotations): files, a table, and a report."""
     import dissensus as dx
@@ -162,14 +156,15 @@ def evaluate(
             ann, pred, draws=draws, random_seed=seed, model=model, threshold=threshold,
             reliability=None if reliability is None else numbers(reliability, "--reliability"),
             risk=mapping(risk, "--risk", "number"), groups=mapping(groups, "--groups", "category"),
-            on_missing=on_missing, distance=distance, margin=margin, progressbar=progress,
+            on_missing=on_missing, distance=distance, margin=margin,
+            progressbar=progress and not as_json,
             reference=pool_named(ann, reference), chunks=chunks,
             **or_none(companion=beside, components=components, truth=truth),
             **accuracy(ground_truth),
             **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior"),
                     concentration=concentration),
         )  # fmt: skip
-    _finish(result, out, store)
+    finish(result, out, store, as_json=as_json)
 
 
 @app.command()
@@ -190,7 +185,7 @@ def demo(
         random_seed=seed, progressbar=progress,
     )  # fmt: skip
     result["truth"] = study.truth
-    _finish(result, out, "nc")
+    finish(result, out, "nc")
 
 
 @app.command()
@@ -210,6 +205,7 @@ def check(
     format: Format = None,  # noqa: A002 (the option is called --format)
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8",
+    as_json: Json = False,
 ) -> None:
     """Read and validate annotations, and say what is in them."""
     import dissensus as dx
@@ -220,62 +216,50 @@ def check(
         confidence=confidence, trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
         labels=label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
+    found = describe_annotations(ann)
+    if as_json:
+        _print_json({"valid": True} | dict(found))
+        return
     table = Table(title=escape(str(annotations)), show_header=False, title_justify="left")
-    for what, value in describe_annotations(ann):
+    for what, value in found:
         table.add_row(what, escape(value))
     console.print(table)
 
 
 @app.command()
-def models() -> None:
+def models(as_json: Json = False) -> None:
     """List the models and the kinds of annotations they are for."""
     from dissensus import models
-    from dissensus.errors import ArgumentError
 
+    known = [_model(models, name) for name in models.names()]
+    if as_json:
+        _print_json(known)
+        return
     table = Table("model", "annotations", "what the annotators gave")
-    for name in models.names():
-        try:
-            model = models.get(name)
-        except ArgumentError as problem:  # of another package, which is not to hide the others
-            table.add_row(escape(name), "", escape(str(problem)))
-        else:
-            table.add_row(escape(name), ", ".join(model.kinds), escape(model.summary))
+    for one in known:
+        table.add_row(*(escape(str(cell)) for cell in
+                        (one["name"], ", ".join(one["kinds"]), one["summary"])))  # fmt: skip
     console.print(table)
     console.print("Each model's card: [bold]help(dissensus.models.<name>)[/bold]")
 
 
+def _print_json(said: Any) -> None:
+    from dissensus._json_output import print_json
+
+    print_json(said)
+
+
+def _model(models: Any, name: str) -> dict[str, Any]:
+    """Say what is known of a model; of one of another package, why it cannot be loaded."""
+    try:
+        model = models.get(name)
+    except DissensusError as problem:  # which is not to hide the others
+        return {"name": name, "kinds": (), "summary": str(problem)}
+    return {"name": name, "kinds": model.kinds, "summary": model.summary}
+
+
 app.command()(plan)
 app.command()(rerun)
-
-
-def _finish(result: xr.DataTree, out: Path, store: str) -> None:
-    """Write the files and print the table."""
-    import dissensus as dx
-    from dissensus._files import write_evaluation
-    from dissensus._recipes import HEAVY_PRIOR
-    from dissensus._report.two_models import parting_words
-
-    written = write_evaluation(result, out, store)
-    if "metrics" in result.children:
-        rows = dx.summary(result)
-        main = rows[rows["model"] == result.attrs["model"]]
-        console.print(summary_table(main, result.attrs["reference_reliability"]))
-        console.print(f"[dim]{_LEGEND}[/dim]")
-        if "companion" in result.children:
-            console.print(models_table(result, rows))
-    else:
-        console.print(certainty_table(result))
-    if "companion" in result.children:
-        console.print(parting_words(result), markup=False, highlight=False)
-    for one in sections(result):
-        console.print(one, highlight=False)
-    if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
-        console.print(
-            f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "
-            "in a typical item: few annotators for so many labels. Look at --prior-count."
-        )
-    for path in written:
-        console.print(f"wrote {path}", markup=False, highlight=False)
 
 
 def _note(
