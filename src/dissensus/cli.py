@@ -171,7 +171,7 @@ def evaluate(
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("dissensus-demo"),
     seed: Annotated[int, typer.Option(help="Makes the study repeatable.")] = 1,
-    draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 500,
+    draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
     progress: Progress = True,
     force: Force = False,
 ) -> None:
@@ -179,7 +179,7 @@ def demo(
     import dissensus as dx
 
     result_folder(out, "nc", force)
-    study = dx.simulate.study(n_annotators=20, random_seed=seed)
+    study = dx.simulate.study(n_items=200, n_annotators=20, random_seed=seed)
     result = dx.evaluate(
         study.annotations, study.predictions, draws=draws, tune=max(1, draws // 2),
         random_seed=seed, progressbar=progress,

@@ -11,7 +11,8 @@ import xarray as xr
 
 from dissensus._report import numbers as facts
 from dissensus._report import parting
-from dissensus._report.language import Name
+from dissensus._report.language import Link, Name
+from dissensus._report.tables import Body, Table
 from dissensus._wording import counted, number, share
 from dissensus.dims import CHAIN, ITEM, LABEL, RELIABILITY
 from dissensus.plausibility import space
@@ -65,6 +66,19 @@ def least_certain(evaluation: xr.DataTree) -> list[int]:
     values = _certainty(evaluation).to_numpy()
     order = np.argsort(np.where(np.isnan(values), -1.0, values), kind="stable")
     return [int(place) for place in order[:CARDS]]
+
+
+def overview(evaluation: xr.DataTree, unclear: list[Card]) -> Table:
+    """List the least certain items, each with a link to what was said of it."""
+    head = ["Item", "Certainty", "Leading label", "Its plausibility", "Annotations"]
+    said = evaluation["statistics"].to_dataset()["n_annotations"]
+    places = {str(item): place for place, item in enumerate(said[ITEM].to_numpy().tolist())}
+    rows: list[list[Any]] = [
+        [Link.at(one.name, f"item-{n}"), one.certainty, one.bars[0].label, one.bars[0].mean,
+         f"{int(said[places[one.name]]):,}"]
+        for n, one in enumerate(unclear, 1)
+    ]  # fmt: skip
+    return Table("table-items", "Where to look first", head, [Body(-1, rows)])
 
 
 def _certainty(evaluation: xr.DataTree) -> xr.DataArray:

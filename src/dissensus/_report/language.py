@@ -15,6 +15,19 @@ class Name(str):
     __slots__ = ()
 
 
+class Link(Name):
+    """A name that leads to a place on the page."""
+
+    to: str
+
+    @classmethod
+    def at(cls, name: object, to: str) -> Link:
+        """Return a name that leads to the element of that id."""
+        link = cls(str(name))
+        link.to = to
+        return link
+
+
 Sentence = tuple[str, ...]
 """Parts to be written one after the other; those that are a `Name` are from the data."""
 

@@ -21,3 +21,42 @@
   range.addEventListener("input", show);
   show();
 })();
+(() => {
+  // A cell is its first number, if it begins with one; what is no number comes after all that are.
+  const number = /^[<>≥≤~ ]*([-\u2212]?(?:\d[\d,]*\.?\d*|\.\d+))/;
+  const key = (row, column) => {
+    const text = row.cells[column].textContent.trim();
+    const found = number.exec(text);
+    return { text, value: found ? Number(found[1].replace("\u2212", "-").replaceAll(",", "")) : NaN };
+  };
+  const compare = (a, b) => {
+    const known = [a, b].map((one) => !Number.isNaN(one.value));
+    if (known[0] && known[1]) return a.value - b.value;
+    if (known[0] !== known[1]) return known[0] ? -1 : 1;
+    return a.text.localeCompare(b.text, undefined, { numeric: true });
+  };
+  const sort = (table, column, sign) => {
+    for (const body of table.tBodies) {
+      const rows = [...body.rows].filter((row) => !row.classList.contains("group"));
+      const keys = new Map(rows.map((row) => [row, key(row, column)]));
+      rows.sort((a, b) => sign * compare(keys.get(a), keys.get(b)));
+      body.append(...rows);
+    }
+  };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      if (!head.textContent.trim()) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const down = head.getAttribute("aria-sort") === "descending";
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", down ? "ascending" : "descending");
+        sort(table, column, down ? 1 : -1);
+      });
+    });
+  }
+})();

@@ -34,7 +34,7 @@ from dissensus._report import (
 from dissensus._report import numbers as facts
 from dissensus._report.card import card
 from dissensus._report.doubtful import marked
-from dissensus._report.language import Name, Sentence
+from dissensus._report.language import Link, Name, Sentence
 from dissensus._wording import counted, number, probability, short
 from dissensus.dims import ITEM, RELIABILITY, SYSTEM
 from dissensus.plots import _pieces as pieces
@@ -58,6 +58,7 @@ def _environment() -> Environment:
     environment.filters["probability"] = probability
     environment.filters["tint"] = _tint
     environment.filters["breakable"] = _breakable
+    environment.tests["link"] = lambda value: isinstance(value, Link)
     environment.tests["from_data"] = lambda value: isinstance(value, Name)
     return environment
 
@@ -67,6 +68,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     numbers = parting.both(evaluation) if facts.has(evaluation, "metrics") else []
     values = numbers[0] if numbers else None
     any_doubt = doubtful.along(evaluation, values)
+    unclear = items.cards(evaluation, items.least_certain(evaluation))
     return (
         _environment()
         .get_template("page.html")
@@ -94,7 +96,8 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             else marked(tables.better_table(evaluation, values), any_doubt),
             certainty_tables=marked(tables.certainty_tables(evaluation), any_doubt),
             **_sections(evaluation, any_doubt),
-            cards=items.cards(evaluation, items.least_certain(evaluation)),
+            cards=unclear,
+            overview=items.overview(evaluation, unclear),
             names=[str(side.attrs["model"]) for side in pieces.sides(evaluation)],
             n_items=evaluation["annotations"].sizes[ITEM],
             intervals=words.interval_words(scopes=values is not None),

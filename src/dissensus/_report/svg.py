@@ -15,6 +15,7 @@ import matplotlib as mpl
 from markupsafe import Markup
 
 from dissensus.plots import _style as look
+from dissensus.plots._tips import PREFIX, wanted
 
 # Colours nobody would choose, drawn with and then replaced by those of the page's theme.
 _INK, _FAINT, _PAPER = "#010203", "#040506", "#fdfcfb"
@@ -81,7 +82,7 @@ def drawn(draw: Callable[[], Any], prefix: str, words: str) -> Markup:
     """
     import matplotlib.pyplot as plt
 
-    with _sheet():
+    with _sheet(), wanted():
         made = draw()
         figure = made.viz["figure"].item() if hasattr(made, "viz") else made
         buffer = StringIO()
@@ -98,6 +99,7 @@ def _inline(svg: str, prefix: str, words: str) -> str:
     body = re.sub(r"<!--.*?-->\s*", "", body, flags=re.DOTALL)
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r"\s*<style type=\"text/css\">.*?</style>", "", body, count=1, flags=re.DOTALL)
+    body = re.sub(rf"<g id=\"{PREFIX}([^\"]*)\">", r'<g class="tip"><title>\1</title>', body)
     # Within tags only: between them are names, which may read like attributes. No name has a
     # "<" or ">" of its own here, as Matplotlib has escaped both.
     body = re.sub(r"<[^<>]+>", partial(_tag, numbers=_numbers(body), prefix=prefix), body)

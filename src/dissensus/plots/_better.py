@@ -15,6 +15,7 @@ from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.plots._tips import tip
 
 
 def better(
@@ -81,6 +82,8 @@ def better(
     for (row, column), value in np.ndenumerate(values):
         if row != column:
             _cell(ax, row, column, float(value))
+            pair = (names[order[row]], names[order[column]])
+            tip(ax, column, row, f"{pair[0]} better than {pair[1]}: {probability(float(value))}")
     _frame(ax, look.labels(list(names[order]), 12 if width < 5 else 18))
     if text:
         look.note(figure, text)

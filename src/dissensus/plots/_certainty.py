@@ -9,15 +9,18 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import number
+from dissensus._wording import number, share
 from dissensus.dims import ITEM, RELIABILITY
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.plots._tips import tip
 
 _POINTS = 300
 _LINES = 6
+_NAMED = 40
+"""Items that a page names."""
 
 
 def certainty(
@@ -122,6 +125,7 @@ def _draw(ax: Axes, size: int, values: xr.DataArray, *, legend: bool) -> None:
             marker="o" if len(place) == 1 else None,
             markersize=4,
         )
+    _tips(ax, values.isel({RELIABILITY: int(lines[-1])}))
     look.tidy(ax, grid="y")
     look.share_axis(ax.yaxis)
     lowest = float(np.nanmin(values.to_numpy())) if values.size else 0.0
@@ -134,3 +138,13 @@ def _draw(ax: Axes, size: int, values: xr.DataArray, *, legend: bool) -> None:
     if legend and known is not None and len(lines) > 1:
         ax.legend(title="reliability", loc="best", frameon=False, fontsize=look.SMALL,
                   title_fontsize=look.SMALL, labelspacing=0.2, handlelength=1.4)  # fmt: skip
+
+
+def _tips(ax: Axes, values: xr.DataArray) -> None:
+    """Have the least certain items say their names."""
+    if ITEM not in values.coords:
+        return
+    order = np.argsort(values.to_numpy(), kind="stable")[:_NAMED]
+    for place, k in enumerate(order):
+        value = float(values[k])
+        tip(ax, place + 1, value, f"{values[ITEM].to_numpy()[k]}: certainty {share(value)}")

@@ -14,6 +14,7 @@ from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.plots._tips import tip, with_interval
 
 _FACES = {SYSTEM: "discrepancy_ratio", ANNOTATOR: "annotator_discrepancy_ratio"}
 
@@ -90,6 +91,7 @@ def discrepancy(
     figure, ax = look.canvas(ax, figsize, width, 1.0 + 0.25 * len(rows))
     for height, row in enumerate(rows):
         _draw(ax, height, row)
+        tip(ax, row.mean, height, with_interval(row.name, row.mean, row.lower, row.upper))
     if margin is None:
         margin = data.attrs.get("margin")
     _frame(ax, rows, margin, width)

@@ -16,6 +16,7 @@ from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.plots._tips import tip, with_interval
 
 _INFINITE, _CROSS = "∞", "\N{MULTIPLICATION SIGN}"
 """Under the crosses: where a growing reliability leads to them, and where it does not."""
@@ -147,7 +148,23 @@ def curves(
             ax.plot([x[0]], [known], color=look_of.color, marker="*", markersize=11,
                     linestyle="", markeredgecolor=look.ink(), markeredgewidth=0.5)  # fmt: skip
         ends.append(point if np.isfinite(point) else float(mean[-1]))
+    _tips(ax, draws, x, *ci)
     return ends
+
+
+def _tips(
+    ax: Axes, draws: xr.DataArray, x: npt.NDArray[np.float64], ci_kind: Any, ci_prob: Any
+) -> None:
+    """Have each mark say its numbers, of the items at hand."""
+    here = _of_scope(draws)
+    lower, upper = pieces.interval(here, ci_kind, ci_prob)
+    parts = [one.transpose(SYSTEM, RELIABILITY).to_numpy()
+             for one in (here.mean(SAMPLE), lower, upper)]  # fmt: skip
+    for row, name in enumerate(here[SYSTEM].to_numpy()):
+        for column, value in enumerate(x):
+            mean, low, high = (float(part[row, column]) for part in parts)
+            words = f"{with_interval(name, mean, low, high)} at reliability {number(float(value))}"
+            tip(ax, float(value), mean, words)
 
 
 def _of_scope(draws: xr.DataArray) -> xr.DataArray:
