@@ -145,7 +145,7 @@ def test_order_of_dims_does_not_matter():
     [
         (3, "found int"),
         (xr.DataArray([1.0], dims="item", name="x"), "found 'x'"),
-        (xr.Dataset(), "found "),
+        (xr.Dataset(), "found no variables"),
     ],
 )
 def test_what_is_no_draws_is_refused(wrong, found):
