@@ -85,7 +85,8 @@ def _draws(source: Any) -> tuple[xr.Dataset, str]:
     bare = [str(name) for name, one in source.data_vars.items() if not set(SAMPLE) <= set(one.dims)]
     if len(bare) == len(source.data_vars):
         raise ArgumentError(
-            "draws", expected="variables with the dims chain and draw", found=shown(bare) or "no variables",
+            "draws", expected="variables with the dims chain and draw",
+            found=shown(bare) or "no variables",
             hint="A metric of a fit has them, and a statistic by dissensus.bayesian_bootstrap",
         )  # fmt: skip
     return source.compute(), ""

@@ -63,6 +63,11 @@ def top_k_accuracy(
 
     Notes
     -----
+    It misleads as to a system that is better than its annotators: where they leave an item open
+    every answer gets partial credit, so that such a system comes out below its true accuracy, the
+    more so the fewer annotators there are. Comparisons of systems suffer less than levels. With k
+    near the number of labels all systems are good.
+
     Source: Stutz et al. (2023), Eq. 8. Equal plausibilities (a point estimate may have them)
     are broken by label order.
 
@@ -124,6 +129,10 @@ def set_accuracy(
 
     Notes
     -----
+    It misleads where sets are long: one label out of place among five makes the whole set wrong,
+    and small differences of plausibility decide which labels are in the true set at all.
+    `average_overlap` gives credit in parts.
+
     Source: Stutz et al. (2023), Eq. 9. A label of plausibility exactly 0 is in no true set.
 
     Examples

@@ -45,6 +45,11 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
 
     Notes
     -----
+    It misleads where it is taken for agreement, or for truth: many annotators who all make the same
+    mistake leave no doubt, and an item on which 600 of 1,000 agree is as certain as one on which
+    all do. It grows with the number of annotators and with the reliability they are given, so that
+    it compares items of one study, and not studies.
+
     Source: Stutz et al. (2023), Eq. 4 to 6: the *set* of the top j labels is compared, not the
     label at rank j. Labels of plausibility exactly 0 are in no set.
 
@@ -112,6 +117,10 @@ def certainty(
 
     Notes
     -----
+    It misleads where it is read as the probability that the system is right: it is the probability
+    that the system's answer is what annotators like these lead to. Shared mistakes of theirs are in
+    it.
+
     Source: Stutz et al. (2023), Eq. 3 and 6.
 
     Examples

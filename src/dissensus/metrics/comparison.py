@@ -38,6 +38,10 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
 
     Notes
     -----
+    A probability of being better says nothing of by how much: with many items a difference that
+    nobody cares for is certain. Look at ``difference``. The best of many systems is chosen, and
+    looks better than it is: ``probability_best`` allows for that, its own interval does not.
+
     The differences are paired: both systems meet the same plausibilities and the same item
     weights in a draw, so their common uncertainty cancels. Differences of two separately computed
     intervals would not see that.

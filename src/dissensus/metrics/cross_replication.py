@@ -130,6 +130,9 @@ def xcc(
 
     Notes
     -----
+    It misleads where it is low: that may be noise within either pool, or that the pools mean
+    different things. `normalized_xcc` beside it tells which.
+
     The two annotators share the item alone: an annotator who is in both pools has an effect in
     each.
 

@@ -47,6 +47,9 @@ def event_plausibility(
 
     Notes
     -----
+    It misleads where scores are not normal, as near the ends of a scale: it believes in scores
+    beyond them. The threshold is a choice; look at more than one.
+
     Source: Stutz et al. (2023), Appendix A (toxicity and aesthetics).
 
     Examples

@@ -48,6 +48,10 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
 
     Notes
     -----
+    It misleads where groups are of unequal size: a prior of one label's worth each favours the
+    group with more labels. And a category's plausibility says nothing of which of its labels is
+    meant.
+
     Source: Stutz et al. (2023), Section 3.2, risk categories. In the candidate form the remainder's
     mass goes to the groups of its labels as the draw itself splits it.
 
@@ -92,6 +96,10 @@ def expected_risk(plausibility: Any, risk: Mapping[Any, float] | xr.DataArray) -
 
     Notes
     -----
+    It misleads if risks are ranks: 0, 1, 2 say that the step from low to medium is as large as that
+    to high. A mean risk of 1 may be a sure medium, or low and high with equal plausibility; look at
+    `group_labels` too.
+
     Source: Stutz et al. (2023), Figure 8.
 
     Examples

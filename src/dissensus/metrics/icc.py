@@ -48,6 +48,9 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
 
     Notes
     -----
+    It misleads between populations: with the same annotators it is higher where items differ more.
+    A high ICC is no proof that labels are right, for annotators with the same bias agree.
+
     It is the correlation of two labels of an item by different annotators, and the *squared*
     correlation of one label with the item's true score; the source has it for that correlation.
 

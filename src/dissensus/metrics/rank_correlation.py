@@ -104,6 +104,9 @@ def kendall_tau(
 
     Notes
     -----
+    It misleads where most labels have next to no plausibility: their order among themselves is
+    noise, and there are many pairs of them. There `average_overlap` looks at the top only.
+
     Source: Kendall (1945), the variant b, as in `scipy.stats.kendalltau`.
 
     Examples
@@ -156,6 +159,9 @@ def spearman_footrule(
 
     Notes
     -----
+    It misleads where most labels have next to no plausibility, as `kendall_tau` does, and in that
+    less is better: `compare` and reports know, a table of your own does not.
+
     Source: Fagin et al. (2004), the profile footrule of two bucket orders, divided by the largest
     value it can have.
 

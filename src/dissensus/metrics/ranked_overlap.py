@@ -67,6 +67,9 @@ def overlap(
 
     Notes
     -----
+    It misleads where the order matters: within the first k it counts for nothing. And with few
+    labels two lists overlap by chance: of two among three, .67 on average.
+
     Source: Stutz et al. (2023), Eq. 10 and 11.
 
     Examples
@@ -128,6 +131,9 @@ def average_overlap(
 
     Notes
     -----
+    It misleads with few labels, where lists overlap by chance, and by its depth: the deeper, the
+    more it is about labels that hardly anybody would name. Compare systems at one depth only.
+
     Source: Stutz et al. (2023), Eq. 12.
 
     Examples
@@ -193,6 +199,9 @@ def rank_biased_overlap(
 
     Notes
     -----
+    It misleads as to the tails of long lists, which it all but leaves out, and across values of p,
+    between which it does not compare.
+
     Source: Webber, Moffat & Zobel (2010), RBO_EXT for two lists cut at the same depth; tied
     predictions enter by their expectation over random orders.
 

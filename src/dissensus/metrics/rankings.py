@@ -47,6 +47,9 @@ def mean_average_overlap(ranking: Blocks, other: Blocks, depth: int, n_labels: i
 
     Notes
     -----
+    It misleads with few labels, where rankings overlap by chance, and with long blocks of ties,
+    which agree with nearly anything in part.
+
     Source: Stutz et al. (2023), Appendix B.5.
 
     Examples
@@ -99,6 +102,9 @@ def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
 
     Notes
     -----
+    It misleads where rankings of different length are compared: the longer one says more, and is
+    less probable.
+
     The likelihood is exact to about 1e-12 of the probability, for ties of any size.
     Source: Stutz et al. (2023), Appendix B.4.
 

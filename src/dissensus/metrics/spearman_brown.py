@@ -40,6 +40,9 @@ def spearman_brown(icc: Any, k: Any) -> Any:
 
     Notes
     -----
+    It misleads where annotators err together: the mean of many who share a bias is reliable, and
+    wrong.
+
     The k annotators are drawn anew for every item, as in an ICC of absolute agreement. For the mean
     of labels as they are given, take the ICC on the observed scale. With a negative reliability, as
     estimates may be, it is NaN from :math:`k = 1 - 1/\mathrm{ICC}` on.
