@@ -56,6 +56,6 @@ notebooks:  ## Run every notebook
 	uv run pytest --nbmake --override-ini addopts= --numprocesses=2 build/notebooks
 
 docs:  ## Build the documentation, warnings as errors
-	uv run sphinx-build -W --keep-going -q docs docs/_build
+	uv run sphinx-build -W --keep-going -q docs docs/_build/html
 
 check: test long lint types imports notebooks docs  ## Run all that .ci/run runs

@@ -30,8 +30,8 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     -------
     str
         For each number its mean and interval, of the kind and probability that ArviZ's settings
-        say, which are named. Where some draw is infinite, as a number of annotators can be, median
-        and equal-tailed interval instead. Then how many draws there were, the least effective
+        say, which are named. Of numbers of annotators, and where some draw is infinite, median and
+        equal-tailed interval instead. Then how many draws there were, the least effective
         sample sizes, the largest r-hat, and the Monte Carlo error of the means. What is not to be
         relied on is said to be so, and why (`dissensus.summary` has the rules).
 

@@ -13,8 +13,11 @@ from dissensus._doubts import of_bootstrap, of_numbers
 from dissensus._spread import effective, spread, whole
 from dissensus._wording import capital, coefficient_title, metric_title
 from dissensus.dims import SAMPLE, other
+from dissensus.metrics import METRICS
 
 BETTER = "probability_better"
+COUNTS = {metric.name for metric in METRICS if metric.low == 1.0}
+"""Metrics that are whole numbers: of annotators."""
 DIFFERENCE = "Difference"
 """How the title of what is compared begins."""
 
@@ -93,7 +96,7 @@ def _worst(parts: Iterable[xr.Dataset], name: str) -> float:
 
 def _numbers(draws: xr.DataArray) -> xr.Dataset:
     """Return all that is said of a variable, over its own dims, those that are pairs included."""
-    is_count = bool(np.isinf(draws).any())
+    is_count = draws.name in COUNTS or bool(np.isinf(draws).any())
     found = effective(draws)
     if is_count:
         found |= _counts(draws)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-_FILES = Path(__file__).parents[1] / "tests" / "reference" / "posteriors"
+_FILES = Path(__file__).parents[2] / "tests" / "reference" / "posteriors"
 _TITLE = "Reference posteriors"
 _WORDS = """\
 For each model there are small data sets whose posterior was made by something that shares no code

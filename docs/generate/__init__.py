@@ -1,0 +1,1 @@
+"""Pages and pictures that are made from the registries before each build."""

@@ -1,0 +1,163 @@
+"""What a model's default priors say, drawn before there are data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+
+import dissensus as dx
+from dissensus.fitting import quiet
+
+_DRAWS: Final = 2000
+
+
+def _prior(name: str, annotations: xr.Dataset, **settings: Any) -> xr.Dataset:
+    """Sample a model's prior, as `pymc.sample_prior_predictive` does."""
+    import pymc as pm
+
+    with quiet(True), dx.models.get(name).module.build(annotations, **settings):
+        found: xr.Dataset = pm.sample_prior_predictive(_DRAWS, random_seed=1)["prior"].to_dataset()
+    return found
+
+
+def _drawn(*panels: tuple[xr.DataArray, str]) -> Any:
+    """Draw a histogram of each."""
+    figure, axes = plt.subplots(1, len(panels), figsize=(3.6 * len(panels) + 1, 2.8),
+                                squeeze=False, layout="constrained")  # fmt: skip
+    for ax, (draws, label) in zip(axes.flat, panels, strict=True):
+        values = draws.to_numpy().ravel()
+        ends = np.quantile(values, [0.005, 0.995])
+        ax.hist(values, bins=60, range=(ends[0], ends[1]), density=True, color="#7f7f7f")
+        ax.set_xlabel(label)
+        ax.set_yticks([])
+    return figure
+
+
+def _votes(**settings: Any) -> Any:
+    return dx.simulate.study(n_items=6, kind="nominal", n_labels=4, random_seed=1, **settings)
+
+
+def dirichlet() -> Any:
+    """A study with four labels: how plausible the leading one is, and any one of them."""
+    theta = _prior("dirichlet", _votes().annotations)["plausibility"]
+    return _drawn((theta.max("label"), "plausibility of the leading label"),
+                  (theta, "plausibility of a label"))  # fmt: skip
+
+
+def _ranked(name: str) -> Any:
+    ann = dx.simulate.study(n_items=6, n_labels=6, random_seed=1).annotations
+    theta = _prior(name, ann)["plausibility"]
+    return _drawn((theta.isel(candidate=slice(0, -1)).max("candidate"),
+                   "leading label of those that were named"),
+                  (theta.isel(candidate=-1), "all labels nobody named, together"))  # fmt: skip
+
+
+def inverse_rank() -> Any:
+    """A study with six labels: what is left for labels that were named, and for the others."""
+    return _ranked("inverse_rank")
+
+
+def plackett_luce() -> Any:
+    """A study with six labels: what is left for labels that were named, and for the others."""
+    return _ranked("plackett_luce")
+
+
+def normal_scores() -> Any:
+    """Scores on a scale of one: the mean and the spread of an item."""
+    ann = dx.simulate.replication_study(6, 4, 3, family="gaussian", random_seed=1).annotations
+    found = _prior("normal_scores", ann)
+    return _drawn((found["mean"], "an item's mean"), (found["variance"] ** 0.5, "its spread"))
+
+
+def symmetric_confusion() -> Any:
+    """Four labels, so that a guess is right in a quarter: accuracy of annotators and systems."""
+    study = _votes()
+    found = _prior("symmetric_confusion", study.annotations, predictions=study.predictions)
+    return _drawn((found["annotator_accuracy"], "accuracy of the annotators"),
+                  (found["system_accuracy"], "accuracy of a system"))  # fmt: skip
+
+
+def dawid_skene() -> Any:
+    """Four labels: how often an annotator is right about one, and how far annotators differ."""
+    confusion = _prior("dawid_skene", _votes().annotations)["confusion"].to_numpy()
+    right = xr.DataArray(np.diagonal(confusion, axis1=-2, axis2=-1))
+    spread = xr.DataArray(right.to_numpy().mean(-1).std(-1))
+    return _drawn((right, "probability of being right about a label"),
+                  (spread, "standard deviation among eight annotators"))  # fmt: skip
+
+
+def rasch() -> Any:
+    """How probably an annotator is right about an item, and the spread of abilities."""
+    found = _prior("rasch", _votes().annotations)
+    odds = found["ability"] - found["difficulty"]
+    return _drawn((1 / (1 + np.exp(-odds)), "probability of knowing"),
+                  (found["ability_spread"], "spread of abilities, logits"))  # fmt: skip
+
+
+def _crossed(name: str, family: str, pools: tuple[str, ...] | None) -> Any:
+    study = dx.simulate.replication_study(60, 8, 4, family=family, pools=pools, random_seed=1)
+    found = dx.prior_predictive(name, study.annotations, family=family, random_seed=1)
+    return dx.plots.prior_predictive(found)
+
+
+def crossed_effects() -> Any:
+    """`dissensus.prior_predictive` of a simulated study of 60 items with ordered labels."""
+    return _crossed("crossed_effects", "ordinal", None)
+
+
+def cross_replication() -> Any:
+    """`dissensus.prior_predictive` of a simulated study of 60 items in two pools."""
+    return _crossed("cross_replication", "gaussian", ("old", "new"))
+
+
+PRIOR_PICTURES: Final[dict[str, Callable[[], Any]]] = {
+    draw.__name__: draw
+    for draw in (
+        dirichlet, inverse_rank, plackett_luce, normal_scores, crossed_effects,
+        cross_replication, symmetric_confusion, dawid_skene, rasch,
+    )
+}  # fmt: skip
+
+CALIBRATED: Final = {
+    "dirichlet": "dirichlet",
+    "inverse_rank": "inverse_rank",
+    "plackett_luce": "plackett_luce",
+    "normal_scores": "normal_scores",
+    "crossed_effects": "crossed_effects-gaussian",
+    "cross_replication": "cross_replication-gaussian",
+    "symmetric_confusion": "symmetric_confusion-as-it-stands",
+    "dawid_skene": "dawid_skene-pooled",
+    "rasch": "rasch-truth-unknown",
+}
+"""The form of each model whose calibration is drawn on its page."""
+
+
+def write(folder: Path) -> None:
+    """Draw all, into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, draw in PRIOR_PICTURES.items():
+        figure = draw()
+        figure.savefig(folder / f"prior-{name}.png", dpi=120)
+        plt.close(figure)
+
+
+def lines(name: str) -> list[str]:
+    """Return what stands at the end of a model's card: its prior, and its calibration, drawn."""
+    caption = " ".join((PRIOR_PICTURES[name].__doc__ or "").split())
+    return [
+        "", ".. rubric:: Before there are data", "",
+        f".. figure:: ../pictures/prior-{name}.png",
+        f"   :alt: What the default priors of {name} say", "   :width: 100%", "",
+        f"   The default priors. {caption}", "",
+        ".. rubric:: Calibration", "",
+        f".. figure:: ../../calibration/{CALIBRATED[name]}.png",
+        f"   :alt: Ranks of the truth among draws of {name}", "   :width: 100%", "",
+        "   Ranks of the true value among the draws, over simulated studies: flat, within the band "
+        "of chance, where intervals hold the truth as often as they say "
+        "(:doc:`all forms </calibration>`).", "",
+    ]  # fmt: skip
