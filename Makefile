@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo fresh fuzz long test lint format types imports calibrate reference benchmark notebooks docs check
+.PHONY: help demo fresh fuzz long test lint format types imports calibrate reference benchmark docs afresh check
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -19,8 +19,9 @@ fuzz:  ## Call every public function with hostile input, 50,000 times and more
 fresh:  ## Forget compiled kernels (Numba misses changes in the functions they call)
 	find src models -name '*.nb[ci]' -delete
 
-lint:  ## Check style and formatting
+lint:  ## Check style, formatting and spelling
 	uv run ruff check .
+	uv run codespell
 	uv run ruff format --check .
 
 format:  ## Mend what ruff can mend
@@ -48,14 +49,10 @@ benchmark:  ## Measure against the peers, side by side, and at size (over two ho
 	uv run python benchmarks/chunks.py --items 1e5 1e6 1e7
 	uv run python benchmarks/growth.py --out build
 
-notebooks:  ## Run every notebook
-	mkdir -p build/notebooks
-	for page in notebooks/*.md; do \
-		uv run jupytext --quiet --to ipynb -o build/notebooks/$$(basename $$page .md).ipynb $$page; \
-	done
-	uv run pytest --nbmake --override-ini addopts= --numprocesses=2 build/notebooks
-
-docs:  ## Build the documentation, warnings as errors
+docs:  ## Build the documentation, run its notebooks and guides, warnings as errors
 	uv run sphinx-build -W --keep-going -q docs docs/_build/html
 
-check: test long lint types imports notebooks docs  ## Run all that .ci/run runs
+afresh:  ## Forget the documentation that was built, and what its notebooks gave
+	rm -rf docs/_build docs/api docs/notebooks
+
+check: test long lint types imports docs  ## Run all that .ci/run runs

@@ -28,7 +28,7 @@ autodoc_typehints = "none"
 default_role = "code"
 
 # Notebooks, and guides with code in them, are run by the build, which fails where they do. What is
-# not changed is not run again; after a change of the library: `make docs-again`.
+# not changed is not run again; after a change of the library: `make afresh docs`.
 nb_execution_mode = "cache"
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
