@@ -1,4 +1,4 @@
-"""Sphinx configuration; pages and pictures of the API are made from the registries before a build."""
+"""Sphinx configuration; pages and pictures of the API are made from the registries first."""
 
 import sys
 from pathlib import Path

@@ -61,8 +61,10 @@ def _of_systems(draws: xr.DataArray) -> Any:
 
 
 def _listed(metric: Callable[..., Any], **settings: Any) -> Any:
-    return _of_systems(metric(_fit("ranking"), _study("ranking").predictions,
-                              item_weights="bayesian-bootstrap", random_seed=1, **settings))  # fmt: skip
+    return _of_systems(metric(
+        _fit("ranking"), _study("ranking").predictions, item_weights="bayesian-bootstrap",
+        random_seed=1, **settings,
+    ))  # fmt: skip
 
 
 def top_k_accuracy() -> Any:

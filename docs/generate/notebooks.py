@@ -29,4 +29,3 @@ def _linked(notebook: Any) -> Any:
             cell.source = re.sub(r"\]\(([\w-]+)\.md", r"](\1.ipynb", cell.source)
             cell.source = cell.source.replace("](../docs/", "](../")
     return notebook
-
