@@ -48,16 +48,36 @@ def _figure() -> tuple[Any, Any]:
     return figure, ax
 
 
-def _of_systems(draws: xr.DataArray) -> Any:
-    """Draw the posterior of each system."""
+def _densities(parts: dict[str, Any], label: str) -> Any:
+    """Draw the draws of several things over one another."""
     figure, ax = _figure()
-    for name in draws["system"].to_numpy():
-        ax.hist(draws.sel(system=name).to_numpy().ravel(), bins=40, density=True, alpha=0.55,
-                label=str(name))  # fmt: skip
-    ax.set_xlabel(str(draws.name).replace("_", " "))
+    for name, draws in parts.items():
+        ax.hist(np.asarray(draws).ravel(), bins=45, density=True, alpha=0.55, label=name)
+    ax.set_xlabel(label)
     ax.set_yticks([])
     ax.legend(frameon=False)
     return figure
+
+
+def _curves(
+    x: Any, lines: dict[str, Any], labels: tuple[str, str], title: str, *, log: bool = False
+) -> Any:
+    """Draw what becomes of a number, for some values of another."""
+    figure, ax = _figure()
+    for name, y in lines.items():
+        ax.plot(x, y, label=name, marker="." if len(x) < 25 else None)
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+    if log:
+        ax.set_yscale("log")
+    ax.legend(title=title, frameon=False)
+    return figure
+
+
+def _of_systems(draws: xr.DataArray) -> Any:
+    """Draw the posterior of each system."""
+    parts = {str(name): draws.sel(system=name) for name in draws["system"].to_numpy()}
+    return _densities(parts, str(draws.name).replace("_", " "))
 
 
 def _listed(metric: Callable[..., Any], **settings: Any) -> Any:
@@ -135,41 +155,23 @@ def compare() -> Any:
 
 
 def icc() -> Any:
-    """The ICC on two scales: of one label, and of the mean of labels by more annotators."""
-    figure, ax = _figure()
+    """The ICC of one label as it is given, and of the mean of labels by more annotators."""
     draws = dx.icc(_crossed(None), scale="observed")
-    ax.hist(draws.to_numpy().ravel(), bins=50, density=True, alpha=0.6, label="one label")
-    for k in (3, 9):
-        ax.hist(dx.spearman_brown(draws, k).to_numpy().ravel(), bins=50, density=True, alpha=0.6,
-                label=f"mean of {k}")  # fmt: skip
-    ax.set_xlabel("ICC, labels as given")
-    ax.set_yticks([])
-    ax.legend(frameon=False)
-    return figure
+    parts = {f"mean of {k}": dx.spearman_brown(draws, k) for k in (3, 9)}
+    return _densities({"one label": draws} | parts, "ICC, labels as given")
 
 
 def annotator_icc() -> Any:
     """The share of a label that is who gave it, beside the share that is what it is of."""
-    figure, ax = _figure()
-    for metric in (dx.icc, dx.annotator_icc):
-        draws = metric(_crossed(None))
-        ax.hist(draws.to_numpy().ravel(), bins=50, density=True, alpha=0.6, label=metric.__name__)
-    ax.set_xlabel("share of variance")
-    ax.set_yticks([])
-    ax.legend(frameon=False)
-    return figure
+    parts = {metric.__name__: metric(_crossed(None)) for metric in (dx.icc, dx.annotator_icc)}
+    return _densities(parts, "share of variance")
 
 
 def xcc() -> Any:
     """The correlation of two annotators' labels of an item, from two pools, and of the pools."""
-    figure, ax = _figure()
-    fit = _crossed(("old", "new"))
-    for metric in (dx.xcc, dx.normalized_xcc):
-        draws = metric(fit).sel(pool="old", pool_="new")
-        ax.hist(draws.to_numpy().ravel(), bins=50, density=True, alpha=0.6, label=metric.__name__)
-    ax.set_yticks([])
-    ax.legend(frameon=False)
-    return figure
+    fit, pair = _crossed(("old", "new")), {"pool": "old", "pool_": "new"}
+    parts = {metric.__name__: metric(fit).sel(pair) for metric in (dx.xcc, dx.normalized_xcc)}
+    return _densities(parts, "old and new")
 
 
 def normalized_xcc() -> Any:
@@ -179,76 +181,46 @@ def normalized_xcc() -> Any:
 
 def spearman_brown() -> Any:
     """The reliability of a mean, by how many annotators it is of, and the ICC of one."""
-    figure, ax = _figure()
     k = np.arange(1, 21)
-    for one in (0.1, 0.3, 0.5, 0.7):
-        ax.plot(k, dx.spearman_brown(one, k), marker=".", label=f"{one:g}")
-    ax.set_xlabel("annotators")
-    ax.set_ylabel("reliability of their mean")
-    ax.legend(title="ICC of one label", frameon=False)
-    return figure
+    lines = {f"{one:g}": dx.spearman_brown(one, k) for one in (0.1, 0.3, 0.5, 0.7)}
+    return _curves(k, lines, ("annotators", "reliability of their mean"), "ICC of one label")
 
 
 def annotators_needed() -> Any:
     """How many annotators a reliable mean takes, by the ICC of one label."""
-    figure, ax = _figure()
     one = np.linspace(0.05, 0.95, 200)
-    for target in (0.7, 0.8, 0.9):
-        ax.plot(one, dx.annotators_needed(one, target=target), label=f"{target:g}")
-    ax.set_yscale("log")
-    ax.set_xlabel("ICC of one label")
-    ax.set_ylabel("annotators needed")
-    ax.legend(title="target", frameon=False)
-    return figure
+    lines = {f"{target:g}": dx.annotators_needed(one, target=target) for target in (0.7, 0.8, 0.9)}
+    return _curves(one, lines, ("ICC of one label", "annotators needed"), "target", log=True)
 
 
 def majority_accuracy() -> Any:
     """How often a majority is right, by how many vote, each right with the same probability."""
-    figure, ax = _figure()
     k = np.arange(1, 22, 2)
-    for one in (0.55, 0.65, 0.75, 0.85):
-        ax.plot(k, dx.majority_accuracy(k, one), marker=".", label=f"{one:g}")
-    ax.set_xlabel("annotators")
-    ax.set_ylabel("accuracy of the majority")
-    ax.legend(title="accuracy of one", frameon=False)
-    return figure
+    lines = {f"{one:g}": dx.majority_accuracy(k, one) for one in (0.55, 0.65, 0.75, 0.85)}
+    return _curves(k, lines, ("annotators", "accuracy of the majority"), "accuracy of one")
 
 
 def annotators_for_truth() -> Any:
     """How many annotators a majority takes that is right on 95 % of the items."""
-    figure, ax = _figure()
     one = np.linspace(0.55, 0.95, 81)
-    for labels in (2, 5):
-        ax.plot(one, dx.annotators_for_truth(one, n_labels=labels), label=f"{labels}")
-    ax.set_yscale("log")
-    ax.set_xlabel("accuracy of one annotator")
-    ax.set_ylabel("annotators")
-    ax.legend(title="labels", frameon=False)
-    return figure
+    lines = {f"{labels}": dx.annotators_for_truth(one, n_labels=labels) for labels in (2, 5)}
+    return _curves(one, lines, ("accuracy of one annotator", "annotators"), "labels", log=True)
 
 
 def truth_accuracy() -> Any:
     """How accurate a ground truth is, by the weighted reliability of its annotators."""
-    figure, ax = _figure()
     rho = np.linspace(0.3, 0.99, 100)
-    for k in (3, 5, 9):
-        ax.plot(rho, dx.truth_accuracy(rho, n_annotators=k), label=f"{k}")
-    ax.set_xlabel("weighted reliability")
-    ax.set_ylabel("accuracy of the majority")
-    ax.legend(title="annotators", frameon=False)
-    return figure
+    lines = {f"{k}": dx.truth_accuracy(rho, n_annotators=k) for k in (3, 5, 9)}
+    labels = ("weighted reliability", "accuracy of the majority")
+    return _curves(rho, lines, labels, "annotators")
 
 
 def actual_accuracy() -> Any:
     """What a score is worth on a ground truth that errs."""
-    figure, ax = _figure()
     truth = np.linspace(0.6, 1.0, 100)
-    for score in (0.85, 0.9, 0.95):
-        ax.plot(truth, dx.actual_accuracy(score, truth), label=f"{score:g}")
-    ax.set_xlabel("accuracy of the ground truth")
-    ax.set_ylabel("actual accuracy")
-    ax.legend(title="accuracy against it", frameon=False)
-    return figure
+    lines = {f"{score:g}": dx.actual_accuracy(score, truth) for score in (0.85, 0.9, 0.95)}
+    labels = ("accuracy of the ground truth", "actual accuracy")
+    return _curves(truth, lines, labels, "accuracy against it")
 
 
 def expected_risk() -> Any:
