@@ -15,7 +15,7 @@ from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
-from dissensus.plots._tips import tip
+from dissensus.plots._tips import are_wanted, tip
 
 _POINTS = 300
 _LINES = 6
@@ -142,7 +142,7 @@ def _draw(ax: Axes, size: int, values: xr.DataArray, *, legend: bool) -> None:
 
 def _tips(ax: Axes, values: xr.DataArray) -> None:
     """Have the least certain items say their names."""
-    if ITEM not in values.coords:
+    if ITEM not in values.coords or not are_wanted():
         return
     order = np.argsort(values.to_numpy(), kind="stable")[:_NAMED]
     for place, k in enumerate(order):

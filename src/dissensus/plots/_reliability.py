@@ -16,7 +16,7 @@ from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
-from dissensus.plots._tips import tip, with_interval
+from dissensus.plots._tips import are_wanted, tip, with_interval
 
 _INFINITE, _CROSS = "∞", "\N{MULTIPLICATION SIGN}"
 """Under the crosses: where a growing reliability leads to them, and where it does not."""
@@ -156,6 +156,8 @@ def _tips(
     ax: Axes, draws: xr.DataArray, x: npt.NDArray[np.float64], ci_kind: Any, ci_prob: Any
 ) -> None:
     """Have each mark say its numbers, of the items at hand."""
+    if not are_wanted():
+        return
     here = _of_scope(draws)
     lower, upper = pieces.interval(here, ci_kind, ci_prob)
     parts = [one.transpose(SYSTEM, RELIABILITY).to_numpy()

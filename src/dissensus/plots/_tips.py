@@ -28,9 +28,14 @@ def wanted() -> Iterator[None]:
         _WANTED.reset(token)
 
 
+def are_wanted() -> bool:
+    """Say whether anybody would read them, before they are put together."""
+    return _WANTED.get()
+
+
 def tip(ax: Axes, x: float, y: float, text: str) -> None:
     """Lay something unseen over a mark, which says a text; nothing where no page asks for it."""
-    if _WANTED.get():
+    if are_wanted():
         ax.plot([x], [y], marker="o", markersize=_SIZE, alpha=0.0, linestyle="",
                 gid=f"{PREFIX}{clean(text)}")  # fmt: skip
 
