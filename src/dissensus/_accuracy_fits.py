@@ -135,8 +135,9 @@ def _require_settled(draws: xr.DataArray, run: Run) -> None:
     if found["n_items_poor"] and not run.plan.asked:
         r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
         raise AnnotationError(
-            "annotations", expected="labels that settle how accurate anybody is",
-            found=f"chains that part: as few as {found['ess_bulk_min']:.0f} effective draws{r_hat}",
+            "annotations", expected="chains that agree on how accurate anybody is",
+            found=f"different answers, so that there may be too few labels to tell, or too much "
+            f"disagreement: as few as {found['ess_bulk_min']:.0f} effective draws{r_hat}",
             hint=f'More draws may do; truth="{run.plan.model}" shows them all the same',
         )  # fmt: skip
 

@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dissensus._writing import check_target, require_writable, there
 from dissensus.errors import ArgumentError, brief
+
+_ARGUMENT: Final = re.compile(
+    r"(?<![\w.-])(?<!\w\()(annotator|chunks|cluster|companion|components|concentration|confidence|delimiter"
+    r"|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model|on_missing|pool"
+    r"|prior_count|rank|reference|reliability|risk|score|stratum|system|threshold|trial|truth)="
+    r"(?:[\"']([\w.-]+)[\"']|([\d.]+\d|\d))?(?![\w\"'])"
+)
+"""How an error speaks of an argument to somebody who writes Python."""
+
+
+def as_options(text: str) -> str:
+    """Speak of options where an error speaks of arguments.
+
+    Examples
+    --------
+    >>> as_options('Name it with item=; on_missing="drop" leaves it out (draws=4000)')
+    'Name it with --item; --on-missing drop leaves it out (--draws 4000)'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        value = found[2] or found[3]
+        name = f"--{found[1].replace('_', '-')}"
+        return f"{name} {value}" if value else name
+
+    return _ARGUMENT.sub(option, text)
 
 
 def label_space(text: str | None) -> list[str] | None:

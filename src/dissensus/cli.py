@@ -37,6 +37,7 @@ from dissensus._console import SafeConsole
 from dissensus._evaluation_output import finish
 from dissensus._options import (
     accuracy,
+    as_options,
     given,
     label_space,
     mapping,
@@ -273,7 +274,7 @@ def _note(
     """Print a warning as a note: a person at a terminal does not want our line numbers."""
     label = "note" if issubclass(category, DissensusWarning) else category.__name__
     SafeConsole(stderr=True).print(
-        f"[yellow]{label}[/yellow] {escape(str(message))}", highlight=False
+        f"[yellow]{label}[/yellow] {escape(as_options(str(message)))}", highlight=False
     )
 
 
@@ -285,5 +286,5 @@ def main() -> None:
     except (DissensusError, OSError) as problem:
         errors = SafeConsole(stderr=True)
         errors.print(f"[red]{type(problem).__name__}[/red] ", end="")
-        errors.print(str(problem), markup=False, highlight=False)
+        errors.print(as_options(str(problem)), markup=False, highlight=False)
         raise SystemExit(2) from problem
