@@ -139,3 +139,15 @@ def test_from_the_command_line(tmp_path):
     assert "--chunks beside it" in str(alone.exception)
     nowhere = call(*given, "--out", tmp_path / "b", "--chunks", 6, "--scheduler", "nowhere")
     assert isinstance(nowhere.exception, dx.ArgumentError)
+
+
+def test_too_few_draws_to_tell_of_chains_say_nothing_in_chunks_either(tmp_path):
+    study = dx.simulate.study(n_items=6, kind="ranking", random_seed=1)
+    result = dx.evaluate(
+        study.annotations, study.predictions, model="plackett_luce", chunks=3, draws=20, chains=2,
+        random_seed=1, progressbar=False,
+    )  # fmt: skip
+    assert "convergence" not in result.children
+    assert "do not tell whether the chains" in dx.report(result, tmp_path / "r.html").read_text(
+        "utf-8"
+    )

@@ -234,3 +234,9 @@ def test_columns_that_are_needed_and_kinds_are_checked():
         dx.predictions(table, system=None)
     with pytest.raises(dx.PredictionError, match="kind: expected one of"):
         dx.predictions(table, kind=np.array(["nominal", "ranking"]))
+
+
+def test_ranks_with_an_imaginary_part_are_refused():
+    rows = {"item": ["a", "a"], "system": ["s", "s"], "label": ["x", "y"], "rank": [1, 1 + 2j]}
+    with pytest.raises(dx.PredictionError, match=r"column 'rank', row 1: expected a finite number"):
+        dx.predictions(rows, rank="rank")

@@ -88,6 +88,8 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
         along[CATEGORIES] = along[CATEGORIES].merge(groups.pop(CATEGORIES))
         along[CATEGORIES] = along[CATEGORIES].transpose(*_METRIC, ..., missing_dims="ignore")
     groups |= along
+    if "convergence" in groups and groups["convergence"]["n_items_poor"].isnull().any():
+        del groups["convergence"]  # in chunks too few draws to tell are NaN, where else is nothing
     if "convergence" in groups:
         with notes.of(f"{run.recipe.model}"):
             _warn_of_chains(groups["convergence"], task)

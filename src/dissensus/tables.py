@@ -209,7 +209,10 @@ def numbers(
             f"column {name!r}", where="row 0", expected="a finite number",
             found=repr(column.iloc[0]),
         )  # fmt: skip
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    read = pd.to_numeric(column, errors="coerce").to_numpy()
+    if read.dtype.kind == "c":  # what has a second part is no number of this kind
+        read = np.where(read.imag == 0, read.real, np.nan)
+    values = read.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise error(

@@ -170,3 +170,13 @@ def test_evaluations_and_items_are_refused_with_what_to_do():
 def test_no_such_format():
     with pytest.raises(dx.ArgumentError, match="'text' or 'markdown' or 'latex'"):
         dx.describe(accuracy(), "html")
+
+
+def test_names_that_are_the_same_are_no_trouble():
+    said = dx.describe(accuracy(names=("A", "A"))).splitlines()
+    assert [line.startswith("Top-1 accuracy, A: ") for line in said[:2]] == [True, True]
+
+
+def test_nothing_along_a_dim_is_refused():
+    with pytest.raises(dx.ArgumentError, match="nothing along 'draw'"):
+        dx.describe(accuracy().isel(draw=[]))

@@ -159,7 +159,8 @@ DEAR = {"evaluate": 0.1, "plan": 0.1, "plan_accuracy": 0.1, "plan_reliability": 
 """Which share of the cases is made of those that take long."""
 ELSEWHERE = {
     "annotations", "predictions", "from_matrix", "from_rankings", "validate", "read_annotations",
-    "read_predictions", "bayesian_bootstrap", "report", "summary",
+    "read_predictions", "bayesian_bootstrap", "report", "summary", "describe", "to_dataframe",
+    "scorer",  # which is fitted by scikit-learn, and refuses what its tests hand it
 }  # fmt: skip
 """Functions that other tests of this folder call."""
 

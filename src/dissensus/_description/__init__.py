@@ -89,7 +89,16 @@ def _draws(source: Any) -> tuple[xr.Dataset, str]:
             found=shown(bare) or "no variables",
             hint="A metric of a fit has them, and a statistic by dissensus.bayesian_bootstrap",
         )  # fmt: skip
+    _require_draws(source)
     return source.compute(), ""
+
+
+def _require_draws(data: xr.Dataset) -> None:
+    """Raise if there is nothing along a dim."""
+    bare = [str(dim) for dim, size in data.sizes.items() if not size]
+    if bare:
+        raise ArgumentError("draws", expected="one or more of everything",
+                            found=f"nothing along {shown(bare)}")  # fmt: skip
 
 
 def _of_fit(fit: xr.DataTree) -> tuple[xr.Dataset, str]:
@@ -109,4 +118,5 @@ def _of_fit(fit: xr.DataTree) -> tuple[xr.Dataset, str]:
             found=f"{shown(list(data.data_vars))} of {data.sizes[ITEM]:,} items",
             hint="Describe a metric of it, such as dissensus.top_k_accuracy(fit, predictions)",
         )  # fmt: skip
+    _require_draws(few)
     return few.compute(), of_fit(posterior)

@@ -96,6 +96,8 @@ def _worst(parts: Iterable[xr.Dataset], name: str) -> float:
 
 def _numbers(draws: xr.DataArray) -> xr.Dataset:
     """Return all that is said of a variable, over its own dims, those that are pairs included."""
+    names = {dim: draws[dim] for dim in draws.dims[2:] if dim in draws.coords}
+    draws = draws.drop_vars(list(draws.coords))  # ArviZ would ask names to be different
     is_count = draws.name in COUNTS or bool(np.isinf(draws).any())
     found = effective(draws)
     if is_count:
@@ -106,7 +108,7 @@ def _numbers(draws: xr.DataArray) -> xr.Dataset:
                   "mcse": parts["sd"] / np.sqrt(found["ess_bulk"])}  # fmt: skip
     found["undefined"] = draws.isnull().mean(SAMPLE)
     out = xr.Dataset({name: one.drop_attrs() for name, one in found.items()})
-    return out.assign_attrs(
+    return out.assign_coords(names).assign_attrs(
         is_count=is_count, digits=_digits(out, is_count=is_count), few=of_bootstrap(draws)
     )
 
