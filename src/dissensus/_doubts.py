@@ -38,6 +38,7 @@ def of_metrics(side: xr.DataTree, reliability: float | None = None) -> str:
     markov = bool(int(side.attrs.get("markov_chains", 0)))
     draws, chains = (int(side.attrs.get(name, 1_000_000)) for name in ("draws", "chains"))
     few = convergence.few_draws(draws, chains, markov=markov)
+    few = few or ("posterior" in side.children and _diverged(side["posterior"].attrs)) or ""
     if few or "convergence" not in side.children:
         return few
     data = side["convergence"].to_dataset()
@@ -80,10 +81,27 @@ def of_bootstrap(draws: xr.DataArray) -> str:
 def of_fit(posterior: xr.DataTree) -> str:
     """Say why no number of a fit is to be relied on, whatever its own draws look like."""
     attrs = posterior.attrs
-    n = int(attrs.get("n_divergences", 0))
-    diverged = f"{n:,} divergent transitions" if n else ""
+    diverged = _diverged(attrs) or _diverging(posterior.parent)
     few = _few(posterior.to_dataset(), markov=not is_exact(attrs))
     return few or diverged or _reflections.doubt(attrs)
+
+
+def of_attributes(attrs: Any) -> str:
+    """Say what is written beside some draws: chains that are too short, steps that diverged."""
+    return convergence.doubt(attrs) or _diverged(attrs)
+
+
+def _diverged(attrs: Any) -> str:
+    n = int(attrs.get("n_divergences", 0))
+    return f"{n:,} divergent transitions" if n else ""
+
+
+def _diverging(fit: xr.DataTree | None) -> str:
+    """Say the same of a fit that does not say so itself, as PyMC's own."""
+    if fit is None or "sample_stats" not in fit.children:
+        return ""
+    steps = fit["sample_stats"].to_dataset().get("diverging")
+    return "" if steps is None else _diverged({"n_divergences": int(steps.sum())})
 
 
 def _few(data: xr.Dataset, *, markov: bool) -> str:

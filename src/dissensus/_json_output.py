@@ -24,7 +24,7 @@ TABLES = (
 
 def print_json(said: Any) -> None:
     """Print an object; undefined numbers are null, infinite ones the texts "inf" and "-inf"."""
-    print(json.dumps(_plain(said), ensure_ascii=False, allow_nan=False))
+    print(json.dumps(_plain(said), allow_nan=False))
 
 
 def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any]:

@@ -168,6 +168,11 @@ def _show(found: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) -
 
     console = SafeConsole()
     picture, lines = _told(found)
+    if plot is not None and picture is None:
+        raise ArgumentError(
+            "--plot", expected="none, as this kind of plan has no picture", found=str(plot),
+            hint="--target and --truth ask for such as have one",
+        )  # fmt: skip
     if as_json:
         print_json(of_plan(found) | {"sentences": lines})
     else:
@@ -175,13 +180,8 @@ def _show(found: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) -
             console.print(table)
         for line in lines:
             console.print(line, markup=False, highlight=False)
-    if plot is None:
+    if plot is None or picture is None:
         return
-    if picture is None:
-        raise ArgumentError(
-            "--plot", expected="none, as this kind of plan has no picture", found=str(plot),
-            hint="--target and --truth ask for such as have one",
-        )  # fmt: skip
     figure = get(picture).function(found)
     replace(plot, lambda path: figure.savefig(path, dpi=200), overwrite=force)
     if not as_json:

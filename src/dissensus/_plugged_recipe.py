@@ -25,7 +25,12 @@ class PluggedRecipe(Recipe):
         fit = models.get(self.model).module.fit
         if self._knows_reliability():
             options[_RELIABILITY] = reliability
-        found: xr.DataTree = fit(annotations, progressbar=False, **options)
+        found = fit(annotations, progressbar=False, **options)
+        if not isinstance(found, xr.DataTree) or "posterior" not in found.children:
+            raise ArgumentError(
+                "model", where=f"the fit of {self.model}", found=type(found).__name__,
+                expected="a DataTree with a group 'posterior'",
+            )  # fmt: skip
         return _completed(found, self.model, options)
 
     def check_options(self, reliability: Any, hyper: Any) -> None:
@@ -58,7 +63,8 @@ def plugged(name: str, kind: str) -> Recipe | None:
             found=f"{name!r}, for {', '.join(model.kinds)}",
         )  # fmt: skip
     known = inspect.signature(model.module.fit).parameters
-    usual = float(known[_RELIABILITY].default) if _RELIABILITY in known else 1.0
+    default = known[_RELIABILITY].default if _RELIABILITY in known else 1.0
+    usual = float(default) if isinstance(default, int | float) else 1.0
     return PluggedRecipe(name, (usual,), usual, is_limit=False, markov_chains=True)
 
 

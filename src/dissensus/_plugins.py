@@ -5,12 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection
 from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
 from types import ModuleType
 from typing import Any, Final
 
 from dissensus.errors import ArgumentError, DissensusWarning
 
 GROUP: Final = "dissensus.models"
+_ASKED: Final = ("draws", "chains", "random_seed", "progressbar")
+"""What every fit is asked for by name."""
 
 
 def found(taken: Collection[str]) -> dict[str, EntryPoint]:
@@ -59,6 +62,10 @@ def loaded(entry: EntryPoint, kind: type) -> ModuleType:
     for name in ("build", "fit"):
         if not callable(getattr(module, name, None)):
             raise _wrong(entry, f"a function {name!r}", f"none in {module.__name__}")
+    known = signature(module.fit).parameters
+    lacking = [name for name in _ASKED if name not in known]
+    if lacking and not any(one.kind is one.VAR_KEYWORD for one in known.values()):
+        raise _wrong(entry, f"fit to take {', '.join(_ASKED)}", f"no {', '.join(lacking)}")
     return module
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,18 @@ def scorer(
     if items is not None and not callable(items):
         raise ArgumentError("items", expected="a function of X, or None", found=repr(items))
     check_flag("ranked", ranked)
+    _require_arguments(entry.function, metric, arguments)
     return Scorer(plausibility_of(plausibility), metric, items, ranked, arguments)
+
+
+def _require_arguments(function: Callable[..., Any], metric: str, given: dict[str, Any]) -> None:
+    """Raise on arguments that the metric does not have, or cannot do without."""
+    try:
+        signature(function).bind(None, None, **given)
+    except TypeError as problem:
+        raise ArgumentError(
+            metric, expected="its own arguments, and all it needs", found=str(problem)
+        ) from problem
 
 
 class Scorer:
@@ -144,7 +156,8 @@ class Scorer:
         theta = self._plausibility.sel({ITEM: known})
         said = self._answers(estimator, X, known)
         said[SYSTEM] = np.full(len(said[ITEM]), name)
-        given = predictions(said, score="score" if self._ranked else None)
+        how = {"score": "score"} if self._ranked else {"kind": "nominal"}
+        given = predictions(said, **how)
         found: xr.DataArray = self._metric.function(theta, given, **self._arguments)
         return found.transpose(*SAMPLE, ...)
 
@@ -161,10 +174,11 @@ class Scorer:
             )  # fmt: skip
         index = self._plausibility.indexes[ITEM]
         strange = [name for name in names.tolist() if name not in index]
-        if strange or len(names) != len(X):
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)  # a sparse matrix has no length
+        if strange or len(names) != n_rows:
             raise ArgumentError(
                 "X", expected=f"items that are annotated, such as {shown(index[:3].tolist())}",
-                found=shown(strange) if strange else f"{len(names)} names of {len(X)} rows",
+                found=shown(strange) if strange else f"{len(names)} names of {n_rows} rows",
             )  # fmt: skip
         twice = names[np.flatnonzero(_seen_before(names))]
         if len(twice):

@@ -58,6 +58,9 @@ def whole(draws: xr.DataArray) -> dict[str, float]:
 
     outside = (1 - rcParams["stats.ci_prob"]) / 2
     values = np.sort(draws.to_numpy(), axis=None)
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return dict.fromkeys(("mean", "sd", "median", "lower", "upper"), np.nan)
     place = np.ceil(np.array([outside, 0.5, 1 - outside]) * len(values)).astype(np.int64) - 1
     lower, median, upper = values[np.maximum(place, 0)].tolist()
     known = bool(np.isfinite(values).all())

@@ -31,8 +31,9 @@ def to_dataframe(data: Any) -> pd.DataFrame:
         Of annotations a row for each statement, as it was read, names in place of codes; of
         predictions one for each item, system and label listed, with its rank; both with the
         columns that `dissensus.annotations` and `dissensus.predictions` take. Ordered labels
-        are an ordered categorical, so that they are read as such again. Of draws a row for each
-        chain, draw and place, a column for each variable.
+        are an ordered categorical, so that they are read as such again; of other kinds say
+        ``kind=`` and ``labels=`` again, since a table does not hold labels that nobody used.
+        Of draws a row for each chain, draw and place, a column for each variable.
 
     Raises
     ------

@@ -53,6 +53,62 @@ def test_pairs_are_given_once_and_the_first_less_the_second():
     assert f"the first is better with probability {chance:.2f})" in said[0]
 
 
+def test_monte_carlo_error_is_arvizs_for_heavy_tails_too():
+    rng = np.random.default_rng(2)
+    noise = rng.normal(size=(2, 500))
+    for n in range(1, 500):
+        noise[:, n] += 0.9 * noise[:, n - 1]
+    draws = xr.DataArray(np.exp(noise), dims=("chain", "draw"), name="x")
+    error = float(az.mcse(draws.to_dataset(name="x"))["x"])
+    assert f"of the means at most {error:.1g}." in dx.describe(draws)
+
+
+def test_undefined_draws_do_not_hide_chains_that_part():
+    draws = accuracy()
+    draws[0, :, 1] += 0.3
+    draws[1, 0, 1] = np.nan
+    said = dx.describe(draws)
+    assert "Not to be relied on (r-hat" in said or "effective draws" in said.splitlines()[-1]
+    assert "less than 0.1% of them" in said
+
+
+def test_pairs_go_by_name_and_one_side_may_be_chosen():
+    pair = dx.compare(accuracy(names=("A", "B")))
+    other_way = dx.describe(pair.isel(system=[1, 0])).splitlines()
+    assert other_way[0].startswith("Difference in top-1 accuracy, B less A: mean -0.10")
+    assert len(other_way) == 2
+    assert dx.describe(pair.sel(system=["B"], system_=["A"])).startswith(
+        "Difference in top-1 accuracy, B less A: "
+    )
+    chosen = dx.describe(pair.sel(system_="B")).splitlines()
+    assert chosen[0].startswith("Difference in top-1 accuracy, A less B: ")
+    assert len(chosen) == 2  # and not B less B
+
+
+def test_what_is_within_a_pool_is_given():
+    draws = accuracy()
+    both = xr.concat([draws, draws / 2], "pool_").rename(system="pool").rename("xcc")
+    both = both.assign_coords(pool_=["A", "B"])
+    said = dx.describe(both)
+    assert "xCC, A and A: " in said
+    assert "xCC, B and B: " in said
+
+
+def test_what_is_written_beside_draws_is_heeded():
+    data = accuracy().to_dataset().assign_attrs(n_items_poor=1, r_hat_max=2.2, ess_bulk_min=9.0)
+    assert "Not to be relied on (chains too short: 9 effective draws, r-hat 2.20)" in dx.describe(
+        data
+    )
+
+
+def test_divergences_of_pymcs_own_fits_are_heeded():
+    fit = xr.DataTree.from_dict({
+        "posterior": accuracy().to_dataset(),
+        "sample_stats": xr.Dataset({"diverging": (("chain", "draw"), np.ones((4, 1000), bool))}),
+    })  # fmt: skip
+    assert "4,000 divergent transitions" in dx.describe(fit)
+
+
 def test_infinite_draws_are_medians_and_equal_tailed():
     draws = accuracy()
     needed = dx.annotators_needed(draws - 0.55, target=0.8)
@@ -87,7 +143,7 @@ def test_what_is_not_to_be_relied_on_is_said_so():
 
 def test_too_few_draws_are_said_of_all():
     said = dx.describe(accuracy(draws=10)).splitlines()
-    assert said[-1] == "Not to be relied on (only 40 draws): all of this."
+    assert said[-1] == "Not to be relied on (only 10 draws a chain): all of this."
 
 
 def test_a_fit_is_described_by_its_parameters_under_their_names():
@@ -161,7 +217,7 @@ def test_evaluations_and_items_are_refused_with_what_to_do():
     result = dx.evaluate(
         study.annotations, study.predictions, draws=20, random_seed=1, progressbar=False
     )
-    with pytest.raises(dx.ArgumentError, match=r"one of its groups at a time"):
+    with pytest.raises(dx.ArgumentError, match=r"dissensus.summary makes tables"):
         dx.describe(result)
     said = dx.describe(result["metrics"].to_dataset().sel(reliability=1, scope="new items"))
     assert "Top-1 accuracy, system A: mean " in said

@@ -8,7 +8,7 @@ import xarray as xr
 
 from dissensus._description.rows import described
 from dissensus._description.writing import WRITERS
-from dissensus._doubts import of_fit
+from dissensus._doubts import of_attributes, of_fit
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError, shown
 from dissensus.registry import one_of
@@ -33,7 +33,8 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
         say, which are named. Of numbers of annotators, and where some draw is infinite, median and
         equal-tailed interval instead. Then how many draws there were, the least effective
         sample sizes, the largest r-hat, and the Monte Carlo error of the means. What is not to be
-        relied on is said to be so, and why (`dissensus.summary` has the rules).
+        relied on is said to be so, and why, as far as draws tell by themselves: what a metric was
+        computed from, `dissensus.summary` of an evaluation knows, and of a fit this function.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def _draws(source: Any) -> tuple[xr.Dataset, str]:
             hint="A metric of a fit has them, and a statistic by dissensus.bayesian_bootstrap",
         )  # fmt: skip
     _require_draws(source)
-    return source.compute(), ""
+    return source.compute(), of_attributes(source.attrs)
 
 
 def _require_draws(data: xr.Dataset) -> None:
@@ -105,8 +106,8 @@ def _of_fit(fit: xr.DataTree) -> tuple[xr.Dataset, str]:
     if "statistics" in fit.children or "posterior" not in fit.children:
         raise ArgumentError(
             "draws", expected="draws, or a fit", found=f"groups {shown(list(fit.children), 12)}",
-            hint="Of an evaluation describe one of its groups at a time: "
-            "describe(result['metrics'].to_dataset().sel(reliability=1, scope='new items'))",
+            hint="Of an evaluation dissensus.summary makes tables, with doubts of its fits; of its "
+            "draws describe some: result['metrics'].to_dataset().sel(reliability=1)",
         )  # fmt: skip
     posterior = fit["posterior"]
     assert isinstance(posterior, xr.DataTree)

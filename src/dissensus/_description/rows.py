@@ -9,15 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from dissensus._doubts import of_bootstrap, of_numbers
+from dissensus import convergence
+from dissensus._doubts import of_numbers
 from dissensus._spread import effective, spread, whole
-from dissensus._wording import capital, coefficient_title, metric_title
+from dissensus._wording import capital, clean, coefficient_title, metric_title
 from dissensus.dims import SAMPLE, other
 from dissensus.metrics import METRICS
 
 BETTER = "probability_better"
 COUNTS = {metric.name for metric in METRICS if metric.low == 1.0}
 """Metrics that are whole numbers: of annotators."""
+_NOTHING = xr.DataArray(math.nan)
 DIFFERENCE = "Difference"
 """How the title of what is compared begins."""
 
@@ -65,7 +67,11 @@ def described(data: xr.Dataset, doubt: str, *, parameters: bool) -> Described:
     """
     from arviz_base import rcParams
 
-    known = {str(name): one for name, one in data.data_vars.items() if set(SAMPLE) <= set(one.dims)}
+    known = {
+        str(name): _paired(one)
+        for name, one in data.data_vars.items()
+        if set(SAMPLE) <= set(one.dims)
+    }
     parts = {
         name: _numbers(one.astype(np.float64).transpose(*SAMPLE, ...))
         for name, one in known.items()
@@ -73,7 +79,11 @@ def described(data: xr.Dataset, doubt: str, *, parameters: bool) -> Described:
     rows = [
         row
         for name, numbers in parts.items()
-        for row in _rows(name if parameters else _title(name, data), numbers, data)
+        for row in _rows(
+            name if parameters else _title(name, data),
+            numbers,
+            data.get(BETTER, _NOTHING) if name == "difference" else _NOTHING,
+        )
     ]
     sizes = data.sizes
     return Described(
@@ -99,18 +109,39 @@ def _numbers(draws: xr.DataArray) -> xr.Dataset:
     names = {dim: draws[dim] for dim in draws.dims[2:] if dim in draws.coords}
     draws = draws.drop_vars(list(draws.coords))  # ArviZ would ask names to be different
     is_count = draws.name in COUNTS or bool(np.isinf(draws).any())
-    found = effective(draws)
+    # Of undefined draws nothing is known of how far chains have come: the others tell.
+    found = effective(draws.fillna(draws.mean(SAMPLE)))
     if is_count:
         found |= _counts(draws)
     else:
         parts = spread(draws, skipna=True)
         found |= {"middle": parts["mean"], "lower": parts["lower"], "upper": parts["upper"],
-                  "mcse": parts["sd"] / np.sqrt(found["ess_bulk"])}  # fmt: skip
+                  "mcse": _error(draws)}  # fmt: skip
     found["undefined"] = draws.isnull().mean(SAMPLE)
     out = xr.Dataset({name: one.drop_attrs() for name, one in found.items()})
     return out.assign_coords(names).assign_attrs(
-        is_count=is_count, digits=_digits(out, is_count=is_count), few=of_bootstrap(draws)
+        is_count=is_count,
+        digits=_digits(out, is_count=is_count),
+        few=convergence.few_draws(
+            draws.sizes[SAMPLE[1]], draws.sizes[SAMPLE[0]], markov=draws.sizes[SAMPLE[0]] > 1
+        ),
     )
+
+
+def _error(draws: xr.DataArray) -> xr.DataArray:
+    """Return the Monte Carlo error of the means; NaN for what is the same in all draws."""
+    from arviz_stats import mcse
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: xr.DataArray = mcse(draws.fillna(draws.mean(SAMPLE)))
+    return found.where(draws.max(SAMPLE) > draws.min(SAMPLE))
+
+
+def _paired(draws: xr.DataArray) -> xr.DataArray:
+    """Keep the other side of a comparison where one was chosen: it is part of the name."""
+    sides = [other(str(dim)) for dim in draws.dims if other(str(dim)) in draws.coords]
+    alone = [side for side in sides if side not in draws.dims]
+    return draws.expand_dims(alone, [draws.ndim + n for n in range(len(alone))])
 
 
 def _counts(draws: xr.DataArray) -> dict[str, xr.DataArray]:
@@ -126,8 +157,12 @@ def _counts(draws: xr.DataArray) -> dict[str, xr.DataArray]:
 
 
 def _digits(numbers: xr.Dataset, *, is_count: bool) -> int:
-    """Choose decimals that show two digits of the narrowest interval."""
-    if is_count:
+    """Choose decimals that show two digits of the narrowest interval; none of whole numbers."""
+    ends = np.concatenate(
+        [numbers[name].to_numpy().ravel() for name in ("middle", "lower", "upper")]
+    )
+    ends = ends[np.isfinite(ends)]
+    if is_count and bool((ends == np.round(ends)).all()) and (len(ends) == 0 or ends.max() > 1):
         return 0
     widths = (numbers["upper"] - numbers["lower"]).to_numpy()
     least = min(widths[np.isfinite(widths) & (widths > 0)].tolist(), default=1.0)
@@ -135,25 +170,36 @@ def _digits(numbers: xr.Dataset, *, is_count: bool) -> int:
     return min(4, max(usual, 1 + math.ceil(-math.log10(least))))
 
 
-def _rows(what: str, numbers: xr.Dataset, data: xr.Dataset) -> Iterator[Row]:
-    """Write one row for each place, of a pair in one order only."""
+def _rows(what: str, numbers: xr.Dataset, better: xr.DataArray) -> Iterator[Row]:
+    """Write one row for each place: of a pair one order, and nothing that is never defined."""
     dims = list(map(str, numbers["middle"].dims))
     pair = next(((dim, other(dim)) for dim in dims if other(dim) in dims), None)
-    nothing = xr.DataArray(math.nan)
-    better = data.get(BETTER, nothing) if what.startswith(DIFFERENCE) else nothing
     for place in np.ndindex(numbers["middle"].shape):
         at = dict(zip(dims, place, strict=True))
-        if pair and at[pair[0]] >= at[pair[1]]:
-            continue
         here = {str(key): float(one) for key, one in numbers.isel(at).data_vars.items()}
+        if here["undefined"] == 1 or (pair and _is_said(numbers, at, pair, here)):
+            continue
         yield Row(
             what, _names(numbers, at, pair),
             here["middle"], here["lower"], here["upper"], numbers.attrs["digits"],
             numbers.attrs["is_count"], here["undefined"],
-            float(better.isel({dim: at[str(dim)] for dim in better.dims})),
+            float(better.isel({dim: at[str(dim)] for dim in better.dims if dim in at})),
             numbers.attrs["few"]
             or of_numbers(here["ess_bulk"], here["ess_tail"], here.get("r_hat")),
         )  # fmt: skip
+
+
+def _is_said(
+    numbers: xr.Dataset, at: dict[str, int], pair: tuple[str, str], here: dict[str, float]
+) -> bool:
+    """Say whether a place is the other order of one that is shown, or something beside itself."""
+    firsts, seconds = (numbers[dim].to_numpy().tolist() for dim in pair)
+    one, two = firsts[at[pair[0]]], seconds[at[pair[1]]]
+    if one == two:  # a difference of 0, or a correlation of 1
+        return here["lower"] == here["upper"]
+    if two not in firsts or one not in seconds:
+        return False
+    return bool(firsts.index(two) < firsts.index(one))
 
 
 def _names(
@@ -171,7 +217,12 @@ def _names(
 
 def _title(name: str, data: xr.Dataset) -> str:
     """Write a variable's name as a table wants it."""
-    if name == "difference" and "metric" in data.attrs:
+    if name == "difference" and "metric" in data.attrs and "metric" not in data.dims:
         return f"{DIFFERENCE} in {metric_title(str(data.attrs['metric']))}"
+    if name == "difference":
+        return DIFFERENCE
     title = coefficient_title(name)
-    return title if "'" in title else capital(metric_title(name))
+    if "'" in title:
+        return title
+    title = metric_title(clean(name))
+    return title if title[1:2].isupper() else capital(title)

@@ -26,7 +26,7 @@ def number(value: float, digits: int) -> str:
     if np.isnan(value):
         return "undefined"
     if np.isinf(value):
-        return "infinite"
+        return "infinite" if value > 0 else "minus infinite"
     text = f"{value:,.{digits}f}"
     return text.removeprefix("-") if not float(text.replace(",", "")) else text
 
@@ -34,8 +34,8 @@ def number(value: float, digits: int) -> str:
 def _interval(row: Row) -> str:
     if np.isnan(row.lower):
         return "undefined"
-    if row.lower == np.inf:
-        return "infinite"
+    if row.lower == row.upper and np.isinf(row.lower):
+        return number(row.lower, 0)
     return f"{number(row.lower, row.digits)} to {number(row.upper, row.digits)}"
 
 
@@ -56,7 +56,8 @@ def _label(row: Row) -> str:
     parts = []
     for dim, names in row.of:
         said = _pair(names, row.what)
-        parts.append(said if re.search(r"[^\W\d]", said) else f"{dim} {said}")
+        known = all(re.search(r"[^\W\d]", name) for name in names)
+        parts.append(said if known else f"{clean(dim)} {said}")
     return ", ".join([row.what, *parts])
 
 
@@ -78,7 +79,8 @@ def notes(found: Described) -> Iterator[str]:
     gone = [row for row in found.rows if row.undefined]
     if gone:
         most = max(row.undefined for row in gone)
-        yield (f"Draws in which a number is undefined are left out: up to {most:.1%} of them, in "
+        share = f"up to {most:.1%}" if most >= 0.0005 else "less than 0.1%"
+        yield (f"Draws in which a number is undefined are left out: {share} of them, in "
                f"{counted(len(gone), 'row')}.")  # fmt: skip
     doubts: dict[str, list[str]] = {}
     for row in found.rows:
@@ -109,7 +111,7 @@ def _table(found: Described, escape: Callable[[str], str]) -> tuple[list[str], l
     kinds = list(dict.fromkeys(_kind(found, row) for row in found.rows))
     compared = any(not np.isnan(row.better) for row in found.rows)
     mixed = len(kinds) > 1
-    head = ["", *dims, *(("", "interval") if mixed else kinds[0])]
+    head = ["", *map(clean, dims), *(("", "interval") if mixed else kinds[0])]
     head += ["P(first is better)"] if compared else []
     cells = []
     for row in found.rows:
@@ -138,7 +140,7 @@ def _line(cells: list[str]) -> str:
 
 
 def _for_markdown(text: str) -> str:
-    return re.sub(r"([\\`*_\[\]<>|#$])", r"\\\1", text)
+    return re.sub(r"([\\`*_\[\]<>|#$&~])", r"\\\1", text)
 
 
 def latex(found: Described) -> str:
@@ -154,7 +156,7 @@ def latex(found: Described) -> str:
 
 _LATEX: Final = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "[": "{[}", "]": "{]}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }  # fmt: skip
 

@@ -74,9 +74,11 @@ def overview(evaluation: xr.DataTree, unclear: list[Card]) -> Table:
     said = evaluation["statistics"].to_dataset()["n_annotations"]
     places = {str(item): place for place, item in enumerate(said[ITEM].to_numpy().tolist())}
     rows: list[list[Any]] = [
-        [Link.at(one.name, f"item-{n}"), one.certainty, one.bars[0].label, one.bars[0].mean,
+        [Link.at(one.name, f"item-{n}"), one.certainty, first.label, first.mean,
          f"{int(said[places[one.name]]):,}"]
         for n, one in enumerate(unclear, 1)
+        # Labels that nobody named may come first, all together.
+        for first in [next((bar for bar in one.bars if isinstance(bar.label, Name)), one.bars[0])]
     ]  # fmt: skip
     return Table("table-items", "Where to look first", head, [Body(-1, rows)])
 

@@ -29,17 +29,17 @@
     const found = number.exec(text);
     return { text, value: found ? Number(found[1].replace("\u2212", "-").replaceAll(",", "")) : NaN };
   };
-  const compare = (a, b) => {
+  const compare = (a, b, sign) => {
     const known = [a, b].map((one) => !Number.isNaN(one.value));
-    if (known[0] && known[1]) return a.value - b.value;
     if (known[0] !== known[1]) return known[0] ? -1 : 1;
-    return a.text.localeCompare(b.text, undefined, { numeric: true });
+    const by = known[0] ? a.value - b.value : 0;
+    return sign * (by || a.text.localeCompare(b.text, undefined, { numeric: true }));
   };
   const sort = (table, column, sign) => {
     for (const body of table.tBodies) {
       const rows = [...body.rows].filter((row) => !row.classList.contains("group"));
       const keys = new Map(rows.map((row) => [row, key(row, column)]));
-      rows.sort((a, b) => sign * compare(keys.get(a), keys.get(b)));
+      rows.sort((a, b) => compare(keys.get(a), keys.get(b), sign));
       body.append(...rows);
     }
   };

@@ -99,7 +99,8 @@ def _inline(svg: str, prefix: str, words: str) -> str:
     body = re.sub(r"<!--.*?-->\s*", "", body, flags=re.DOTALL)
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r"\s*<style type=\"text/css\">.*?</style>", "", body, count=1, flags=re.DOTALL)
-    body = re.sub(rf"<g id=\"{PREFIX}([^\"]*)\">", r'<g class="tip"><title>\1</title>', body)
+    # Matplotlib puts single quotes around what has double ones in it.
+    body = re.sub(rf"<g id=([\"']){PREFIX}(.*?)\1>", r'<g class="tip"><title>\2</title>', body)
     # Within tags only: between them are names, which may read like attributes. No name has a
     # "<" or ">" of its own here, as Matplotlib has escaped both.
     body = re.sub(r"<[^<>]+>", partial(_tag, numbers=_numbers(body), prefix=prefix), body)

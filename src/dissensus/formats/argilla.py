@@ -114,6 +114,8 @@ def _question(path: Path, asked: Asked, records: list[Record], group: str) -> st
     wanted = asked.named(LABEL)
     if wanted is None and len(found) == 1:
         return found[0]
+    if wanted is None and LABEL in found:  # "label" is the default, and a name like others
+        return LABEL
     if wanted in found:
         return str(wanted)
     raise FormatError(
@@ -176,15 +178,21 @@ def _field(path: Path, asked: Asked, said: _Said, role: str) -> Any:
     """Return what a role's field of metadata or fields holds; of the item by default its id."""
     name = asked.named(ITEM) or "id" if role == ITEM else str(asked.columns[role])
     if role == ITEM and name == "id":
-        found = said.record.get("id") or said.record.get("_server_id")
+        own = said.record.get("id")
+        found = said.record.get("_server_id") if own is None else own
     else:
-        known = {**(said.record.get("fields") or {}), **(said.record.get("metadata") or {})}
-        found = known.get(name)
+        found = _beside(said.record).get(name)
     if found is None:
         raise FormatError(
             path.name, where=said.place,
             expected=f"{name!r} among the record's metadata or fields, to read as {role}",
-            found=shown([*(said.record.get("metadata") or {}), *(said.record.get("fields") or {})]),
+            found=shown(list(_beside(said.record))) or "none",
             hint=f"Name another with {role}=",
         )  # fmt: skip
     return found
+
+
+def _beside(record: Record) -> dict[str, Any]:
+    """Return metadata and fields, of those that are objects."""
+    parts = [record.get(name) for name in ("fields", "metadata")]
+    return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
