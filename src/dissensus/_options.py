@@ -218,11 +218,13 @@ def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
     from distributed import Client
 
     try:
-        client = Client(timeout="30s") if scheduler == "local" else Client(scheduler, timeout="30s")
+        # Not as the default yet: one that found nobody would stay so, and wait for ever.
+        address = None if scheduler == "local" else scheduler
+        client = Client(address, timeout="30s", set_as_default=False)
     except (OSError, ValueError) as problem:
         raise ArgumentError(
             "--scheduler", expected="the address of a Dask scheduler, such as tcp://host:8786",
             found=f"{scheduler!r} ({brief(problem)})",
         ) from problem  # fmt: skip
-    with client:
+    with client, client.as_current():
         yield
