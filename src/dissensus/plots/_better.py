@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from dissensus._wording import probability
+from dissensus._wording import probability, short
 from dissensus.dims import SYSTEM, other
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
@@ -82,7 +82,7 @@ def better(
     for (row, column), value in np.ndenumerate(values):
         if row != column:
             _cell(ax, row, column, float(value))
-            pair = (names[order[row]], names[order[column]])
+            pair = [short(names[order[one]]) for one in (row, column)]
             tip(ax, column, row, f"{pair[0]} better than {pair[1]}: {probability(float(value))}")
     _frame(ax, look.labels(list(names[order]), 12 if width < 5 else 18))
     if text:

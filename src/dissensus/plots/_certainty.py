@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import number, share
+from dissensus._wording import number, share, short
 from dissensus.dims import ITEM, RELIABILITY
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
@@ -147,4 +147,4 @@ def _tips(ax: Axes, values: xr.DataArray) -> None:
     order = np.argsort(values.to_numpy(), kind="stable")[:_NAMED]
     for place, k in enumerate(order):
         value = float(values[k])
-        tip(ax, place + 1, value, f"{values[ITEM].to_numpy()[k]}: certainty {share(value)}")
+        tip(ax, place + 1, value, f"{short(values[ITEM].to_numpy()[k])}: certainty {share(value)}")

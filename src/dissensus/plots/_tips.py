@@ -9,7 +9,7 @@ from typing import Final
 
 from matplotlib.axes import Axes
 
-from dissensus._wording import clean, share
+from dissensus._wording import clean, share, short
 
 PREFIX: Final = "tip:"
 """Begins the gid of what is there to be pointed at; after it the text."""
@@ -48,4 +48,4 @@ def with_interval(name: object, mean: float, lower: float, upper: float) -> str:
     >>> with_interval("system A", 0.886, 0.87, 0.903)
     'system A: .886 (.870 to .903)'
     """
-    return f"{name}: {share(mean, 3)} ({share(lower, 3)} to {share(upper, 3)})"
+    return f"{short(name)}: {share(mean, 3)} ({share(lower, 3)} to {share(upper, 3)})"
