@@ -164,7 +164,7 @@ def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monke
     monkeypatch.setattr(_accuracy_fits, "LEAST_EFFECTIVE", 1e9)
     result = dx.evaluate(study().annotations, **QUIET)
     assert "accuracy" not in result.children
-    assert "chains that part" in result["agreement"].attrs["notes"]
+    assert "chains that agree" in result["agreement"].attrs["notes"]
     assert 'truth="symmetric_confusion" shows them' in result["agreement"].attrs["notes"]
     with pytest.raises(dx.ArgumentError, match=r"group 'accuracy'.*chains that part"):
         dx.plots.accuracies(result)
