@@ -166,7 +166,7 @@ def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monke
     assert "accuracy" not in result.children
     assert "chains that agree" in result["agreement"].attrs["notes"]
     assert 'truth="symmetric_confusion" shows them' in result["agreement"].attrs["notes"]
-    with pytest.raises(dx.ArgumentError, match=r"group 'accuracy'.*chains that part"):
+    with pytest.raises(dx.ArgumentError, match=r"group 'accuracy'.*chains that agree"):
         dx.plots.accuracies(result)
     with pytest.warns(dx.ConvergenceWarning, match="for some accuracies"):
         asked = dx.evaluate(study().annotations, truth="symmetric_confusion", **QUIET)
