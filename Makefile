@@ -50,7 +50,7 @@ benchmark:  ## Measure against the peers, side by side, and at size (over two ho
 	uv run python benchmarks/growth.py --out build
 
 docs:  ## Build the documentation, run its notebooks and guides, warnings as errors
-	uv run sphinx-build -W --keep-going -q -j 2 docs docs/_build/html
+	uv run sphinx-build -W --keep-going -q docs docs/_build/html
 
 afresh:  ## Forget the documentation that was built, and what its notebooks gave
 	rm -rf docs/_build docs/api docs/notebooks
