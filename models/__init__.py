@@ -18,7 +18,16 @@ from dissensus.registry import find
 
 @dataclass(frozen=True)
 class Model:
-    """What the library knows of a model without loading it."""
+    """What the library knows of a model without loading it.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> dx.models.get("rasch").summary
+    'abilities and difficulties, the truth known or not'
+    >>> [model.name for model in dx.models.MODELS if "ranking" in model.kinds]
+    ['inverse_rank', 'plackett_luce']
+    """
 
     name: str
     kinds: tuple[str, ...]
@@ -70,8 +79,9 @@ def names() -> list[str]:
 
     Examples
     --------
-    >>> "dirichlet" in names()
-    True
+    >>> import dissensus as dx
+    >>> dx.models.names()[:4]
+    ['dirichlet', 'inverse_rank', 'plackett_luce', 'normal_scores']
     """
     return [model.name for model in MODELS] + plugins()
 
@@ -90,7 +100,8 @@ def plugins() -> list[str]:
 
     Examples
     --------
-    >>> plugins()
+    >>> import dissensus as dx
+    >>> dx.models.plugins()
     []
     """
     return list(_plugins.found(taken=[model.name for model in MODELS]))
@@ -106,7 +117,8 @@ def get(name: str) -> Model:
 
     Examples
     --------
-    >>> get("dirichlet").kinds
+    >>> import dissensus as dx
+    >>> dx.models.get("dirichlet").kinds
     ('nominal', 'ordinal')
     """
     brought = _plugins.found(taken=[model.name for model in MODELS])

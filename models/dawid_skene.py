@@ -141,7 +141,8 @@ def build(
     Examples
     --------
     >>> import dissensus as dx
-    >>> model = build(dx.datasets.load("anaesthesia").annotations, pooling="none")
+    >>> ann = dx.datasets.load("anaesthesia").annotations
+    >>> model = dx.models.dawid_skene.build(ann, pooling="none")
     >>> [v.name for v in model.basic_RVs]
     ['prevalence', 'confusion', 'labels']
     """

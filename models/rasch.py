@@ -132,7 +132,7 @@ def build(
     --------
     >>> import dissensus as dx
     >>> ann = dx.from_matrix([["a", "a"], ["a", "b"], ["b", "b"]])
-    >>> model = build(ann, truth={0: "a"})
+    >>> model = dx.models.rasch.build(ann, truth={0: "a"})
     >>> [v.name for v in model.free_RVs][:3]
     ['mean_ability', 'ability_spread', 'ability']
     """

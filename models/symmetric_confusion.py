@@ -133,7 +133,8 @@ def build(
     --------
     >>> import dissensus as dx
     >>> data = dx.datasets.load("lehner_table2")
-    >>> model = build(data.annotations, predictions=data.predictions)
+    >>> model = dx.models.symmetric_confusion.build(
+    ...     data.annotations, predictions=data.predictions)
     >>> [v.name for v in model.basic_RVs]
     ['prevalence', 'annotator_accuracy', 'system_accuracy', 'labels']
     """

@@ -13,8 +13,7 @@ from truth_cases import Case
 from truth_prior import Points, prior
 from truth_reference import log_likelihood, names_kept, uniform
 
-_PLAIN = "FAST_COMPILE"
-"""Runs in Python: for a few points compiling would take longer."""
+from dissensus._uncompiled import uncompiled
 
 
 def variables(case: Case, points: Points) -> dict[str, Any]:
@@ -59,9 +58,8 @@ def likelihood_agrees(case: Case) -> None:
     values = variables(case, points)
     model = remove_value_transforms(case.build())
     names = [one.name for one in model.value_vars]
-    logp = pytensor.function(
-        model.value_vars, model.observedlogp, mode=_PLAIN, on_unused_input="ignore"
-    )
+    with uncompiled():
+        logp = pytensor.function(model.value_vars, model.observedlogp, on_unused_input="ignore")
     found = [
         logp(*(values[name.removeprefix("typical_")][k] for name in names))
         for k in range(len(want))
@@ -77,7 +75,8 @@ def prior_agrees(case: Case, draws: int = 400) -> None:
     kept = names_kept(points)
     values = {name: value[kept] for name, value in values.items()}
     names = [one.name for one in model.free_RVs]
-    found = pm.draw(model.free_RVs, draws, random_seed=1, mode=_PLAIN)
+    with uncompiled():
+        found = pm.draw(model.free_RVs, draws, random_seed=1)
     for name, drawn in zip(names, found, strict=True):
         if name == "system_level":
             assert stats.kstest(drawn.ravel(), "uniform").pvalue > 1e-4

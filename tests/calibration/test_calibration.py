@@ -28,9 +28,9 @@ from dissensus.arrays import crossed_gibbs
 
 REDUCED, FAULTY = (20, 199), (8, 199)
 """Studies of 40 items each, and draws of each fit."""
-ONE_ANSWER = {"reduced": (40, 99), "faulty": (80, 99)}
+ONE_ANSWER = {"reduced": (25, 99), "faulty": (80, 99)}
 """The same where a study has one answer to a question, and not one for each item."""
-TRUTH = {"reduced": (30, 39), "faulty": (100, 39)}
+TRUTH = {"reduced": (20, 39), "faulty": (100, 39)}
 """The same of a latent truth: many variants, each a kernel's work."""
 FALSE_ALARM = 0.001
 """Of one question; seeds are fixed, so that a run that passes goes on passing."""

@@ -150,7 +150,7 @@ def test_labels_that_annotators_could_not_give_are_warned_of_once(grades):
     with pytest.warns(dx.DissensusWarning) as caught:
         dx.model_discrepancy_ratio(fit, pred.assign_coords(label=labels))
     (said,) = [str(one.message) for one in caught]
-    assert f"({count} predictions) are outside the label space" in said
+    assert f"(predictions with them: {count})" in said
 
 
 def test_what_does_not_fit(grades, rankings):

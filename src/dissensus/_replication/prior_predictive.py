@@ -11,6 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting, models
+from dissensus._uncompiled import uncompiled
 from dissensus._wording import share
 from dissensus.arrays.seeds import generator
 from dissensus.dims import LABEL, POOL, SAMPLE, other
@@ -116,13 +117,14 @@ def _build(name: str, annotations: xr.Dataset, settings: dict[str, Any]) -> Any:
 def _drawn(built: Any, draws: int, seed: int) -> xr.DataTree:
     """Draw parameters and labels; parameters as ``posterior``, where the metrics read them.
 
-    Effects are left out: there is one for every item, and nobody asks for them.
+    Effects are left out: there is one for every item, and nobody asks for them. A thousand draws
+    take a second; to compile would take ten, or a minute the first time on a machine.
     """
     import pymc as pm
 
     names = [v.name for v in built.unobserved_RVs if not v.name.endswith("_effect")]
     names += [v.name for v in built.observed_RVs]
-    with fitting.quiet(True):
+    with fitting.quiet(True), uncompiled():
         tree = pm.sample_prior_predictive(draws, model=built, var_names=names, random_seed=seed)
     groups = {"posterior": "prior", "prior_predictive": "prior_predictive", "observed_data": None}
     return xr.DataTree.from_dict(

@@ -64,7 +64,9 @@ class CumulativeProbit(Discrete):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import pymc as pm
+    >>> from dissensus.distributions import CumulativeProbit
     >>> y = CumulativeProbit.dist(eta=0.5, cutpoint=[-1.0, 0.5])
     >>> np.exp(pm.logp(y, [0, 1, 2]).eval()).round(4)
     array([0.0668, 0.4332, 0.5   ])

@@ -87,7 +87,9 @@ class LatentAnswers(Discrete):
     --------
     A coin for the truth, and two labels that are right three times in four:
 
+    >>> import numpy as np
     >>> import pymc as pm
+    >>> from dissensus.distributions import LatentAnswers
     >>> share, logit = np.log([[0.5, 0.5]]), np.log([3.0, 3.0])
     >>> y = LatentAnswers.dist(share, logit, np.zeros((2, 1)), item=[0, 0])
     >>> bool(np.isclose(np.exp(pm.logp(y, [1, 1]).eval()), (0.75**2 + 0.25**2) / 2))

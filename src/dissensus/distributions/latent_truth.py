@@ -79,7 +79,9 @@ class LatentTruth(Discrete):
     --------
     Two items, a coin for the truth, and voices that are right three times in four:
 
+    >>> import numpy as np
     >>> import pymc as pm
+    >>> from dissensus.distributions import LatentTruth
     >>> table = np.log([[[0.75, 0.25], [0.25, 0.75]]])
     >>> y = LatentTruth.dist(np.log([0.5, 0.5]), table, item=[0, 0, 1], voice=[0, 0, 0])
     >>> bool(np.isclose(np.exp(pm.logp(y, [1, 1, 0]).eval()), (0.75**2 + 0.25**2) / 2 * 0.5))

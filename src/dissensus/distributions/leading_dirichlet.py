@@ -87,7 +87,9 @@ class LeadingDirichlet(SimplexContinuous):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import pymc as pm
+    >>> from dissensus.distributions import LeadingDirichlet
     >>> x = LeadingDirichlet.dist([1.0, 1.0, 1.0], 0)
     >>> np.exp(pm.logp(x, [[0.5, 0.3, 0.2], [0.3, 0.5, 0.2]]).eval()).round(6)
     array([6., 0.])

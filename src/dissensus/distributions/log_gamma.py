@@ -50,6 +50,7 @@ class LogGamma(Continuous):
     --------
     >>> import numpy as np
     >>> import pymc as pm
+    >>> from dissensus.distributions import LogGamma
     >>> u = pm.draw(LogGamma.dist(alpha=1 / 2000), 1000, random_seed=1)
     >>> bool(np.median(np.exp(u)) == 0), bool(np.isfinite(u).all())
     (True, True)

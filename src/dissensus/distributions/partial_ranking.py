@@ -92,7 +92,9 @@ class PartialRanking(Discrete):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import pymc as pm
+    >>> from dissensus.distributions import PartialRanking
     >>> x = PartialRanking.dist([2.0, 1.0, 1.0], places=[1, 1, 0])
     >>> round(float(np.exp(pm.logp(x, [1, 1, 0]).eval())), 12)  # 2/4 1/2 + 1/4 2/3
     0.416666666667

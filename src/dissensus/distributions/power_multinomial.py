@@ -53,6 +53,19 @@ class PowerMultinomial(Discrete):
         Probabilities along the last axis.
     power : tensor_like of float
         :math:`\gamma > 0`, the reliability.
+
+    Examples
+    --------
+    Three labels of one kind and one of another, and half the trust in them:
+
+    >>> import numpy as np
+    >>> import pymc as pm
+    >>> from dissensus.distributions import PowerMultinomial
+    >>> counts = PowerMultinomial.dist(n=4, p=[0.7, 0.3], power=0.5)
+    >>> float(np.exp(pm.logp(counts, [3, 1]).eval()).round(4))  # the root of .4116
+    0.6416
+    >>> int(pm.draw(counts, random_seed=1).sum())
+    4
     """
 
     rv_type = PowerMultinomialRV

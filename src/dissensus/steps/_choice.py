@@ -20,7 +20,7 @@ def without_gibbs() -> Iterator[None]:
     --------
     >>> import dissensus as dx, pymc as pm
     >>> from dissensus.steps import without_gibbs
-    >>> ann = dx.annotations({"item": [0, 0, 1], "annotator": [0, 1, 0], "label": ["x", "y", "x"]})
+    >>> ann = dx.datasets.load("anaesthesia").annotations
     >>> with dx.models.dawid_skene.build(ann) as model, without_gibbs():
     ...     steps = pm.sampling.mcmc.assign_step_methods(model)[1]
     >>> [step.__name__ for step in steps]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.basic import BernoulliRV, MvNormalRV, NormalRV
 
+from dissensus._uncompiled import uncompiled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.arrays.crossed_parameters import HALF_NORMAL, Priors
@@ -71,22 +72,24 @@ def read(model: Any) -> Reading:
     """
     if not has_form(model):
         raise unfit(f"free variables {sorted(_NEEDED)} and one of {_OBSERVED} observed", "others")
-    graph = _Graph(model)
-    refuse_other_uses(model, (graph.free[name] for name in graph.names), graph.observed)
-    family, eta, rest = _likelihood(graph.observed)
-    layout = graph.layout(eta)
-    graph.check_effects(layout)
-    value = np.asarray(model.rvs_to_values[graph.observed].eval(), dtype=np.float64)
-    sd_of = graph.residual(rest, layout) if family == GAUSSIAN else None
-    if family == ORDINAL:
-        graph.check_cutpoints(rest)
-    offset = graph.offset(eta, family)
-    centre = float(value.mean()) if family == GAUSSIAN and len(value) else 0.0
+    with uncompiled():
+        graph = _Graph(model)
+        refuse_other_uses(model, (graph.free[name] for name in graph.names), graph.observed)
+        family, eta, rest = _likelihood(graph.observed)
+        layout = graph.layout(eta)
+        graph.check_effects(layout)
+        value = np.asarray(model.rvs_to_values[graph.observed].eval(), dtype=np.float64)
+        sd_of = graph.residual(rest, layout) if family == GAUSSIAN else None
+        if family == ORDINAL:
+            graph.check_cutpoints(rest)
+        more = graph.has_more(eta, family)
+        centre = float(value.mean()) if family == GAUSSIAN and len(value) else 0.0
+        priors = graph.priors(layout.n_pools, sd_of or 1, centre)
     data = crossed(
         value, layout.item, layout.member, layout.pool, n_items=layout.n_items,
         annotator_pool=layout.member_pool, n_pools=layout.n_pools,
     )  # fmt: skip
-    priors = graph.priors(layout.n_pools, sd_of or 1, centre)
+    offset = graph.offset(eta) if more else None
     return Reading(family, data, priors, graph.names, offset, centre)
 
 
@@ -249,16 +252,20 @@ class _Graph:
         if np.shape(found) != raw.shape or not np.allclose(found, raw - raw.mean()):
             raise unfit("cutpoints that are sums of gaps, with mean 0", "others")
 
-    def offset(self, eta: Any, family: str) -> Callable[[Point], Floats] | None:
+    def has_more(self, eta: Any, family: str) -> bool:
+        """Say whether the mean consists of more than means and effects."""
+        others = [one.name for one in self.model.free_RVs if one.name not in self.names]
+        if not others and not np.any(self.function([eta], mode=PLAIN)(self.at())[0]):
+            return False
+        if family != GAUSSIAN:
+            raise unfit(f"a mean of {MU} and effects only, with labels", f"more: {others}")
+        return True
+
+    def offset(self, eta: Any) -> Callable[[Point], Floats]:
         """Return what the mean consists of beside means and effects."""
         evaluate = self.function([eta])
         blank = self.at()
-        others = [one.name for one in self.model.free_RVs if one.name not in self.names]
         ours = {self.values[name] for name in self.names}
-        if not others and not np.any(evaluate(blank)[0]):
-            return None
-        if family != GAUSSIAN:
-            raise unfit(f"a mean of {MU} and effects only, with labels", f"more: {others}")
 
         def offset(point: Point) -> Floats:
             where = {name: blank[name] if name in ours else point[name] for name in point}

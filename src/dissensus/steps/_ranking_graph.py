@@ -15,6 +15,7 @@ from pytensor.graph.traversal import ancestors
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from dissensus._uncompiled import initial_point, uncompiled
 from dissensus.arrays.rankings import Rankings
 from dissensus.distributions.log_gamma import LogGammaRV
 from dissensus.distributions.partial_ranking import PartialRankingRV, places_of
@@ -72,9 +73,10 @@ def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
         model.replace_rvs_by_values(wanted), inputs=model.value_vars,
         on_unused_input="ignore", **compile_kwargs,
     )  # fmt: skip
-    start = model.initial_point()
+    start = initial_point(model)
     chosen = _chosen(evaluate, start, value.name)
-    observed = [model.rvs_to_values[one].eval() for one in rankings]
+    with uncompiled():
+        observed = [model.rvs_to_values[one].eval() for one in rankings]
     for ranks in observed:
         places_of(ranks)
     pairs = [np.broadcast_arrays(*pair) for pair in zip(chosen, observed, strict=True)]

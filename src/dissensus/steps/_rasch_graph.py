@@ -17,6 +17,7 @@ from pymc.distributions.transforms import SimplexTransform
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import DirichletRV, NormalRV
 
+from dissensus._uncompiled import uncompiled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_parameters import HALF_NORMAL, Priors
 from dissensus.arrays.rasch_data import UNKNOWN, Said
@@ -89,7 +90,11 @@ def read(model: Any) -> Reading:
         raise unfit(
             f"free variables {', '.join(sorted(_NEEDED))} and one observed LatentAnswers", "others"
         )
-    graph = _Graph(model)
+    with uncompiled():
+        return _read(_Graph(model))
+
+
+def _read(graph: _Graph) -> Reading:
     graph.check_variables()
     graph.prepare()
     generator = np.random.default_rng(1)

@@ -8,7 +8,7 @@ what the kernel makes of the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from pytensor.tensor.random.basic import (
 from scipy.special import expit
 
 from dissensus._truth_points import TYPICAL, points
+from dissensus._uncompiled import uncompiled
 from dissensus.arrays.truth_parameters import (
     COMPLETE,
     EQUAL,
@@ -103,10 +104,6 @@ def read(model: Any) -> Reading:
     log_weight, log_response, item, voice = labels.owner.op.dist_params(labels.owner)
     parameters = {name: one.owner.op.dist_params(one.owner) for name, one in free.items()}
     flat = [part for each in parameters.values() for part in each]
-    evaluate = model.compile_fn(
-        model.replace_rvs_by_values([*free.values(), log_weight, log_response, *flat]),
-        inputs=model.value_vars, on_unused_input="ignore",
-    )  # fmt: skip
 
     def at(point: Mapping[str, Any]) -> _Seen:
         found = iter(evaluate(point))
@@ -114,21 +111,41 @@ def read(model: Any) -> Reading:
         tables = (next(found), next(found))
         return _Seen(natural, tables, {n: [next(found) for _ in p] for n, p in parameters.items()})
 
-    start = at(model.initial_point())
-    form, ease = _form(start)
-    priors = _priors(start, form)
-    generator = np.random.default_rng(1)
-    for _ in range(_TRIED):
-        point = {
-            name: value + 0.3 * generator.standard_normal(np.shape(value))
-            for name, value in model.initial_point().items()
-        }
-        _compare(at(point), form, ease, priors)
-    value = np.asarray(model.rvs_to_values[labels].eval(), dtype=np.int64)
-    which, who = (np.asarray(one.eval(), dtype=np.int64) for one in (item, voice))
+    with uncompiled():
+        evaluate = _function(model, [*free.values(), log_weight, log_response, *flat])
+        begin = model.initial_point()
+        start = at(begin)
+        form, ease = _form(start)
+        priors = _priors(start, form)
+        generator = np.random.default_rng(1)
+        for _ in range(_TRIED):
+            point = {
+                name: value + 0.3 * generator.standard_normal(np.shape(value))
+                for name, value in begin.items()
+            }
+            _compare(at(point), form, ease, priors)
+        value = np.asarray(model.rvs_to_values[labels].eval(), dtype=np.int64)
+        which, who = (np.asarray(one.eval(), dtype=np.int64) for one in (item, voice))
     found, _ = votes(which, who, value, int(which.max(initial=-1)) + 1)
     names = tuple(one.name for one in free.values())
-    return Reading(found, form, ease, priors, names, lambda point: at(point).natural)
+    return Reading(found, form, ease, priors, names, _natural(model, free))
+
+
+def _function(model: Any, outputs: Iterable[Any]) -> Callable[[Mapping[str, Any]], Sequence[Any]]:
+    """Make a function of a point, as PyTensor's mode says."""
+    made: Callable[[Mapping[str, Any]], Sequence[Any]] = model.compile_fn(
+        model.replace_rvs_by_values(list(outputs)), inputs=model.value_vars,
+        on_unused_input="ignore",
+    )  # fmt: skip
+    return made
+
+
+def _natural(
+    model: Any, free: Mapping[str, Any]
+) -> Callable[[Mapping[str, Any]], dict[str, Floats]]:
+    """Compile the way from a point, where a chain stands, to variables in natural units."""
+    evaluate = _function(model, free.values())
+    return lambda point: dict(zip(free, map(np.asarray, evaluate(point)), strict=True))
 
 
 class _Seen(NamedTuple):

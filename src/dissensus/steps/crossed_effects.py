@@ -9,6 +9,7 @@ import pytensor
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 
+from dissensus._uncompiled import initial_point
 from dissensus.arrays import crossed_gibbs as gibbs
 from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.crossed_unseen import all_items
@@ -78,7 +79,7 @@ class CrossedEffectsGibbs(WholeModelStep):
         self.tune = True
         self._to_root, self._from_root = _root_functions(model)
         self.known = gibbs.learned(
-            self._reading.data, self._reading.family, self._parameters(model.initial_point())
+            self._reading.data, self._reading.family, self._parameters(initial_point(model))
         )
 
     def step(self, point: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 
+from dissensus._uncompiled import initial_point
 from dissensus.arrays import crossed_gibbs, rasch_data, rasch_gibbs, rasch_unknown
 from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.crossed_unseen import all_items
@@ -66,7 +67,7 @@ class RaschGibbs(WholeModelStep):
     --------
     >>> import dissensus as dx
     >>> from dissensus.steps import RaschGibbs
-    >>> ann = dx.from_matrix([["a", "a"], ["a", "b"], ["b", "b"]])
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["a", "b", "b"], ["b", "b", "b"]])
     >>> with dx.models.rasch.build(ann) as model:
     ...     step = RaschGibbs()
     >>> point, stats = step.step(model.initial_point())
@@ -88,7 +89,7 @@ class RaschGibbs(WholeModelStep):
         self._room = room._replace(levels=np.empty((2, n_levels)))
         self._trace = rasch_gibbs.trace_room(said, data, 0, items=False, each=False)
         self.tune, self.width = True, room.width
-        par, _ = self._placed(model.initial_point())
+        par, _ = self._placed(initial_point(model))
         self.known = crossed_gibbs.learned(data, crossed_gibbs.BERNOULLI, par)
 
     def step(self, point: Any) -> Any:

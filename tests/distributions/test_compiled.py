@@ -1,0 +1,29 @@
+"""What the other tests draw and weigh in Python, compiled as `pymc.sample` does it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pymc as pm
+import pytest
+
+from dissensus.distributions import CumulativeProbit, LatentAnswers, LogGamma, PowerMultinomial
+
+CASES = {
+    "CumulativeProbit": lambda: CumulativeProbit.dist(eta=[0.5, -1.0], cutpoint=[-1.0, 0.5]),
+    "LatentAnswers": lambda: LatentAnswers.dist(
+        np.log([[0.5, 0.5]]), np.log([3.0, 3.0]), np.zeros((2, 1)), item=[0, 0]
+    ),
+    "LogGamma": lambda: LogGamma.dist(alpha=[0.5, 3.0]),
+    "PowerMultinomial": lambda: PowerMultinomial.dist(n=4, p=[0.7, 0.3], power=0.5),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_it_is_the_same(name):
+    variable = CASES[name]()
+    value = pm.draw(variable, random_seed=1, mode="NUMBA")
+    assert np.isfinite(value).all()
+    density = pm.logp(variable, value)
+    np.testing.assert_allclose(
+        density.eval(mode="NUMBA"), density.eval(mode="FAST_COMPILE"), rtol=1e-10
+    )

@@ -1,0 +1,5 @@
+"""Steps stand in graphs of a moment, compiled only where a test asks for it."""
+
+from pymc_runs import graphs_are_not_compiled
+
+__all__ = ["graphs_are_not_compiled"]
