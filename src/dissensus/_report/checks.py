@@ -101,7 +101,7 @@ def _poor(side: xr.DataTree) -> tuple[bool, Sentence] | None:
     words = sentence(
         "The chains have not run long enough for {where}: as few as {ess} effective draws (item "
         "{name}){r_hat}. Do not trust the plausibilities of such items; evaluate again with more "
-        "draws, or stay with smaller reliabilities.",
+        "draws" + (", or stay with smaller reliabilities." if data.sizes[RELIABILITY] > 1 else "."),
         where=listed(where), ess=f"{float(worst['ess_bulk_min']):,.0f}",
         name=Name(str(worst["ess_bulk_min_item"].item())), r_hat=r_hat,
     )  # fmt: skip

@@ -14,9 +14,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dissensus import models
-from dissensus._contents import describe_annotations
+from dissensus._contents_in_words import describe_annotations
 from dissensus._report import (
     accuracy,
+    against,
     agreement,
     categories,
     checks,
@@ -36,8 +37,9 @@ from dissensus._report.card import card
 from dissensus._report.doubtful import marked
 from dissensus._report.language import Link, Name, Sentence
 from dissensus._wording import counted, number, probability, short
-from dissensus.dims import ITEM, RELIABILITY, SYSTEM
+from dissensus.dims import ITEM, RELIABILITY, SCOPE, SYSTEM
 from dissensus.plots import _pieces as pieces
+from dissensus.plots._pieces import THESE
 from dissensus.tables import match
 
 _HERE = Path(__file__).parent
@@ -178,7 +180,7 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
     reference = float(evaluation.attrs["reference_reliability"])
     trust = facts.reliabilities(evaluation)
     at: list[tuple[int, list[Sentence]]] = []
-    after = []
+    after, beside = [], []
     if values is not None:
         first = str(values["metric"].to_numpy()[0])
         one = values.sel(metric=first)
@@ -190,12 +192,15 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
         along = doubtful.along(evaluation, values) if len(trust) > 1 else ""
         after = [*doubtful.in_words(along), *trends.along_words(one)]
         after += words.truth_words(values.sel({RELIABILITY: reference}))
+        ranked = facts.ordered(one.sel({RELIABILITY: reference, SCOPE: THESE}))
+        beside = against.words(evaluation, ranked[SYSTEM].to_numpy().tolist()[0])
     else:
         for place, value in enumerate(trust):
             unsure = doubtful.in_words(doubtful.of_model(evaluation, None, value))
             at.append((place, [*unsure, *trends.certainty_words(evaluation, value)]))
     after += trends.doubt_words(evaluation)
-    return {"data": words.data_words(evaluation), "at": at, "after": after}
+    opening = words.data_words(evaluation)
+    return {"data": opening, "at": at, "against": beside, "after": after}
 
 
 def _models(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -22,7 +22,12 @@ from dissensus._wording import (
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SCOPE, SYSTEM
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE
-from dissensus.schema import ranking_code
+from dissensus.schema import ranking_code, voices_per
+
+ALONE: Final = (
+    "No item has two annotators, so that nothing shows how far they disagree: there is no "
+    "agreement, no discrepancy ratio, and the intervals rest on the prior."
+)
 
 
 def data_words(evaluation: xr.DataTree) -> Sentence:
@@ -50,7 +55,12 @@ def data_words(evaluation: xr.DataTree) -> Sentence:
             which = "the items" if several.all() else "the items with more than one"
             words += sentence("; they are not unanimous on {share} of {which}",
                               share=share(float(split.mean())), which=which)  # fmt: skip
-    return (*words, ".")
+    return (*words, "." if some_shared(annotations) else f". {ALONE}")
+
+
+def some_shared(annotations: xr.Dataset) -> bool:
+    """Say whether any item has two annotators."""
+    return bool(voices_per(annotations, ITEM).max() > 1)
 
 
 def _intervals(values: xr.Dataset, system: object, digits: int) -> Sentence:
@@ -160,10 +170,15 @@ def _naive_words(evaluation: xr.DataTree, ranked: xr.Dataset, d: int) -> list[Se
         f"{'more' if naive > high else 'less'}, and outside the interval"
     )  # fmt: skip
     truth = str(evaluation.attrs.get("point_estimate", "the majority label of each item"))
+    ignored = (
+        "the annotators disagree"
+        if some_shared(evaluation["annotations"].to_dataset())
+        else "another annotator might disagree"
+    )
     out = [sentence(
-        "Had one ignored that the annotators disagree, and taken {truth} for the truth, one would "
-        "have said {naive}: {holds}.",
-        truth=truth, naive=share(naive, d), holds=holds,
+        "Had one ignored that {ignored}, and taken {truth} for the truth, one would have said "
+        "{naive}: {holds}.",
+        ignored=ignored, truth=truth, naive=share(naive, d), holds=holds,
     )]  # fmt: skip
     sign = -1 if str(ranked["better"].item()) == "lower" else 1
     best = ranked.isel({SYSTEM: int(np.nanargmax(sign * ranked["naive"].to_numpy()))})
