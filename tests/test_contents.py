@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dissensus as dx
-from dissensus._contents import describe_annotations
+from dissensus._contents import prediction_contents
+from dissensus._contents_in_words import describe_annotations, prediction_lines
 
 
 def test_counts_in_words(votes):
@@ -41,3 +42,70 @@ def test_repeated_labels_are_of_one_annotator_and_confidence_is_said():
     assert said["annotators per item"] == "1 (all alike)"
     assert said["items with one annotator"].startswith("2:")
     assert said["confidence (min, quartiles, max)"] == "0, 0.25, 0.5, 0.75, 1"
+
+
+def test_predictions_and_how_they_fit(votes):
+    ann = votes[0]
+    items = ann["item"].to_numpy().tolist()
+    table = {"item": [*items[1:], "odd"] * 2, "system": ["m"] * len(items) + ["n"] * len(items),
+             "label": ["x"] * len(items) + ["w"] * len(items)}  # fmt: skip
+    found = prediction_contents(ann, dx.predictions(table))
+    assert found["systems"] == ["m", "n"]
+    assert found["items_without_predictions"] == items[:1]
+    assert found["items_without_annotations"] == ["odd"]
+    assert found["labels_outside"] == {"w": len(items)}
+    said = dict(prediction_lines(found))
+    assert said["annotated, not predicted by all"].startswith(
+        f"1: {items[0]!r}. An evaluation needs"
+    )
+    assert said["labels outside"].startswith("'w', not in the annotations' label space")
+    assert "labels in a list" not in said
+
+
+def test_lists_have_lengths_and_numbers_quartiles(rankings):
+    lists = dx.predictions(
+        {"item": [1, 1, 2], "system": ["m"] * 3, "label": list("aba"), "rank": [1, 2, 1]},
+        rank="rank",
+    )
+    said = dict(prediction_lines(prediction_contents(rankings[0], lists)))
+    assert said["labels in a list"] == "1 to 2, median 1.5"
+    scores = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": [0.5, 1.5]})
+    ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [0.5, 1.5]})
+    found = prediction_contents(ann, scores)
+    assert found["values"]["median"] == 1.0
+    assert dict(prediction_lines(found))["values (min, quartiles, max)"].startswith("0.5, ")
+
+
+def test_numbers_and_their_spelling_are_one():
+    ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [0, 1]}, kind="nominal")
+    pred = dx.predictions({"item": ["1", "2"], "system": ["m", "m"], "label": ["0", "Tie"]})
+    found = prediction_contents(ann, pred)
+    assert found["labels_outside"] == {"Tie": 1}
+    assert found["items_in_common"] == 2
+
+
+def test_what_differs_in_capitals_is_pointed_out():
+    ann = dx.annotations(
+        {"item": [1, 1, 2], "annotator": [1, 2, 1], "label": ["Yes", "yes ", "No"]}
+    )
+    said = dict(describe_annotations(ann))
+    assert said["labels alike but for capitals or blanks"] == "'Yes', 'yes '"
+    pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["no", "No"]})
+    lines = dict(prediction_lines(prediction_contents(ann, pred)))
+    assert "'no' is 'No' but for capitals or blanks" in lines["labels outside"]
+
+
+def test_what_does_not_go_together_is_said():
+    ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": ["x", "y"]})
+    pred = dx.predictions({"item": [3, 4], "system": ["m", "m"], "label": [0.5, 1.5]})
+    lines = dict(prediction_lines(prediction_contents(ann, pred), needs=""))
+    assert lines["unlike"].startswith("the annotations are labels, the predictions numbers")
+    assert lines["items in common"].startswith("none")
+    assert lines["annotated, not predicted by all"] == "2: 1, 2"
+
+
+def test_inferred_grades_are_said_to_be_classes_for_agreement():
+    ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [1, 2]})
+    assert "until the kind is said" in dict(describe_annotations(ann))["kind"]
+    ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [1, 2]}, kind="ordinal")
+    assert "until" not in dict(describe_annotations(ann))["kind"]

@@ -48,10 +48,25 @@ def test_without_predictions_there_are_no_metrics(files, tmp_path):
     assert "interval" in found
 
 
+def test_what_a_model_prints_is_kept_apart(files, tmp_path, monkeypatch):
+    evaluate = dx.evaluate
+
+    def talking(*args, **kwargs):
+        print("I am drawing.")
+        return evaluate(*args, **kwargs)
+
+    monkeypatch.setattr(dx, "evaluate", talking)
+    assert said("evaluate", files[0], "--draws", 50, "--out", tmp_path / "out", *LEAN)["files"]
+
+
 def test_checks_and_models(files):
     found = said("check", files[0])
     assert found["valid"] is True
-    assert found["items"] == "9"
+    assert found["annotations"]["items"] == 9
+    assert found["predictions"] is None
+    both = said("check", files[0], "--predictions", files[1])
+    assert both["predictions"]["items_without_predictions"] == []
+    assert both["annotations"] == found["annotations"]
     models = said("models")
     assert [one["name"] for one in models] == dx.models.names()
     assert models[0]["kinds"] == ["nominal", "ordinal"]
@@ -76,3 +91,13 @@ def test_numbers_that_json_has_not():
     assert _plain([np.float64("nan"), np.inf, -np.inf, np.int64(3), np.bool_(True)]) == [
         None, "inf", "-inf", 3, True,
     ]  # fmt: skip
+
+
+def test_what_is_not_valid_is_said_in_json(tmp_path):
+    path = write(tmp_path / "a.csv", [("i", "ann", "x"), ("i", "ann", "y")],
+                 ("item", "annotator", "label"))  # fmt: skip
+    done = call("check", path, "--json")
+    assert done.exit_code == 2
+    found = json.loads(done.stdout)
+    assert found["valid"] is False
+    assert "one label for each item and annotator" in found["error"]

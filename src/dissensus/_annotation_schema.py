@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
+from dissensus._annotation_rows import ranking_code
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, brief, shown
 
@@ -46,6 +47,16 @@ def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> No
         Annotations.
     columns : mapping from role to column name
         What the caller calls the columns; the complaint is made in those words.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx")})
+    >>> dx.schema.check_annotations(ann, {})
+    >>> dx.schema.check_annotations(ann.isel(annotation=[0, 0, 1]), {"item": "case"})
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.AnnotationError: columns 'case' and 'annotator', rows 0 and 1 (item 1, ...
     """
     check_form(annotations, columns)
     _check_said_once(annotations, columns)
@@ -57,6 +68,16 @@ def check_form(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
     """Raise unless the variables are there, and their codes and numbers within bounds.
 
     What can be seen row by row, without sorting them; whether somebody said a thing twice cannot.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx")})
+    >>> dx.schema.check_form(ann, {})
+    >>> dx.schema.check_form(ann.assign(label_code=("annotation", [0, 5, 1])), {})
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.AnnotationError: label_code, row 1: expected a code from 0 to 1; found 5
     """
     kind = annotations.attrs.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -197,41 +218,6 @@ def _check_no_gap(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
         )
 
 
-def ranking_code(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
-    """Return a number for each ranking: one for each item, annotator and (if given) trial."""
-    key = annotations["item_code"].to_numpy().astype(np.int64) * annotations.sizes[ANNOTATOR]
-    key = key + annotations["annotator_code"].to_numpy()
-    if "trial" in annotations:
-        trial, levels = pd.factorize(annotations["trial"].to_numpy())
-        key = key * len(levels) + trial
-    return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
-
-
-def ranks(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
-    """Return the block of each row's label: 1 for all where single labels were given."""
-    if "rank" in annotations:
-        return np.asarray(annotations["rank"].to_numpy(), dtype=np.int64)
-    return np.ones(annotations.sizes[ANNOTATION], dtype=np.int64)
-
-
-def statements_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
-    """Count the statements (a ranking is one, however many rows) per item or annotator."""
-    ranking = ranking_code(annotations)
-    owner = np.zeros(int(ranking.max(initial=-1)) + 1, dtype=np.int64)
-    owner[ranking] = annotations[f"{dim}_code"].to_numpy()
-    return np.bincount(owner, minlength=annotations.sizes[dim])
-
-
-def voices_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
-    """Count the annotators of each item, or the items of each annotator, repeats once."""
-    item, annotator = (
-        annotations[f"{name}_code"].to_numpy().astype(np.int64) for name in (ITEM, ANNOTATOR)
-    )
-    pair = np.unique(item * annotations.sizes[ANNOTATOR] + annotator)
-    place = dict(zip((ITEM, ANNOTATOR), np.divmod(pair, annotations.sizes[ANNOTATOR]), strict=True))
-    return np.bincount(place[dim], minlength=annotations.sizes[dim])
-
-
 def _restored(annotations: xr.Dataset, dim: str) -> npt.NDArray[Any]:
     """Spell out the codes of one vocabulary, row by row."""
     return np.asarray(annotations[dim].to_numpy()[annotations[f"{dim}_code"].to_numpy()])
@@ -241,25 +227,3 @@ def _who(annotations: xr.Dataset, row: int) -> str:
     dims = (ITEM, ANNOTATOR, LABEL) if "label_code" in annotations else (ITEM, ANNOTATOR)
     code = {dim: int(annotations[f"{dim}_code"].to_numpy()[row]) for dim in dims}
     return ", ".join(f"{dim} {shown([annotations[dim].to_numpy()[code[dim]]])}" for dim in dims)
-
-
-def label_counts(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
-    """Count how often each label was given to each item: (item, label)."""
-    shape = (annotations.sizes[ITEM], annotations.sizes[LABEL])
-    cell = annotations["item_code"].to_numpy() * shape[1] + annotations["label_code"].to_numpy()
-    return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
-
-
-def given_numbers(annotations: xr.Dataset) -> npt.NDArray[np.float64]:
-    """Return the numbers given, row by row: values, or labels that are numbers."""
-    if "value" in annotations:
-        return annotations["value"].to_numpy()
-    labels = annotations[LABEL].to_numpy()
-    if labels.dtype.kind not in "if":
-        raise AnnotationError(
-            "label",
-            expected="numbers: words have no distances",
-            found=f"text such as {str(labels[0])!r}",
-            hint="Where words stand for numbers, map them to these before the labels are read",
-        )
-    return labels.astype(np.float64)[annotations["label_code"].to_numpy()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,6 +23,14 @@ Stratum = Annotated[str | None, typer.Option(help="Column of kinds of items.")]
 Delimiter = Annotated[str | None, typer.Option(help="What separates cells, such as ';'.")]
 Encoding = Annotated[str, typer.Option(help="Of text files.")]
 Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
+Predictions = Annotated[Path | None, typer.Option(help="What the systems said.")]
+System = Annotated[str, typer.Option(help="Column that names the system.")]
+Score = Annotated[str | None, typer.Option(help="Column of scores in the predictions.")]
+PredictionLabel = Annotated[
+    str | None, typer.Option(help="Column of the label in the predictions, if another.")
+]
+PredictionRank = Annotated[str | None, typer.Option(help="Column of ranks in the predictions.")]
+OnMissing = Annotated[str, typer.Option(help="raise, or drop items of one side.")]
 PriorCount = Annotated[float | None, typer.Option(help="Labels each label has in advance.")]
 Prior = Annotated[str | None, typer.Option(help="Of scores: 'm,k,a,b', see the model's card.")]
 Seed = Annotated[int | None, typer.Option(help="Makes the draws repeatable.")]

@@ -1,4 +1,4 @@
-"""What is in a set of annotations, in words."""
+"""What is in a set of annotations and in predictions, as numbers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._wording import short
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
-from dissensus.schema import ranking_code
+from dissensus import tables
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SYSTEM
+from dissensus.errors import misspelt
+from dissensus.schema import ranking_code, statements_per, voices_per
+
+_QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
 
 
-def describe_annotations(annotations: xr.Dataset) -> list[tuple[str, str]]:
-    """List what a person wants to know before trusting a file.
+def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
+    """Return what a person wants to know before trusting a file of annotations.
 
     Parameters
     ----------
@@ -23,77 +26,110 @@ def describe_annotations(annotations: xr.Dataset) -> list[tuple[str, str]]:
 
     Returns
     -------
-    list of (str, str)
-        What, and its value in words.
+    dict
+        Counts, and the shares of labels or quartiles of numbers.
 
     Examples
     --------
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1], "annotator": list("ab"), "label": ["x", "y"]})
-    >>> dict(describe_annotations(ann))["annotators per item"]
-    '2 (all alike)'
+    >>> found = annotation_contents(ann)
+    >>> found["annotators_per_item"], found["labels"]
+    ({'min': 2, 'median': 2.0, 'max': 2}, {'x': 1, 'y': 1})
     """
-    kind, source = annotations.attrs["kind"], annotations.attrs["kind_source"]
-    pairs = [annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR)]
     # Repeated labels, and the places of a ranking, are of one annotator.
-    item, annotator = np.unique(np.stack(pairs), axis=1)
-    per_item = np.bincount(item, minlength=annotations.sizes[ITEM])
-    out = [
-        ("kind", f"{kind} ({source})"),
-        ("rows", f"{annotations.sizes[ANNOTATION]:,}"),
-        ("items", f"{annotations.sizes[ITEM]:,}"),
-        ("annotators", f"{annotations.sizes[ANNOTATOR]:,}"),
-        ("annotators per item", _spread(per_item)),
-        ("items per annotator", _spread(np.bincount(annotator))),
-    ]
-    alone = int((per_item == 1).sum())
-    if alone:
-        out.append(("items with one annotator", f"{alone:,}: no disagreement can be seen there"))
+    per_item = voices_per(annotations, ITEM)
+    out: dict[str, Any] = {
+        "kind": annotations.attrs["kind"],
+        "kind_source": annotations.attrs["kind_source"],
+        "rows": annotations.sizes[ANNOTATION],
+        "items": annotations.sizes[ITEM],
+        "annotators": annotations.sizes[ANNOTATOR],
+        "annotators_per_item": _spread(per_item),
+        "items_per_annotator": _spread(voices_per(annotations, ANNOTATOR)),
+        "items_with_one_annotator": int((per_item == 1).sum()),
+    }
     if "label_code" in annotations:
-        out += _labels(annotations)
+        names = annotations[LABEL].to_numpy()
+        count = np.bincount(annotations["label_code"].to_numpy(), minlength=len(names))
+        out["labels"] = dict(zip(names.tolist(), count.tolist(), strict=True))
     else:
-        out.append(_quartiles("values", annotations["value"].to_numpy()))
-    if "confidence" in annotations:
-        out.append(_quartiles("confidence", annotations["confidence"].to_numpy()))
-    return out
-
-
-def _quartiles(what: str, values: npt.NDArray[np.float64]) -> tuple[str, str]:
-    quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
-    return f"{what} (min, quartiles, max)", ", ".join(f"{q:g}" for q in quartiles)
-
-
-def _spread(counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
-    low, middle, high = counts.min(), np.median(counts), counts.max()
-    if low == high:
-        return f"{low:,} (all alike)"
-    return f"{low:,} to {high:,}, median {middle:g}"
-
-
-def _labels(annotations: xr.Dataset) -> list[tuple[str, str]]:
-    names = annotations[LABEL].to_numpy()
-    code = annotations["label_code"].to_numpy()
-    count = np.bincount(code, minlength=len(names))
-    order = np.argsort(-count, kind="stable")[:8]
-    shares = ", ".join(f"{short(names[i], 40)} {count[i] / len(code):.0%}" for i in order)
-    more = f", {len(names) - 8} more" if len(names) > 8 else ""
-    out = [("labels", f"{len(names):,}: {shares}{more}")]
-    unused = names[count == 0]
-    if len(unused):
-        out.append(("labels nobody used", f"{len(unused):,}: {_few(unused)}"))
+        out["values"] = _quartiles(annotations["value"])
     if "rank" in annotations:
-        tied = _tied_share(annotations)
-        out.append(("rankings with ties", f"{tied:.0%}"))
+        out["rankings"] = int(statements_per(annotations, ITEM).sum())
+        out["rankings_with_ties"] = _tied(annotations)
+    if "confidence" in annotations:
+        out["confidence"] = _quartiles(annotations["confidence"])
     return out
 
 
-def _few(names: npt.NDArray[Any]) -> str:
-    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-    return ", ".join(short(repr(name), 40) for name in names[:5].tolist()) + more
+def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dict[str, Any]:
+    """Return what there is to know of predictions, and of how they fit the annotations.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 2], "annotator": list("ab"), "label": ["x", "y"]})
+    >>> pred = dx.predictions({"item": [1, 3], "system": ["m", "m"], "label": ["x", "z"]})
+    >>> found = prediction_contents(ann, pred)
+    >>> found["items_without_predictions"], found["items_without_annotations"]
+    ([2], [3])
+    >>> found["labels_outside"]
+    {'z': 1}
+    """
+    annotated, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
+    out: dict[str, Any] = {
+        "kind": predictions.attrs["kind"],
+        "systems": predictions[SYSTEM].to_numpy().tolist(),
+        "items": len(predicted),
+        "items_without_predictions": _without(annotated, predicted),
+        "items_without_annotations": _without(predicted, annotated),
+    }
+    out["items_in_common"] = len(annotated) - len(out["items_without_predictions"])
+    sides = ["numbers" if data.attrs["kind"] == "continuous" else "labels"
+             for data in (annotations, predictions)]  # fmt: skip
+    unlike = "the annotations are {}, the predictions {}".format(*sides)
+    out["unlike"] = unlike if len(set(sides)) > 1 else None
+    if "label_code" in predictions:
+        code = predictions["label_code"].to_numpy()
+        out["labels_per_list"] = _spread((code >= 0).sum(axis=-1).ravel())
+        out["labels_outside"] = _outside(annotations, predictions, code[code >= 0])
+        known = annotations[LABEL].to_numpy().tolist() if LABEL in annotations.coords else []
+        out["labels_misspelt"] = misspelt(list(out["labels_outside"]), known)
+    else:
+        out["values"] = _quartiles(predictions["value"])
+    return out
 
 
-def _tied_share(annotations: xr.Dataset) -> float:
+def _without(names: npt.NDArray[Any], others: npt.NDArray[Any]) -> list[Any]:
+    found: list[Any] = names[tables.match(names, others) < 0].tolist()
+    return found
+
+
+def _outside(
+    annotations: xr.Dataset, predictions: xr.Dataset, code: npt.NDArray[np.int64]
+) -> dict[Any, int]:
+    """Count labels that annotators could not have given."""
+    if LABEL not in annotations.coords:
+        return {}
+    names = predictions[LABEL].to_numpy()
+    count = np.bincount(code, minlength=len(names))
+    stray = (count > 0) & (tables.match(names, annotations[LABEL].to_numpy()) < 0)
+    return dict(zip(names[stray].tolist(), count[stray].tolist(), strict=True))
+
+
+def _quartiles(values: xr.DataArray) -> dict[str, float]:
+    given = values.to_numpy()
+    found = np.quantile(given[~np.isnan(given)], list(_QUARTILES.values()))
+    return dict(zip(_QUARTILES, found.tolist(), strict=True))
+
+
+def _spread(counts: npt.NDArray[np.int64]) -> dict[str, float]:
+    return {"min": int(counts.min()), "median": float(np.median(counts)), "max": int(counts.max())}
+
+
+def _tied(annotations: xr.Dataset) -> int:
+    """Count rankings in which two labels share a rank."""
     ranking, rank = ranking_code(annotations), annotations["rank"].to_numpy()
     block, size = np.unique(ranking * (rank.max() + 1) + rank, return_counts=True)
-    tied = np.unique(block[size > 1] // (rank.max() + 1))
-    return len(tied) / (int(ranking.max()) + 1)
+    return len(np.unique(block[size > 1] // (rank.max() + 1)))

@@ -15,12 +15,6 @@ import xarray as xr
 from dissensus._summary import summary
 from dissensus.dims import SAMPLE
 
-TABLES = (
-    ("statistics", "agreement"), ("components", "components"), ("accuracy", "accuracy"),
-    ("weighted_reliability", "weighted_reliability"),
-)  # fmt: skip
-"""Tables of an evaluation, and the group without which there is none."""
-
 
 def print_json(said: Any) -> None:
     """Print an object; undefined numbers are null, infinite ones the texts "inf" and "-inf"."""
@@ -29,6 +23,8 @@ def print_json(said: Any) -> None:
 
 def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any]:
     """Say what an evaluation found: the tables that are written, row by row."""
+    from dissensus._files import MORE
+
     metrics = summary(result)
     out: dict[str, Any] = {
         name: result.attrs.get(name)
@@ -40,7 +36,7 @@ def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any
         for name, key in (("kind", "interval"), ("probability", "probability"))
     }
     out["metrics"] = metrics
-    for of, group in TABLES:
+    for group, of in MORE:
         if group in result.children:
             out[of] = summary(result, of)
     return out | {"files": [str(path) for path in written]}

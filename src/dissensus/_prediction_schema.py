@@ -26,6 +26,16 @@ def check_predictions(predictions: xr.Dataset) -> None:
     ------
     PredictionError
         Naming the variable, the item and system, what was expected and what was found.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> pred = dx.predictions({"item": [1, 1], "system": ["m", "n"], "label": ["x", "y"]})
+    >>> dx.schema.check_predictions(pred)
+    >>> dx.schema.check_predictions(pred.assign(block=0 * pred["block"]))
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.PredictionError: block, item 1, system 'm': expected a block for each label...
     """
     kind = predictions.attrs.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:

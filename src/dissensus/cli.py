@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from dissensus._check_command import check, said_by_systems
 from dissensus._columns import (
     Annotator,
     Cluster,
@@ -23,13 +24,19 @@ from dissensus._columns import (
     Kind,
     Label,
     Labels,
+    OnMissing,
     Pool,
+    PredictionLabel,
+    PredictionRank,
+    Predictions,
     Prior,
     PriorCount,
     Progress,
     Rank,
+    Score,
     Seed,
     Stratum,
+    System,
     Trial,
 )
 from dissensus._commands import Commands
@@ -39,6 +46,7 @@ from dissensus._options import (
     accuracy,
     as_options,
     given,
+    kept_apart,
     label_space,
     mapping,
     numbers,
@@ -63,7 +71,7 @@ console = SafeConsole()
 @app.command()
 def evaluate(
     annotations: Annotated[Path, typer.Argument(help="What the annotators said.")],
-    predictions: Annotated[Path | None, typer.Option(help="What the systems said.")] = None,
+    predictions: Predictions = None,
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("result"),
     item: Item = "item",
     annotator: Annotator = "annotator",
@@ -79,14 +87,10 @@ def evaluate(
     format: Format = None,  # noqa: A002 (the option is called --format)
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8",
-    system: Annotated[str, typer.Option(help="Column that names the system.")] = "system",
-    score: Annotated[str | None, typer.Option(help="Column of scores in the predictions.")] = None,
-    prediction_label: Annotated[
-        str | None, typer.Option(help="Column of the label in the predictions, if another.")
-    ] = None,
-    prediction_rank: Annotated[
-        str | None, typer.Option(help="Column of ranks in the predictions.")
-    ] = None,
+    system: System = "system",
+    score: Score = None,
+    prediction_label: PredictionLabel = None,
+    prediction_rank: PredictionRank = None,
     predictions_format: Format = None,
     model: Annotated[str | None, typer.Option(help="A model, see `dissensus models`.")] = None,
     beside: Annotated[
@@ -109,12 +113,13 @@ def evaluate(
         str | None, typer.Option(help="The pool that others are compared with.")
     ] = None,
     truth: Annotated[
-        str | None, typer.Option(help="Of accuracy: symmetric_confusion, dawid_skene; or none.")
+        str | None,
+        typer.Option(help="Of accuracy: symmetric_confusion, dawid_skene; none: faster."),
     ] = None,
     ground_truth: Annotated[
         str | None, typer.Option(help="What judges labels: majority, an accuracy as 0.85; or none.")
     ] = None,
-    on_missing: Annotated[str, typer.Option(help="raise, or drop items of one side.")] = "raise",
+    on_missing: OnMissing = "raise",
     prior_count: PriorCount = None,
     prior: Prior = None,
     concentration: Annotated[
@@ -141,18 +146,13 @@ def evaluate(
         confidence=confidence, trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
         labels=label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
-    pred = None
-    # Annotations that are said to be labels, not measurements, are predicted by labels.
-    named = kind in {"nominal", "ordinal"} and threshold is None and not (score or prediction_rank)
-    if predictions is not None:
-        pred = dx.read_predictions(
-            predictions, format=predictions_format, item=item, system=system,
-            label=prediction_label or label, score=score, rank=prediction_rank,
-            kind="nominal" if named else None, on_missing=on_missing, delimiter=delimiter,
-            encoding=encoding,
-        )  # fmt: skip
+    pred = said_by_systems(
+        predictions, item=item, system=system, label=prediction_label or label, score=score,
+        rank=prediction_rank, format=predictions_format, on_missing=on_missing, kind=kind,
+        threshold=threshold, delimiter=delimiter, encoding=encoding,
+    )  # fmt: skip
     result_folder(out, store, force)
-    with on_cluster(scheduler, chunks):
+    with on_cluster(scheduler, chunks), kept_apart(as_json):
         result = dx.evaluate(
             ann, pred, draws=draws, random_seed=seed, model=model, threshold=threshold,
             reliability=None if reliability is None else numbers(reliability, "--reliability"),
@@ -190,44 +190,6 @@ def demo(
 
 
 @app.command()
-def check(
-    annotations: Annotated[Path, typer.Argument(help="What the annotators said.")],
-    item: Item = "item",
-    annotator: Annotator = "annotator",
-    label: Label = "label",
-    rank: Rank = None,
-    confidence: Confidence = None,
-    trial: Trial = None,
-    pool: Pool = None,
-    cluster: Cluster = None,
-    stratum: Stratum = None,
-    kind: Kind = None,
-    labels: Labels = None,
-    format: Format = None,  # noqa: A002 (the option is called --format)
-    delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
-    as_json: Json = False,
-) -> None:
-    """Read and validate annotations, and say what is in them."""
-    import dissensus as dx
-    from dissensus._contents import describe_annotations
-
-    ann = dx.read_annotations(
-        annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
-        confidence=confidence, trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
-        labels=label_space(labels), delimiter=delimiter, encoding=encoding,
-    )  # fmt: skip
-    found = describe_annotations(ann)
-    if as_json:
-        _print_json({"valid": True} | dict(found))
-        return
-    table = Table(title=escape(str(annotations)), show_header=False, title_justify="left")
-    for what, value in found:
-        table.add_row(what, escape(value))
-    console.print(table)
-
-
-@app.command()
 def models(as_json: Json = False) -> None:
     """List the models and the kinds of annotations they are for."""
     from dissensus import models
@@ -259,6 +221,7 @@ def _model(models: Any, name: str) -> dict[str, Any]:
     return {"name": name, "kinds": model.kinds, "summary": model.summary}
 
 
+app.command()(check)
 app.command()(plan)
 app.command()(rerun)
 

@@ -44,17 +44,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus._annotation_rows import given_numbers as given_numbers
+from dissensus._annotation_rows import label_counts as label_counts
+from dissensus._annotation_rows import ranking_code as ranking_code
+from dissensus._annotation_rows import ranks as ranks
+from dissensus._annotation_rows import statements_per as statements_per
+from dissensus._annotation_rows import voices_per as voices_per
 from dissensus._annotation_schema import CODES as CODES
 from dissensus._annotation_schema import KINDS as KINDS
 from dissensus._annotation_schema import PART as PART
 from dissensus._annotation_schema import check_annotations as check_annotations
 from dissensus._annotation_schema import check_form as check_form
-from dissensus._annotation_schema import given_numbers as given_numbers
-from dissensus._annotation_schema import label_counts as label_counts
-from dissensus._annotation_schema import ranking_code as ranking_code
-from dissensus._annotation_schema import ranks as ranks
-from dissensus._annotation_schema import statements_per as statements_per
-from dissensus._annotation_schema import voices_per as voices_per
 from dissensus._prediction_schema import check_predictions as check_predictions
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM
 from dissensus.errors import AnnotationError, PredictionError, shown
@@ -105,7 +105,7 @@ def checked_annotations(data: Any) -> xr.Dataset:
     --------
     >>> import dissensus as dx
     >>> pred = dx.predictions({"item": [1], "system": ["m"], "label": ["x"]})
-    >>> checked_annotations(pred)
+    >>> dx.schema.checked_annotations(pred)
     Traceback (most recent call last):
     ...
     dissensus.errors.AnnotationError: annotations: expected what annotators said...
@@ -114,7 +114,20 @@ def checked_annotations(data: Any) -> xr.Dataset:
 
 
 def no_predictions(data: Any) -> Any:
-    """Return data as it is, taken out of its node, or raise if they are predictions."""
+    """Return data as it is, taken out of its node, or raise if they are predictions.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1], "annotator": ["a"], "label": ["x"]})
+    >>> dx.schema.no_predictions(ann) is ann
+    True
+    >>> pred = dx.predictions({"item": [1], "system": ["m"], "label": ["x"]})
+    >>> dx.schema.no_predictions(pred)
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.AnnotationError: annotations: expected what annotators said...
+    """
     data = _dataset(data)
     if isinstance(data, xr.Dataset) and SYSTEM in data.dims:
         raise AnnotationError(
@@ -133,7 +146,7 @@ def checked_predictions(data: Any) -> xr.Dataset:
     --------
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1], "annotator": ["a"], "label": ["x"]})
-    >>> checked_predictions(ann)
+    >>> dx.schema.checked_predictions(ann)
     Traceback (most recent call last):
     ...
     dissensus.errors.PredictionError: predictions: expected what systems said...
@@ -173,8 +186,8 @@ def require_two_annotators(annotations: xr.Dataset, *, every_item: bool = True) 
     --------
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx")})
-    >>> require_two_annotators(ann, every_item=False)
-    >>> require_two_annotators(ann)
+    >>> dx.schema.require_two_annotators(ann, every_item=False)
+    >>> dx.schema.require_two_annotators(ann)
     Traceback (most recent call last):
     ...
     dissensus.errors.AnnotationError: annotations, item 2: expected two annotators or more ...

@@ -78,7 +78,7 @@ def test_very_long_cells(file):
         ("item,x\n1,a\n2\n", r"a.csv, line 3: expected 2 cells, as in the header; found 1"),
         ("item,x\n1,a\n\n2,b,c\n", r"a.csv, line 4: expected 2 cells.*found 3.*quotation marks"),
         ("item,x\n1,a,b\n", r"a.csv, line 2: expected 2 cells.*found 3"),
-        ('item,x\n1,"a\nb"\n2\n', r"a.csv, line 4: expected 2 cells.*found 1"),
+        ('item,x\n1,"a\nb"\n2\n', r"a.csv, line 4: expected 2 cells.*found 1.*its separator"),
         (
             "item,x,item\n1,a,2\n",
             r"a.csv, line 1: expected distinct column names; found 'item' more",

@@ -27,7 +27,15 @@ from dissensus.formats._table import Asked
 
 @dataclass(frozen=True)
 class Format:
-    """What the library knows of a format without loading its reader."""
+    """What the library knows of a format without loading its reader.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> prodigy = dx.formats.get("prodigy")
+    >>> prodigy.reads, prodigy.summary
+    (('annotations',), 'the JSONL of Prodigy, one decision a line')
+    """
 
     name: str
     reads: tuple[str, ...]
@@ -59,7 +67,8 @@ def names() -> list[str]:
 
     Examples
     --------
-    >>> names()
+    >>> import dissensus as dx
+    >>> dx.formats.names()
     ['argilla', 'counts', 'crowd-kit', 'label-studio', 'prodigy', 'wide']
     """
     return [known.name for known in FORMATS]
@@ -75,7 +84,8 @@ def get(name: str) -> Format:
 
     Examples
     --------
-    >>> get("Label Studio").reads
+    >>> import dissensus as dx
+    >>> dx.formats.get("Label Studio").reads
     ('annotations', 'predictions')
     """
     wanted = re.sub("[-_ ]", "", str(name)).lower()

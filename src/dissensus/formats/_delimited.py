@@ -135,7 +135,9 @@ def _ragged(path: Path, line: int, expected: int, found: int) -> FormatError:
         where=f"line {line}",
         expected=f"{expected} cells, as in the header",
         found=str(found),
-        hint="A cell that contains the separator belongs in quotation marks",
+        hint="A cell that contains the separator belongs in quotation marks"
+        if found > expected
+        else "An empty cell needs its separator all the same",
     )
 
 

@@ -1,0 +1,119 @@
+"""What can be read off the rows of annotations: whose they are, how many, and what numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
+from dissensus.errors import AnnotationError
+
+
+def ranking_code(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
+    """Return a number for each ranking: one for each item, annotator and (if given) trial.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({1: {"ann": [["a"], ["b", "c"]], "bob": [["b"]]}}, labels="abcd")
+    >>> dx.schema.ranking_code(ann)
+    array([0, 0, 0, 1])
+    """
+    key = annotations["item_code"].to_numpy().astype(np.int64) * annotations.sizes[ANNOTATOR]
+    key = key + annotations["annotator_code"].to_numpy()
+    if "trial" in annotations:
+        trial, levels = pd.factorize(annotations["trial"].to_numpy())
+        key = key * len(levels) + trial
+    return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
+
+
+def ranks(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
+    """Return the block of each row's label: 1 for all where single labels were given.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({1: {"ann": [["a"], ["b", "c"]], "bob": [["b"]]}}, labels="abcd")
+    >>> dx.schema.ranks(ann)
+    array([1, 2, 2, 1])
+    """
+    if "rank" in annotations:
+        return np.asarray(annotations["rank"].to_numpy(), dtype=np.int64)
+    return np.ones(annotations.sizes[ANNOTATION], dtype=np.int64)
+
+
+def statements_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
+    """Count the statements (a ranking is one, however many rows) per item or annotator.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({1: {"ann": [["a"], ["b", "c"]], "bob": [["b"]]}}, labels="abcd")
+    >>> dx.schema.statements_per(ann, "item"), dx.schema.statements_per(ann, "annotator")
+    (array([2]), array([1, 1]))
+    """
+    ranking = ranking_code(annotations)
+    owner = np.zeros(int(ranking.max(initial=-1)) + 1, dtype=np.int64)
+    owner[ranking] = annotations[f"{dim}_code"].to_numpy()
+    return np.bincount(owner, minlength=annotations.sizes[dim])
+
+
+def voices_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
+    """Count the annotators of each item, or the items of each annotator, repeats once.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations(
+    ...     {"item": [1, 1, 1], "annotator": list("aab"), "label": list("xyx"), "time": [1, 2, 1]},
+    ...     trial="time")
+    >>> dx.schema.voices_per(ann, "item"), dx.schema.statements_per(ann, "item")
+    (array([2]), array([3]))
+    """
+    item, annotator = (
+        annotations[f"{name}_code"].to_numpy().astype(np.int64) for name in (ITEM, ANNOTATOR)
+    )
+    pair = np.unique(item * annotations.sizes[ANNOTATOR] + annotator)
+    place = dict(zip((ITEM, ANNOTATOR), np.divmod(pair, annotations.sizes[ANNOTATOR]), strict=True))
+    return np.bincount(place[dim], minlength=annotations.sizes[dim])
+
+
+def label_counts(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
+    """Count how often each label was given to each item: (item, label).
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx")})
+    >>> dx.schema.label_counts(ann)
+    array([[1, 1],
+           [1, 0]])
+    """
+    shape = (annotations.sizes[ITEM], annotations.sizes[LABEL])
+    cell = annotations["item_code"].to_numpy() * shape[1] + annotations["label_code"].to_numpy()
+    return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def given_numbers(annotations: xr.Dataset) -> npt.NDArray[np.float64]:
+    """Return the numbers given, row by row: values, or labels that are numbers.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> table = {"item": [1, 1, 2], "annotator": ["a", "b", "a"], "label": [1, 3, 2]}
+    >>> dx.schema.given_numbers(dx.annotations(table, kind="ordinal"))
+    array([1., 3., 2.])
+    """
+    if "value" in annotations:
+        return annotations["value"].to_numpy()
+    labels = annotations[LABEL].to_numpy()
+    if labels.dtype.kind not in "if":
+        raise AnnotationError(
+            "label",
+            expected="numbers: words have no distances",
+            found=f"text such as {str(labels[0])!r}",
+            hint="Where words stand for numbers, map them to these before the labels are read",
+        )
+    return labels.astype(np.float64)[annotations["label_code"].to_numpy()]
