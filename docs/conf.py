@@ -12,7 +12,7 @@ import dissensus as dx
 
 _HERE = Path(__file__).parent
 sys.path.insert(0, str(_HERE))
-from generate import metric_pictures, notebooks, pages, prior_pictures
+from generate import drawn, notebooks, pages, prior_pictures
 
 project = "dissensus"
 copyright = "the dissensus developers"
@@ -42,8 +42,9 @@ notebooks.write(_HERE.parent / "notebooks", _HERE / "notebooks")
 def _draw(app: Any) -> None:
     """Draw the pictures, once for a build."""
     if app.builder.name == "html":
-        metric_pictures.write(_HERE / "api" / "pictures")
-        prior_pictures.write(_HERE / "api" / "pictures")
+        folder = _HERE / "api" / "pictures"
+        drawn.write(pages.PICTURES, folder)
+        drawn.write(prior_pictures.PRIOR_PICTURES, folder, prefix="prior-")
 
 
 def _with_pictures(*event: Any) -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import dissensus as dx
 from dissensus import metrics, models, statistics
+from generate.drawn import figure_of
 from generate.metric_pictures import METRIC_PICTURES
 from generate.references import reference_page
 from generate.related import RELATED
+from generate.statistic_pictures import STATISTIC_PICTURES
 
 _MODULES = (
     "datasets", "distributions", "formats", "plots", "plausibility", "schema", "simulate", "steps",
 )  # fmt: skip
+PICTURES: Final = METRIC_PICTURES | STATISTIC_PICTURES
+"""One for each metric and statistic."""
 
 
 def pages() -> dict[str, str]:
@@ -59,24 +64,32 @@ def _models() -> dict[str, str]:
 
 
 def _metrics() -> dict[str, str]:
-    out = {"metrics/index": _listed(
-        "Metrics", "Draws in, draws out: every metric keeps ``chain`` and ``draw``.",
-        [metric.name for metric in metrics.METRICS],
-    )}  # fmt: skip
-    for metric in metrics.METRICS:
-        body = f".. autofunction:: dissensus.metrics.{metric.module}.{metric.name}"
-        parts = _of_picture(metric.name) + _of_related(metric.name)
-        out[f"metrics/{metric.name}"] = _page(metric.name, body, *parts)
+    homes = {one.name: f"dissensus.metrics.{one.module}.{one.name}" for one in metrics.METRICS}
+    return _functions("metrics", "Draws in, draws out: every metric keeps ``chain`` and ``draw``.",
+                      homes)  # fmt: skip
+
+
+def _statistics() -> dict[str, str]:
+    names = ["bayesian_bootstrap", *statistics.names()]
+    return _functions(
+        "statistics",
+        "Of the annotations as they are; any of them has a posterior by ``bayesian_bootstrap``.",
+        {name: f"dissensus.statistics.{name}.{name}" for name in names},
+    )
+
+
+def _functions(what: str, words: str, homes: dict[str, str]) -> dict[str, str]:
+    """Return a page for each function, with its picture if it has one, and one that lists them."""
+    out = {f"{what}/index": _listed(what.capitalize(), words, list(homes))}
+    for name, home in homes.items():
+        parts = _of_picture(name) + _of_related(name)
+        out[f"{what}/{name}"] = _page(name, f".. autofunction:: {home}", *parts)
     return out
 
 
 def _of_picture(name: str) -> list[str]:
     """Return a picture with its caption."""
-    if name not in METRIC_PICTURES:
-        return []
-    caption = " ".join((METRIC_PICTURES[name].__doc__ or "").split())
-    return ["", f".. figure:: ../pictures/{name}.png", f"   :alt: {caption}", "   :width: 85%", "",
-            f"   {caption}"]  # fmt: skip
+    return figure_of(PICTURES[name], f"../pictures/{name}.png") if name in PICTURES else []
 
 
 def _of_related(name: str) -> list[str]:
@@ -89,18 +102,6 @@ def _link(name: str) -> str:
     if name in models.names():
         return f":doc:`{name} </api/models/{name}>`"
     return f":func:`{name} <{getattr(dx, name).__module__}.{name}>`"
-
-
-def _statistics() -> dict[str, str]:
-    names = ["bayesian_bootstrap", *statistics.names()]
-    out = {"statistics/index": _listed(
-        "Statistics", "Of the annotations as they are; any of them has a posterior by "
-        "``bayesian_bootstrap``.", names,
-    )}  # fmt: skip
-    for name in names:
-        body = f".. autofunction:: dissensus.statistics.{name}.{name}"
-        out[f"statistics/{name}"] = _page(name, body, *_of_related(name))
-    return out
 
 
 def _other() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 import matplotlib.pyplot as plt
@@ -135,15 +134,6 @@ CALIBRATED: Final = {
     "rasch": "rasch-truth-unknown",
 }
 """The form of each model whose calibration is drawn on its page."""
-
-
-def write(folder: Path) -> None:
-    """Draw all, into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, draw in PRIOR_PICTURES.items():
-        figure = draw()
-        figure.savefig(folder / f"prior-{name}.png", dpi=120)
-        plt.close(figure)
 
 
 def lines(name: str) -> list[str]:
