@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dissensus as dx
-from dissensus import cli
+from dissensus import _rerun, cli
 from dissensus.errors import DissensusWarning
 
 
@@ -139,3 +139,25 @@ def test_unknown_names_list_it_too(bring):
         dx.models.get("panle")
     with pytest.raises(AttributeError, match="panel"):
         dx.models.panle  # noqa: B018
+
+
+def test_an_evaluation_says_which_package_its_model_is_of(bring, study, tmp_path):
+    bring(panel="plugins.panel")
+    made = dx.evaluate(
+        study.annotations, study.predictions, model="panel", draws=100, random_seed=1,
+        progressbar=False,
+    )  # fmt: skip
+    assert made.attrs["model_package"] == "their-models"
+    assert made.attrs["their-models_version"] == "1.0"
+    assert _rerun.rerun(made, progressbar=False).versions == []
+    made.attrs["their-models_version"] = "0.9"
+    assert _rerun.rerun(made, progressbar=False).versions == ["their-models 0.9 then, 1.0 now"]
+    made.attrs["model"] = "gone"
+    with pytest.raises(dx.ArgumentError, match=r"'gone' of the package their-models 0\.9.*Install"):
+        _rerun.rerun(made, progressbar=False)
+
+
+def test_a_package_installed_in_the_session_is_found(bring):
+    assert dx.models.plugins() == []
+    bring(panel="plugins.panel")
+    assert dx.models.plugins() == ["panel"]

@@ -51,7 +51,7 @@ def no_collection():
 def no_thread_left():
     before = threading.active_count()
     yield
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # a bar's own thread may end in between
 
 
 def test_all_sweeps_are_made_in_order():
@@ -98,7 +98,7 @@ def test_the_interruption_of_a_bar_is_one_too(monkeypatch):
                 raise KeyboardInterrupt
             yield step
 
-    monkeypatch.setattr("rich.progress.track", track)
+    monkeypatch.setattr("dissensus._progress.bar", track)
     chains = [Chain(), Chain()]
     assert swept(chains, 100, 50, "", True) == 20
     assert all(one.sweeps == list(range(-50, 20)) for one in chains)

@@ -18,7 +18,7 @@ from dissensus._components import with_components
 from dissensus._ground_truth import with_ground_truth
 from dissensus._notes import Notes
 from dissensus._observed import Settings, observed
-from dissensus._provenance import provenance
+from dissensus._provenance import of_model, provenance
 from dissensus._recipe import Recipe, ThresholdRecipe
 from dissensus._recipes import DEFAULT, companion_for, recipe_for
 from dissensus._runs import Run, Task, results
@@ -219,6 +219,7 @@ def evaluate(
     tree.attrs.update(
         _made_by(run, task, tree), components=words, truth=accuracies, ground_truth=judged_by,
         random_seed_source=seed_source, **provenance(annotations, given, recorded),
+        **of_model(main.model),
     )  # fmt: skip
     if beside is not None:
         other = _run(beside, None, {})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dissensus._console import SafeConsole
+from dissensus._options import as_options
 from dissensus._terminal import certainty_table, models_table, sections, summary_table
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False)
     from dissensus._files import write_evaluation
     from dissensus._json_output import of_evaluation, print_json
     from dissensus._recipes import HEAVY_PRIOR
+    from dissensus._report import words
     from dissensus._report.two_models import parting_words
 
     written = write_evaluation(result, out, store)
@@ -42,7 +44,9 @@ def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False)
     if "companion" in result.children:
         _console.print(parting_words(result), markup=False, highlight=False)
     for one in sections(result):
-        _console.print(one, highlight=False)
+        _console.print(as_options(one) if isinstance(one, str) else one, highlight=False)
+    if not words.some_shared(result["annotations"].to_dataset()):
+        _console.print(f"[yellow]note[/yellow] {words.ALONE}")
     if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
         _console.print(
             f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 from dissensus._writing import check_target, require_writable, there
@@ -17,7 +19,7 @@ _ARGUMENT: Final = re.compile(
     r"(?<![\w.-])(?<!\w\()(annotator|chunks|cluster|companion|components|concentration|confidence|delimiter"
     r"|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model|on_missing|pool"
     r"|prior_count|rank|reference|reliability|risk|score|stratum|system|threshold|trial|truth)="
-    r"(?:[\"']([\w.-]+)[\"']|([\d.]+\d|\d))?(?![\w\"'])"
+    r"(?:[\"']([^\s\"']+)[\"']|([\d.]+\d|\d))?(?![\w\"'])"
 )
 """How an error speaks of an argument to somebody who writes Python."""
 
@@ -32,11 +34,16 @@ def as_options(text: str) -> str:
     """
 
     def option(found: re.Match[str]) -> str:
-        value = found[2] or found[3]
+        value = found[3] or (found[2] and quote(found[2]))
         name = f"--{found[1].replace('_', '-')}"
         return f"{name} {value}" if value else name
 
     return _ARGUMENT.sub(option, text)
+
+
+def kept_apart(as_json: bool) -> AbstractContextManager[Any]:
+    """Send what models of other packages print to standard error, where JSON is printed."""
+    return redirect_stdout(sys.stderr) if as_json else nullcontext()
 
 
 def label_space(text: str | None) -> list[str] | None:

@@ -11,9 +11,13 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus import models
 from dissensus._hashing import data_hash
+from dissensus._plugins import package_of
 
 ARGUMENTS: Final = "arguments"
+MODEL_PACKAGE: Final = "model_package"
+"""The attribute that names the package a model is from, if it is not one of the library's own."""
 NOT_RECORDED: Final = "not_recorded"
 DATA: Final = ("annotations", "predictions")
 _PACKAGES: Final = ("dissensus", "pymc", "arviz", "numpy", "numba", "xarray", "scipy")
@@ -29,6 +33,21 @@ def versions() -> dict[str, str]:
     """
     found = {f"{name}_version": version(name) for name in _PACKAGES}
     return found | {"python_version": platform.python_version()}
+
+
+def of_model(name: str) -> dict[str, str]:
+    """Return attributes that say which package brings a model; none, of the library's own.
+
+    Examples
+    --------
+    >>> of_model("dirichlet")
+    {}
+    """
+    found = package_of(name) if name in models.plugins() else None
+    if found is None:
+        return {}
+    package, its_version = found
+    return {MODEL_PACKAGE: package, f"{package}_version": its_version}
 
 
 def provenance(

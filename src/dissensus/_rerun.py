@@ -10,9 +10,18 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dissensus import models
 from dissensus._evaluate import evaluate
 from dissensus._hashing import data_hash
-from dissensus._provenance import ARGUMENTS, DATA, NOT_RECORDED, arguments_of, versions
+from dissensus._provenance import (
+    ARGUMENTS,
+    DATA,
+    MODEL_PACKAGE,
+    NOT_RECORDED,
+    arguments_of,
+    of_model,
+    versions,
+)
 from dissensus.errors import ArgumentError, FormatError, brief
 
 _ADDED: Final = frozenset({"truth"})
@@ -97,10 +106,22 @@ def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
         )  # fmt: skip
     annotations, predictions = _data(tree)
     arguments = _arguments(tree)
+    _require_model(tree)
     again = evaluate(annotations, predictions, progressbar=progressbar, **arguments)
     pairs = list(_pairs(tree, again))
     differences = [Difference(where, how) for where, how in pairs if how]
     return Rerun(differences, len(pairs), _changed(tree))
+
+
+def _require_model(tree: xr.DataTree) -> None:
+    """Raise where a model of another package is not there, saying what to install."""
+    package, model = tree.attrs.get(MODEL_PACKAGE), str(tree.attrs.get("model"))
+    if package is not None and model not in models.plugins():
+        known = tree.attrs.get(f"{package}_version", "of an unknown version")
+        raise ArgumentError(
+            "evaluation", expected=f"the model {model!r} of the package {package} {known}",
+            found="no model of that name", hint="Install that package",
+        )  # fmt: skip
 
 
 def _arguments(tree: xr.DataTree) -> dict[str, Any]:
@@ -138,11 +159,17 @@ def _data(tree: xr.DataTree) -> tuple[xr.Dataset, xr.Dataset | None]:
     return found[0], found[1]
 
 
+def _of_package(tree: xr.DataTree) -> dict[str, str]:
+    """Return the version of the package that brings the model, if one does."""
+    now = of_model(str(tree.attrs.get("model")))
+    return {name: value for name, value in now.items() if name != MODEL_PACKAGE}
+
+
 def _changed(tree: xr.DataTree) -> list[str]:
     """Name what is of another version now."""
     return [
         f"{name.removesuffix('_version')} {tree.attrs.get(name, 'unknown')} then, {now} now"
-        for name, now in versions().items()
+        for name, now in (versions() | _of_package(tree)).items()
         if str(tree.attrs.get(name, "unknown")) != now
     ]
 

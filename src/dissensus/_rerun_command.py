@@ -9,6 +9,7 @@ import typer
 
 from dissensus._columns import Json, Progress
 from dissensus._console import SafeConsole
+from dissensus._options import kept_apart
 
 _MOST = 20
 """Variables that are named."""
@@ -22,7 +23,8 @@ def rerun(
     """Make an evaluation again from what its file holds; fail if anything comes out otherwise."""
     from dissensus import _rerun
 
-    found = _rerun.rerun(_rerun.stored(evaluation), progressbar=progress and not as_json)
+    with kept_apart(as_json):
+        found = _rerun.rerun(_rerun.stored(evaluation), progressbar=progress and not as_json)
     if as_json:
         from dissensus._json_output import print_json
 

@@ -111,8 +111,8 @@ def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
     warnings.warn(
         f"the chains have not run long enough for some of {task.annotations.sizes[ITEM]} items "
         f"({where}): as few as {float(poor['ess_bulk_min'].min()):.0f} effective draws{r_hat}. Do "
-        f"not trust these items' intervals; ask for more draws (draws={4 * task.draws}), or for "
-        "smaller reliabilities.",
+        f"not trust these items' intervals; ask for more draws (draws={4 * task.draws})"
+        f"{', or for smaller reliabilities' if found.sizes[RELIABILITY] > 1 else ''}.",
         ConvergenceWarning,
         stacklevel=2,
     )

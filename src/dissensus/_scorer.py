@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import xarray as xr
 
 from dissensus import metrics
@@ -81,9 +82,10 @@ def scorer(
     True
     """
     entry = metrics.get(metric)
-    if entry.takes != "lists" or metric == "certainty":
-        names = [one.name for one in metrics.METRICS
-                 if one.takes == "lists" and one.name != "certainty"]  # fmt: skip
+    names = [
+        one.name for one in metrics.METRICS if one.takes == "lists" and one.name != "certainty"
+    ]
+    if metric not in names:
         raise ArgumentError("metric", expected=f"one of {', '.join(names)}", found=repr(metric))
     if items is not None and not callable(items):
         raise ArgumentError("items", expected="a function of X, or None", found=repr(items))
@@ -180,7 +182,7 @@ class Scorer:
                 "X", expected=f"items that are annotated, such as {shown(index[:3].tolist())}",
                 found=shown(strange) if strange else f"{len(names)} names of {n_rows} rows",
             )  # fmt: skip
-        twice = names[np.flatnonzero(_seen_before(names))]
+        twice = names[pd.Index(names).duplicated()]
         if len(twice):
             raise ArgumentError(
                 "X", expected="each item once", found=f"{shown(twice.tolist())} again"
@@ -200,10 +202,3 @@ class Scorer:
         labels = np.asarray(estimator.classes_)
         return {ITEM: np.repeat(names, len(labels)), "label": np.tile(labels, len(names)),
                 "score": chance.ravel()}  # fmt: skip
-
-
-def _seen_before(names: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Say which are there already."""
-    first = np.zeros(len(names), dtype=np.bool_)
-    first[np.unique(names, return_index=True)[1]] = True
-    return ~first

@@ -18,7 +18,17 @@ REMAINDER: Final = -2
 
 
 class Space(NamedTuple):
-    """A plausibility's label space: what its positions mean."""
+    """A plausibility's label space: what its positions mean.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({"case": [[["b"], ["a"]], [["b"]]]}, labels="abcd")
+    >>> fit = dx.models.inverse_rank.fit(ann, random_seed=1)
+    >>> found = dx.plausibility.space(fit["posterior"]["plausibility"])
+    >>> found.dense, found.codes, found.sizes
+    (False, array([[ 0,  1, -2]]), array([[1, 1, 2]]))
+    """
 
     labels: npt.NDArray[Any]
     """All labels by name; a code is a place in this array."""
@@ -40,8 +50,10 @@ def space(plausibility: xr.DataArray) -> Space:
 
     Examples
     --------
+    >>> import xarray as xr
+    >>> import dissensus as dx
     >>> array = xr.DataArray([[0.2, 0.8]], dims=("item", "label"), coords={"label": ["a", "b"]})
-    >>> space(array).labels
+    >>> dx.plausibility.space(array).labels
     array(['a', 'b'], dtype='<U1')
     """
     if LABEL in plausibility.dims:

@@ -120,9 +120,10 @@ def _asked(evaluation: xr.DataTree, of: str | None) -> str:
             "evaluation",
             expected="a fit, or an evaluation by a model"
             if of == POSTERIOR
-            else "a DataTree from dissensus.evaluate",
+            else "a DataTree from dissensus.evaluate, or from a model's fit",
             found=f"{type(evaluation).__name__} without a group "
             f"{POSTERIOR if of == POSTERIOR else 'statistics'!r}",
+            hint="Draws: dissensus.describe(draws), or arviz.summary(draws)",
         )
     return of
 

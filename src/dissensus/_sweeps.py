@@ -24,9 +24,11 @@ def tracked[Step](
     steps: Iterable[Step], text: str, show: bool, total: int | None = None
 ) -> Iterable[Step]:
     """Go through the steps, under a progress bar if one is to be shown."""
-    from rich.progress import track
+    if not show:
+        return steps
+    from dissensus._progress import bar
 
-    return track(steps, text, total=total) if show else steps
+    return bar(steps, text, total)
 
 
 _ALONE: Final[ContextVar[bool]] = ContextVar("no threads are started", default=False)
@@ -49,8 +51,13 @@ def mapped[Job, Result](
     if _ALONE.get():
         return [work(job) for job in tracked(jobs, text, show)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+
+        def results() -> Iterator[Result]:
+            # Begun when the bar is there already, which sees what is compiled for the first job.
+            yield from pool.map(work, jobs)
+
         try:
-            return list(tracked(pool.map(work, jobs), text, show, total=len(jobs)))
+            return list(tracked(results(), text, show, total=len(jobs)))
         except BaseException:
             # Else leaving the pool would wait for all of them.
             pool.shutdown(cancel_futures=True)

@@ -119,8 +119,8 @@ def metric_title(name: str) -> str:
     >>> metric_title("average_overlap_at_3"), metric_title("annotation_certainty_2")
     ('average overlap at depth 3', 'top-2 annotation certainty')
     """
-    if name.startswith("top_"):
-        k, _, rest = name.removeprefix("top_").partition("_")
+    k, _, rest = name.removeprefix("top_").partition("_")
+    if name.startswith("top_") and k.isdigit():
         return f"top-{k} {rest.replace('_', ' ')}"
     stem, _, last = name.rpartition("_")
     if stem == "annotation_certainty" and last.isdigit():

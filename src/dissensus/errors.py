@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Final, Self
 
 _ROWS: Final = re.compile(r"\Arows? (\d+)(?: and (\d+))?")
+_PAIRS: Final = 3
+"""Names that differ in capitals only, of which as many are shown."""
 _LONGEST: Final = 200
 """Characters of a name that are shown: some are whole documents."""
 _PACKAGE: Final = str(Path(__file__).parent) + os.sep
@@ -37,6 +39,15 @@ class DissensusError(ValueError):
         The row, item or file position.
     hint : str, optional
         What to do about it.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> try:
+    ...     dx.datasets.load("lehner")
+    ... except dx.DissensusError as problem:
+    ...     print(f"{problem.subject}: {problem.found}? {problem.hint}")
+    name: 'lehner'? Did you mean 'lehner_table2'?
     """
 
     def __init__(
@@ -72,7 +83,8 @@ class DissensusError(ValueError):
 
         Examples
         --------
-        >>> error = DissensusError("label", where="row 3", expected="text", found="5")
+        >>> import dissensus as dx
+        >>> error = dx.DissensusError("label", where="row 3", expected="text", found="5")
         >>> str(error.relocated(lambda row: f"line {row + 2}", source="a.csv"))
         'a.csv: label, line 5: expected text; found 5'
         """
@@ -89,34 +101,127 @@ class DissensusError(ValueError):
 
 
 class AnnotationError(DissensusError):
-    """The annotations cannot be used as they are."""
+    """The annotations cannot be used as they are.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> try:
+    ...     dx.annotations({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", None]})
+    ... except dx.AnnotationError as problem:
+    ...     print(problem)
+    column 'label', row 1: expected a value; found a missing one (1 of 2 rows)
+    """
 
 
 class PredictionError(AnnotationError):
     """The predictions cannot be used, or do not fit the annotations.
 
     A kind of `AnnotationError`, so that one ``except`` catches all complaints about data.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx")})
+    >>> pred = dx.predictions({"item": [1], "system": ["m"], "label": ["x"]})
+    >>> try:
+    ...     dx.majority_vote_accuracy(ann, pred)
+    ... except dx.PredictionError as problem:
+    ...     print(problem.expected, problem.hint, sep="; ")
+    the same items in annotations and predictions; on_missing="drop" leaves them out
     """
 
 
 class FormatError(AnnotationError):
-    """A file or an export cannot be read as what it claims to be."""
+    """A file or an export cannot be read as what it claims to be.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import dissensus as dx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "ratings.csv")
+    ...     path.touch()
+    ...     try:
+    ...         dx.read_annotations(path)
+    ...     except dx.FormatError as problem:
+    ...         print(problem)
+    ratings.csv: expected a table; found an empty file (0 bytes)
+    """
 
 
 class ArgumentError(DissensusError):
-    """An argument has a value that makes no sense for this function."""
+    """An argument has a value that makes no sense for this function.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> try:
+    ...     dx.simulate.toy(n_items=0)
+    ... except dx.ArgumentError as problem:
+    ...     print(problem)
+    n_items: expected a whole number, 1 or more; found 0
+    """
 
 
 class DissensusWarning(UserWarning):
-    """Something went on, but not as the caller may think."""
+    """Something went on, but not as the caller may think.
+
+    Examples
+    --------
+    A system may say what no annotator can:
+
+    >>> import warnings
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx")})
+    >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["x", "z"]})
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always", dx.DissensusWarning)
+    ...     accuracy = dx.majority_vote_accuracy(ann, pred)
+    >>> print(said[0].message)
+    Labels outside the label space of the annotations agree with nobody: 'z' (predictions ...
+    """
 
 
 class DesignWarning(DissensusWarning):
-    """Labels, or who gave them, leave some of what was asked to priors: more draws are no help."""
+    """Labels, or who gave them, leave some of what was asked to priors: more draws are no help.
+
+    Examples
+    --------
+    To stop at it, before anything is sampled:
+
+    >>> import warnings
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 2], "annotator": ["a", "b"], "label": ["x", "y"]})
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", dx.DesignWarning)
+    ...     try:
+    ...         dx.models.symmetric_confusion.fit(ann)
+    ...     except dx.DesignWarning as problem:
+    ...         print(problem)
+    No item has two labels: nothing tells how accurate anybody is, and the posterior is the prior...
+    """
 
 
 class ConvergenceWarning(DissensusWarning):
-    """Markov chains have not run long enough for some of what was asked."""
+    """Markov chains have not run long enough for some of what was asked.
+
+    Examples
+    --------
+    To stop at it, so that nothing is made of such draws:
+
+    >>> import warnings
+    >>> import dissensus as dx
+    >>> ann = dx.simulate.replication_study(20, 4, 2, random_seed=1).annotations
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", dx.ConvergenceWarning)
+    ...     try:
+    ...         dx.models.crossed_effects.fit(
+    ...             ann, draws=100, tune=20, chains=2, random_seed=4, progressbar=False)
+    ...     except dx.ConvergenceWarning as problem:
+    ...         print(problem)
+    The chains have not run long enough for ... of 4 parameters ... as few as ... effective draws...
+    """
 
 
 Said = tuple[str, type[DissensusWarning]]
@@ -126,7 +231,18 @@ _HELD: Final[ContextVar[list[Said] | None]] = ContextVar("warnings held back", d
 
 
 def warn_caller(text: str, category: type[DissensusWarning] = DissensusWarning) -> None:
-    """Warn where the library was called, however deep within it the trouble is found."""
+    """Warn where the library was called, however deep within it the trouble is found.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from dissensus.errors import warn_caller
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     warn_caller("Careful.")
+    >>> said[0].category.__name__, str(said[0].message)
+    ('DissensusWarning', 'Careful.')
+    """
     held = _HELD.get()
     if held is None:
         warnings.warn(text, category, skip_file_prefixes=(_PACKAGE,))
@@ -140,6 +256,7 @@ def held_back() -> Iterator[list[Said]]:
 
     Examples
     --------
+    >>> from dissensus.errors import held_back, warn_caller
     >>> with held_back() as said:
     ...     warn_caller("Careful.")
     >>> said[0][0]
@@ -158,6 +275,7 @@ def resembling(name: str, names: Iterable[str]) -> str:
 
     Examples
     --------
+    >>> from dissensus.errors import resembling
     >>> resembling("item", ["Item ", "label"])
     'Item '
     """
@@ -165,11 +283,27 @@ def resembling(name: str, names: Iterable[str]) -> str:
     return near[0] if len(near) == 1 else ""
 
 
+def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
+    """Say of which known names others differ only in capitals and blanks; nothing if of none.
+
+    Examples
+    --------
+    >>> from dissensus.errors import misspelt
+    >>> misspelt(["positive", "odd"], ["Positive", "Negative"])
+    "'positive' is 'Positive' but for capitals or blanks. "
+    """
+    texts = [str(name) for name in known]
+    pairs = [(str(name), near) for name in names if (near := resembling(str(name), texts))]
+    said = ", ".join(f"{name!r} is {near!r}" for name, near in pairs[:_PAIRS])
+    return f"{said} but for capitals or blanks. " if pairs else ""
+
+
 def shown(names: Sequence[object], limit: int = 5) -> str:
     """Name the first few of many things, and say how many there are.
 
     Examples
     --------
+    >>> from dissensus.errors import shown
     >>> shown(["a", "b", "c"], limit=2)
     "'a', 'b' and 1 more"
     """
@@ -185,6 +319,7 @@ def brief(value: object, limit: int = 60) -> str:
     Examples
     --------
     >>> import pandas as pd
+    >>> from dissensus.errors import brief
     >>> brief("nominal"), brief(pd.Series([1, 2])), brief(10**400, limit=12)
     ("'nominal'", 'Series', '100000000...')
     """

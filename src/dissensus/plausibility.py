@@ -36,7 +36,15 @@ NAME = "plausibility"
 
 
 class Layout(NamedTuple):
-    """Which named labels stand where in the candidate form."""
+    """Which named labels stand where in the candidate form.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({"case": [[["b"], ["a"]], [["b"]]]}, labels="abcd")
+    >>> dx.plausibility.layout(ann).place  # b, a and b: of a, b and the remainder
+    array([1, 0, 1])
+    """
 
     codes: npt.NDArray[np.int64]
     """(item, candidate): a label code, `PADDING`, or `REMAINDER` in the last column."""
@@ -62,10 +70,10 @@ def layout(annotations: xr.Dataset) -> Layout:
     --------
     >>> import dissensus as dx
     >>> ann = dx.from_rankings({1: [[["b"], ["a"]]], 2: [[["c"]]]}, labels="abcd")
-    >>> layout(ann).codes
+    >>> dx.plausibility.layout(ann).codes
     array([[ 0,  1, -2],
            [ 2, -1, -2]])
-    >>> layout(ann).sizes
+    >>> dx.plausibility.layout(ann).sizes
     array([[1, 1, 2],
            [1, 0, 3]])
     """
@@ -111,6 +119,17 @@ def candidate_form(
     Returns
     -------
     xarray.DataArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({"case": [[["b"], ["a"]]]}, labels="abcd")
+    >>> form = dx.plausibility.candidate_form(
+    ...     np.array([[0.3, 0.6, 0.1]]), dx.plausibility.layout(ann), ann["item"].values,
+    ...     ann["label"].values, concentration=np.inf, seed=0)
+    >>> form["candidate_label"].values, form["candidate_size"].values
+    (array([['a', 'b', '']], dtype='<U1'), array([[1, 1, 2]]))
     """
     named = layout.sizes == 1
     nothing = _no_label(labels.dtype)
@@ -145,7 +164,10 @@ def widened(name: str, values: xr.Variable, width: int) -> xr.Variable:
 
     Examples
     --------
-    >>> widened("plausibility", xr.Variable(("item", "candidate"), [[0.7, 0.3]]), 4).values
+    >>> import xarray as xr
+    >>> import dissensus as dx
+    >>> masses = xr.Variable(("item", "candidate"), [[0.7, 0.3]])
+    >>> dx.plausibility.widened("plausibility", masses, 4).values
     array([[0.7, 0. , 0. , 0.3]])
     """
     few = values.sizes[CANDIDATE]
@@ -175,8 +197,10 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
 
     Examples
     --------
+    >>> import xarray as xr
+    >>> import dissensus as dx
     >>> array = xr.DataArray([[0.2, 0.8]], dims=("item", "label"), coords={"label": ["a", "b"]})
-    >>> plausibility_of(array).name
+    >>> dx.plausibility.plausibility_of(array).name
     'plausibility'
     """
     if isinstance(source, xr.DataTree):
@@ -270,10 +294,11 @@ def with_candidates(
 
     Examples
     --------
+    >>> import xarray as xr
     >>> import dissensus as dx
     >>> ann = dx.from_rankings({"case": [[["a"], ["b"]], [["b"]]]}, labels="abc")
     >>> raw = xr.DataArray([[[[0.4, 0.6, 0.0]]]], dims=("chain", "draw", "item", "candidate"))
-    >>> with_candidates(raw, ann)["candidate_label"].values
+    >>> dx.plausibility.with_candidates(raw, ann)["candidate_label"].values
     array([['a', 'b', 'c']], dtype='<U1')
     """
     if isinstance(draws, xr.DataTree):

@@ -236,3 +236,36 @@ def test_names_that_are_the_same_are_no_trouble():
 def test_nothing_along_a_dim_is_refused():
     with pytest.raises(dx.ArgumentError, match="nothing along 'draw'"):
         dx.describe(accuracy().isel(draw=[]))
+
+
+def test_small_numbers_are_seen():
+    rng = np.random.default_rng(1)
+    small = xr.DataArray(rng.normal(1e-5, 1e-6, (2, 500)), dims=("chain", "draw"), name="rate")
+    mean = float(small.mean())
+    assert f"mean {mean:.7f} (" in dx.describe(small)
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [("a", "<U1"), (np.datetime64("2020-01-01", "s"), "datetime64"), (1j, "complex128")],
+)
+def test_draws_that_are_no_numbers_are_refused(values, found):
+    draws = xr.DataArray(np.full((2, 9), values), dims=("chain", "draw"), name="truth")
+    with pytest.raises(
+        dx.ArgumentError, match=f"variable 'truth': expected numbers; found {found}"
+    ):
+        dx.describe(draws)
+
+
+def test_a_name_may_begin_like_a_metrics_and_a_dim_be_called_place():
+    draws = xr.DataArray(np.ones((2, 9, 2)), dims=("chain", "draw", "place"), name="top_speed")
+    assert dx.describe(draws).startswith("Top speed, place 0: mean 1.00")
+    counts = draws.rename("annotators_needed") * np.inf
+    assert "infinite" in dx.describe(counts)
+
+
+def test_what_is_rounding_only_has_no_decimals():
+    ann = dx.from_matrix([["a", "a", "b"], ["b", "b", "a"], ["a", "b", "b"]] * 10)
+    draws = dx.bayesian_bootstrap("percent_agreement", ann, draws=200, random_seed=1)
+    assert "mean 0.33 (" in dx.describe(draws)
+    assert len(dx.describe(draws * 0 + np.random.default_rng(1).random(200) * 1e-40)) < 400

@@ -77,7 +77,7 @@ def test_the_way_from_reliability_to_support():
 
 def test_undefined_draws_make_an_undefined_probability():
     draws = TRUTH.where(TRUTH < 1)
-    with pytest.warns(dx.DissensusWarning, match="Up to 1 of 4 draws are undefined"):
+    with pytest.warns(dx.DissensusWarning, match="Draws are undefined .NaN., up to 1 of 4"):
         found = dx.probability_of_support(draws, 0.95, 0.9)
     assert np.isnan(found)
 

@@ -57,7 +57,8 @@ def test_on_missing_is_one_of_two():
 
 
 def test_a_label_outside_the_space_warns_and_counts_as_wrong():
-    with pytest.warns(dx.DissensusWarning, match=r"'z' \(1 predictions\) are outside") as caught:
+    words = r"count as wrong: 'z' \(predictions with them: 1\)"
+    with pytest.warns(dx.DissensusWarning, match=words) as caught:
         found = dx.top_k_accuracy(point(), said(i="a", j="z"), per_item=True)
     assert found.squeeze().values.tolist() == [1.0, 0.0]
     assert caught[0].filename == __file__  # it points at the caller's line

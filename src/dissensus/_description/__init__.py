@@ -39,13 +39,14 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     Raises
     ------
     ArgumentError
-        If these are no draws, or an evaluation, which has many kinds of them, or there is no such
-        format.
+        If these are no draws, or no numbers, or an evaluation, which has many kinds of them, or
+        there is no such format.
 
     Notes
     -----
-    Decimals are as many as show two digits of a variable's narrowest interval, four at most; two at
-    least, of intervals longer than 3 one, longer than 30 none, and none for what is counted. Of
+    Decimals are as many as show two digits of a variable's narrowest interval, four at most (more
+    where even the widest would not show); two at least, of intervals longer than 3 one, longer
+    than 30 none, and none for what is counted. Of
     what is set side by side along dims such as ``system`` and ``system_``, each pair is given once.
 
     Interval, draws and diagnostics are what Kruschke (2021), "Bayesian analysis reporting

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import xarray as xr
@@ -14,12 +15,18 @@ from dissensus._doubts import of_numbers
 from dissensus._spread import effective, spread, whole
 from dissensus._wording import capital, clean, coefficient_title, metric_title
 from dissensus.dims import SAMPLE, other
+from dissensus.errors import ArgumentError
 from dissensus.metrics import METRICS
 
 BETTER = "probability_better"
 COUNTS = {metric.name for metric in METRICS if metric.low == 1.0}
 """Metrics that are whole numbers: of annotators."""
 _NOTHING = xr.DataArray(math.nan)
+_ROUNDING: Final = 1e-9
+"""An interval that is shorter, as a share of the numbers, is a number that was rounded."""
+_MOST: Final = 12
+"""Decimals."""
+_PLACE = "place along all dims"
 DIFFERENCE = "Difference"
 """How the title of what is compared begins."""
 
@@ -67,6 +74,7 @@ def described(data: xr.Dataset, doubt: str, *, parameters: bool) -> Described:
     """
     from arviz_base import rcParams
 
+    _require_numbers(data)
     known = {
         str(name): _paired(one)
         for name, one in data.data_vars.items()
@@ -94,6 +102,16 @@ def described(data: xr.Dataset, doubt: str, *, parameters: bool) -> Described:
     )  # fmt: skip
 
 
+def _require_numbers(data: xr.Dataset) -> None:
+    """Raise on draws that have no mean: texts, times, complex numbers."""
+    for name, one in data.data_vars.items():
+        if set(SAMPLE) <= set(one.dims) and one.dtype.kind not in "biuf":
+            raise ArgumentError(
+                "draws", where=f"variable {name!r}", expected="numbers", found=f"{one.dtype}",
+                hint="Of labels, describe how probable each is: (draws == label).mean()",
+            )  # fmt: skip
+
+
 def _worst(parts: Iterable[xr.Dataset], name: str) -> float:
     """Return the least effective sample size, or the most of the others; NaN if none is known."""
     found = [part[name].to_numpy().ravel() for part in parts if name in part]
@@ -110,13 +128,14 @@ def _numbers(draws: xr.DataArray) -> xr.Dataset:
     draws = draws.drop_vars(list(draws.coords))  # ArviZ would ask names to be different
     is_count = draws.name in COUNTS or bool(np.isinf(draws).any())
     # Of undefined draws nothing is known of how far chains have come: the others tell.
-    found = effective(draws.fillna(draws.mean(SAMPLE)))
+    filled = draws.fillna(draws.mean(SAMPLE))
+    found = effective(filled)
     if is_count:
         found |= _counts(draws)
     else:
         parts = spread(draws, skipna=True)
         found |= {"middle": parts["mean"], "lower": parts["lower"], "upper": parts["upper"],
-                  "mcse": _error(draws)}  # fmt: skip
+                  "mcse": _error(filled)}  # fmt: skip
     found["undefined"] = draws.isnull().mean(SAMPLE)
     out = xr.Dataset({name: one.drop_attrs() for name, one in found.items()})
     return out.assign_coords(names).assign_attrs(
@@ -133,7 +152,7 @@ def _error(draws: xr.DataArray) -> xr.DataArray:
     from arviz_stats import mcse
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: xr.DataArray = mcse(draws.fillna(draws.mean(SAMPLE)))
+        found: xr.DataArray = mcse(draws)
     return found.where(draws.max(SAMPLE) > draws.min(SAMPLE))
 
 
@@ -147,8 +166,8 @@ def _paired(draws: xr.DataArray) -> xr.DataArray:
 def _counts(draws: xr.DataArray) -> dict[str, xr.DataArray]:
     """Return medians and intervals of numbers that occur, infinity among them."""
     dims = draws.dims[2:]
-    flat = draws.stack(place=dims) if dims else draws.expand_dims("place", -1)
-    each = [whole(flat.isel(place=n)) for n in range(flat.sizes["place"])]
+    flat = draws.stack({_PLACE: dims}) if dims else draws.expand_dims(_PLACE, -1)
+    each = [whole(flat.isel({_PLACE: n})) for n in range(flat.sizes[_PLACE])]
     like = draws.isel(chain=0, draw=0, drop=True)
     return {
         name: xr.full_like(like, 0).copy(data=np.reshape([one[key] for one in each], like.shape))
@@ -157,7 +176,10 @@ def _counts(draws: xr.DataArray) -> dict[str, xr.DataArray]:
 
 
 def _digits(numbers: xr.Dataset, *, is_count: bool) -> int:
-    """Choose decimals that show two digits of the narrowest interval; none of whole numbers."""
+    """Choose decimals that show two digits of the narrowest interval; none of whole numbers.
+
+    Four are enough, but where even the widest would not show.
+    """
     ends = np.concatenate(
         [numbers[name].to_numpy().ravel() for name in ("middle", "lower", "upper")]
     )
@@ -165,9 +187,11 @@ def _digits(numbers: xr.Dataset, *, is_count: bool) -> int:
     if is_count and bool((ends == np.round(ends)).all()) and (len(ends) == 0 or ends.max() > 1):
         return 0
     widths = (numbers["upper"] - numbers["lower"]).to_numpy()
-    least = min(widths[np.isfinite(widths) & (widths > 0)].tolist(), default=1.0)
-    usual = 2 if least < 3 else 1 if least < 30 else 0
-    return min(4, max(usual, 1 + math.ceil(-math.log10(least))))
+    size = float(np.abs(ends).max(initial=0.0))
+    known = widths[np.isfinite(widths) & (widths > _ROUNDING * size)].tolist() or [1.0]
+    least, most = (1 + math.ceil(-math.log10(width)) for width in (min(known), max(known)))
+    usual = 2 if min(known) < 3 else 1 if min(known) < 30 else 0
+    return max(usual, min(4, least), min(_MOST, most))
 
 
 def _rows(what: str, numbers: xr.Dataset, better: xr.DataArray) -> Iterator[Row]:

@@ -108,10 +108,10 @@ def em(
 
     >>> import dissensus as dx
     >>> ann = dx.datasets.load("anaesthesia").annotations
-    >>> from_votes = em(ann)
+    >>> from_votes = dx.models.dawid_skene.em(ann)
     >>> from_votes["prevalence"].values.round(2), from_votes["log_likelihood"].item()
     (array([0.4 , 0.42, 0.11, 0.07]), -192.890...)
-    >>> best = em(ann, start="random", starts=200, random_seed=1)
+    >>> best = dx.models.dawid_skene.em(ann, start="random", starts=200, random_seed=1)
     >>> best["prevalence"].values.round(2), best["log_likelihood"].item()
     (array([0.4 , 0.45, 0.09, 0.07]), -191.568...)
     """

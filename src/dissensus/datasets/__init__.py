@@ -69,7 +69,7 @@ def describe(name: str) -> Description:
     >>> found.kind, found.counts
     ('ordinal', {'items': 45, 'annotators': 5, 'labels': 4, 'annotations': 315})
     """
-    return _entry(name).description()
+    return _registered(name).description()
 
 
 def load(name: str, **options: Any) -> Data:
@@ -103,7 +103,7 @@ def load(name: str, **options: Any) -> Data:
     >>> data.annotations.sizes["annotation"], data.predictions.sizes["item"], data.truth
     (40, 10, None)
     """
-    entry = _entry(name)
+    entry = _registered(name)
     stray = [option for option in options if option not in entry.options]
     if stray:
         raise ArgumentError(
@@ -116,7 +116,7 @@ def load(name: str, **options: Any) -> Data:
     return entry.read(fetch(entry.source), **options)
 
 
-def _entry(name: str) -> Entry:
+def _registered(name: str) -> Entry:
     if name in REGISTRY:
         return REGISTRY[name]
     near = get_close_matches(str(name), REGISTRY, n=1)

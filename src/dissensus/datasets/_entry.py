@@ -15,7 +15,15 @@ from dissensus.errors import ArgumentError
 
 
 class Data(NamedTuple):
-    """A data set: the same three fields for all, None where a set has no such thing."""
+    """A data set: the same three fields for all, None where a set has no such thing.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> annotations, predictions, truth = dx.datasets.load("anaesthesia")
+    >>> annotations.attrs["kind"], annotations.sizes["item"], predictions, truth
+    ('ordinal', 45, None, None)
+    """
 
     annotations: xr.Dataset
     """What the annotators said, as from `dissensus.annotations`."""
@@ -26,7 +34,17 @@ class Data(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What a data set is, and where it is from."""
+    """What a data set is, and where it is from.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> about = dx.datasets.describe("dices350")
+    >>> print(about.title, about.licence, sep="; ")
+    DICES-350: 123 raters on the safety of 350 conversations with a chatbot; CC BY 4.0
+    >>> list(about.options)  # of dx.datasets.load("dices350", question=...)
+    ['question', 'pool']
+    """
 
     name: str
     title: str

@@ -14,7 +14,23 @@ FOLDER = "DISSENSUS_DATA"
 
 
 class DownloadError(DissensusError):
-    """A data set's file could not be had, or is not the one it should be."""
+    """A data set's file could not be had, or is not the one it should be.
+
+    Examples
+    --------
+    Downloads are kept in a folder, which a file is not:
+
+    >>> import os, tempfile
+    >>> from unittest.mock import patch
+    >>> import dissensus as dx
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     with patch.dict(os.environ, DISSENSUS_DATA=file.name):
+    ...         try:
+    ...             dx.datasets.load("cifar10h")
+    ...         except dx.datasets.DownloadError as problem:
+    ...             print(problem.expected, problem.hint, sep="; ")
+    a folder to keep cifar10h-raw.zip in; Name another with the environment variable DISSENSUS_DATA
+    """
 
 
 def folder() -> Path:

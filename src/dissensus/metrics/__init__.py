@@ -19,7 +19,17 @@ from dissensus.registry import find
 
 @dataclass(frozen=True)
 class Metric:
-    """What the library knows of a metric without loading it."""
+    """What the library knows of a metric without loading it.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> tau = dx.metrics.get("kendall_tau")
+    >>> tau.takes, tau.low, tau.high, tau.better
+    ('lists', -1.0, 1.0, 'higher')
+    >>> tau.function is dx.kendall_tau
+    True
+    """
 
     name: str
     module: str
@@ -99,8 +109,9 @@ def names() -> list[str]:
 
     Examples
     --------
-    >>> "top_k_accuracy" in names()
-    True
+    >>> import dissensus as dx
+    >>> dx.metrics.names()[:4]
+    ['annotation_certainty', 'certainty', 'top_k_accuracy', 'set_accuracy']
     """
     return [metric.name for metric in METRICS]
 
@@ -115,7 +126,8 @@ def get(name: str) -> Metric:
 
     Examples
     --------
-    >>> get("spearman_footrule").better
+    >>> import dissensus as dx
+    >>> dx.metrics.get("spearman_footrule").better
     'lower'
     """
     return find(METRICS, name, "metric")

@@ -12,7 +12,7 @@ from dissensus import tables
 from dissensus._common_items import common_items
 from dissensus.arrays.overlap import block_bounds
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import PredictionError, shown, warn_caller
+from dissensus.errors import PredictionError, misspelt, shown, warn_caller
 from dissensus.plausibility import Space, space
 
 OUTSIDE = -4
@@ -114,9 +114,10 @@ def check_labels(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> None:
         )
     if stray.any():
         warn_caller(
-            f"{shown(list(vocabulary[stray]))} ({count[stray].sum()} predictions) are outside the "
-            "label space of the annotations and count as wrong. If annotators could have said so, "
-            "read the annotations with labels=."
+            "Labels outside the label space of the annotations count as wrong: "
+            f"{shown(list(vocabulary[stray]))} (predictions with them: {count[stray].sum()}). "
+            f"{misspelt(list(vocabulary[stray]), list(labels))}"
+            "If annotators could have said so, read the annotations with labels=."
         )
 
 

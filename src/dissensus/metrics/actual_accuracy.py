@@ -167,7 +167,7 @@ def probability_of_support(
     if bool((undefined > 0).any()):
         total = int(np.prod([draws.sizes[dim] for dim in SAMPLE]))
         warn_caller(
-            f"Up to {int(undefined.max()):,} of {total:,} draws are undefined (NaN), and so is "
+            f"Draws are undefined (NaN), up to {int(undefined.max()):,} of {total:,}, and so is "
             "the probability of support."
         )
     found = (draws >= claim * (1 - _ROUNDING)).mean(SAMPLE).where(undefined == 0)

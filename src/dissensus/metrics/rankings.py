@@ -112,6 +112,7 @@ def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
     --------
     The best first, probability 2/4; then one of two equal labels, 1/2:
 
+    >>> import numpy as np
     >>> import dissensus as dx
     >>> round(float(np.exp(dx.partial_ranking_logp([2.0, 1.0, 1.0], [[0], [1]]))), 12)
     0.25

@@ -49,7 +49,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plot:
-    """What the library knows of a picture without loading it."""
+    """What the library knows of a picture without loading it.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> better = dx.plots.get("better")
+    >>> better.group, better.summary
+    ('comparison', 'probability that one system is better than another')
+    """
 
     name: str
     group: str
@@ -132,8 +140,9 @@ def names() -> list[str]:
 
     Examples
     --------
-    >>> "certainty" in names()
-    True
+    >>> import dissensus as dx
+    >>> dx.plots.names()[:4]
+    ['forest', 'reliability', 'models', 'distribution']
     """
     return [plot.name for plot in PLOTS]
 
@@ -148,7 +157,8 @@ def get(name: str) -> Plot:
 
     Examples
     --------
-    >>> get("better").group
+    >>> import dissensus as dx
+    >>> dx.plots.get("better").group
     'comparison'
     """
     return find(PLOTS, name, "plot")

@@ -27,7 +27,15 @@ Ints = npt.NDArray[np.int64]
 
 
 class ConfusionStudy(NamedTuple):
-    """What `confusion_study` returns."""
+    """What `confusion_study` returns.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> annotations, predictions, truth = dx.simulate.confusion_study(50, random_seed=1)
+    >>> truth["annotator_accuracy"].values, truth["annotator_correct"].values
+    (array([0.6, 0.6, 0.6]), array([0.52, 0.56, 0.64]))
+    """
 
     annotations: xr.Dataset
     predictions: xr.Dataset

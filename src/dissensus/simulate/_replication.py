@@ -22,7 +22,15 @@ _YES: Final = ("no", "yes")
 
 
 class ReplicationStudy(NamedTuple):
-    """What `replication_study` returns."""
+    """What `replication_study` returns.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> annotations, truth = dx.simulate.replication_study(10, 5, 3, random_seed=1)
+    >>> annotations.sizes["annotation"], round(truth["icc"].item(), 3)
+    (30, 0.444)
+    """
 
     annotations: xr.Dataset
     truth: xr.Dataset

@@ -38,7 +38,17 @@ _CELLS: Final = 2_000_000
 
 
 class Study(NamedTuple):
-    """What `study` returns."""
+    """What `study` returns.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> annotations, predictions, truth = dx.simulate.study(n_items=5, random_seed=1)
+    >>> truth["quality"].to_series().to_dict()
+    {'system A': 0.9, 'system B': 0.8, 'system C': 0.7, 'system D': 0.6}
+    >>> truth["top_1_accuracy"].sel(scope="these items").values
+    array([1. , 0.6, 0.8, 0.6])
+    """
 
     annotations: xr.Dataset
     predictions: xr.Dataset

@@ -19,7 +19,17 @@ _CENTRES: Final = np.array([-2.0, 0.0, 2.0])
 
 
 class Toy(NamedTuple):
-    """What `toy` returns."""
+    """What `toy` returns.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> annotations, plausibility, x = dx.simulate.toy(n_items=4, random_seed=1)
+    >>> x.round(1).values
+    array([-1.3,  0.3,  2.4,  2.9])
+    >>> plausibility.sel(label="Cancer").round(2).values
+    array([0.  , 0.2 , 0.95, 0.98])
+    """
 
     annotations: xr.Dataset
     """Nominal annotations, one label from every annotator for every item."""

@@ -20,7 +20,17 @@ from dissensus.registry import find
 
 @dataclass(frozen=True)
 class Statistic:
-    """What the library knows of a statistic without loading it."""
+    """What the library knows of a statistic without loading it.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> kappa = dx.statistics.get("cohen_kappa")
+    >>> kappa.takes, kappa.low, kappa.high, kappa.kinds
+    ('two annotators', -1.0, 1.0, ('nominal', 'ordinal', 'continuous'))
+    >>> kappa.function is dx.cohen_kappa
+    True
+    """
 
     name: str
     """Its public name, and that of its module."""
@@ -213,8 +223,9 @@ def names() -> list[str]:
 
     Examples
     --------
-    >>> "krippendorff_alpha" in names()
-    True
+    >>> import dissensus as dx
+    >>> dx.statistics.names()[:4]
+    ['percent_agreement', 'bennett_s', 'cohen_kappa', 'fleiss_kappa']
     """
     return [statistic.name for statistic in STATISTICS]
 
@@ -229,7 +240,8 @@ def get(name: str) -> Statistic:
 
     Examples
     --------
-    >>> get("percent_agreement").low
+    >>> import dissensus as dx
+    >>> dx.statistics.get("percent_agreement").low
     0.0
     """
     return find(STATISTICS, name, "statistic")
@@ -241,7 +253,7 @@ def registered(function: Callable[..., Any]) -> Statistic | None:
     Examples
     --------
     >>> import dissensus as dx
-    >>> registered(dx.krippendorff_alpha).name
+    >>> dx.statistics.registered(dx.krippendorff_alpha).name
     'krippendorff_alpha'
     """
     for entry in STATISTICS:

@@ -11,7 +11,7 @@ from dissensus import tables
 from dissensus._system_answers import Systems
 from dissensus.arrays.list_distances import Lists, lists_of
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import PredictionError, shown, warn_caller
+from dissensus.errors import PredictionError, misspelt, shown, warn_caller
 
 Ints = npt.NDArray[np.int64]
 
@@ -70,9 +70,10 @@ def lists_by_systems(found: Systems, labels: npt.NDArray[Any]) -> SystemLists:
         )
     if len(stray):
         warn_caller(
-            f"{shown(list(vocabulary[stray]))} are outside the label space of the annotations: no "
-            "annotator names them. If annotators could have said so, read the annotations with "
-            "labels=."
+            "Labels outside the label space of the annotations, which no annotator names: "
+            f"{shown(list(vocabulary[stray]))}. "
+            f"{misspelt(list(vocabulary[stray]), list(labels))}If annotators could have said so, "
+            "read the annotations with labels=."
         )
     place[stray] = len(labels) + np.arange(len(stray))
     shape = (len(found.present), *code.shape[1:])

@@ -56,6 +56,7 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
 
     Examples
     --------
+    >>> import xarray as xr
     >>> import dissensus as dx
     >>> draws = xr.DataArray([[0.8, 1.05, 1.2, 0.9]], dims=("chain", "draw"))
     >>> dx.non_inferiority(draws, margin=0.1).item()
