@@ -83,7 +83,7 @@ def test_rankings_are_drawn_item_by_item_and_so_all_or_none(examples, monkeypatc
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt, match="before all items were through: there are no"):
         fit("plackett_luce", examples)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # what earlier tests left may end meanwhile
 
 
 @pytest.mark.parametrize("model", EXACT)
