@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from pathlib import Path
 
@@ -25,8 +24,9 @@ REFITS = 5  # a leak leaves at least one with each
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_no_fit_leaves_a_file_or_a_thread(model, examples):
     def held():
-        gc.collect()  # what earlier tests left behind is not of these fits, and may be closed meanwhile
-        return sorted(os.readlink(file) for file in FILES.iterdir() if file.is_symlink()), threading.enumerate()
+        gc.collect()  # what earlier tests left may be closed meanwhile, and is not of these fits
+        files = [str(file.readlink()) for file in FILES.iterdir() if file.is_symlink()]
+        return files, threading.enumerate()
 
     def fit():
         model.module.fit(examples[model.kinds[-1]], posterior_predictive=True, **FEW)
@@ -36,5 +36,5 @@ def test_no_fit_leaves_a_file_or_a_thread(model, examples):
     for _ in range(REFITS):
         fit()
     files_after, threads_after = held()
-    assert len(files_after) < len(files) + REFITS, f"open before: {files}\nand after: {files_after}"
-    assert len(threads_after) < len(threads) + REFITS, f"running before: {threads}\nand after: {threads_after}"
+    assert len(files_after) < len(files) + REFITS, (files, files_after)
+    assert len(threads_after) < len(threads) + REFITS, (threads, threads_after)

@@ -171,6 +171,11 @@ GRID = [
 ]
 
 
+# NUTS stumbles once or twice over the long tail of a small reliability, by the last bits of a
+# processor's arithmetic; the means still agree.
+STUMBLES = pytest.mark.filterwarnings("ignore:[1-8] of 4000 transitions diverged")
+
+
 def witnessed(unranked, tempering, reliability):
     """NUTS on the same model gives the same means."""
     hyper = {"unranked": unranked, "tempering": tempering, "reliability": reliability,
@@ -181,14 +186,14 @@ def witnessed(unranked, tempering, reliability):
     agree(fit(said(), draws=4000, **hyper), nuts.mean(("chain", "draw")), error)
 
 
+@STUMBLES
 @pytest.mark.parametrize(("unranked", "tempering", "reliability"),
                          [("exact", "likelihood", 1.5), ("one", "strength", 2)])  # fmt: skip
 def test_agrees_with_nuts(unranked, tempering, reliability):
     witnessed(unranked, tempering, reliability)
 
 
-# NUTS stumbles once or twice over the long tail of a small reliability; the means still agree.
-@pytest.mark.filterwarnings("ignore:[1-8] of 4000 transitions diverged")
+@STUMBLES
 @pytest.mark.slow
 @pytest.mark.parametrize(("unranked", "tempering", "reliability"), GRID)
 def test_agrees_with_nuts_throughout(unranked, tempering, reliability):
