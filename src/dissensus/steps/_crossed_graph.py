@@ -281,7 +281,8 @@ class _Graph:
 
         def rows(name: str, n: int) -> Floats:
             found = scale_prior(self.model, self.free[name]) if name in self.free else none
-            return np.ascontiguousarray(np.broadcast_to(found, (n, 3)))
+            # Not a view of constants: of what may not be written kernels would be compiled anew.
+            return np.tile(found, (n, 1))
 
         lkj = 1.0
         if ROOT in self.free:
