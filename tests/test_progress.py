@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numba import njit
 from rich.progress import Progress
 
 from dissensus import _progress
 from dissensus._sweeps import mapped, tracked
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """What a bar was told to say, update by update; None where its words were left alone."""
+    words = []
+    update = Progress.update
+
+    def noted(self, task, **what):
+        words.append(what.get("description"))
+        update(self, task, **what)
+
+    monkeypatch.setattr(_progress.Progress, "update", noted)
+    return words
 
 
 def test_steps_go_by_as_they_are(capsys):
@@ -17,16 +32,7 @@ def test_steps_go_by_as_they_are(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_it_says_so_while_something_is_compiled(monkeypatch):
-    said = []
-    update = Progress.update
-
-    def noted(self, task, **what):
-        said.append(what.get("description"))
-        update(self, task, **what)
-
-    monkeypatch.setattr(_progress.Progress, "update", noted)
-
+def test_it_says_so_while_something_is_compiled(said):
     @njit
     def inner(x):
         return x + 1
@@ -50,16 +56,7 @@ def test_an_interruption_ends_the_bar():
     assert list(tracked(range(2), "Again", show=True)) == [0, 1]  # rich allows one bar at a time
 
 
-def test_threads_compile_too_and_the_bar_ends_with_its_own_words(monkeypatch):
-    said = []
-    update = Progress.update
-
-    def noted(self, task, **what):
-        said.append(what.get("description"))
-        update(self, task, **what)
-
-    monkeypatch.setattr(_progress.Progress, "update", noted)
-
+def test_threads_compile_too_and_the_bar_ends_with_its_own_words(said):
     @njit
     def twice(x):
         return 2 * x

@@ -235,8 +235,9 @@ def relative_f1() -> Any:
     return of_systems(draws, "F1 of the system less that of annotators", mark=0.0)
 
 
-def _without_truth(label: str) -> Any:
-    """Draw three accuracies of one system by how good its three annotators are."""
+@cache
+def _without_truth() -> tuple[np.ndarray, dict[str, list[float]]]:
+    """Return three accuracies of one system by how good its three annotators are."""
     right = np.linspace(0.45, 0.95, 11)
     data = [
         dx.simulate.confusion_study(3000, ipc=one, system_accuracy=(_SURE,), random_seed=1)
@@ -253,7 +254,11 @@ def _without_truth(label: str) -> Any:
             float(dx.lehner(one.annotations, one.predictions)["system_accuracy"][0]) for one in data
         ],
     }
-    figure = curves(right, lines, ("accuracy of each annotator", label))
+    return right, lines
+
+
+def _system_without_truth() -> Any:
+    figure = curves(*_without_truth(), ("accuracy of each annotator", "accuracy of the system"))
     figure.axes[0].axhline(_SURE, color="black", linestyle=":", linewidth=1)
     return figure
 
@@ -261,19 +266,19 @@ def _without_truth(label: str) -> Any:
 def naive_accuracy() -> Any:
     """A system that is right on 90 % (dotted), judged by three annotators who err: in two of
     three ways the annotators' errors are counted as its own."""
-    return _without_truth("accuracy of the system")
+    return _system_without_truth()
 
 
 def majority_vote_accuracy() -> Any:
     """A system that is right on 90 % (dotted): a vote of three corrects some of their errors,
     and charges it with the rest."""
-    return _without_truth("accuracy of the system")
+    return _system_without_truth()
 
 
 def lehner() -> Any:
     """A system that is right on 90 % (dotted), which the algebra finds where its assumptions
     hold, as they do here, and annotators are better than guessing."""
-    return _without_truth("accuracy of the system")
+    return _system_without_truth()
 
 
 STATISTIC_PICTURES: Final[dict[str, Callable[[], Any]]] = {
