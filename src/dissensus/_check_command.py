@@ -65,6 +65,7 @@ def check(
     """Read and validate annotations (and predictions), and say what is in them."""
     import dissensus as dx
     from dissensus._contents import annotation_contents, prediction_contents
+    from dissensus._json_output import print_json
 
     try:
         ann = dx.read_annotations(
@@ -79,21 +80,15 @@ def check(
         )  # fmt: skip
     except DissensusError as problem:
         if as_json:
-            _print_json({"valid": False, "error": as_options(str(problem))})
+            print_json({"valid": False, "error": as_options(str(problem))})
             raise typer.Exit(2) from problem
         raise
     found = annotation_contents(ann)
     of_systems = None if pred is None else prediction_contents(ann, pred)
     if as_json:
-        _print_json({"valid": True, "annotations": found, "predictions": of_systems})
+        print_json({"valid": True, "annotations": found, "predictions": of_systems})
         return
     _show(annotations, found, predictions, of_systems, dropped=on_missing == "drop")
-
-
-def _print_json(said: dict[str, Any]) -> None:
-    from dissensus._json_output import print_json
-
-    print_json(said)
 
 
 def said_by_systems(

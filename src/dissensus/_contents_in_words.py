@@ -9,6 +9,7 @@ import xarray as xr
 
 from dissensus._contents import annotation_contents
 from dissensus._wording import short
+from dissensus.errors import folded
 
 NEEDS = 'An evaluation needs on_missing="drop"'
 """What to do where one side has items that the other has not."""
@@ -124,10 +125,10 @@ def _labels(count: Mapping[Any, int]) -> Lines:
 
 def _alike(names: list[Any]) -> Lines:
     """Point out labels that are one, written in several ways."""
-    folded: dict[str, list[Any]] = {}
+    alike: dict[str, list[Any]] = {}
     for name in names:
-        folded.setdefault(str(name).strip().lower(), []).append(name)
-    doubled = [one for group in folded.values() if len(group) > 1 for one in group]
+        alike.setdefault(folded(name), []).append(name)
+    doubled = [one for group in alike.values() if len(group) > 1 for one in group]
     what = "labels alike but for capitals or blanks"
     return [(what, _few(doubled))] if doubled else []
 

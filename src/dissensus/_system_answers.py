@@ -10,8 +10,9 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus._common_items import common_items
+from dissensus._outside_labels import warn_of_outside
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import PredictionError, misspelt, shown, warn_caller
+from dissensus.errors import PredictionError, shown
 from dissensus.schema import checked_predictions
 
 Floats = npt.NDArray[np.float64]
@@ -84,12 +85,7 @@ def said_by_systems(found: Systems, labels: npt.NDArray[Any]) -> Ints:
         )
     if len(stray):
         count = int((place[code] < 0).sum())
-        warn_caller(
-            "Labels outside the label space of the annotations agree with nobody: "
-            f"{shown(list(vocabulary[stray]))} (predictions with them: {count}). "
-            f"{misspelt(list(vocabulary[stray]), list(labels))}If annotators could have said so, "
-            "read the annotations with labels=."
-        )
+        warn_of_outside(" agree with nobody", list(vocabulary[stray]), list(labels), count)
     place[stray] = len(labels) + np.arange(len(stray))
     out = np.full((len(found.present), len(found.names)), -1, dtype=np.int64)
     out[found.present] = place[code]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final, Self
 
@@ -279,8 +280,20 @@ def resembling(name: str, names: Iterable[str]) -> str:
     >>> resembling("item", ["Item ", "label"])
     'Item '
     """
-    near = [other for other in names if other.strip().lower() == name.strip().lower()]
+    near = [other for other in names if folded(other) == folded(name)]
     return near[0] if len(near) == 1 else ""
+
+
+def folded(name: object) -> str:
+    """Return a name as text, without what is easily written otherwise: capitals and blanks.
+
+    Examples
+    --------
+    >>> from dissensus.errors import folded
+    >>> folded(" Yes")
+    'yes'
+    """
+    return str(name).strip().lower()
 
 
 def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
@@ -292,9 +305,13 @@ def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
     >>> misspelt(["positive", "odd"], ["Positive", "Negative"])
     "'positive' is 'Positive' but for capitals or blanks. "
     """
-    texts = [str(name) for name in known]
-    pairs = [(str(name), near) for name in names if (near := resembling(str(name), texts))]
-    said = ", ".join(f"{name!r} is {near!r}" for name, near in pairs[:_PAIRS])
+    alike: dict[str, list[str]] = {}
+    for one in known:
+        alike.setdefault(folded(one), []).append(str(one))
+    near = ((str(name), alike.get(folded(name), [])) for name in names)
+    sure = ((name, ones[0]) for name, ones in near if len(ones) == 1 and ones[0])
+    pairs = list(islice(sure, _PAIRS))
+    said = ", ".join(f"{name!r} is {one!r}" for name, one in pairs)
     return f"{said} but for capitals or blanks. " if pairs else ""
 
 

@@ -10,9 +10,10 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus._common_items import common_items
+from dissensus._outside_labels import warn_of_outside
 from dissensus.arrays.overlap import block_bounds
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import PredictionError, misspelt, shown, warn_caller
+from dissensus.errors import PredictionError, shown
 from dissensus.plausibility import Space, space
 
 OUTSIDE = -4
@@ -113,11 +114,8 @@ def check_labels(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> None:
             found=f"no label in common, but {shown(list(vocabulary[count > 0]), 3)}",
         )
     if stray.any():
-        warn_caller(
-            "Labels outside the label space of the annotations count as wrong: "
-            f"{shown(list(vocabulary[stray]))} (predictions with them: {count[stray].sum()}). "
-            f"{misspelt(list(vocabulary[stray]), list(labels))}"
-            "If annotators could have said so, read the annotations with labels=."
+        warn_of_outside(
+            " count as wrong", list(vocabulary[stray]), list(labels), int(count[stray].sum())
         )
 
 

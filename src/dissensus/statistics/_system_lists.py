@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus import tables
+from dissensus._outside_labels import warn_of_outside
 from dissensus._system_answers import Systems
 from dissensus.arrays.list_distances import Lists, lists_of
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import PredictionError, misspelt, shown, warn_caller
+from dissensus.errors import PredictionError, shown
 
 Ints = npt.NDArray[np.int64]
 
@@ -69,12 +70,7 @@ def lists_by_systems(found: Systems, labels: npt.NDArray[Any]) -> SystemLists:
             found=f"no label in common, but {shown(list(vocabulary[stray]), 3)}",
         )
     if len(stray):
-        warn_caller(
-            "Labels outside the label space of the annotations, which no annotator names: "
-            f"{shown(list(vocabulary[stray]))}. "
-            f"{misspelt(list(vocabulary[stray]), list(labels))}If annotators could have said so, "
-            "read the annotations with labels=."
-        )
+        warn_of_outside(", which no annotator names", list(vocabulary[stray]), list(labels))
     place[stray] = len(labels) + np.arange(len(stray))
     shape = (len(found.present), *code.shape[1:])
     out = SystemLists(
