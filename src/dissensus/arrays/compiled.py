@@ -1,0 +1,55 @@
+"""The two kinds of compiled function: kernels, which Python calls, and what only kernels call.
+
+Numba optimises each function alone and again within every function that calls it, and gives it two
+wrappers besides, for calls from Python and from C. Hence:
+
+- Python calls few kernels, each with plain arrays and numbers; a sweep is put together of them in
+  Python, at a microsecond a call. Only loops over items or labels belong into a kernel.
+- What only kernels call has no wrappers: `inner`.
+- Loops are written out. A slice that is assigned to (``a[:] = b``), arithmetic of whole arrays and
+  a sum along an axis take .2 to .3 s each to compile, and bring in two seconds of code for their
+  error messages; a loop takes .01 s.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+from numba.extending import typeof_impl
+
+kernel = njit(cache=True, nogil=True)
+"""Compile a function that is called from Python; the interpreter goes on meanwhile."""
+
+
+class Inner:
+    """A compiled function without wrappers, which kernels call.
+
+    Called from Python, as tests do, it is wrapped first: without, Python would crash.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, cache: bool = True) -> None:
+        alone = njit(cache=cache, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        self.compiled = alone(function)
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Compile a kernel that does nothing but call it, once, and call that."""
+        return self._wrapped(*args)
+
+    @functools.cached_property
+    def _wrapped(self) -> Any:
+        called = self.compiled
+        return njit(lambda *args: called(*args))
+
+
+@typeof_impl.register(Inner)
+def _(value: Inner, context: Any) -> Any:
+    """In compiled code it is the function itself."""
+    return typeof_impl(value.compiled, context)
+
+
+inner: Callable[[Callable[..., Any]], Any] = Inner
+"""Compile a function that only other compiled functions call."""
