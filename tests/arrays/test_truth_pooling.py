@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dissensus.arrays import truth_pooling
+from dissensus.arrays import truth_answers, truth_pooling
 from dissensus.arrays.stream import started
 from dissensus.arrays.truth_counts import room
 from dissensus.arrays.truth_parameters import HIERARCHICAL, SPREAD, Form, Priors, blank
@@ -124,6 +124,6 @@ def test_tables_of_a_restaurant():
 
 def test_odds_of_a_row():
     row = np.array([0.2, 0.7, 0.1])
-    assert truth_pooling.row_odds(np.log(row), 1) == pytest.approx(math.log(0.7 / 0.3))
+    assert truth_answers.row_odds(np.log(row), 1) == pytest.approx(math.log(0.7 / 0.3))
     hardly = np.array([-800.0, 0.0, -801.0])
-    assert truth_pooling.row_odds(hardly, 1) == pytest.approx(800 - math.log1p(math.exp(-1)))
+    assert truth_answers.row_odds(hardly, 1) == pytest.approx(800 - math.log1p(math.exp(-1)))

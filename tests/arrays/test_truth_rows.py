@@ -8,7 +8,6 @@ from scipy import special, stats
 
 from dissensus.arrays import truth_rows
 from dissensus.arrays.stream import started
-from dissensus.arrays.truth_counts import room
 from dissensus.arrays.truth_parameters import HIERARCHICAL, Form, blank
 
 
@@ -49,14 +48,17 @@ def test_density_of_a_systems_level(collapsed):
 def drawn_rows(right, wrong, error, shape, draws, seed, named):
     """Draw the second label's row again and again, given what was counted."""
     less = shape[0] + shape[2]
-    par, counts, state = blank(form()), room(form(), 1, 3), started(seed)
-    counts.right[0, 1, 0], counts.wrong[0, 1, 0], counts.error[0, 1] = right, wrong, error
+    right, wrong, error = np.array([right]), np.array([wrong]), np.array(error)
+    par, state, ease = blank(form()), started(seed), np.zeros(1)
+    skill, log_error = par.skill[0, 1], par.log_error[0, 1]
     found = np.empty((draws, 3))
-    for one in found:
-        truth_rows._draw_row(state, np.zeros(1), par, counts, 0, 1, shape, less, named)
-        p = special.expit(par.skill[0, 1])
-        one[:] = (1 - p) * np.exp(par.log_error[0, 1])
-        one[1] = p
+    for row in found:
+        skill = truth_rows.draw_row(
+            state, skill, 0.0, ease, right, wrong, error, 1, shape, less, named, log_error
+        )
+        p = special.expit(skill)
+        row[:] = (1 - p) * np.exp(log_error)
+        row[1] = p
     return found
 
 

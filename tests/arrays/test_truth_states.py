@@ -85,12 +85,12 @@ def visited(form, par, seed=1):
     truth, ease = np.empty((len(found.n_items), 3)), np.empty(len(found.n_items))
     state = started(seed)
     whole = truth_states.draw_states(
-        state, found, form, form.evidence, EASE, weight, response, counts.raw, counts.size, truth,
+        state, found, form.evidence, EASE, weight, response, counts.raw, counts.size, truth,
         ease,
     )  # fmt: skip
     truth_counts.sort_counts(state, form, par, response, counts)
     each = np.empty(len(found.n_items))
-    truth_states.pattern_log_likelihood(found, form, weight, response, each)
+    truth_states.pattern_log_likelihood(found, weight, response, each)
     return whole, truth[pattern], ease[pattern], each[pattern], counts
 
 

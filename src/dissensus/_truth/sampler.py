@@ -109,7 +109,7 @@ class _Chain:
         self.what, self.votes = what, votes
         self.order = np.argsort(what.item, kind="stable")
         n_rows = len(what.item) if wanted.replicates else 0
-        self.rows = tuple(part[self.order] for part in (what.item, what.voice))
+        self.rows = what.item[self.order], what.voice[self.order]
         self.work = gibbs.work_room(votes, what.form, what.ease)
         alone = what.form.evidence < what.form.n_voices
         self.after = gibbs.work_room(votes, what.form, what.ease) if alone else self.work

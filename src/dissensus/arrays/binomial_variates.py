@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.stream import State, uniform
 
 _MANY = 10.0
 """Expected successes from which rejection is cheaper than counting up from none."""
 
 
-@njit(cache=True)
+@inner
 def binomial(state: State, n: int, p: float) -> int:
     """Draw how many of n succeed, each with probability p."""
     if n <= 0 or p <= 0.0:
@@ -26,12 +26,12 @@ def binomial(state: State, n: int, p: float) -> int:
     return _up_to_half(state, n, p)
 
 
-@njit(cache=True)
+@inner
 def _up_to_half(state: State, n: int, p: float) -> int:
     return _counted(state, n, p) if n * p < _MANY else _rejected(state, n, p)
 
 
-@njit(cache=True)
+@inner
 def _counted(state: State, n: int, p: float) -> int:
     """Jump from success to success: the gaps between them are geometric."""
     step = math.log1p(-p)
@@ -43,7 +43,7 @@ def _counted(state: State, n: int, p: float) -> int:
         found += 1
 
 
-@njit(cache=True)
+@inner
 def _rejected(state: State, n: int, p: float) -> int:
     """Reject from a table mountain over the transformed density: Hoermann (1993), BTRS."""
     q = 1.0 - p
@@ -70,7 +70,7 @@ def _rejected(state: State, n: int, p: float) -> int:
             return int(k)
 
 
-@njit(cache=True)
+@inner
 def scatter(
     state: State,
     n: int,

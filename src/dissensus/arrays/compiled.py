@@ -33,6 +33,7 @@ class Inner:
     def __init__(self, function: Callable[..., Any], *, cache: bool = True) -> None:
         alone = njit(cache=cache, no_cpython_wrapper=True, no_cfunc_wrapper=True)
         self.compiled = alone(function)
+        self.py_func = function
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:

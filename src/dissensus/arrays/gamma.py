@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from numba import njit
-
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.stream import State, uniform
 
@@ -23,20 +22,20 @@ LEAST: Final = 1e-300
 """Smaller shapes count as this, so that logarithms stay finite; no result could tell."""
 
 
-@njit(cache=True)
+@inner
 def gamma_variate(state: State, shape: float) -> float:
     """Draw a Gamma(shape, 1) variate, for a shape that is not below `SMALL`."""
     return gamma_of(state, shape, *constants(shape))
 
 
-@njit(cache=True)
+@inner
 def constants(shape: float) -> tuple[float, float]:
     """Return two numbers that `gamma_of` needs, for those who draw from one shape many times."""
     d = (shape if shape >= 1.0 else shape + 1.0) - 1.0 / 3.0
     return d, 1.0 / math.sqrt(9.0 * d)
 
 
-@njit(cache=True)
+@inner
 def gamma_of(state: State, shape: float, d: float, c: float) -> float:
     """Do what `gamma_variate` does, given the shape's constants."""
     if shape == 1.0:
@@ -46,7 +45,7 @@ def gamma_of(state: State, shape: float, d: float, c: float) -> float:
     return _above(state, d, c)
 
 
-@njit(cache=True)
+@inner
 def log_gamma_variate(state: State, shape: float) -> float:
     """Draw the logarithm of a Gamma(shape, 1) variate, finite however small the shape is."""
     out = math.log(_above(state, *constants(shape)))
@@ -55,7 +54,7 @@ def log_gamma_variate(state: State, shape: float) -> float:
     return out
 
 
-@njit(cache=True)
+@inner
 def _above(state: State, d: float, c: float) -> float:
     """Draw a variate with a shape of 1 or more, d + 1/3."""
     while True:

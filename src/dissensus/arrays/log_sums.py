@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from dissensus.arrays.compiled import inner
 
 Floats = npt.NDArray[np.float64]
 
@@ -14,7 +15,7 @@ _LOST = 40.0
 """So far below the larger, the smaller does not change the sum in double precision."""
 
 
-@njit(cache=True)
+@inner
 def log_plus(one: float, other: float) -> float:
     """Return the logarithm of a sum of two.
 
@@ -29,7 +30,7 @@ def log_plus(one: float, other: float) -> float:
     return high + math.log1p(math.exp(low - high))
 
 
-@njit(cache=True)
+@inner
 def log_total(logs: Floats) -> float:
     """Return the logarithm of a sum of any number, -inf of none.
 

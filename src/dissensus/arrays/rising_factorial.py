@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from dissensus.arrays.compiled import inner
 
 _FEW = 32
 """Factors that are multiplied one by one: sooner done than two gamma functions."""
@@ -12,7 +12,7 @@ _LARGE = 1e8
 """So many factors of such a size stay below what a number can be."""
 
 
-@njit(cache=True)
+@inner
 def log_rising(a: float, n: float) -> float:
     """Return log gamma(a + n) / gamma(a), for a whole number n and a > 0."""
     if n > _FEW:

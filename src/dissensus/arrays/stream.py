@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from dissensus.arrays.compiled import inner, kernel
 
 State = npt.NDArray[np.uint64]
 """One word, in an array so that a function can move it on."""
@@ -34,7 +35,7 @@ def mixed(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return np.asarray(z ^ (z >> np.uint64(31)))
 
 
-@njit(cache=True)
+@kernel
 def started(key: int) -> State:
     """Start a stream."""
     state = np.empty(1, dtype=np.uint64)
@@ -42,7 +43,7 @@ def started(key: int) -> State:
     return state
 
 
-@njit(cache=True)
+@inner
 def word(state: State) -> int:
     """Draw 64 random bits."""
     state[0] += _GOLDEN
@@ -52,7 +53,7 @@ def word(state: State) -> int:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True)
+@inner
 def uniform(state: State) -> float:
     """Draw from the open interval (0, 1)."""
     # 52 bits and a half: with 53 the largest would round to 1.

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from dissensus.arrays.binomial_variates import binomial
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_parameters import SHARED, Form, Parameters
 from dissensus.arrays.truth_states import log_sigmoid
@@ -38,6 +38,8 @@ class Counts(NamedTuple):
     """Wrong answers of the source (label, response)."""
     shared: Floats
     """Answers that systems took from the source, and those of their own."""
+    taken: Floats
+    """Answers that are the source's (voice, response, state); empty where there is none."""
 
 
 def room(form: Form, n_ease: int, n_states: int) -> Counts:
@@ -54,47 +56,88 @@ def room(form: Form, n_ease: int, n_states: int) -> Counts:
         source_wrong=np.zeros(n_ease),
         source_error=np.zeros((n, n)),
         shared=np.zeros(2),
+        taken=np.zeros((v, n, n_states) if form.related else (0, 0, 0)),
     )
 
 
-@njit(cache=True)
 def sort_counts(
     state: State, form: Form, par: Parameters, log_response: Floats, counts: Counts
 ) -> None:
     """Sort what was counted by state, drawing which answers of systems were the source's."""
-    n, n_ease = form.n_labels, counts.right.shape[2]
-    for part in (counts.right, counts.wrong, counts.error):
-        part[:] = 0.0
-    for part in (counts.source_right, counts.source_wrong, counts.truth, counts.shared):
-        part[:] = 0.0
-    counts.source_error[:] = 0.0
-    for s in range(len(counts.size)):
-        z, q, f = s % n, (s // n) % n_ease, s // (n * n_ease)
-        counts.truth[z] += counts.size[s]
-        if form.related:
-            if f == z:
-                counts.source_right[q] += counts.size[s]
-            else:
-                counts.source_wrong[q] += counts.size[s]
-                counts.source_error[z, f] += counts.size[s]
-    for v in range(form.n_voices):
-        mixed = form.related and v >= form.first_system
+    if form.related:
+        _draw_taken(
+            state, counts.raw, log_response, par.number, form.first_system, counts.taken,
+            counts.shared,
+        )  # fmt: skip
+        _sort_source(counts.size, counts.source_right, counts.source_wrong, counts.source_error)
+    _sort(
+        counts.raw, counts.size, counts.taken, counts.truth, counts.right, counts.wrong,
+        counts.error,
+    )  # fmt: skip
+
+
+@kernel
+def _sort(
+    raw: Floats, size: Floats, taken: Floats, truth: Floats, right: Floats, wrong: Floats,
+    error: Floats,
+) -> None:  # fmt: skip
+    """Sort a voice's own answers into right and wrong ones, and items by their truth."""
+    n, n_ease = len(truth), right.shape[2]
+    truth[:] = 0.0
+    right[:] = 0.0
+    wrong[:] = 0.0
+    error[:] = 0.0
+    for s in range(len(size)):
+        truth[s % n] += size[s]
+    for v in range(len(raw)):
         for y in range(n):
-            for s in range(len(counts.size)):
-                found = counts.raw[v, y, s]
-                if found == 0.0:
+            for s in range(len(size)):
+                own = raw[v, y, s]
+                if own == 0.0:
                     continue
-                z, q, f = s % n, (s // n) % n_ease, s // (n * n_ease)
-                if mixed:
-                    taken = 0.0
-                    if f == y:
-                        chance = log_sigmoid(par.number[SHARED]) - log_response[v, y, s]
-                        taken = float(binomial(state, int(found), min(math.exp(chance), 1.0)))
-                    found -= taken
-                    counts.shared[0] += taken
-                    counts.shared[1] += found
+                if len(taken) > 0:
+                    own -= taken[v, y, s]
+                z, q = s % n, (s // n) % n_ease
                 if y == z:
-                    counts.right[v, z, q] += found
+                    right[v, z, q] += own
                 else:
-                    counts.wrong[v, z, q] += found
-                    counts.error[v, z, y] += found
+                    wrong[v, z, q] += own
+                    error[v, z, y] += own
+
+
+@kernel
+def _sort_source(size: Floats, right: Floats, wrong: Floats, error: Floats) -> None:
+    """Sort items by whether the source that systems share was right about them."""
+    n, n_ease = len(error), len(right)
+    right[:] = 0.0
+    wrong[:] = 0.0
+    error[:] = 0.0
+    for s in range(len(size)):
+        z, q, f = s % n, (s // n) % n_ease, s // (n * n_ease)
+        if f == z:
+            right[q] += size[s]
+        else:
+            wrong[q] += size[s]
+            error[z, f] += size[s]
+
+
+@kernel
+def _draw_taken(
+    state: State, raw: Floats, log_response: Floats, number: Floats, first_system: int,
+    taken: Floats, shared: Floats,
+) -> None:  # fmt: skip
+    """Draw which of the systems' answers are the source's, where it gave the same."""
+    n_labels, n_states = raw.shape[1:]
+    taken[:] = 0.0
+    shared[:] = 0.0
+    log_shared = log_sigmoid(number[SHARED])
+    for v in range(first_system, len(raw)):
+        for y in range(n_labels):
+            for s in range(n_states):
+                if raw[v, y, s] == 0.0:
+                    continue
+                if s // (n_states // n_labels) == y:
+                    chance = math.exp(log_shared - log_response[v, y, s])
+                    taken[v, y, s] = binomial(state, int(raw[v, y, s]), min(chance, 1.0))
+                shared[0] += taken[v, y, s]
+                shared[1] += raw[v, y, s] - taken[v, y, s]

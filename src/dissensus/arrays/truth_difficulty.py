@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts
 from dissensus.arrays.truth_parameters import DIFFICULTY, SOURCE, Form, Parameters, Priors
@@ -28,17 +28,15 @@ class _Hits(NamedTuple):
     wrong: Floats
 
 
-@njit(cache=True)
+@inner
 def _log_hits_of_all(spread: float, ease: Floats, hits: _Hits) -> float:
     out = 0.0
-    for one in range(len(hits.skill)):
-        out += log_hits(
-            hits.skill[one], spread * hits.slope[one], ease, hits.right[one], hits.wrong[one]
-        )
+    for a in range(len(hits.skill)):
+        out += log_hits(hits.skill[a], spread * hits.slope[a], ease, hits.right[a], hits.wrong[a])
     return out
 
 
-@njit(cache=True)
+@inner
 def _log_difficulty(log_spread: float, scale: float, ease: Floats, hits: _Hits) -> float:
     spread = math.exp(log_spread)
     return log_spread - 0.5 * (spread / scale) ** 2 + _log_hits_of_all(spread, ease, hits)
@@ -47,57 +45,81 @@ def _log_difficulty(log_spread: float, scale: float, ease: Floats, hits: _Hits) 
 _slice_difficulty = slicer(_log_difficulty)
 
 
-@njit(cache=True)
+@inner
 def _log_slope(log_slope: float, sd: float, spread: float, ease: Floats, hits: _Hits) -> float:
-    hits.slope[:] = math.exp(log_slope)
+    for a in range(len(hits.slope)):
+        hits.slope[a] = math.exp(log_slope)
     return -0.5 * (log_slope / sd) ** 2 + _log_hits_of_all(spread, ease, hits)
 
 
 _slice_slope = slicer(_log_slope)
 
 
-@njit(cache=True)
-def _hits(form: Form, par: Parameters, counts: Counts, first: int, last: int) -> _Hits:
+@inner
+def _hits(
+    first: int, last: int, rows: bool, skill: Floats, slope: Floats, right: Floats, wrong: Floats
+) -> _Hits:
     """Collect the answers of some voices, and room for those of the source."""
-    n_rows = form.n_labels if form.rows else 1
-    n, n_ease = (last - first) * n_rows, counts.right.shape[2]
-    found = _Hits(np.zeros(n + 1), np.ones(n + 1), np.zeros((n + 1, n_ease)),
-                  np.zeros((n + 1, n_ease)))  # fmt: skip
+    n_labels, n_ease = right.shape[1:]
+    n_rows = n_labels if rows else 1
+    n = (last - first) * n_rows + 1
+    hits = _Hits(np.zeros(n), np.ones(n), np.zeros((n, n_ease)), np.zeros((n, n_ease)))
     for v in range(first, last):
-        for z in range(form.n_labels):
-            row = (v - first) * n_rows + (z if form.rows else 0)
-            found.skill[row] = par.skill[v, z]
-            found.slope[row] = par.slope[v]
-            found.right[row] += counts.right[v, z]
-            found.wrong[row] += counts.wrong[v, z]
-    return found
+        for z in range(n_labels):
+            row = (v - first) * n_rows + (z if rows else 0)
+            hits.skill[row] = skill[v, z]
+            hits.slope[row] = slope[v]
+            for q in range(n_ease):
+                hits.right[row, q] += right[v, z, q]
+                hits.wrong[row, q] += wrong[v, z, q]
+    return hits
 
 
-@njit(cache=True)
 def draw_difficulty(
     state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
 ) -> None:
     """Draw how much items differ in how hard they are."""
     last = min(form.evidence, form.n_voices)  # others must teach nothing that annotators share
-    hits = _hits(form, par, counts, 0, last)
-    if last == form.n_voices:
-        hits.skill[-1] = par.number[SOURCE]
-        hits.right[-1], hits.wrong[-1] = counts.source_right, counts.source_wrong
-    log_spread = math.log(par.number[DIFFICULTY])
-    par.number[DIFFICULTY] = math.exp(
-        _slice_difficulty(state, log_spread, 0.5, prior.difficulty, ease, hits)
-    )
+    _draw_difficulty(
+        state, last, form.rows > 0, last == form.n_voices, prior.difficulty, ease, par.skill,
+        par.slope, par.number, counts.right, counts.wrong, counts.source_right,
+        counts.source_wrong,
+    )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
+def _draw_difficulty(
+    state: State, last: int, rows: bool, with_source: bool, scale: float, ease: Floats,
+    skill: Floats, slope: Floats, number: Floats, right: Floats, wrong: Floats,
+    source_right: Floats, source_wrong: Floats,
+) -> None:  # fmt: skip
+    hits = _hits(0, last, rows, skill, slope, right, wrong)
+    if with_source:
+        hits.skill[-1] = number[SOURCE]
+        for q in range(len(ease)):
+            hits.right[-1, q], hits.wrong[-1, q] = source_right[q], source_wrong[q]
+    log_spread = math.log(number[DIFFICULTY])
+    number[DIFFICULTY] = math.exp(_slice_difficulty(state, log_spread, 0.5, scale, ease, hits))
+
+
 def draw_slopes(
     state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
 ) -> None:
     """Draw how much it matters to each system how hard items are."""
-    for v in range(form.first_system, form.n_voices):
-        hits = _hits(form, par, counts, v, v + 1)
-        par.slope[v] = math.exp(
-            _slice_slope(
-                state, math.log(par.slope[v]), 0.5, prior.slope, par.number[DIFFICULTY], ease, hits
-            )
-        )
+    _draw_slopes(
+        state, form.first_system, form.rows > 0, prior.slope, ease, par.skill, par.slope,
+        par.number, counts.right, counts.wrong,
+    )  # fmt: skip
+
+
+@kernel
+def _draw_slopes(
+    state: State, first_system: int, rows: bool, sd: float, ease: Floats, skill: Floats,
+    slope: Floats, number: Floats, right: Floats, wrong: Floats,
+) -> None:  # fmt: skip
+    for v in range(first_system, len(skill)):
+        hits = _hits(v, v + 1, rows, skill, slope, right, wrong)
+        log_slope = _slice_slope(
+            state, math.log(slope[v]), 0.5, sd, number[DIFFICULTY], ease, hits
+        )  # fmt: skip
+        slope[v] = math.exp(log_slope)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.rising_factorial import log_rising
 from dissensus.arrays.stream import State
@@ -29,7 +30,7 @@ LEAST = 1e-300
 """Of a Dirichlet's shape that has a gamma function."""
 
 
-@njit(cache=True)
+@inner
 def log_graded(decay: float, out: Floats) -> None:
     """Write log-probabilities of errors that fall off with distance (label, response)."""
     n = len(out)
@@ -47,7 +48,7 @@ def log_graded(decay: float, out: Floats) -> None:
                 out[z, y] -= high + math.log(total)
 
 
-@njit(cache=True)
+@inner
 def _log_decay(decay: float, sd: float, error: Floats, room: Floats) -> float:
     """Return the log density of the decay, given errors counted (label, response)."""
     log_graded(decay, room)
@@ -62,7 +63,7 @@ def _log_decay(decay: float, sd: float, error: Floats, room: Floats) -> float:
 _slice_decay = slicer(_log_decay)
 
 
-@njit(cache=True)
+@inner
 def log_errors(weight: float, base: Floats, error: Floats) -> float:
     """Return the log-likelihood of one voice's errors for a label, where they fall summed out.
 
@@ -79,7 +80,7 @@ def log_errors(weight: float, base: Floats, error: Floats) -> float:
     return out - log_rising(weight, total)
 
 
-@njit(cache=True)
+@inner
 def _log_unequal(concentration: float, base: Floats, error: Floats) -> float:
     """Return the log-likelihood of errors (voice, label, response), rows of voices summed out."""
     out = 0.0
@@ -89,7 +90,7 @@ def _log_unequal(concentration: float, base: Floats, error: Floats) -> float:
     return out
 
 
-@njit(cache=True)
+@inner
 def _log_unequal_decay(
     decay: float, sd: float, concentration: float, source: Floats, error: Floats, room: Floats
 ) -> float:
@@ -100,7 +101,7 @@ def _log_unequal_decay(
 _slice_unequal_decay = slicer(_log_unequal_decay)
 
 
-@njit(cache=True)
+@inner
 def _log_concentration(
     log_concentration: float, prior: Floats, base: Floats, error: Floats
 ) -> float:
@@ -111,42 +112,98 @@ def _log_concentration(
 _slice_concentration = slicer(_log_concentration)
 
 
-@njit(cache=True)
 def draw_errors(state: State, form: Form, par: Parameters, prior: Priors, counts: Counts) -> None:
     """Draw where errors fall, of annotators with one accuracy each, and what all have in common."""
-    n, base = form.n_labels, par.log_base
     known = counts.error[: form.evidence]  # others must teach nothing that annotators share
-    source = counts.source_error if form.evidence == form.n_voices else np.zeros((n, n))
+    source = counts.source_error if form.evidence == form.n_voices else _no_errors(form.n_labels)
     if form.errors == GRADED:
-        pooled = known.sum(axis=0) + source
-        par.number[DECAY] = _slice_decay(state, par.number[DECAY], 0.5, prior.decay, pooled, base)
-        log_graded(par.number[DECAY], base)
-        par.log_error[:] = base
+        _draw_decay(state, prior.decay, known, source, par.number, par.log_base, par.log_error)
     if form.errors == UNEQUAL:
         if form.ordered:
-            par.number[DECAY] = _slice_unequal_decay(
-                state, par.number[DECAY], 0.5, prior.decay, par.number[CONCENTRATION],
-                source, known, base,
-            )  # fmt: skip
-            log_graded(par.number[DECAY], base)
-        par.number[CONCENTRATION] = math.exp(
-            _slice_concentration(
-                state, math.log(par.number[CONCENTRATION]), 1.0, prior.concentration, base, known
-            )
-        )  # fmt: skip
+            _draw_unequal_decay(state, prior.decay, known, source, par.number, par.log_base)
+        _draw_concentration(state, prior.concentration, known, par.number, par.log_base)
         draw_error_rows(state, par, counts, 0, form.first_system)
 
 
-@njit(cache=True)
+@functools.cache
+def _no_errors(n_labels: int) -> Floats:
+    return np.zeros((n_labels, n_labels))
+
+
 def draw_error_rows(state: State, par: Parameters, counts: Counts, first: int, last: int) -> None:
     """Draw where the errors of some voices fall, each in its own way."""
+    _draw_rows(state, first, last, par.number, par.log_base, counts.error, par.log_error)
+
+
+@kernel
+def _draw_decay(
+    state: State, sd: float, error: Floats, source: Floats, number: Floats, log_base: Floats,
+    log_error: Floats,
+) -> None:  # fmt: skip
+    """Draw how errors fall off with distance, the same for all voices."""
+    n_voices, n = len(error), len(log_base)
+    pooled = np.zeros((n, n))
+    for v in range(n_voices):
+        for z in range(n):
+            for y in range(n):
+                pooled[z, y] += error[v, z, y]
+    for z in range(n):
+        for y in range(n):
+            pooled[z, y] += source[z, y]
+    number[DECAY] = _slice_decay(state, number[DECAY], 0.5, sd, pooled, log_base)
+    log_graded(number[DECAY], log_base)
+    for v in range(len(log_error)):
+        for z in range(n):
+            for y in range(n):
+                log_error[v, z, y] = log_base[z, y]
+
+
+@kernel
+def _draw_unequal_decay(
+    state: State, sd: float, error: Floats, source: Floats, number: Floats, log_base: Floats
+) -> None:
+    """Draw how the errors fall off that each voice's own are drawn around."""
+    number[DECAY] = _slice_unequal_decay(
+        state, number[DECAY], 0.5, sd, number[CONCENTRATION], source, error, log_base
+    )
+    log_graded(number[DECAY], log_base)
+
+
+@kernel
+def _draw_concentration(
+    state: State, prior: Floats, error: Floats, number: Floats, log_base: Floats
+) -> None:
+    """Draw how alike voices are in where their errors fall."""
+    log_concentration = _slice_concentration(
+        state, math.log(number[CONCENTRATION]), 1.0, prior, log_base, error
+    )
+    number[CONCENTRATION] = math.exp(log_concentration)
+
+
+@kernel
+def _draw_rows(
+    state: State, first: int, last: int, number: Floats, log_base: Floats, error: Floats,
+    log_error: Floats,
+) -> None:  # fmt: skip
+    n = len(log_base)
+    shape = np.empty(n)
     for v in range(first, last):
-        for z in range(par.log_base.shape[0]):
-            shape = par.number[CONCENTRATION] * np.exp(par.log_base[z]) + counts.error[v, z]
-            draw_log_row(state, shape, z, par.log_error[v, z])
+        for z in range(n):
+            for y in range(n):
+                shape[y] = number[CONCENTRATION] * math.exp(log_base[z, y]) + error[v, z, y]
+            draw_log_row(state, shape, z, log_error[v, z])
 
 
-@njit(cache=True)
+@kernel
+def draw_log_shares(state: State, prior: Floats, counted: Floats, out: Floats) -> None:
+    """Draw the logarithms of shares that are Dirichlet a priori, given what was counted."""
+    shape = np.empty(len(out))
+    for z in range(len(out)):
+        shape[z] = prior[z] + counted[z]
+    draw_log_row(state, shape, -1, out)
+
+
+@inner
 def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None:
     """Draw the logarithm of a Dirichlet row, one place of it left out; in logs not to underflow."""
     high = -math.inf

@@ -3,20 +3,24 @@
 A sweep draws the state of every item given the parameters, and then all parameters given what was
 counted: of the items it needs no more than counts. What is kept belongs together: parameters, the
 truth's probabilities given them, and a draw of the truth.
+
+Sweeps are put together in Python of a few kernels each, those that the form of the process needs:
+only these are compiled.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts, room, sort_counts
 from dissensus.arrays.truth_difficulty import draw_difficulty, draw_slopes
-from dissensus.arrays.truth_errors import draw_error_rows, draw_errors, draw_log_row
+from dissensus.arrays.truth_errors import draw_error_rows, draw_errors, draw_log_shares
 from dissensus.arrays.truth_parameters import (
     DIFFICULTY,
     SHARED,
@@ -126,7 +130,6 @@ def work_room(votes: Votes, form: Form, ease: Floats) -> Work:
     )
 
 
-@njit(cache=True, nogil=True)
 def advance(
     state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, prior: Priors,
     work: Work, after: Work, trace: Trace, item: Ints, voice: Ints, n: int, first: int,
@@ -139,7 +142,9 @@ def advance(
     alone = form.evidence < form.n_voices
     for sweep in range(n):
         if form.related and not alone:
-            draw_related(state, votes, form, ease, par, work.log_weight, work.log_response)
+            draw_related(
+                state, votes, form.first_system, ease, par, work.log_weight, work.log_response
+            )
         whole = visit(state, votes, form, form.evidence, ease, par, work)
         if alone and (first >= 0 or sweep == n - 1):  # before draws are kept now and then is enough
             settle(state, votes, form, ease, par, prior, after)
@@ -151,45 +156,44 @@ def advance(
             draw_systems(state, form, ease, par, prior, work.counts)
 
 
-@njit(cache=True, nogil=True)
 def visit(
     state: State, votes: Votes, form: Form, evidence: int, ease: Floats, par: Parameters,
     work: Work,
 ) -> float:  # fmt: skip
     """Draw the state of all items given the parameters, and count; return the log-likelihood."""
     fill_tables(form, ease, par, work.log_weight, work.log_response)
-    whole = draw_states(
-        state, votes, form, evidence, ease, work.log_weight, work.log_response, work.counts.raw,
+    whole: float = draw_states(
+        state, votes, evidence, ease, work.log_weight, work.log_response, work.counts.raw,
         work.counts.size, work.truth, work.ease,
     )  # fmt: skip
     sort_counts(state, form, par, work.log_response, work.counts)
     return whole
 
 
-@njit(cache=True)
 def settle(
     state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, prior: Priors,
     after: Work,
 ) -> None:  # fmt: skip
-    """Judge systems by annotators whom they teach nothing.
+    """Estimate what is the systems' own conditional on the annotators' parameters.
 
-    What annotators are like is given; what the truth is hangs on systems' answers too. To take
-    the truth without them would be to take its uncertainty for their errors.
+    The truth is drawn with the systems' answers as evidence too: without, its uncertainty would
+    be taken for the systems' errors.
     """
     for _ in range(_SETTLING):
         if form.related:
-            draw_related(state, votes, form, ease, par, after.log_weight, after.log_response)
+            draw_related(
+                state, votes, form.first_system, ease, par, after.log_weight, after.log_response
+            )
         visit(state, votes, form, form.n_voices, ease, par, after)
         draw_systems(state, form, ease, par, prior, after.counts)
     visit(state, votes, form, form.n_voices, ease, par, after)
 
 
-@njit(cache=True)
 def draw_common(
     state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
 ) -> None:
     """Draw all parameters given the counts, but those of systems."""
-    draw_log_row(state, prior.prevalence + counts.truth, -1, par.log_prevalence)
+    draw_log_shares(state, prior.prevalence, counts.truth, par.log_prevalence)
     if form.rows:
         draw_rows(state, form, ease, par, prior, counts)
     else:
@@ -199,95 +203,114 @@ def draw_common(
         draw_difficulty(state, form, ease, par, prior, counts)
 
 
-@njit(cache=True)
 def draw_systems(
     state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
 ) -> None:
     """Draw what is the systems' own, given the counts."""
+    if form.first_system == form.n_voices:
+        return
     if form.rows:
         draw_system_rows(state, form, ease, par, prior, counts)
     else:
-        draw_system_skills(state, form, ease, par, counts)
+        draw_system_skills(
+            state, form.first_system, ease, par.skill, par.slope, par.number, counts.right,
+            counts.wrong,
+        )  # fmt: skip
         if form.errors == UNEQUAL:
             draw_error_rows(state, par, counts, form.first_system, form.n_voices)
     if form.related:
-        draw_source(state, ease, par, counts)
+        draw_source(
+            state, ease, par.number, counts.source_right, counts.source_wrong, counts.shared
+        )
     if form.difficulty:
         draw_slopes(state, form, ease, par, prior, counts)
 
 
-@njit(cache=True)
 def keep(
     state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, work: Work,
     after: Work, trace: Trace, item: Ints, voice: Ints, place: int,
 ) -> None:  # fmt: skip
     """Write one draw down."""
-    trace.prevalence[place] = np.exp(par.log_prevalence)
+    np.exp(par.log_prevalence, out=trace.prevalence[place])
     trace.number[place] = par.number
     trace.slope[place] = par.slope[form.first_system :]
-    for v in range(form.n_voices):
-        trace.accuracy[place, v] = _accuracy(form, ease, par, v)
+    _write_accuracy(
+        par.log_prevalence, par.skill, par.slope, par.number, ease,
+        form.first_system if form.related else form.n_voices, trace.accuracy[place],
+    )  # fmt: skip
     if form.rows:
-        _keep_rows(form, ease, par, trace, place)
-    _keep_correct(form, after, trace, place)
+        _write_confusion(
+            par.skill, par.slope, par.number, ease, par.log_error, trace.confusion[place]
+        )
+        np.exp(par.log_population, out=trace.population[place])
+        trace.alike[place] = par.alike
+    if form.first_system < form.n_voices:
+        _write_correct(after.counts.raw, form.first_system, trace.correct[place])
     trace.truth_mean[:] += work.truth / len(trace.prevalence)
     if len(trace.truth):
         trace.truth[place] = work.truth
     if len(trace.ease):
         trace.ease[place] = work.ease
     if len(trace.each):
-        pattern_log_likelihood(votes, form, after.log_weight, after.log_response, trace.each[place])
+        pattern_log_likelihood(votes, after.log_weight, after.log_response, trace.each[place])
     if len(trace.replicate):
         replicate(state, after.log_weight, after.log_response, item, voice, trace.replicate[place])
 
 
-@njit(cache=True)
+@inner
 def _mean_right(eta: float, spread: float, ease: Floats) -> float:
     """Return an accuracy over items as hard as they come."""
     out = 0.0
     for q in range(len(ease)):
-        out += np.exp(log_sigmoid(eta + spread * ease[q]))
+        out += math.exp(log_sigmoid(eta + spread * ease[q]))
     return out / len(ease)
 
 
-@njit(cache=True)
-def _accuracy(form: Form, ease: Floats, par: Parameters, v: int) -> float:
-    """Return how often a voice is right, whatever the truth and however hard the item."""
-    out, spread = 0.0, par.number[DIFFICULTY]
-    own = spread * par.slope[v]
-    for z in range(form.n_labels):
-        out += np.exp(par.log_prevalence[z]) * _mean_right(par.skill[v, z], own, ease)
-    if form.related and v >= form.first_system:
-        taken = np.exp(log_sigmoid(par.number[SHARED]))
-        out = (1.0 - taken) * out + taken * _mean_right(par.number[SOURCE], spread, ease)
-    return out
+@kernel
+def _write_accuracy(
+    log_prevalence: Floats, skill: Floats, slope: Floats, number: Floats, ease: Floats,
+    first_related: int, out: Floats,
+) -> None:  # fmt: skip
+    """Write how often each voice is right, whatever the truth and however hard the item."""
+    for v in range(len(out)):
+        own = 0.0
+        for z in range(len(log_prevalence)):
+            right = _mean_right(skill[v, z], number[DIFFICULTY] * slope[v], ease)
+            own += math.exp(log_prevalence[z]) * right
+        if v >= first_related:
+            taken = math.exp(log_sigmoid(number[SHARED]))
+            source = _mean_right(number[SOURCE], number[DIFFICULTY], ease)
+            own = (1.0 - taken) * own + taken * source
+        out[v] = own
 
 
-@njit(cache=True)
-def _keep_rows(form: Form, ease: Floats, par: Parameters, trace: Trace, place: int) -> None:
-    for v in range(form.n_voices):
-        spread = par.number[DIFFICULTY] * par.slope[v]
-        for z in range(form.n_labels):
-            right = _mean_right(par.skill[v, z], spread, ease)
-            for y in range(form.n_labels):
-                own = right if y == z else (1.0 - right) * np.exp(par.log_error[v, z, y])
-                trace.confusion[place, v, z, y] = own
-    trace.population[place] = np.exp(par.log_population)
-    trace.alike[place] = par.alike
+@kernel
+def _write_confusion(
+    skill: Floats, slope: Floats, number: Floats, ease: Floats, log_error: Floats, out: Floats
+) -> None:
+    """Write confusion matrices over items as hard as they come (voice, label, response)."""
+    n_voices, n_labels = skill.shape
+    for v in range(n_voices):
+        for z in range(n_labels):
+            right = _mean_right(skill[v, z], number[DIFFICULTY] * slope[v], ease)
+            for y in range(n_labels):
+                wrong = (1.0 - right) * math.exp(log_error[v, z, y])
+                out[v, z, y] = right if y == z else wrong
 
 
-@njit(cache=True)
-def _keep_correct(form: Form, work: Work, trace: Trace, place: int) -> None:
-    raw = work.counts.raw
-    for v in range(form.first_system, form.n_voices):
-        right = 0.0
-        for s in range(raw.shape[2]):
-            right += raw[v, s % form.n_labels, s]
-        total = raw[v].sum()
-        trace.correct[place, v - form.first_system] = right / total if total > 0.0 else np.nan
+@kernel
+def _write_correct(raw: Floats, first_system: int, out: Floats) -> None:
+    """Write the share of its items that each system got right, NaN of none."""
+    n_voices, n_labels, n_states = raw.shape
+    for v in range(first_system, n_voices):
+        right, total = 0.0, 0.0
+        for s in range(n_states):
+            right += raw[v, s % n_labels, s]
+            for y in range(n_labels):
+                total += raw[v, y, s]
+        out[v - first_system] = right / total if total > 0.0 else np.nan
 
 
-@njit(cache=True, nogil=True)
 def replay(
     state: State, votes: Votes, form: Form, ease: Floats, many: Parameters, par: Parameters,
     prior: Priors, work: Work, after: Work, trace: Trace, item: Ints, voice: Ints,
@@ -305,9 +328,10 @@ def replay(
         par.slope[:n] = many.slope[place, :n]
         par.log_population[:] = many.log_population[place]
         par.alike[:] = many.alike[place]
-        for number in range(len(par.number)):
-            if n == form.n_voices or number not in (SHARED, SOURCE):
-                par.number[number] = many.number[place, number]
+        own = par.number[[SHARED, SOURCE]]
+        par.number[:] = many.number[place]
+        if n < form.n_voices:
+            par.number[[SHARED, SOURCE]] = own
         trace.log_likelihood[place] = visit(state, votes, form, form.evidence, ease, par, work)
         if n < form.n_voices:
             settle(state, votes, form, ease, par, prior, after)

@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts
@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 _TRIES: Final = 20
 
 
-@njit(cache=True)
+@inner
 def log_hits(eta: float, spread: float, ease: Floats, right: Floats, wrong: Floats) -> float:
     """Return the log-likelihood of an accuracy: right and wrong answers at each ease."""
     out = 0.0
@@ -44,13 +44,13 @@ def log_hits(eta: float, spread: float, ease: Floats, right: Floats, wrong: Floa
     return out
 
 
-@njit(cache=True)
+@inner
 def lowest(n_labels: int) -> float:
     """Return the logit of guessing."""
     return -math.log(max(n_labels - 1.0, 1.0))
 
 
-@njit(cache=True)
+@inner
 def _log_beta(
     eta: float, a: float, b: float, low: float, spread: float, ease: Floats, right: Floats,
     wrong: Floats,
@@ -65,7 +65,7 @@ def _log_beta(
 _slice_beta = slicer(_log_beta)
 
 
-@njit(cache=True)
+@inner
 def draw_beta(
     state: State, eta: float, a: float, b: float, low: float, spread: float, ease: Floats,
     right: Floats, wrong: Floats,
@@ -76,12 +76,16 @@ def draw_beta(
             new = log_gamma_variate(state, a + right[0]) - log_gamma_variate(state, b + wrong[0])
             if new > low:
                 return new
+    hits, misses = 0.0, 0.0
+    for q in range(len(ease)):
+        hits += right[q]
+        misses += wrong[q]
     # The thinner of both tails falls off like an exponential, and that is how wide it is.
-    width = max(1.0, 1.0 / min(a + right.sum(), b + wrong.sum()))
+    width = max(1.0, 1.0 / min(a + hits, b + misses))
     return _slice_beta(state, eta, width, a, b, low, spread, ease, right, wrong)
 
 
-@njit(cache=True)
+@inner
 def _log_normal(
     eta: float, mean: float, sd: float, spread: float, ease: Floats, right: Floats, wrong: Floats
 ) -> float:
@@ -91,85 +95,120 @@ def _log_normal(
 _slice_normal = slicer(_log_normal)
 
 
-@njit(cache=True)
+@inner
 def _log_mean(mean: float, low: float, sd: float, eta: Floats) -> float:
     """Return the log density of the logit of a uniform accuracy, given logits around it."""
     if mean <= low:
         return -math.inf
     out = log_sigmoid(mean) + log_sigmoid(-mean)
-    for one in eta:
-        out -= 0.5 * ((one - mean) / sd) ** 2
+    for v in range(len(eta)):
+        out -= 0.5 * ((eta[v] - mean) / sd) ** 2
     return out
 
 
 _slice_mean = slicer(_log_mean)
 
 
-@njit(cache=True)
+@inner
 def _log_spread(log_sd: float, scale: float, mean: float, eta: Floats) -> float:
     sd = math.exp(log_sd)
     if sd < 1e-9:  # a spread of nothing: its inverse square is no number
         return -math.inf
     out = (1 - len(eta)) * log_sd - 0.5 * (sd / scale) ** 2
-    for one in eta:
-        out -= 0.5 * ((one - mean) / sd) ** 2
+    for v in range(len(eta)):
+        out -= 0.5 * ((eta[v] - mean) / sd) ** 2
     return out
 
 
 _slice_spread = slicer(_log_spread)
 
 
-@njit(cache=True)
+@inner
 def draw_spread(state: State, sd: float, scale: float, mean: float, eta: Floats) -> float:
     """Draw the standard deviation of logits around a mean, half-normal a priori."""
     return math.exp(_slice_spread(state, math.log(sd), 1.0, scale, mean, eta))
 
 
-@njit(cache=True)
-def _draw_own(
-    state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, right: Floats,
-    wrong: Floats,
-) -> None:  # fmt: skip
-    """Draw the accuracy of each annotator, and the normal distribution that they come from."""
-    spread = par.number[DIFFICULTY]
-    eta = par.skill[: form.first_system, 0].copy()
-    for v in range(form.first_system):
-        eta[v] = _slice_normal(
-            state, eta[v], 1.0, par.number[MEAN], par.number[SPREAD], spread, ease, right[v],
-            wrong[v],
-        )  # fmt: skip
-        par.skill[v] = eta[v]
-    low = lowest(form.n_labels)
-    par.number[MEAN] = _slice_mean(state, par.number[MEAN], 0.5, low, par.number[SPREAD], eta)
-    par.number[SPREAD] = draw_spread(state, par.number[SPREAD], prior.spread, par.number[MEAN], eta)
+@inner
+def answers_of(counts: Floats, v: int, out: Floats) -> None:
+    """Write the answers of a voice at each ease, whatever the truth (voice, label, ease)."""
+    for q in range(len(out)):
+        out[q] = 0.0
+        for z in range(counts.shape[1]):
+            out[q] += counts[v, z, q]
 
 
-@njit(cache=True)
 def draw_skills(
     state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
 ) -> None:
     """Draw accuracies of annotators who have one each, or one for all."""
-    spread, low = par.number[DIFFICULTY], lowest(form.n_labels)
-    right, wrong = counts.right.sum(axis=1), counts.wrong.sum(axis=1)
     n = form.first_system
     if form.own_accuracy:
-        _draw_own(state, form, ease, par, prior, right, wrong)
+        _draw_own(
+            state, n, ease, par.skill, par.number, prior.spread, counts.right, counts.wrong
+        )  # fmt: skip
     elif n > 0:
-        par.skill[:n] = draw_beta(
-            state, par.skill[0, 0], 1.0, 1.0, low, spread, ease, right[:n].sum(axis=0),
-            wrong[:n].sum(axis=0),
+        _draw_common(state, n, ease, par.skill, par.number, counts.right, counts.wrong)
+
+
+@kernel
+def _draw_own(
+    state: State, n: int, ease: Floats, skill: Floats, number: Floats, scale: float,
+    right: Floats, wrong: Floats,
+) -> None:  # fmt: skip
+    """Draw the accuracy of each annotator, and the normal distribution that they come from."""
+    n_labels = skill.shape[1]
+    eta, hits, misses = np.empty(n), np.empty(len(ease)), np.empty(len(ease))
+    for v in range(n):
+        answers_of(right, v, hits)
+        answers_of(wrong, v, misses)
+        eta[v] = _slice_normal(
+            state, skill[v, 0], 1.0, number[MEAN], number[SPREAD], number[DIFFICULTY], ease, hits,
+            misses,
         )  # fmt: skip
+        for z in range(n_labels):
+            skill[v, z] = eta[v]
+    low = lowest(n_labels)
+    number[MEAN] = _slice_mean(state, number[MEAN], 0.5, low, number[SPREAD], eta)
+    number[SPREAD] = draw_spread(state, number[SPREAD], scale, number[MEAN], eta)
 
 
-@njit(cache=True)
+@kernel
+def _draw_common(
+    state: State, n: int, ease: Floats, skill: Floats, number: Floats, right: Floats,
+    wrong: Floats,
+) -> None:  # fmt: skip
+    """Draw the one accuracy of all annotators."""
+    n_labels = skill.shape[1]
+    hits, misses = np.zeros(len(ease)), np.zeros(len(ease))
+    one_hits, one_misses = np.empty(len(ease)), np.empty(len(ease))
+    for v in range(n):
+        answers_of(right, v, one_hits)
+        answers_of(wrong, v, one_misses)
+        for q in range(len(ease)):
+            hits[q] += one_hits[q]
+            misses[q] += one_misses[q]
+    eta = draw_beta(
+        state, skill[0, 0], 1.0, 1.0, lowest(n_labels), number[DIFFICULTY], ease, hits, misses
+    )
+    for v in range(n):
+        for z in range(n_labels):
+            skill[v, z] = eta
+
+
+@kernel
 def draw_system_skills(
-    state: State, form: Form, ease: Floats, par: Parameters, counts: Counts
-) -> None:
+    state: State, first_system: int, ease: Floats, skill: Floats, slope: Floats, number: Floats,
+    right: Floats, wrong: Floats,
+) -> None:  # fmt: skip
     """Draw accuracies of systems that have one each."""
-    spread = par.number[DIFFICULTY]
-    right, wrong = counts.right.sum(axis=1), counts.wrong.sum(axis=1)
-    for v in range(form.first_system, form.n_voices):
-        par.skill[v] = draw_beta(
-            state, par.skill[v, 0], 1.0, 1.0, -math.inf, spread * par.slope[v], ease, right[v],
-            wrong[v],
+    hits, misses = np.empty(len(ease)), np.empty(len(ease))
+    for v in range(first_system, len(skill)):
+        answers_of(right, v, hits)
+        answers_of(wrong, v, misses)
+        eta = draw_beta(
+            state, skill[v, 0], 1.0, 1.0, -math.inf, number[DIFFICULTY] * slope[v], ease, hits,
+            misses,
         )  # fmt: skip
+        for z in range(skill.shape[1]):
+            skill[v, z] = eta

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from dissensus.arrays.binomial_variates import scatter
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_parameters import (
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-@njit(cache=True)
+@inner
 def log_sigmoid(x: float) -> float:
     """Return log(1 / (1 + exp(-x))) without loss on either side."""
     return -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x))
@@ -40,7 +40,6 @@ def n_states(form: Form, ease: Floats) -> int:
     return form.n_labels * len(ease) * (form.n_labels if form.related else 1)
 
 
-@njit(cache=True)
 def fill_tables(
     form: Form, ease: Floats, par: Parameters, log_weight: Floats, log_response: Floats
 ) -> None:
@@ -49,67 +48,87 @@ def fill_tables(
     The state of truth z at ease q with the source's answer f has the number
     ``(f * len(ease) + q) * n_labels + z``.
     """
-    n, n_ease = form.n_labels, len(ease)
-    spread = par.number[DIFFICULTY]
-    n_sources = n if form.related else 1
-    for f in range(n_sources):
-        for q in range(n_ease):
-            for z in range(n):
-                s = (f * n_ease + q) * n + z
-                log_weight[s] = par.log_prevalence[z] - math.log(n_ease)
-                if form.related:
-                    eta = par.number[SOURCE] + spread * ease[q]
-                    log_weight[s] += _log_answer(eta, par.log_base[z, f], f == z)
-    for v in range(form.n_voices):
+    fill_own(
+        par.log_prevalence, par.skill, par.slope, par.log_error, par.number[DIFFICULTY], ease,
+        log_weight, log_response,
+    )  # fmt: skip
+    if form.related:
+        add_source(par.log_base, par.number, ease, form.first_system, log_weight, log_response)
+
+
+@kernel
+def fill_own(
+    log_prevalence: Floats, skill: Floats, slope: Floats, log_error: Floats, spread: float,
+    ease: Floats, log_weight: Floats, log_response: Floats,
+) -> None:  # fmt: skip
+    """Write the tables of voices that answer independently."""
+    n, n_ease, n_states = len(log_prevalence), len(ease), len(log_weight)
+    for s in range(n_states):
+        log_weight[s] = log_prevalence[s % n] - math.log(n_ease)
+    for v in range(len(skill)):
         for z in range(n):
             for q in range(n_ease):
-                eta = par.skill[v, z] + spread * par.slope[v] * ease[q]
+                eta = skill[v, z] + spread * slope[v] * ease[q]
                 right, wrong = log_sigmoid(eta), log_sigmoid(-eta)
                 for y in range(n):
-                    own = right if y == z else wrong + par.log_error[v, z, y]
-                    for f in range(n_sources):
-                        s = (f * n_ease + q) * n + z
+                    own = right if y == z else wrong + log_error[v, z, y]
+                    for s in range(q * n + z, n_states, n * n_ease):
                         log_response[v, y, s] = own
-                        if form.related and v >= form.first_system:
-                            log_response[v, y, s] = _shared(own, par.number[SHARED], f == y)
 
 
-@njit(cache=True)
-def _log_answer(eta: float, log_error: float, right: bool) -> float:
-    return log_sigmoid(eta) if right else log_sigmoid(-eta) + log_error
+@kernel
+def add_source(
+    log_base: Floats, number: Floats, ease: Floats, first_system: int, log_weight: Floats,
+    log_response: Floats,
+) -> None:  # fmt: skip
+    """Bring the source's answer into both tables: systems give it instead of their own at times."""
+    n, n_ease = log_base.shape[0], len(ease)
+    log_taken, log_own = log_sigmoid(number[SHARED]), log_sigmoid(-number[SHARED])
+    for s in range(len(log_weight)):
+        z, q, f = s % n, (s // n) % n_ease, s // (n * n_ease)
+        eta = number[SOURCE] + number[DIFFICULTY] * ease[q]
+        if f == z:
+            log_weight[s] += log_sigmoid(eta)
+        else:
+            log_weight[s] += log_sigmoid(-eta) + log_base[z, f]
+        for v in range(first_system, len(log_response)):
+            for y in range(n):
+                alone = log_own + log_response[v, y, s]
+                log_response[v, y, s] = log_plus(alone, log_taken) if f == y else alone
 
 
-@njit(cache=True)
-def _shared(own: float, logit: float, same: bool) -> float:
-    """Mix a system's own answer with the source's: the chance of the latter is given as a logit."""
-    alone = log_sigmoid(-logit) + own
-    if not same:
-        return alone
-    return log_plus(alone, log_sigmoid(logit))
-
-
-@njit(cache=True)
+@inner
 def weigh(
     votes: Votes, evidence: int, log_weight: Floats, log_response: Floats, p: int, weight: Floats
 ) -> float:
     """Write the weights of the states of a pattern, the largest being 1; return its logarithm."""
-    weight[:] = log_weight
+    for s in range(len(weight)):
+        weight[s] = log_weight[s]
     for entry in range(votes.start[p], votes.start[p + 1]):
-        if votes.voice[entry] >= evidence:
-            continue
-        row = log_response[votes.voice[entry], votes.label[entry]]
-        times = votes.times[entry]
-        for s in range(len(weight)):
-            weight[s] += times * row[s]
-    high = weight.max()
+        v, y, times = votes.voice[entry], votes.label[entry], votes.times[entry]
+        if v < evidence:
+            for s in range(len(weight)):
+                weight[s] += times * log_response[v, y, s]
+    high = -math.inf
+    for s in range(len(weight)):
+        high = max(high, weight[s])
     for s in range(len(weight)):
         weight[s] = math.exp(weight[s] - high)
     return high
 
 
-@njit(cache=True)
+@inner
+def total_of(weight: Floats) -> float:
+    """Add up weights."""
+    total = 0.0
+    for s in range(len(weight)):
+        total += weight[s]
+    return total
+
+
+@kernel
 def draw_states(
-    state: State, votes: Votes, form: Form, evidence: int, ease: Floats, log_weight: Floats,
+    state: State, votes: Votes, evidence: int, ease: Floats, log_weight: Floats,
     log_response: Floats, count: Floats, size: Floats, truth: Floats, mean_ease: Floats,
 ) -> float:  # fmt: skip
     """Draw the state of every item, and count what was said in which.
@@ -118,7 +137,6 @@ def draw_states(
     ----------
     state : stream
     votes : Votes
-    form : Form
     evidence : int
         The first voice that is no evidence of the truth.
     ease : array (ease)
@@ -140,67 +158,69 @@ def draw_states(
     """
     count[:] = 0.0
     size[:] = 0.0
-    n = form.n_labels
+    n = truth.shape[1]
     weight = np.empty(len(log_weight))
-    found = np.empty(len(log_weight), dtype=np.int64)
+    drawn = np.empty(len(log_weight), dtype=np.int64)
     whole = 0.0
     for p in range(len(votes.n_items)):
         high = weigh(votes, evidence, log_weight, log_response, p, weight)
-        total = weight.sum()
+        total = total_of(weight)
         whole += votes.n_items[p] * (high + math.log(total))
-        truth[p] = 0.0
+        for z in range(n):
+            truth[p, z] = 0.0
         for s in range(len(weight)):
             truth[p, s % n] += weight[s] / total
-        if len(mean_ease):
+        if len(mean_ease) > 0:
             mean_ease[p] = 0.0
             for s in range(len(weight)):
                 mean_ease[p] += weight[s] / total * ease[(s // n) % len(ease)]
-        scatter(state, votes.n_items[p], weight, total, found)
+        scatter(state, votes.n_items[p], weight, total, drawn)
         for s in range(len(weight)):
-            if found[s] == 0:
+            if drawn[s] == 0:
                 continue
-            size[s] += found[s]
+            size[s] += drawn[s]
             for entry in range(votes.start[p], votes.start[p + 1]):
-                count[votes.voice[entry], votes.label[entry], s] += found[s] * votes.times[entry]
+                count[votes.voice[entry], votes.label[entry], s] += drawn[s] * votes.times[entry]
     return whole
 
 
-@njit(cache=True)
+@kernel
 def pattern_log_likelihood(
-    votes: Votes, form: Form, log_weight: Floats, log_response: Floats, out: Floats
+    votes: Votes, log_weight: Floats, log_response: Floats, out: Floats
 ) -> None:
     """Write the log-likelihood of an item of each pattern, states summed out."""
     weight = np.empty(len(log_weight))
     for p in range(len(votes.n_items)):
-        high = weigh(votes, form.n_voices, log_weight, log_response, p, weight)
-        out[p] = high + math.log(weight.sum())
+        high = weigh(votes, len(log_response), log_weight, log_response, p, weight)
+        out[p] = high + math.log(total_of(weight))
 
 
-@njit(cache=True)
+@kernel
 def replicate(
     state: State, log_weight: Floats, log_response: Floats, item: Ints, voice: Ints,
     out: npt.NDArray[np.int32],
 ) -> None:  # fmt: skip
     """Draw labels of new items that are labelled by the same voices (row); rows go by item."""
-    weight, chance = np.exp(log_weight).cumsum(), np.exp(log_response)
+    n_voices, n_labels, n_states = log_response.shape
+    cumulative, total = np.empty(n_states), 0.0
+    chance = np.empty((n_voices, n_labels, n_states))
+    for s in range(n_states):
+        total += math.exp(log_weight[s])
+        cumulative[s] = total
+        for v in range(n_voices):
+            for y in range(n_labels):
+                chance[v, y, s] = math.exp(log_response[v, y, s])
     last, s = -1, 0
     for row in range(len(item)):
         if item[row] != last:
-            last = item[row]
-            s = _drawn(state, weight)
+            last, s, place = item[row], 0, uniform(state) * total
+            while s < n_states - 1 and cumulative[s] <= place:
+                s += 1
         rest = uniform(state)
         y = 0
-        while y < chance.shape[1] - 1:
+        while y < n_labels - 1:
             rest -= chance[voice[row], y, s]
             if rest < 0.0:
                 break
             y += 1
         out[row] = y
-
-
-@njit(cache=True)
-def _drawn(state: State, cumulative: Floats) -> int:
-    return min(
-        np.searchsorted(cumulative, uniform(state) * cumulative[-1], side="right"),
-        len(cumulative) - 1,
-    )
