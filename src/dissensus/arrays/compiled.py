@@ -6,6 +6,10 @@ wrappers besides, for calls from Python and from C. Hence:
 - Python calls few kernels, each with plain arrays and numbers; a sweep is put together of them in
   Python, at a microsecond a call. Only loops over items or labels belong into a kernel.
 - What only kernels call has no wrappers: `inner`.
+- Functions that a factory makes get a name of their own (`named_after`). Numba names machine code
+  after module, function and a count that begins anew in each process: of two functions of one
+  name, cached by different processes, one would be taken for the other, without a word
+  (https://github.com/numba/numba/issues/10486).
 - Loops are written out. A slice that is assigned to (``a[:] = b``), arithmetic of whole arrays and
   a sum along an axis take .2 to .3 s each to compile, and bring in two seconds of code for their
   error messages; a loop takes .01 s.
@@ -50,6 +54,13 @@ class Inner:
 def _(value: Inner, context: Any) -> Any:
     """In compiled code it is the function itself."""
     return typeof_impl(value.compiled, context)
+
+
+def named_after(made: Callable[..., Any], part: Callable[..., Any]) -> Callable[..., Any]:
+    """Name what a factory made after the part it was made of, of which there is but one."""
+    made.__module__ = part.__module__
+    made.__name__ = made.__qualname__ = f"{part.__qualname__}_{made.__name__}"
+    return made
 
 
 inner: Callable[[Callable[..., Any]], Any] = Inner

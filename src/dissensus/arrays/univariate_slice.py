@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dissensus.arrays.compiled import Inner
+from dissensus.arrays.compiled import Inner, named_after
 from dissensus.arrays.stream import State, uniform
 
 _STEPS = 60
@@ -74,4 +74,4 @@ def slicer(log_density: Callable[..., float]) -> Any:
             else:
                 at = low + uniform(state) * (high - low)
 
-    return Inner(draw, cache=False)
+    return Inner(named_after(draw, log_density), cache=False)
