@@ -6,28 +6,32 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from dissensus.arrays.compiled import inner, kernel
 
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
+@inner
 def _right(eta: float) -> float:
     return 1.0 / (1.0 + math.exp(-eta)) if eta > 0.0 else math.exp(eta) / (1.0 + math.exp(eta))
 
 
-@njit(cache=True)
+@inner
 def _skill(accuracy: float, spread: float, ease: Floats) -> float:
     """Find the logit that gives an accuracy over all items: Newton's steps, kept in bounds."""
     target = min(max(accuracy, 1e-12), 1.0 - 1e-12)
-    plain, reach = math.log(target / (1.0 - target)), spread * np.abs(ease).max()
+    plain, farthest = math.log(target / (1.0 - target)), 0.0
+    for q in range(len(ease)):
+        farthest = max(farthest, abs(ease[q]))
+    reach = spread * farthest
     low, high = plain - reach, plain + reach
     eta = plain * math.sqrt(1.0 + 0.35 * spread * spread)  # about right, after a probit
     for _ in range(60):
         eta = min(max(eta, low), high)
         value = slope = 0.0
-        for one in ease:
-            p = _right(eta + spread * one)
+        for q in range(len(ease)):
+            p = _right(eta + spread * ease[q])
             value += p / len(ease)
             slope += p * (1.0 - p) / len(ease)
         off = target - value
@@ -39,7 +43,7 @@ def _skill(accuracy: float, spread: float, ease: Floats) -> float:
     return eta
 
 
-@njit(cache=True)
+@kernel
 def accuracy_by_ease(accuracy: Floats, weight: Floats, spread: Floats, ease: Floats) -> Floats:
     r"""Return how often a label is right on items of each ease (draw, ease).
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.label_shares import LabelShares
 
@@ -14,7 +14,7 @@ TOLERANCE: Final = 1e-9
 """Amounts that differ by less than this share are tied: thirds do not add up to the bit."""
 
 
-@njit(cache=True)
+@kernel
 def _amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: int) -> Floats:
     here = np.zeros(n_labels)
     out = np.zeros(said.shape)
@@ -54,7 +54,7 @@ def amounts_at(shares: LabelShares, amount: Floats, said: Ints, n_labels: int) -
     return np.asarray(_amounts_at(shares.start, shares.label, amount, said, n_labels))
 
 
-@njit(cache=True)
+@kernel
 def _leaders(start: Ints, amount: Floats) -> Floats:
     out = np.zeros(len(amount))
     for i in range(len(start) - 1):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 
 
@@ -30,26 +30,27 @@ class LabelShares(NamedTuple):
     r"""(item): :math:`\sum_r \sum_k q_{rk}^2`: the annotators, if nobody repeats."""
 
 
-@njit(cache=True)
-def _own_squares(labels: Ints) -> float:
-    """Sum the squared shares of one annotator's labels of one item."""
-    labels = np.sort(labels)
-    total, run = 0.0, 1
-    for place in range(1, len(labels) + 1):
-        if place < len(labels) and labels[place] == labels[place - 1]:
-            run += 1
-        else:
-            total += (run / len(labels)) ** 2
-            run = 1
-    return total
+@inner
+def _own_squares(said: Ints, first: int, last: int, times: Ints) -> float:
+    """Sum the squared shares of one annotator's labels of one item; ``times`` is zeros (label)."""
+    total = 0
+    for row in range(first, last):
+        times[said[row]] += 1
+    for row in range(first, last):
+        total += times[said[row]] * times[said[row]]
+        times[said[row]] = 0
+    return total / (last - first) ** 2
 
 
-@njit(cache=True)
+@kernel
 def _label_shares(
     start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int
 ) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     n_items = len(start) - 1
-    where = np.full(n_labels, -1, dtype=np.int64)  # of a label's entry, if this item has one
+    where = np.empty(n_labels, dtype=np.int64)  # of a label's entry, if this item has one
+    for k in range(n_labels):
+        where[k] = -1
+    times = np.zeros(n_labels, dtype=np.int64)
     starts = np.zeros(n_items + 1, dtype=np.int64)
     label = np.empty(len(said), dtype=np.int64)
     amount = np.empty(len(said))
@@ -61,14 +62,14 @@ def _label_shares(
             if own[place] == place + 1:
                 squares += 1.0
             else:
-                squares += _own_squares(said[place : own[place]])
-            for one in range(place, own[place]):
-                code = said[one]
+                squares += _own_squares(said, place, own[place], times)
+            for row in range(place, own[place]):
+                code = said[row]
                 # Without a branch: whether a label is new cannot be foreseen.
                 new = where[code] < begin
                 entry = n if new else where[code]
                 where[code], label[entry] = entry, code
-                amount[entry] = share[one] + (0.0 if new else amount[entry])
+                amount[entry] = share[row] + (0.0 if new else amount[entry])
                 n += new
             place = own[place]
         for entry in range(begin, n):
@@ -92,7 +93,8 @@ def label_shares(rows: Grouped, codes: npt.NDArray[np.integer], n_labels: int) -
 
     Examples
     --------
-    >>> from dissensus.arrays.grouped import grouped
+    >>> from dissensus.arrays.compiled import inner, kernel
+    from dissensus.arrays.grouped import grouped
     >>> rows = grouped(np.array([0, 0, 0]), np.array([0, 1, 2]), 1)
     >>> found = label_shares(rows, np.array([1, 1, 0]), 2)
     >>> found.label.tolist(), found.amount.tolist(), found.agreement.tolist()

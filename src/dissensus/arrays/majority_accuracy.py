@@ -10,9 +10,9 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import betainc
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.winning_chances import winning_chances
 
 Floats = npt.NDArray[np.float64]
@@ -120,7 +120,7 @@ def _log_factorials(upto: int) -> Floats:
     return np.array([math.lgamma(k + 1.0) for k in range(upto + 1)])
 
 
-@njit(cache=True)
+@inner
 def _binomial(x: int, n: int, p: float, log_factorial: Floats) -> float:
     if p <= 0.0 or p >= 1.0:
         return 1.0 if x == (n if p >= 1.0 else 0) else 0.0
@@ -128,7 +128,7 @@ def _binomial(x: int, n: int, p: float, log_factorial: Floats) -> float:
     return math.exp(ways + x * math.log(p) + (n - x) * math.log1p(-p))
 
 
-@njit(cache=True)
+@kernel
 def _binomial_mean(p: Floats, value: Floats, log_factorial: Floats) -> Floats:
     """Return the mean of a function of the number of successes."""
     n = len(value) - 1
@@ -137,10 +137,11 @@ def _binomial_mean(p: Floats, value: Floats, log_factorial: Floats) -> Floats:
         for x in range(n + 1):
             if value[x] > 0.0:
                 out[row] += value[x] * _binomial(x, n, p[row], log_factorial)
-    return np.minimum(out, 1.0)  # else rounding may leave the scale
+        out[row] = min(out[row], 1.0)  # else rounding may leave the scale
+    return out
 
 
-@njit(cache=True)
+@kernel
 def _right_votes(accuracy: Floats) -> Floats:
     """Return how probable each number of right votes is, row by row, adding vote after vote."""
     rows, n = accuracy.shape

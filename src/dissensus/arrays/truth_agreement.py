@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from dissensus.arrays.compiled import inner, kernel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -56,7 +57,7 @@ def rows(item: Ints, annotator: Ints, n_items: int, n_annotators: int, n_labels:
     return Rows(start.astype(np.int64), annotator.astype(np.int64), n_annotators, n_labels)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _of_annotators(
     where: Rows, label: Ints, count: Ints, i: int, v: int,
     pairs: Floats, agreed: Floats, excess: Floats, items: Floats,
@@ -82,34 +83,34 @@ def _of_annotators(
             excess[v, who, label[other]] -= 1.0 / n
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _of_systems(
     answer: Ints, count: Ints, n: int, v: int, unanimous: Floats, split: Floats, same: Floats
 ) -> None:
     """Add the answers (system) for an item of one version."""
-    most = count.max()
     pairs = float(n * (n - 1))
-    together = 0.0
+    most, together = 0, 0.0
     for k in range(len(count)):
+        most = max(most, count[k])
         together += count[k] * (count[k] - 1)
     for s in range(len(answer)):
-        one = answer[s]
-        if one < 0:
+        said = answer[s]
+        if said < 0:
             continue
         if most == n and n > 1:
             unanimous[v, s, 0] += 1.0
-            unanimous[v, s, 1] += count[one] > 0
+            unanimous[v, s, 1] += count[said] > 0
         elif n > 1:
             split[v, s, 0] += 1.0
-            split[v, s, 1] += count[one] / n
+            split[v, s, 1] += count[said] / n
         if n > 1:
-            against = (together - count[one] * (count[one] - 1)) / pairs
+            against = (together - count[said] * (count[said] - 1)) / pairs
             for t in range(s + 1, len(answer)):
-                if answer[t] == one:
+                if answer[t] == said:
                     same[v, s, t] += against
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sums(where: Rows, labels: Ints, answers: Ints) -> Sums:
     n_versions, _, n_systems = answers.shape
     n_labels, n_annotators = where.n_labels, where.n_annotators

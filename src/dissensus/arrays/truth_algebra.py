@@ -10,8 +10,8 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.label_lookup import TOLERANCE
 from dissensus.arrays.truth_votes import Votes
@@ -35,20 +35,25 @@ class Answers(NamedTuple):
     """(entry): -1 for a label that annotators could not give."""
 
 
-@njit(cache=True)
+@inner
 def _log_joint(
     label: Ints, times: Ints, accuracy: float, log_prior: Floats, out: Floats
 ) -> tuple[float, float]:
     """Write log probabilities of truth and labels (label); return their largest and log total."""
     n = len(out)
-    given = times.sum()
+    given = 0
+    for e in range(len(times)):
+        given += times[e]
     right = math.log(accuracy)
     wrong = math.log((1.0 - accuracy) / (n - 1.0)) if accuracy < 1.0 else -math.inf
-    out[:] = log_prior + (given * wrong if given else 0.0)
+    for k in range(n):
+        out[k] = log_prior[k] + (given * wrong if given else 0.0)
     for e in range(len(label)):
         missed = given - times[e]
         out[label[e]] = log_prior[label[e]] + times[e] * right + (missed * wrong if missed else 0.0)
-    most, total = out.max(), 0.0
+    most, total = -math.inf, 0.0
+    for k in range(n):
+        most = max(most, out[k])
     if most == -math.inf:  # nobody errs, and these labels contradict each other
         return most, math.nan
     for k in range(n):
@@ -56,13 +61,14 @@ def _log_joint(
     return most, most + math.log(total)
 
 
-@njit(cache=True)
+@kernel
 def _truth(start: Ints, label: Ints, times: Ints, accuracy: float, log_prior: Floats) -> Floats:
     out = np.empty((len(start) - 1, len(log_prior)))
     for p in range(len(out)):
         low, high = start[p], start[p + 1]
         _, total = _log_joint(label[low:high], times[low:high], accuracy, log_prior, out[p])
-        out[p] = np.exp(out[p] - total)
+        for k in range(out.shape[1]):
+            out[p, k] = math.exp(out[p, k] - total)
     return out
 
 
@@ -98,16 +104,19 @@ def _logs(values: Floats) -> Floats:
     return np.log(values, out=np.full(values.shape, -np.inf), where=values > 0)
 
 
-@njit(cache=True)
+@inner
 def _lead(joint: Floats, most: float, code: int) -> float:
     """Return 1 if a label leads, 1/n if it is one of n that do, and else 0."""
     bound = most - TOLERANCE
     if code < 0 or joint[code] < bound:
         return 0.0
-    return 1.0 / (joint >= bound).sum()
+    n_leading = 0
+    for k in range(len(joint)):
+        n_leading += joint[k] >= bound
+    return 1.0 / n_leading
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _binned(
     votes: tuple[Ints, Ints, Ints],
     answers: tuple[Ints, Ints, Ints],
@@ -127,17 +136,19 @@ def _binned(
         for p in range(len(start) - 1):
             if first[p] == first[p + 1]:
                 continue
-            said = slice(start[p], start[p + 1])
-            most, total = _log_joint(label[said], times[said], accuracy[d], log_prior[d], joint)
+            low, high = start[p], start[p + 1]
+            most, total = _log_joint(
+                label[low:high], times[low:high], accuracy[d], log_prior[d], joint
+            )
             if math.isnan(total):  # of no weight, or everybody would not be right
                 continue
             leading = math.exp(most - total)
             place = min(max(math.ceil(BINS * leading - EDGE) - 1, 0), BINS - 1)
             for e in range(first[p], first[p + 1]):
-                into, weight = out[d, system[e], place], weights[d, e]
-                into[PROBABILITY] += weight * leading
-                into[ITEMS] += weight
-                into[AGREEMENT] += weight * _lead(joint, most, code[e])
+                s, weight = system[e], weights[d, e]
+                out[d, s, place, PROBABILITY] += weight * leading
+                out[d, s, place, ITEMS] += weight
+                out[d, s, place, AGREEMENT] += weight * _lead(joint, most, code[e])
     return out
 
 

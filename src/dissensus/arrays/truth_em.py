@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.truth_votes import Votes
 
 Floats = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ class Estimate(NamedTuple):
     converged: bool
 
 
-@njit(cache=True)
+@kernel
 def climb(
     votes: Votes, truth: Floats, n_voices: int, smoothing: float, iterations: int, tolerance: float
 ) -> Estimate:
@@ -92,7 +92,7 @@ def climb(
     return Estimate(prevalence, confusion, truth, value, before, rounds, converged)
 
 
-@njit(cache=True)
+@kernel
 def labels_given(votes: Votes, truth: Floats, n_voices: int) -> Floats:
     """Count the labels of each voice by what is true: (voice, response, label)."""
     given = np.zeros((n_voices, truth.shape[1], truth.shape[1]))
@@ -100,17 +100,17 @@ def labels_given(votes: Votes, truth: Floats, n_voices: int) -> Floats:
     return given
 
 
-@njit(cache=True)
+@inner
 def _count(votes: Votes, truth: Floats, given: Floats) -> None:
     for p in range(len(votes.n_items)):
         for entry in range(votes.start[p], votes.start[p + 1]):
-            row = given[votes.voice[entry], votes.label[entry]]
+            v, y = votes.voice[entry], votes.label[entry]
             times = votes.times[entry] * votes.n_items[p]
             for z in range(truth.shape[1]):
-                row[z] += times * truth[p, z]
+                given[v, y, z] += times * truth[p, z]
 
 
-@njit(cache=True)
+@inner
 def _shares(
     votes: Votes, truth: Floats, smoothing: float, prevalence: Floats, confusion: Floats
 ) -> None:
@@ -124,7 +124,11 @@ def _shares(
     for p in range(len(votes.n_items)):
         for z in range(n_labels):
             prevalence[z] += votes.n_items[p] * truth[p, z]
-    prevalence /= prevalence.sum()
+    total = 0.0
+    for z in range(n_labels):
+        total += prevalence[z]
+    for z in range(n_labels):
+        prevalence[z] /= total
     confusion[:] = smoothing
     _count(votes, truth, confusion)
     for v in range(len(confusion)):
@@ -136,7 +140,7 @@ def _shares(
                 confusion[v, y, z] = confusion[v, y, z] / total if total > 0 else 1 / n_labels
 
 
-@njit(cache=True)
+@inner
 def _log(values: Floats, out: Floats, smoothing: float) -> float:
     """Write logarithms, of 0 too, and return their sum times the smoothing."""
     total = 0.0
@@ -147,7 +151,7 @@ def _log(values: Floats, out: Floats, smoothing: float) -> float:
     return total
 
 
-@njit(cache=True)
+@inner
 def _weigh(votes: Votes, log_prevalence: Floats, log_confusion: Floats, truth: Floats) -> float:
     """Write how probable each label is to be true, and return the log-likelihood.
 
@@ -157,17 +161,19 @@ def _weigh(votes: Votes, log_prevalence: Floats, log_confusion: Floats, truth: F
     value = 0.0
     for p in range(len(votes.n_items)):
         weight = truth[p]
-        weight[:] = log_prevalence
+        for z in range(len(weight)):
+            weight[z] = log_prevalence[z]
         for entry in range(votes.start[p], votes.start[p + 1]):
-            row = log_confusion[votes.voice[entry], votes.label[entry]]
-            times = votes.times[entry]
+            v, y, times = votes.voice[entry], votes.label[entry], votes.times[entry]
             for z in range(len(weight)):
-                weight[z] += times * row[z]
-        high = weight.max()
-        total = 0.0
+                weight[z] += times * log_confusion[v, y, z]
+        high, total = -math.inf, 0.0
+        for z in range(len(weight)):
+            high = max(high, weight[z])
         for z in range(len(weight)):
             weight[z] = math.exp(weight[z] - high)
             total += weight[z]
-        weight /= total
+        for z in range(len(weight)):
+            weight[z] /= total
         value += votes.n_items[p] * (high + math.log(total))
     return value

@@ -9,6 +9,7 @@ from pymc.model import Model, modelcontext
 from pymc.step_methods.compound import BlockedStep, Competence
 from pymc.util import get_random_generator
 
+from dissensus import _uncompiled
 from dissensus.errors import ArgumentError
 from dissensus.steps._choice import left_out
 
@@ -26,7 +27,7 @@ class WholeModelStep(BlockedStep):
     stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
 
     def __init__(
-        self, vars: Any = None, *, model: Any = None, rng: Any = None, initial_point: Any = None,  # noqa: A002, ARG002
+        self, vars: Any = None, *, model: Any = None, rng: Any = None, initial_point: Any = None,  # noqa: A002
         compile_kwargs: Any = None, blocked: bool = True,  # noqa: ARG002
     ) -> None:  # fmt: skip
         model = modelcontext(model)
@@ -43,6 +44,7 @@ class WholeModelStep(BlockedStep):
         self.rng = get_random_generator(rng)
         self._values = {name: v.name for name, v in zip(names, wanted, strict=True)}
         self.prepare(model)
+        compile_kernels(self, model, initial_point)
 
     def prepare(self, model: Any) -> None:
         """Make what is made once for a model, after it has been read."""
@@ -56,3 +58,17 @@ class WholeModelStep(BlockedStep):
         if left_out() or model is None or not known or not cls.reader.has_form(model):
             return Competence.INCOMPATIBLE
         return Competence.IDEAL if var in model.free_RVs else Competence.INCOMPATIBLE
+
+
+def compile_kernels(step: Any, model: Any, initial_point: Any) -> None:
+    """Take a step and forget it: the kernels are then compiled once, before `pymc.sample` forks.
+
+    Without, each of its workers would compile them for itself.
+    """
+    if initial_point is None:
+        initial_point = _uncompiled.initial_point(model)
+    kept, step.rng = step.rng, get_random_generator(0)
+    try:
+        step.step(initial_point)
+    finally:
+        step.rng = kept

@@ -14,6 +14,7 @@ from dissensus.arrays.plackett_luce_gibbs import sweep
 from dissensus.distributions.log_gamma import LogGammaRV
 from dissensus.steps._choice import left_out
 from dissensus.steps._ranking_graph import fits, read
+from dissensus.steps._whole_model import compile_kernels
 
 
 @dataclass_state
@@ -38,7 +39,7 @@ class PlackettLuceGibbs(BlockedStep):
     rng : numpy.random.Generator, optional
         Random stream.
     initial_point : mapping, optional
-        Not used: the step looks at the points it is given.
+        A point to take a first step from, which compiles the kernels. Default: the model's.
     compile_kwargs : mapping, optional
         For the compilation of what depends on other variables.
     blocked : bool
@@ -72,7 +73,7 @@ class PlackettLuceGibbs(BlockedStep):
     _state_class = PlackettLuceGibbsState
 
     def __init__(
-        self, vars: Any, *, model: Any = None, rng: Any = None, initial_point: Any = None,  # noqa: A002, ARG002
+        self, vars: Any, *, model: Any = None, rng: Any = None, initial_point: Any = None,  # noqa: A002
         compile_kwargs: Any = None, blocked: bool = True,
     ) -> None:  # fmt: skip
         model = modelcontext(model)
@@ -82,6 +83,7 @@ class PlackettLuceGibbs(BlockedStep):
         (value,) = self.vars
         self._name = value.name
         self._reading = read(model, value, **(compile_kwargs or {}))
+        compile_kernels(self, model, initial_point)
 
     def step(self, point: Any) -> Any:
         """Draw anew what the step is responsible for; leave the point it was given as it is."""

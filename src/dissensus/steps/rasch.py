@@ -48,7 +48,7 @@ class RaschGibbs(WholeModelStep):
     rng : numpy.random.Generator, optional
         Random stream.
     initial_point : mapping, optional
-        Not used: the step looks at the points it is given.
+        A point to take a first step from, which compiles the kernels. Default: the model's.
     compile_kwargs : mapping, optional
         Not used.
     blocked : bool
