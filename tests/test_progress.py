@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from numba import njit
@@ -47,6 +49,20 @@ def test_it_says_so_while_something_is_compiled(said):
     assert words[0] == "Sampling (compiling, once on this machine)"
     assert words[-1] == "Sampling"
     assert said.count("Sampling") == 1  # compiled once: the second step says nothing
+
+
+def test_it_names_what_is_compiled_and_about_how_long_it_takes(said):
+    def swept(x):
+        return x - 1
+
+    swept.__module__ = "dissensus.arrays.truth_states"
+    kernel = njit(swept)
+    for step in tracked(range(1), "Sampling", show=True):
+        assert kernel(np.float64(step)) == -1
+    words = [one for one in said if one is not None]
+    assert re.fullmatch(
+        r"Sampling \(compiling a latent truth, about \d+ s, once on this machine\)", words[0]
+    )
 
 
 def test_an_interruption_ends_the_bar():

@@ -37,6 +37,7 @@ from ._scorer import scorer as scorer
 from ._shared_mistakes import shared_mistakes as shared_mistakes
 from ._summary import summary as summary
 from ._to_dataframe import to_dataframe as to_dataframe
+from ._warm_up import warm_up as warm_up
 from .errors import AnnotationError as AnnotationError
 from .errors import ArgumentError as ArgumentError
 from .errors import ConvergenceWarning as ConvergenceWarning

@@ -8,14 +8,18 @@ from typing import Any, Final
 from numba.core.event import Listener, install_listener
 from rich.progress import Progress, TaskID
 
-_COMPILING: Final = "compiling, once on this machine"
+_FAMILIES: Final = {
+    "truth": ("a latent truth", 10), "crossed": ("crossed effects", 10), "rasch": ("Rasch", 10),
+    "plackett": ("rankings", 15), "times": ("rankings", 15),
+}  # fmt: skip
+"""Kernels by how their modules' names begin: what they sample, and about how many seconds it takes
+to compile all of them (benchmarks/README.md)."""
 
 
 def bar[Step](steps: Iterable[Step], text: str, total: float | None = None) -> Iterator[Step]:
     """Go through the steps under a bar.
 
-    The first fit of a model waits for Numba, up to a minute: the bar would stand still, and nobody
-    would know why.
+    The first fit of a model on a machine waits for Numba: the bar stands still, and says why.
     """
     with Progress() as progress:
         task = progress.add_task(text, total=total)
@@ -24,21 +28,26 @@ def bar[Step](steps: Iterable[Step], text: str, total: float | None = None) -> I
 
 
 class _Compiling(Listener):  # type: ignore[misc]
-    """Says beside the text that something is compiled, as long as it is."""
+    """Says beside the text what is being compiled, as long as it is."""
 
     def __init__(self, progress: Progress, task: TaskID, text: str) -> None:
         self.progress, self.task, self.text = progress, task, text
         self.depth = 0  # kernels compile those that they call
 
-    def on_start(self, event: Any) -> None:  # noqa: ARG002
-        """Say so."""
-        self._now(self.depth + 1)
+    def on_start(self, event: Any) -> None:
+        """Say so, of the outermost kernel."""
+        if self.depth == 0:
+            name = event.data["dispatcher"].py_func.__module__.rpartition(".")[2]
+            family = _FAMILIES.get(name.partition("_")[0])
+            subject = f" {family[0]}, about {family[1]} s" if family else ""
+            self._show(f"{self.text} (compiling{subject}, once on this machine)")
+        self.depth += 1
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
         """Say so no longer, if it was the outermost; its beginning may be from before the bar."""
-        self._now(max(0, self.depth - 1))
+        self.depth = max(0, self.depth - 1)
+        if self.depth == 0:
+            self._show(self.text)
 
-    def _now(self, depth: int) -> None:
-        self.depth = depth
-        said = f"{self.text} ({_COMPILING})" if depth else self.text
-        self.progress.update(self.task, description=said)
+    def _show(self, text: str) -> None:
+        self.progress.update(self.task, description=text)

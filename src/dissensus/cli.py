@@ -1,7 +1,8 @@
-"""The command line: `dissensus evaluate`, `rerun`, `demo`, `check`, `models`, `plan`."""
+"""The command line: `dissensus evaluate`, `rerun`, `demo`, `check`, `models`, `plan`, `warm-up`."""
 
 from __future__ import annotations
 
+import time
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -204,6 +205,21 @@ def models(as_json: Json = False) -> None:
                         (one["name"], ", ".join(one["kinds"]), one["summary"])))  # fmt: skip
     console.print(table)
     console.print("Each model's card: [bold]help(dissensus.models.<name>)[/bold]")
+
+
+@app.command("warm-up")
+def warm_up(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[MODEL]...", help="Default: everything.")
+    ] = None,
+    progress: Progress = True,
+) -> None:
+    """Compile the kernels of models ahead of their first fit, for images and CI caches."""
+    import dissensus as dx
+
+    begun = time.perf_counter()
+    dx.warm_up(*(names or ()), progressbar=progress)
+    console.print(f"compiled in {time.perf_counter() - begun:.0f} s: {', '.join(names or ['all'])}")
 
 
 def _print_json(said: Any) -> None:

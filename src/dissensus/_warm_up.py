@@ -1,0 +1,157 @@
+"""Kernels compiled ahead of the first fit: for images, CI caches and the start of a notebook."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus import _annotations, models
+from dissensus._evaluate import evaluate
+from dissensus._nested import from_rankings
+from dissensus._predictions import predictions
+from dissensus.errors import ArgumentError, DissensusWarning
+from dissensus.fitting import tracked
+
+Job = Callable[[], object]
+
+_ITEMS: Final = 6
+_ANNOTATORS: Final = 4
+
+
+def warm_up(*names: str, progressbar: bool = True) -> None:
+    """Compile the kernels of models, so that no later fit waits for them.
+
+    Numba compiles a kernel when it is first called and keeps the machine code on disk, for this
+    processor and this version of the library. Called once, when an image is built or a CI cache
+    is filled, this moves the wait of each model's first fit there.
+
+    Parameters
+    ----------
+    *names : str
+        Models, see `dissensus.models.names`. Default: all of them, and what `dissensus.evaluate`
+        computes of labels, grades, scores and rankings besides.
+    progressbar : bool
+        Show progress.
+
+    Raises
+    ------
+    ArgumentError
+        If the library has no model of a name.
+
+    Notes
+    -----
+    Small studies are fitted with each model's default options: forms of a model that were not
+    asked for (``difficulty=True``, say) still compile a few kernels of their own. The code is
+    kept where ``NUMBA_CACHE_DIR`` says, by default beside the library's files. An image that is
+    built on one kind of processor and run on others needs ``NUMBA_CPU_NAME=generic``, when it
+    is built and when it is run.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> dx.warm_up("dirichlet", progressbar=False)
+    """
+    known = [model.name for model in models.MODELS]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ArgumentError(
+            "names", expected=f"models of this library: {', '.join(known)}",
+            found=", ".join(map(repr, unknown)),
+        )  # fmt: skip
+    jobs = list(_jobs(names or tuple(known), whole=not names))
+    for job in tracked(jobs, "Warming up", progressbar):
+        with warnings.catch_warnings():  # nobody reads these fits
+            warnings.simplefilter("ignore", DissensusWarning)
+            job()
+
+
+def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
+    """Return fits of small studies, and evaluations if all that there is is asked for."""
+    studies: dict[str, tuple[xr.Dataset, ...]] = {
+        "nominal": (_study("nominal"),), "continuous": (_study("continuous"),),
+        "ordinal": (_study("ordinal"),), "ranking": (_rankings(),),
+    }  # fmt: skip
+    for name in names:
+        for kind, options in _FORMS[name]:
+            study = _study(kind, pools=True) if models.get(name).pools else studies[kind][0]
+            yield _fit(name, study, options)
+    if whole:
+        yield lambda: evaluate(studies["nominal"][0], _answers("xyz"), **_FEW)
+        yield lambda: evaluate(studies["ordinal"][0], _answers((1, 2, 3)), **_FEW)
+        yield lambda: evaluate(studies["continuous"][0], None, threshold=2.0, **_FEW)
+        yield lambda: evaluate(studies["ranking"][0], _ordered(), **_FEW)
+
+
+_FEW: Final[dict[str, Any]] = {"draws": 20, "random_seed": 1, "progressbar": False}
+
+_FORMS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
+    "dirichlet": (("nominal", {}),),
+    "inverse_rank": (("ranking", {}),),
+    "plackett_luce": (("ranking", {}),),
+    "normal_scores": (("continuous", {}),),
+    "crossed_effects": (
+        ("continuous", {}), ("ordinal", {"family": "ordinal"}),
+    ),
+    "cross_replication": (
+        ("continuous", {}), ("ordinal", {"family": "ordinal"}),
+    ),
+    "symmetric_confusion": (
+        ("nominal", {"predictions": True}), ("nominal", {"accuracy": "annotator"}),
+    ),
+    "dawid_skene": (("nominal", {"predictions": True}), ("nominal", {})),
+    "rasch": (("nominal", {}), ("nominal", {"truth": True})),
+}  # fmt: skip
+"""Kinds of annotations and options that each model is fitted with."""
+
+
+def _fit(name: str, study: xr.Dataset, options: dict[str, Any]) -> Job:
+    given = dict(options)
+    if given.pop("predictions", False):
+        given["predictions"] = _answers("xyz")
+    if given.pop("truth", False):
+        given["truth"] = {f"i{i}": "xyz"[i % 3] for i in range(_ITEMS)}
+    return lambda: models.get(name).module.fit(
+        study, draws=10, tune=5, chains=2, random_seed=1, progressbar=False, **given
+    )
+
+
+def _study(kind: str, *, pools: bool = False) -> xr.Dataset:
+    item, annotator = np.divmod(np.arange(_ITEMS * _ANNOTATORS), _ANNOTATORS)
+    code = np.random.default_rng(1).integers(3, size=len(item))
+    columns: dict[str, Any] = {
+        "item": [f"i{i}" for i in item], "annotator": [f"a{a}" for a in annotator],
+        "label": ["xyz"[c] for c in code] if kind == "nominal" else (code + 1).tolist(),
+    }  # fmt: skip
+    if pools:
+        columns["pool"] = ["p" if a < _ANNOTATORS // 2 else "q" for a in annotator]
+    return _annotations.annotations(columns, kind=kind, pool="pool" if pools else None)
+
+
+def _rankings() -> xr.Dataset:
+    orders = [[["x"], ["y", "z"]], [["y"], ["x"]], [["z"], ["x"], ["y"]], [["x", "y"]]]
+    said = {
+        f"i{i}": {f"a{a}": orders[(i + a) % 4] for a in range(_ANNOTATORS)} for i in range(_ITEMS)
+    }
+    return from_rankings(said, labels="uvwxyz")
+
+
+def _answers(labels: Any) -> xr.Dataset:
+    return predictions({
+        "item": [f"i{i}" for i in range(_ITEMS)] * 2,
+        "system": ["s"] * _ITEMS + ["t"] * _ITEMS,
+        "label": [labels[i % 3] for i in range(_ITEMS)] + [labels[0]] * _ITEMS,
+    })  # fmt: skip
+
+
+def _ordered() -> xr.Dataset:
+    rows = [
+        (f"i{i}", system, label, rank)
+        for i in range(_ITEMS) for system, order in (("s", "xyz"), ("t", "zxw"))
+        for rank, label in enumerate(order, start=1)
+    ]  # fmt: skip
+    columns = dict(zip(("item", "system", "label", "rank"), zip(*rows, strict=True), strict=True))
+    return predictions(columns, rank="rank")
