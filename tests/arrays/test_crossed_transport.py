@@ -63,23 +63,17 @@ class ItemPath:
         else:
             par.correlation[p, q] = par.correlation[q, p] = x
 
-    def _rest(self):
-        one = self.one
-        kernel.prior_precisions(one.data, one.par, self.room)
-        args = (one.data, one.par, self.pool, np.log(one.par.sd_item[self.pool]), self.room, True)
-        self.known.trial[:] = one.par.item
-        kernel._follow(*args, self.known.trial)
-
     def density(self, x):
         """Return the kernel's density at a place along the path, and where the cells are there."""
-        one, p = self.one, self.pool
+        one, p, q = self.one, self.pool, self.pool if self.other is None else self.other
         self.put(self.was)
         one.par.item[:] = self.item
-        self._rest()
-        rest = (one.data, one.par, one.priors, self.known, self.room)
-        if self.other is None:
-            return kernel._of_sd_item(x, p, *rest), self.known.trial.copy()
-        return kernel._of_correlation(x, p, self.other, *rest), self.known.trial.copy()
+        given = kernel.along_items(one.data, one.par, one.priors, self.known, self.room)
+        self.known.trial[:] = one.par.item
+        kernel.effect_precisions(*given[2:7], self.room.precision, self.room.log_det)
+        rests = (*given[12:21], self.room.precision, self.room.rest)
+        kernel._find_rests(p, np.log(one.par.sd_item[p]), *rests)
+        return kernel._of_items(x, p, q, *given), self.known.trial.copy()
 
     def moved(self, x, item):
         """Return where the path takes these cells."""
@@ -144,10 +138,11 @@ def test_standard_deviations_of_annotators(n_pools, seed):
         """Return the kernel's density at a place, and where the annotators are there."""
         here = np.log(par.sd_annotator[p])
         for j in np.flatnonzero(one.data.annotator_pool == p):
-            middle, spread = kernel._path(room.annotator, j, here)
+            middle, spread = kernel._path(here, *(part[j] for part in room.annotator))
             room.rest[j] = (start[j] - middle) / spread
         par.annotator[:] = start
-        found = kernel._of_sd_annotator(s, p, one.data, par, one.priors, known, room)
+        given = kernel.along_annotators(one.data, par, one.priors, known, room)
+        found = kernel._of_annotators(s, p, *given)
         there = par.annotator.copy()
         par.annotator[:] = was
         return found, there

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.crossed_odds import held
 
 Floats = npt.NDArray[np.float64]
@@ -44,13 +44,12 @@ class Sites(NamedTuple):
     """Of the prior, at the reference."""
 
 
-@njit(cache=True)
 def sites(n: int) -> Sites:
     """Start with flat ones: effects are then multiples of their standard deviation."""
     return Sites(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n))
 
 
-@njit(cache=True)
+@inner
 def _log_density(x: float, mean: float, sd: float, total: float, others: Floats, n: int) -> float:
     eta = held(mean + x)
     out, factor = total * eta - 0.5 * (x / sd) ** 2, math.exp(eta)
@@ -59,7 +58,7 @@ def _log_density(x: float, mean: float, sd: float, total: float, others: Floats,
     return out
 
 
-@njit(cache=True)
+@inner
 def _mode(mean: float, sd: float, total: float, others: Floats, n: int) -> tuple[float, float]:
     """Return about where the mode is, and the standard deviation that the curvature there says."""
     x, precision = 0.0, 1.0 / (sd * sd)
@@ -75,7 +74,7 @@ def _mode(mean: float, sd: float, total: float, others: Floats, n: int) -> tuple
     return x, 1.0 / math.sqrt(curvature)
 
 
-@njit(cache=True)
+@inner
 def _moments(
     mean: float, sd: float, total: float, others: Floats, n: int
 ) -> tuple[float, float, float, float]:
@@ -84,14 +83,16 @@ def _moments(
     height = _log_density(middle, mean, sd, total, others, n)
     sums = np.empty(5)
     for _ in range(_PASSES):
-        sums[:] = 0.0
+        for power in range(5):
+            sums[power] = 0.0
         for k in range(_NODES):
             x = middle + spread * _REACH * (2.0 * k / (_NODES - 1.0) - 1.0)
             weight = math.exp(_log_density(x, mean, sd, total, others, n) - height)
             for power in range(5):
                 sums[power] += weight
                 weight *= x
-        sums /= sums[0]
+        for power in range(4, -1, -1):
+            sums[power] /= sums[0]
         middle, spread = sums[1], math.sqrt(max(sums[2] - sums[1] ** 2, 1e-12))
     variance, precision = spread * spread, 1.0 / (sd * sd)
     of_mean = (sums[3] - sums[1] * sums[2]) * precision
@@ -99,16 +100,14 @@ def _moments(
     return middle, variance, of_mean, of_variance
 
 
-@njit(cache=True)
-def place(
-    out: Sites, k: int, mean: float, log_sd: float, total: float, others: Floats, n: int
-) -> None:
-    """Find the parabola of one effect whose labels have these other odds."""
+@inner
+def parabola(
+    mean: float, log_sd: float, total: float, others: Floats, n: int
+) -> tuple[float, float, float, float]:
+    """Find that of one effect whose labels have these other odds; return the parts of `Sites`."""
     sd = math.exp(log_sd)
     m, v, of_mean, of_variance = _moments(mean, sd, total, others, n)
     h = max(1.0 / v - 1.0 / (sd * sd), 0.0)
     g = m * (h + 1.0 / (sd * sd))
     share = v / (sd * sd)  # of the parabola: dm/ds = 2 m share, d log v / ds = 2 share
-    out.linear[k], out.curvature[k], out.log_sd[k] = g, h, log_sd
-    out.shift[k] = of_mean - 2.0 * m * share
-    out.stretch[k] = 0.5 * of_variance / v - share
+    return g, h, of_mean - 2.0 * m * share, 0.5 * of_variance / v - share
