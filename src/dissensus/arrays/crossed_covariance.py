@@ -56,13 +56,15 @@ def log_lkj(correlation: Floats, shape: float, matrix: Floats) -> float:
 
 @inner
 def effect_precisions(
-    n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats, matrix: Floats, out: Floats,
-    log_det: Floats,
+    n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats | None, matrix: Floats,
+    out: Floats, log_det: Floats,
 ) -> bool:  # fmt: skip
     """Write the precision of an item's effects, by design; return whether there is one.
 
     Parameters
     ----------
+    correlation : array (pool, pool) or None
+        None with one pool: matrices are then not even compiled.
     matrix : array (pool, pool)
         Room to compute in.
     out : array (design, place, place)
@@ -70,8 +72,14 @@ def effect_precisions(
         Of the covariance.
     """
     for d in range(len(n_pools)):
-        effect_covariance(d, n_pools, pool, sd_item, correlation, matrix)
-        if not factorised(matrix, n_pools[d]):
-            return False
-        log_det[d] = inverted(matrix, n_pools[d], out[d])
+        if correlation is None:
+            root = math.sqrt(sd_item[0] * sd_item[0])
+            if not root > 0.0:
+                return False
+            log_det[d], out[d, 0, 0] = 2.0 * math.log(root), 1.0 / root / root
+        else:
+            effect_covariance(d, n_pools, pool, sd_item, correlation, matrix)
+            if not factorised(matrix, n_pools[d]):
+                return False
+            log_det[d] = inverted(matrix, n_pools[d], out[d])
     return True

@@ -11,7 +11,7 @@ from dissensus.arrays.compiled import kernel
 from dissensus.arrays.crossed_data import Codes, Crossed
 from dissensus.arrays.crossed_effect_room import EffectRoom
 from dissensus.arrays.crossed_odds import Odds, held
-from dissensus.arrays.crossed_parameters import Parameters, Priors
+from dissensus.arrays.crossed_parameters import Parameters, Priors, correlations
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.small_matrices import backwards, factorised, forwards
 from dissensus.arrays.stream import State
@@ -29,15 +29,15 @@ def against_items(
     """
     _against_items(
         state, data.designs.of_item, data.item_start, data.cell_pool, priors.mu, priors.least,
-        room.precision, room.matrix, par.mu, par.item, known.cell,
+        correlations(par), room.precision, room.matrix, par.mu, par.item, known.cell,
     )  # fmt: skip
 
 
 @kernel
 def _against_items(
     state: State, of_item: Codes, item_start: Codes, cell_pool: Codes, prior: Floats,
-    least: Floats, prior_precision: Floats, precision: Floats, mu: Floats, item: Floats,
-    odds: Floats,
+    least: Floats, correlation: Floats | None, prior_precision: Floats, precision: Floats,
+    mu: Floats, item: Floats, odds: Floats,
 ) -> None:  # fmt: skip
     n_pools, move = len(mu), np.empty(len(mu))
     for p in range(n_pools):
@@ -54,12 +54,18 @@ def _against_items(
                 weight = prior_precision[d, c - first, k - first]
                 precision[p, cell_pool[k]] += weight
                 move[p] += weight * item[k]
-    if not factorised(precision, n_pools):
-        return
-    forwards(precision, n_pools, move)
-    for p in range(n_pools):
-        move[p] += normal(state)
-    backwards(precision, n_pools, move)
+    if correlation is None:
+        if not precision[0, 0] > 0.0:
+            return
+        root = math.sqrt(precision[0, 0])
+        move[0] = (move[0] / root + normal(state)) / root
+    else:
+        if not factorised(precision, n_pools):
+            return
+        forwards(precision, n_pools, move)
+        for p in range(n_pools):
+            move[p] += normal(state)
+        backwards(precision, n_pools, move)
     for p in range(n_pools):
         if mu[p] + move[p] < least[p]:  # drawn without the bound, and refused: it stays
             return

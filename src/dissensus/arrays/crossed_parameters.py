@@ -39,6 +39,11 @@ class Parameters(NamedTuple):
     """(label): what ordered labels are cut from; of numbers, themselves."""
 
 
+def correlations(par: Parameters) -> Floats | None:
+    """Return an item's correlations, None with one pool."""
+    return par.correlation if len(par.mu) > 1 else None
+
+
 class Priors(NamedTuple):
     """Of standard deviations and gaps a row of (number of the form, scale, degrees of freedom)."""
 

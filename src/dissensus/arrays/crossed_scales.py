@@ -8,11 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.crossed_covariance import effect_covariance, log_lkj
+from dissensus.arrays.crossed_covariance import effect_precisions, log_lkj
 from dissensus.arrays.crossed_data import Codes, Crossed
 from dissensus.arrays.crossed_effect_room import EffectRoom
-from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
-from dissensus.arrays.small_matrices import factorised, inverted
+from dissensus.arrays.crossed_parameters import (
+    Parameters,
+    Priors,
+    Tuning,
+    correlations,
+    log_scale_prior,
+)
 from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
 
@@ -20,44 +25,31 @@ Floats = npt.NDArray[np.float64]
 
 
 @inner
-def _log_effects(
-    n_items: Floats, n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats,
-    second: Floats, matrix: Floats, inverse: Floats,
-) -> float:  # fmt: skip
-    """Return the log density of all items' effects."""
-    total = 0.0
-    for d in range(len(n_items)):
-        n = n_pools[d]
-        effect_covariance(d, n_pools, pool, sd_item, correlation, matrix)
-        if not factorised(matrix, n):
-            return -np.inf
-        total -= 0.5 * n_items[d] * inverted(matrix, n, inverse)
-        for i in range(n):
-            for j in range(n):
-                total -= 0.5 * inverse[i, j] * second[d, i, j]
-    return total
-
-
-@inner
 def _of_items(
     x: float, p: int, q: int, prior_item: Floats, lkj: float, n_items: Floats, n_pools: Codes,
-    pool: Codes, sd_item: Floats, correlation: Floats, second: Floats, matrix: Floats,
-    inverse: Floats,
+    pool: Codes, sd_item: Floats, correlation: Floats | None, second: Floats, matrix: Floats,
+    precision: Floats, log_det: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of a correlation, or where p = q, of the log standard deviation."""
-    if p == q:
+    if correlation is None or p == q:
         sd_item[p] = math.exp(x)
-        prior = x + log_scale_prior(sd_item[p], prior_item[p])
+        total = x + log_scale_prior(sd_item[p], prior_item[p])
     elif abs(x) >= 1.0:
         return -np.inf
     else:
         correlation[p, q], correlation[q, p] = x, x
-        prior = log_lkj(correlation, lkj, matrix)
-    if prior == -np.inf:
-        return prior
-    return prior + _log_effects(
-        n_items, n_pools, pool, sd_item, correlation, second, matrix, inverse
-    )
+        total = log_lkj(correlation, lkj, matrix)
+    if total == -np.inf or not effect_precisions(
+        n_pools, pool, sd_item, correlation, matrix, precision, log_det
+    ):
+        return -np.inf
+    effects = 0.0
+    for d in range(len(n_items)):
+        effects -= 0.5 * n_items[d] * log_det[d]
+        for i in range(n_pools[d]):
+            for j in range(n_pools[d]):
+                effects -= 0.5 * precision[d, i, j] * second[d, i, j]
+    return total + effects
 
 
 _slice_of_items = slicer(_of_items)
@@ -66,16 +58,18 @@ _slice_of_items = slicer(_of_items)
 @kernel
 def _scales_of_items(
     state: State, width: Floats, width_correlation: Floats, prior_item: Floats, lkj: float,
-    n_items: Floats, n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats,
-    second: Floats, matrix: Floats, inverse: Floats,
+    n_items: Floats, n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats | None,
+    second: Floats, matrix: Floats, precision: Floats, log_det: Floats,
 ) -> None:  # fmt: skip
     for p in range(len(sd_item)):
         for turn in range(p + 1):
-            q = p if turn == 0 else turn - 1
-            was = math.log(sd_item[p]) if p == q else correlation[p, q]
+            q, was, wide = p, math.log(sd_item[p]), width[p]
+            if correlation is not None and turn > 0:
+                q = turn - 1
+                was, wide = correlation[p, q], width_correlation[p, q]
             _slice_of_items(
-                state, was, width[p] if p == q else width_correlation[p, q], p, q, prior_item, lkj,
-                n_items, n_pools, pool, sd_item, correlation, second, matrix, inverse,
+                state, was, wide, p, q, prior_item, lkj, n_items, n_pools, pool, sd_item,
+                correlation, second, matrix, precision, log_det,
             )  # fmt: skip
 
 
@@ -111,8 +105,8 @@ def scales_given_effects(
     designs = data.designs
     _scales_of_items(
         state, tuning.sd_item, tuning.correlation, priors.sd_item, priors.lkj, designs.n_items,
-        designs.n_pools, designs.pool, par.sd_item, par.correlation, room.second, room.matrix,
-        room.inverse,
+        designs.n_pools, designs.pool, par.sd_item, correlations(par), room.second, room.matrix,
+        room.precision, room.log_det,
     )  # fmt: skip
     if len(tuning.sd_annotator):
         _scales_of_annotators(

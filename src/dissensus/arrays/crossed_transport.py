@@ -31,7 +31,13 @@ from dissensus.arrays.crossed_odds import (
     log_of_annotators,
     log_of_cells,
 )
-from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
+from dissensus.arrays.crossed_parameters import (
+    Parameters,
+    Priors,
+    Tuning,
+    correlations,
+    log_scale_prior,
+)
 from dissensus.arrays.crossed_sites import Sites, parabola, sites
 from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
@@ -146,14 +152,14 @@ def _follow(
 @inner
 def _of_items(
     x: float, p: int, q: int, prior_item: Floats, lkj: float, n_pools: Codes, pool: Codes,
-    sd_item: Floats, correlation: Floats, matrix: Floats, cell_start: Codes, who: Indices,
+    sd_item: Floats, correlation: Floats | None, matrix: Floats, cell_start: Codes, who: Indices,
     cell_sum: Floats, odds: Floats, n_items: Floats, of_item: Codes, item_start: Codes,
     cell_pool: Codes, item: Floats, linear: Floats, curvature: Floats, shift: Floats,
     stretch: Floats, log_sd: Floats, precision: Floats, log_det: Floats, rest: Floats,
     out: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of a correlation, or where p = q, of the log standard deviation."""
-    if p == q:
+    if correlation is None or p == q:
         s = x
         sd_item[p] = math.exp(s)
         total = s + log_scale_prior(sd_item[p], prior_item[p])
@@ -180,7 +186,7 @@ _slice_of_items = slicer(_of_items)
 @kernel
 def _move_with_items(
     state: State, width: Floats, width_correlation: Floats, prior_item: Floats, lkj: float,
-    n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats, matrix: Floats,
+    n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats | None, matrix: Floats,
     cell_start: Codes, who: Indices, cell_sum: Floats, odds: Floats, n_items: Floats,
     of_item: Codes, item_start: Codes, cell_pool: Codes, item: Floats, linear: Floats,
     curvature: Floats, shift: Floats, stretch: Floats, log_sd: Floats, precision: Floats,
@@ -194,7 +200,7 @@ def _move_with_items(
         q = p if k == 0 else (k - 1 if k <= p else k)
         s = math.log(sd_item[p]) if p == q else s
         was, wide = s, width[p]
-        if p != q:
+        if correlation is not None and p != q:
             was, wide = correlation[p, q], width_correlation[max(p, q), min(p, q)]
         effect_precisions(n_pools, pool, sd_item, correlation, matrix, precision, log_det)
         _find_rests(
@@ -217,7 +223,7 @@ def along_items(
     """Return what the density along the paths of items looks at."""
     designs = data.designs
     return (
-        priors.sd_item, priors.lkj, designs.n_pools, designs.pool, par.sd_item, par.correlation,
+        priors.sd_item, priors.lkj, designs.n_pools, designs.pool, par.sd_item, correlations(par),
         room.matrix, data.cell_start, data.annotator, known.cell_sum, known.annotator,
         designs.n_items, designs.of_item, data.item_start, data.cell_pool, par.item, *room.item,
         room.precision, room.log_det, room.rest, known.trial,
