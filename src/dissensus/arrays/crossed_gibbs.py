@@ -91,10 +91,10 @@ def _ordinal(
     sums, room = item_room(data)
     of_annotators = annotator_room(data)
     labels = label_sums(data, par.latent)
-    boundary, here, there = slopes_room(len(par.mu), len(par.gap))
+    boundary, slopes = slopes_room(len(par.mu), len(par.gap))
 
     def sweep() -> None:
-        move_cutpoints(state, data, par, priors, tuning.rate > 0.0, boundary, here, there)
+        move_cutpoints(state, data, par, priors, tuning.rate > 0.0, boundary, slopes)
         draw_latent(state, data, par, labels)
         move_items(state, data, labels, par, priors, tuning, sums, room)
         if len(tuning.sd_annotator):

@@ -41,8 +41,9 @@ class Slopes(NamedTuple):
     """Of the log density in the free numbers: the pools' means, and the logarithms of gaps."""
 
     gradient: Floats
+    """(here or there, free)"""
     root: Floats
-    """Cholesky factor of the (approximate, positive definite) precision."""
+    """(here or there, free, free): Cholesky factor of the (approximate) precision."""
 
 
 class BoundarySlopes(NamedTuple):
@@ -220,12 +221,11 @@ def _log_proposal(there: Floats, centre: Floats, root: Floats) -> float:
     return total
 
 
-def slopes_room(n_pools: int, n_gaps: int) -> tuple[BoundarySlopes, Slopes, Slopes]:
+def slopes_room(n_pools: int, n_gaps: int) -> tuple[BoundarySlopes, Slopes]:
     """Make room."""
     shape, n = (n_pools, n_gaps + 1), n_pools + n_gaps
     boundary = BoundarySlopes(np.empty(shape), np.empty(shape), np.empty(shape))
-    here = Slopes(np.empty(n), np.empty((n, n)))
-    return boundary, here, Slopes(np.empty(n), np.empty((n, n)))
+    return boundary, Slopes(np.empty((2, n)), np.empty((2, n, n)))
 
 
 @kernel
@@ -233,38 +233,37 @@ def _move_cutpoints(
     state: State, warming: bool, mu: Floats, gap: Floats, value: Floats, cell_start: Codes,
     cell_pool: Codes, who: Indices, item: Floats, annotator: Floats, prior_mu: Floats,
     prior_gap: Floats, first: Floats, second: Floats, mixed: Floats, gradient: Floats,
-    root: Floats, gradient_there: Floats, root_there: Floats,
+    root: Floats,
 ) -> bool:  # fmt: skip
-    n_pools, n_free = len(mu), len(gradient)
-    now, new = np.empty(n_free), np.empty(n_free)
+    n_pools, n_free = len(mu), gradient.shape[1]
+    free, height, centre = np.empty((2, n_free)), np.empty(2), np.empty(n_free)
     for k in range(n_free):
-        now[k] = mu[k] if k < n_pools else math.log(gap[k - n_pools])
-    height = _log_posterior(
-        value, cell_start, cell_pool, who, item, annotator, prior_mu, prior_gap, now, first,
-        second, mixed, gradient, root,
-    )  # fmt: skip
-    centre = _proposed(now, gradient, root)
-    for k in range(n_free):
-        new[k] = normal(state)
-    backwards(root, n_free, new)
-    for k in range(n_free):
-        new[k] = centre[k] + new[k]
-    height_there = _log_posterior(
-        value, cell_start, cell_pool, who, item, annotator, prior_mu, prior_gap, new, first,
-        second, mixed, gradient_there, root_there,
-    )  # fmt: skip
-    if not height_there > -np.inf:
+        free[0, k] = mu[k] if k < n_pools else math.log(gap[k - n_pools])
+    for there in range(2):  # asked in one place, or it would be compiled twice
+        height[there] = _log_posterior(
+            value, cell_start, cell_pool, who, item, annotator, prior_mu, prior_gap, free[there],
+            first, second, mixed, gradient[there], root[there],
+        )  # fmt: skip
+        if there == 0:
+            centre = _proposed(free[0], gradient[0], root[0])
+            for k in range(n_free):
+                free[1, k] = normal(state)
+            backwards(root[0], n_free, free[1])
+            for k in range(n_free):
+                free[1, k] += centre[k]
+    if not height[1] > -np.inf:
         return False
-    log_ratio = height_there - height - _log_proposal(new, centre, root)
-    log_ratio += _log_proposal(now, _proposed(new, gradient_there, root_there), root_there)
-    upwards = warming and height_there > height
+    back = _proposed(free[1], gradient[1], root[1])
+    log_ratio = height[1] - height[0] - _log_proposal(free[1], centre, root[0])
+    log_ratio += _log_proposal(free[0], back, root[1])
+    upwards = warming and height[1] > height[0]
     if not upwards and not math.log(uniform(state)) < log_ratio:
         return False
     for k in range(n_free):
         if k < n_pools:
-            mu[k] = new[k]
+            mu[k] = free[1, k]
         else:
-            gap[k - n_pools] = math.exp(new[k])
+            gap[k - n_pools] = math.exp(free[1, k])
     return True
 
 
@@ -278,7 +277,7 @@ def given_effects(data: Crossed, par: Parameters, priors: Priors) -> tuple[Any, 
 
 def move_cutpoints(
     state: State, data: Crossed, par: Parameters, priors: Priors, warming: bool,
-    boundary: BoundarySlopes, here: Slopes, there: Slopes,
+    boundary: BoundarySlopes, slopes: Slopes,
 ) -> bool:  # fmt: skip
     """Draw cutpoints and means; return whether they moved.
 
@@ -286,7 +285,7 @@ def move_cutpoints(
     approximation holds neither here nor there.
     """
     moved: bool = _move_cutpoints(
-        state, warming, par.mu, par.gap, *given_effects(data, par, priors), *boundary, *here,
-        *there,
+        state, warming, par.mu, par.gap, *given_effects(data, par, priors), *boundary,
+        *slopes,
     )  # fmt: skip
     return moved
