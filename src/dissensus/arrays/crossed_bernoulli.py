@@ -20,13 +20,12 @@ from dissensus.arrays.crossed_means import against_annotators, against_items
 from dissensus.arrays.crossed_odds import Odds, refresh_annotators
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning
 from dissensus.arrays.crossed_scales import scales_given_effects
+from dissensus.arrays.crossed_sites import find_parabolas
 from dissensus.arrays.crossed_slices import slice_annotators, slice_items
 from dissensus.arrays.crossed_transport import (
     Transport,
-    learn_paths,
     move_with_annotators,
     move_with_items,
-    remember,
 )
 from dissensus.arrays.stream import State
 
@@ -85,3 +84,25 @@ def _learn(
         away = abs(x - math.log(was_annotator[p]))
         width_annotator[p] += rate * (2.5 * away - width_annotator[p])
         log_sd_annotator[p] += rate * (x - log_sd_annotator[p])
+
+
+def remember(data: Crossed, par: Parameters, rate: float, paths: Transport) -> None:
+    """Add where the chain stands to what is known of the posterior."""
+    x = par.mu[data.annotator_pool] + par.annotator
+    for mean, now in ((paths.mean_item, par.item), (paths.mean_annotator, x)):
+        mean += rate * (now - mean)
+
+
+def learn_paths(
+    data: Crossed, par: Parameters, tuning: Tuning, known: Odds, paths: Transport
+) -> None:
+    """Find all parabolas anew."""
+    find_parabolas(
+        data.cell_start, data.annotator, paths.mean_annotator, data.cell_pool,
+        np.zeros(data.n_pools), tuning.log_sd_item, known.cell_sum, paths.others, paths.item,
+    )  # fmt: skip
+    if len(tuning.sd_annotator):
+        find_parabolas(
+            data.annotator_start, data.annotator_cell, paths.mean_item, data.annotator_pool,
+            par.mu, tuning.log_sd_annotator, known.annotator_sum, paths.others, paths.annotator,
+        )  # fmt: skip

@@ -11,12 +11,11 @@ here needs to be accurate: it only says along which paths effects are moved
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.compiled import inner
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_odds import held
 
 Floats = npt.NDArray[np.float64]
@@ -31,22 +30,15 @@ _PASSES = 2
 """Each places its nodes by what the one before has found."""
 
 
-class Sites(NamedTuple):
-    """One parabola for each effect (effect)."""
-
-    linear: Floats
-    curvature: Floats
-    shift: Floats
-    """How much faster the mean moves with log sd than the parabola has it."""
-    stretch: Floats
-    """The same for the logarithm of the posterior's standard deviation."""
-    log_sd: Floats
-    """Of the prior, at the reference."""
+LINEAR, CURVATURE, SHIFT, STRETCH, LOG_SD = range(5)
+"""Rows of what is known of each effect: its parabola; how much faster the mean moves with log sd
+than the parabola has it, and the logarithm of the posterior's standard deviation; and log sd of the
+prior, at the reference."""
 
 
-def sites(n: int) -> Sites:
+def sites(n: int) -> Floats:
     """Start with flat ones: effects are then multiples of their standard deviation."""
-    return Sites(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n))
+    return np.zeros((5, n))
 
 
 @inner
@@ -104,10 +96,44 @@ def _moments(
 def parabola(
     mean: float, log_sd: float, total: float, others: Floats, n: int
 ) -> tuple[float, float, float, float]:
-    """Find that of one effect whose labels have these other odds; return the parts of `Sites`."""
+    """Find that of one effect whose labels have these other odds; return the first rows."""
     sd = math.exp(log_sd)
     m, v, of_mean, of_variance = _moments(mean, sd, total, others, n)
     h = max(1.0 / v - 1.0 / (sd * sd), 0.0)
     g = m * (h + 1.0 / (sd * sd))
     share = v / (sd * sd)  # of the parabola: dm/ds = 2 m share, d log v / ds = 2 share
     return g, h, of_mean - 2.0 * m * share, 0.5 * of_variance / v - share
+
+
+@kernel
+def find_parabolas(
+    start: Codes, at: Indices, other: Floats, pool: Codes, mean: Floats, log_sd: Floats,
+    total: Floats, others: Floats, site: Floats,
+) -> None:  # fmt: skip
+    """Find those of all effects of one side, given about where the effects of the other side are.
+
+    Parameters
+    ----------
+    start : array (effect + 1)
+        Labels of each, into ``at``.
+    at : array (label)
+        The other side's effect.
+    other : array (effect of the other side)
+    pool : array (effect)
+    mean, log_sd : array (pool)
+        Of the effects.
+    total : array (effect)
+        How often the second label was given.
+    others : array (label)
+        Room to compute in.
+    site : array (5, effect)
+        Written.
+    """
+    for k in range(len(pool)):
+        n, p = start[k + 1] - start[k], pool[k]
+        for label in range(n):
+            others[label] = math.exp(held(other[at[start[k] + label]]))
+        site[LOG_SD, k] = log_sd[p]
+        site[LINEAR, k], site[CURVATURE, k], site[SHIFT, k], site[STRETCH, k] = parabola(
+            mean[p], log_sd[p], total[k], others, n
+        )

@@ -27,7 +27,6 @@ from dissensus.arrays.crossed_data import Codes, Crossed, Indices, longest
 from dissensus.arrays.crossed_odds import (
     Odds,
     exponentials,
-    held,
     log_of_annotators,
     log_of_cells,
 )
@@ -38,7 +37,7 @@ from dissensus.arrays.crossed_parameters import (
     correlations,
     log_scale_prior,
 )
-from dissensus.arrays.crossed_sites import Sites, parabola, sites
+from dissensus.arrays.crossed_sites import CURVATURE, LINEAR, LOG_SD, SHIFT, STRETCH, sites
 from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
 
@@ -48,8 +47,9 @@ Floats = npt.NDArray[np.float64]
 class Transport(NamedTuple):
     """Parabolas of both kinds of effects, and room to compute in."""
 
-    item: Sites
-    annotator: Sites
+    item: Floats
+    """(part of a parabola, cell): see `dissensus.arrays.crossed_sites`."""
+    annotator: Floats
     mean_item: Floats
     """(cell): about where effects are, learned while a chain warms up."""
     mean_annotator: Floats
@@ -71,57 +71,48 @@ def transport(data: Crossed) -> Transport:
     d, p = data.designs.pool.shape
     c, j = len(data.cell_pool), len(data.annotator_pool)
     return Transport(
-        sites(c), sites(j), np.zeros(c), np.zeros(j), np.empty(max(c, j)),
-        np.empty(longest(data)), np.empty((d, p, p)), np.empty(d), np.empty((p, p)),
+        sites(c), sites(j), np.zeros(c), np.zeros(j), np.empty(max(c, j)), np.empty(longest(data)),
+        np.empty((d, p, p)), np.empty(d), np.empty((p, p)),
     )  # fmt: skip
-
-
-# -- Items ------------------------------------------------------------------------------------
 
 
 @inner
 def _path_of_cell(
-    s: float, c: int, d: int, first: int, stop: int, item: Floats, linear: Floats,
-    curvature: Floats, shift: Floats, stretch: Floats, log_sd: Floats, precision: Floats,
+    s: float, c: int, d: int, first: int, stop: int, item: Floats, site: Floats, precision: Floats,
 ) -> tuple[float, float]:  # fmt: skip
     """Return where a cell's posterior is, about, given the item's other cells; and how wide.
 
     The correction of a path that is known in s, the logarithm of the pool's standard deviation, is
     taken in any case.
     """
-    pull = linear[c]
+    pull = site[LINEAR, c]
     for other in range(first, stop):
         if other != c:
             pull -= precision[d, c - first, other - first] * item[other]
-    inverse = 1.0 / (precision[d, c - first, c - first] + curvature[c])
-    away = s - log_sd[c]
-    spread = math.sqrt(inverse) * math.exp(stretch[c] * away)
-    return pull * inverse + shift[c] * away, spread
+    inverse = 1.0 / (precision[d, c - first, c - first] + site[CURVATURE, c])
+    away = s - site[LOG_SD, c]
+    spread = math.sqrt(inverse) * math.exp(site[STRETCH, c] * away)
+    return pull * inverse + site[SHIFT, c] * away, spread
 
 
 @inner
 def _find_rests(
     pool: int, s: float, of_item: Codes, item_start: Codes, cell_pool: Codes, item: Floats,
-    linear: Floats, curvature: Floats, shift: Floats, stretch: Floats, log_sd: Floats,
-    precision: Floats, rest: Floats,
+    site: Floats, precision: Floats, rest: Floats,
 ) -> None:  # fmt: skip
     """Find where on their paths the cells of a pool are."""
     for i in range(len(of_item)):
         d, first, stop = of_item[i], item_start[i], item_start[i + 1]
         for c in range(first, stop):
             if cell_pool[c] == pool:
-                middle, spread = _path_of_cell(
-                    s, c, d, first, stop, item, linear, curvature, shift, stretch, log_sd,
-                    precision,
-                )  # fmt: skip
+                middle, spread = _path_of_cell(s, c, d, first, stop, item, site, precision)
                 rest[c] = (item[c] - middle) / spread
 
 
 @inner
 def _follow(
     pool: int, s: float, n_items: Floats, of_item: Codes, item_start: Codes, cell_pool: Codes,
-    item: Floats, linear: Floats, curvature: Floats, shift: Floats, stretch: Floats,
-    log_sd: Floats, precision: Floats, log_det: Floats, rest: Floats, out: Floats,
+    item: Floats, site: Floats, precision: Floats, log_det: Floats, rest: Floats, out: Floats,
 ) -> float:  # fmt: skip
     """Move the cells of a pool along their paths; return the log density of items' effects.
 
@@ -134,10 +125,7 @@ def _follow(
         d, first, stop = of_item[i], item_start[i], item_start[i + 1]
         for c in range(first, stop):
             if cell_pool[c] == pool:
-                middle, spread = _path_of_cell(
-                    s, c, d, first, stop, item, linear, curvature, shift, stretch, log_sd,
-                    precision,
-                )  # fmt: skip
+                middle, spread = _path_of_cell(s, c, d, first, stop, item, site, precision)
                 out[c] = middle + spread * rest[c]
                 volume *= spread
                 if not 1e-100 < volume < 1e100:
@@ -154,8 +142,7 @@ def _of_items(
     x: float, p: int, q: int, prior_item: Floats, lkj: float, n_pools: Codes, pool: Codes,
     sd_item: Floats, correlation: Floats | None, matrix: Floats, cell_start: Codes, who: Indices,
     cell_sum: Floats, odds: Floats, n_items: Floats, of_item: Codes, item_start: Codes,
-    cell_pool: Codes, item: Floats, linear: Floats, curvature: Floats, shift: Floats,
-    stretch: Floats, log_sd: Floats, precision: Floats, log_det: Floats, rest: Floats,
+    cell_pool: Codes, item: Floats, site: Floats, precision: Floats, log_det: Floats, rest: Floats,
     out: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of a correlation, or where p = q, of the log standard deviation."""
@@ -174,9 +161,8 @@ def _of_items(
     ):
         return -np.inf
     total += _follow(
-        p, s, n_items, of_item, item_start, cell_pool, item, linear, curvature, shift,
-        stretch, log_sd, precision, log_det, rest, out,
-    )  # fmt: skip
+        p, s, n_items, of_item, item_start, cell_pool, item, site, precision, log_det, rest, out
+    )
     return total + log_of_cells(p, cell_start, cell_pool, who, cell_sum, odds, out)
 
 
@@ -188,9 +174,8 @@ def _move_with_items(
     state: State, width: Floats, width_correlation: Floats, prior_item: Floats, lkj: float,
     n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats | None, matrix: Floats,
     cell_start: Codes, who: Indices, cell_sum: Floats, odds: Floats, n_items: Floats,
-    of_item: Codes, item_start: Codes, cell_pool: Codes, item: Floats, linear: Floats,
-    curvature: Floats, shift: Floats, stretch: Floats, log_sd: Floats, precision: Floats,
-    log_det: Floats, rest: Floats, out: Floats,
+    of_item: Codes, item_start: Codes, cell_pool: Codes, item: Floats, site: Floats,
+    precision: Floats, log_det: Floats, rest: Floats, out: Floats,
 ) -> None:  # fmt: skip
     for c in range(len(item)):
         out[c] = item[c]
@@ -203,14 +188,11 @@ def _move_with_items(
         if correlation is not None and p != q:
             was, wide = correlation[p, q], width_correlation[max(p, q), min(p, q)]
         effect_precisions(n_pools, pool, sd_item, correlation, matrix, precision, log_det)
-        _find_rests(
-            p, s, of_item, item_start, cell_pool, item, linear, curvature, shift, stretch, log_sd,
-            precision, rest,
-        )  # fmt: skip
+        _find_rests(p, s, of_item, item_start, cell_pool, item, site, precision, rest)
         x = _slice_of_items(
             state, was, wide, p, q, prior_item, lkj, n_pools, pool, sd_item, correlation, matrix,
-            cell_start, who, cell_sum, odds, n_items, of_item, item_start, cell_pool, item, linear,
-            curvature, shift, stretch, log_sd, precision, log_det, rest, out,
+            cell_start, who, cell_sum, odds, n_items, of_item, item_start, cell_pool, item, site,
+            precision, log_det, rest, out,
         )  # fmt: skip
         s = x if p == q else s
         for c in range(len(item)):
@@ -225,7 +207,7 @@ def along_items(
     return (
         priors.sd_item, priors.lkj, designs.n_pools, designs.pool, par.sd_item, correlations(par),
         room.matrix, data.cell_start, data.annotator, known.cell_sum, known.annotator,
-        designs.n_items, designs.of_item, data.item_start, data.cell_pool, par.item, *room.item,
+        designs.n_items, designs.of_item, data.item_start, data.cell_pool, par.item, room.item,
         room.precision, room.log_det, room.rest, known.trial,
     )  # fmt: skip
 
@@ -241,32 +223,26 @@ def move_with_items(
     exponentials(data.cell_pool, np.zeros(data.n_pools), par.item, known.cell)
 
 
-# -- Annotators -------------------------------------------------------------------------------
-
-
 @inner
-def _path(
-    s: float, linear: float, curvature: float, shift: float, stretch: float, log_sd: float
-) -> tuple[float, float]:
+def _path(s: float, j: int, site: Floats) -> tuple[float, float]:
     """Return where an annotator's posterior is, about, and how wide."""
-    inverse = 1.0 / (math.exp(-2.0 * s) + curvature)
-    away = s - log_sd
-    spread = math.sqrt(inverse) * math.exp(stretch * away)
-    return linear * inverse + shift * away, spread
+    inverse = 1.0 / (math.exp(-2.0 * s) + site[CURVATURE, j])
+    away = s - site[LOG_SD, j]
+    spread = math.sqrt(inverse) * math.exp(site[STRETCH, j] * away)
+    return site[LINEAR, j] * inverse + site[SHIFT, j] * away, spread
 
 
 @inner
 def _of_annotators(
     s: float, p: int, prior: Floats, cell_start: Codes, cell_pool: Codes, who: Indices,
     annotator_pool: Codes, annotator_sum: Floats, cell: Floats, mu: Floats, annotator: Floats,
-    linear: Floats, curvature: Floats, shift: Floats, stretch: Floats, log_sd: Floats,
-    rest: Floats, trial: Floats,
+    site: Floats, rest: Floats, trial: Floats,
 ) -> float:  # fmt: skip
     sd = math.exp(s)
     total = s + log_scale_prior(sd, prior[p])
     for j in range(len(annotator)):
         if annotator_pool[j] == p:
-            middle, spread = _path(s, linear[j], curvature[j], shift[j], stretch[j], log_sd[j])
+            middle, spread = _path(s, j, site)
             x = middle + spread * rest[j]
             total += math.log(spread) - s - 0.5 * (x / sd) ** 2
             annotator[j] = x
@@ -282,21 +258,17 @@ _slice_of_annotators = slicer(_of_annotators)
 def _move_with_annotators(
     state: State, width: Floats, sd_annotator: Floats, prior: Floats, cell_start: Codes,
     cell_pool: Codes, who: Indices, annotator_pool: Codes, annotator_sum: Floats, cell: Floats,
-    mu: Floats, annotator: Floats, linear: Floats, curvature: Floats, shift: Floats,
-    stretch: Floats, log_sd: Floats, rest: Floats, trial: Floats,
+    mu: Floats, annotator: Floats, site: Floats, rest: Floats, trial: Floats,
 ) -> None:  # fmt: skip
     for p in range(len(width)):
         was = math.log(sd_annotator[p])
         for j in range(len(annotator)):
             if annotator_pool[j] == p:
-                middle, spread = _path(
-                    was, linear[j], curvature[j], shift[j], stretch[j], log_sd[j]
-                )
+                middle, spread = _path(was, j, site)
                 rest[j] = (annotator[j] - middle) / spread
         s = _slice_of_annotators(
             state, was, width[p], p, prior, cell_start, cell_pool, who, annotator_pool,
-            annotator_sum, cell, mu, annotator, linear, curvature, shift, stretch, log_sd, rest,
-            trial,
+            annotator_sum, cell, mu, annotator, site, rest, trial,
         )  # fmt: skip
         sd_annotator[p] = math.exp(s)
 
@@ -307,7 +279,7 @@ def along_annotators(
     """Return what the density along the paths of annotators looks at."""
     return (
         priors.sd_annotator, data.cell_start, data.cell_pool, data.annotator, data.annotator_pool,
-        known.annotator_sum, known.cell, par.mu, par.annotator, *room.annotator, room.rest,
+        known.annotator_sum, known.cell, par.mu, par.annotator, room.annotator, room.rest,
         known.trial_annotator,
     )  # fmt: skip
 
@@ -318,48 +290,6 @@ def move_with_annotators(
 ) -> None:  # fmt: skip
     """Move standard deviations of annotators, and the effects with them."""
     _move_with_annotators(
-        state, tuning.sd_annotator, par.sd_annotator,
-        *along_annotators(data, par, priors, known, room),
+        state, tuning.sd_annotator, par.sd_annotator, *along_annotators(data, par, priors, known,
+        room),
     )  # fmt: skip
-
-
-# -- Learning ---------------------------------------------------------------------------------
-
-
-def remember(data: Crossed, par: Parameters, rate: float, room: Transport) -> None:
-    """Add where the chain stands to what is known of the posterior."""
-    np.add(room.mean_item, rate * (par.item - room.mean_item), out=room.mean_item)
-    x = par.mu[data.annotator_pool] + par.annotator
-    np.add(room.mean_annotator, rate * (x - room.mean_annotator), out=room.mean_annotator)
-
-
-def learn_paths(
-    data: Crossed, par: Parameters, tuning: Tuning, known: Odds, room: Transport
-) -> None:
-    """Find all parabolas anew."""
-    _learn_paths(
-        data.cell_start, data.annotator, room.mean_annotator, data.cell_pool,
-        np.zeros(data.n_pools), tuning.log_sd_item, known.cell_sum, room.others, *room.item,
-    )  # fmt: skip
-    if len(tuning.sd_annotator):
-        _learn_paths(
-            data.annotator_start, data.annotator_cell, room.mean_item, data.annotator_pool, par.mu,
-            tuning.log_sd_annotator, known.annotator_sum, room.others, *room.annotator,
-        )  # fmt: skip
-
-
-@kernel
-def _learn_paths(
-    start: Codes, at: Indices, other: Floats, pool: Codes, mean: Floats, log_sd_of: Floats,
-    total: Floats, others: Floats, linear: Floats, curvature: Floats, shift: Floats,
-    stretch: Floats, log_sd: Floats,
-) -> None:  # fmt: skip
-    """Do so for effects of one side, given about where those of the other side are."""
-    for k in range(len(pool)):
-        n, p = start[k + 1] - start[k], pool[k]
-        for label in range(n):
-            others[label] = math.exp(held(other[at[start[k] + label]]))
-        log_sd[k] = log_sd_of[p]
-        linear[k], curvature[k], shift[k], stretch[k] = parabola(
-            mean[p], log_sd[k], total[k], others, n
-        )
