@@ -8,7 +8,6 @@ from arrays.crossed_designs import log_residuals, log_scales, residual, study
 from scipy import stats
 
 from dissensus.arrays import crossed_annotators as kernel
-from dissensus.arrays.crossed_gibbs import learned
 from dissensus.arrays.crossed_sums import label_sums
 from dissensus.arrays.stream import started
 
@@ -18,7 +17,7 @@ every_case = pytest.mark.parametrize(("n_pools", "own_residual"), CASES)
 
 def prepared(one):
     sums = kernel.annotator_room(one.data)
-    kernel._sum_annotators(one.data, label_sums(one.data, one.par.latent), one.par.item, sums)
+    kernel.sum_annotators(one.data, label_sums(one.data, one.par.latent), one.par.item, sums)
     return sums
 
 
@@ -37,29 +36,29 @@ def log_density(one):
 def test_standard_deviations(n_pools, own_residual, which):
     one = study(n_pools, seed=1, own_residual=own_residual)
     sums = prepared(one)
-    of = {"sd_annotator": kernel._of_sd_annotator, "sd": kernel._of_sd}[which]
+    moved = {"sd_annotator": kernel.SD_ANNOTATOR, "sd": kernel.SD}[which]
+    rest = (one.priors.sd_annotator, one.priors.sd)
+    rest = (*rest, *kernel.marginal(one.data, sums, one.par, one.priors))
     for p, was in enumerate(getattr(one.par, which).copy()):
         found, want = [], []
         for x in (-3.0, -0.5, 0.3, 2.0):
             getattr(one.par, which)[p] = np.exp(x)
             want.append(log_density(one) + x)
-            found.append(of(x, p, one.data, sums, one.par, one.priors))
+            found.append(kernel._log_density(x, moved, p, *rest))
         np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-8, atol=1e-8)
         getattr(one.par, which)[p] = was
 
 
 @every_case
 def test_means_and_effects_are_drawn_together(n_pools, own_residual):
-    """With variances held, by having none to move; annotators without a label are the prior's."""
+    """With variances held; annotators without a label are the prior's."""
     one, n = study(n_pools, seed=2, own_residual=own_residual), 4000
     data, par = one.data, one.par
-    tuning = learned(data, "gaussian", par).tuning._replace(
-        sd=np.empty(0), sd_annotator=np.empty(0)
-    )
-    sums, labels = kernel.annotator_room(data), label_sums(data, par.latent)
+    sums = prepared(one)
+    kernel._log_marginal(*kernel.marginal(data, sums, par, one.priors))
     state, draws = started(np.uint64(1)), []
     for _ in range(n):
-        kernel.move_annotators(state, data, labels, par, one.priors, tuning, sums)
+        kernel.draw_annotators(state, data, par, sums)
         draws.append(np.concatenate([par.mu, par.annotator]))
     x = one.pool[:, None] == np.arange(n_pools)
     z = data.annotator[:, None] == np.arange(len(par.annotator))

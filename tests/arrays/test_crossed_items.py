@@ -7,7 +7,7 @@ import pytest
 from arrays.crossed_designs import cell_covariance, log_residuals, log_scales, residual, study
 from scipy import stats
 
-from dissensus.arrays import crossed_covariance, crossed_sums
+from dissensus.arrays import crossed_covariance, crossed_one_pool, crossed_sums
 from dissensus.arrays import crossed_items as kernel
 from dissensus.arrays.stream import started
 
@@ -17,10 +17,17 @@ every_case = pytest.mark.parametrize(("n_pools", "own_residual"), CASES)
 
 def prepared(one):
     """Return what `move_items` looks at."""
-    sums, room = kernel.item_room(one.data.designs, len(one.data.cell_pool))
+    sums, room = crossed_sums.item_room(one.data)
     labels = crossed_sums.label_sums(one.data, one.par.latent)
-    crossed_sums.sum_items(one.data, labels, one.par.annotator, sums.mean, sums)
+    crossed_sums.sum_items(one.data, labels, one.par.annotator, sums)
     return sums, room
+
+
+def density_of(one, sums, room, x, moved, p, q=0):
+    """Return the kernel's density, of many pools."""
+    priors = one.priors
+    rest = kernel.marginal(one.data, sums, one.par, priors, room)
+    return kernel._log_density(x, moved, p, q, priors.sd_item, priors.sd, priors.lkj, *rest)
 
 
 def marginal(one):
@@ -58,8 +65,8 @@ def test_standard_deviations_of_items(n_pools, own_residual, seed):
             one.par.sd_item[p] = np.exp(x)
 
         def density(x, p=p):
-            rest = (one.data, sums, one.par, one.priors, room)
-            return kernel._of_sd_item(x, p, *rest) - x  # of sd, not of its logarithm
+            # of sd, not of its logarithm
+            return density_of(one, sums, room, x, kernel.SD_ITEM, p) - x
 
         found, want = differences(one, density, put, [-4.0, -1.0, 0.3, 2.0])
         np.testing.assert_allclose(found, want, rtol=1e-8, atol=1e-8)
@@ -75,7 +82,7 @@ def test_residual_standard_deviations(n_pools, own_residual):
             one.par.sd[p] = np.exp(x)
 
         def density(x, p=p):
-            return kernel._of_sd(x, p, one.data, sums, one.par, one.priors, room) - x
+            return density_of(one, sums, room, x, kernel.SD, p) - x
 
         found, want = differences(one, density, put, [-2.0, -0.5, 0.3, 2.0])
         np.testing.assert_allclose(found, want, rtol=1e-8, atol=1e-8)
@@ -93,7 +100,7 @@ def test_correlations(n_pools):
                 one.par.correlation[p, q] = one.par.correlation[q, p] = x
 
             def density(x, p=p, q=q):
-                return kernel._of_correlation(x, p, q, one.data, sums, one.par, one.priors, room)
+                return density_of(one, sums, room, x, kernel.CORRELATION, p, q)
 
             found, want = differences(one, density, put, now + np.array([-0.1, -0.03, 0.0, 0.1]))
             np.testing.assert_allclose(found, want, rtol=1e-8, atol=1e-8)
@@ -105,8 +112,7 @@ def test_what_is_no_correlation_matrix_has_no_density():
     sums, room = prepared(one)
     one.par.correlation[:] = [[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]]
     for x in (-1.5, -1.0, 1.0, -0.9):
-        args = (2, 0, one.data, sums, one.par, one.priors, room)
-        assert kernel._of_correlation(x, *args) == -np.inf
+        assert density_of(one, sums, room, x, kernel.CORRELATION, 2, 0) == -np.inf
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -140,14 +146,10 @@ def test_means_and_effects_are_drawn_together(n_pools, own_residual):
     sums, room = prepared(one)
     mean, covariance = posterior(one)
     state, draws = started(np.uint64(1)), np.empty((n, len(mean)))
-    args = (one.data, sums.mean, one.par)
+    moves = crossed_one_pool if n_pools == 1 else kernel
+    moves._log_marginal(*moves.marginal(one.data, sums, one.par, one.priors, room))
     for k in range(n):
-        kernel._draw_means(state, one.data, sums, one.par, one.priors, room)
-        if n_pools == 1:
-            kernel._draw_single_items(state, *args)
-        else:
-            kernel._gains(one.data.designs, one.par, room)
-            kernel._draw_items(state, *args, room)
+        moves.draw_items(state, one.data, one.par, sums, room)
         draws[k] = np.concatenate([one.par.mu, one.par.item])
     white = (draws - mean) @ np.linalg.inv(np.linalg.cholesky(covariance)).T
     assert stats.kstest(white.ravel(), "norm").pvalue > 1e-3
@@ -171,19 +173,34 @@ def test_a_single_pool_is_the_same_as_one_of_many():
     """The short cut for one pool, against the general form."""
     one = study(1, seed=10)
     sums, room = prepared(one)
-    for part in (room.precision, room.linear):
-        part[:] = 0.0
-    short = kernel._one_pool(one.data.designs, sums, one.par, room)
+    args = (one.data, sums, one.par, one.priors, room)
+    short = crossed_one_pool._log_marginal(*crossed_one_pool.marginal(*args))
     kept = room.precision.copy(), room.linear.copy()
     for part in (room.precision, room.linear):
         part[:] = 0.0
-    assert kernel._many_pools(one.data.designs, sums, one.par, room) == pytest.approx(short)
-    np.testing.assert_allclose([room.precision[0, 0], room.linear[0]],
-                               [kept[0][0, 0], kept[1][0]])  # fmt: skip
+    assert kernel._log_marginal(*kernel.marginal(*args)) == pytest.approx(short)
+    np.testing.assert_allclose(room.precision, kept[0])
+    np.testing.assert_allclose(room.linear, kept[1])
+
+
+@pytest.mark.parametrize("moved", ["sd_item", "sd"])
+def test_standard_deviations_of_a_single_pool(moved):
+    one = study(1, seed=12)
+    sums, room = prepared(one)
+    which = {"sd_item": crossed_one_pool.SD_ITEM, "sd": crossed_one_pool.SD}[moved]
+
+    def put(x):
+        getattr(one.par, moved)[0] = np.exp(x)
+
+    def density(x):
+        rest = crossed_one_pool.marginal(one.data, sums, one.par, one.priors, room)
+        return crossed_one_pool._log_density(x, which, one.priors.sd_item, one.priors.sd, *rest) - x
+
+    found, want = differences(one, density, put, [-4.0, -1.0, 0.3, 2.0])
+    np.testing.assert_allclose(found, want, rtol=1e-8, atol=1e-8)
 
 
 def test_a_residual_that_vanishes_divides_by_nothing():
     one = study(2, seed=11)
     sums, room = prepared(one)
-    args = (0, one.data, sums, one.par, one.priors, room)
-    assert kernel._of_sd(-400.0, *args) == -np.inf
+    assert density_of(one, sums, room, -400.0, kernel.SD, 0) == -np.inf

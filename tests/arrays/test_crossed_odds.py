@@ -13,13 +13,26 @@ def known_of(one):
     return kernel.odds(one.data, one.par)
 
 
+def of_cells(one, known, pool, effect):
+    data = one.data
+    layout = (data.cell_start, data.cell_pool, data.annotator)
+    return kernel.log_of_cells(pool, *layout, known.cell_sum, known.annotator, effect)
+
+
+def of_annotators(one, known, pool, effect):
+    data = one.data
+    layout = (data.cell_start, data.cell_pool, data.annotator, data.annotator_pool)
+    sums = (known.annotator_sum, known.cell, one.par.mu[pool])
+    return kernel.log_of_annotators(pool, *layout, *sums, effect, known.trial_annotator)
+
+
 def totals(one, known):
     """Return the log-likelihood by cells and by annotators, with what each leaves out."""
     par, data = one.par, one.data
     by_cells = by_annotators = 0.0
     for p in range(len(par.mu)):
-        by_cells += kernel.log_of_cells(data, known, p, par.item, known.annotator)
-        by_annotators += kernel.log_of_annotators(data, known, p, par)
+        by_cells += of_cells(one, known, p, par.item)
+        by_annotators += of_annotators(one, known, p, par.annotator)
     held_cells = np.clip(par.item, -150, 150)
     held_people = np.clip(par.mu[data.annotator_pool] + par.annotator, -150, 150)
     by_cells += (known.annotator_sum * held_people).sum()
@@ -38,10 +51,8 @@ def test_both_sides_add_up_to_the_likelihood(n_pools):
 def test_stretched_effects(stretch):
     one = study(2, "bernoulli", seed=2)
     known, par = known_of(one), one.par
-    found = [kernel.log_of_cells(one.data, known, p, stretch * par.item, known.annotator)
-             for p in range(2)]  # fmt: skip
-    stretched = par._replace(annotator=stretch * par.annotator)
-    people = [kernel.log_of_annotators(one.data, known, p, stretched) for p in range(2)]
+    found = [of_cells(one, known, p, stretch * par.item) for p in range(2)]
+    people = [of_annotators(one, known, p, stretch * par.annotator) for p in range(2)]
     rest = (known.annotator_sum * (par.mu[one.data.annotator_pool] + par.annotator)).sum()
     items = (known.cell_sum * par.item).sum()
     far = one._replace(par=par._replace(item=stretch * par.item))

@@ -17,6 +17,17 @@ def slopes_of(one):
     return kernel.slopes_room(len(one.par.mu), len(one.par.gap))
 
 
+def log_likelihood(one, mu, cut, boundary):
+    data, par = one.data, one.par
+    layout = (data.value, data.cell_start, data.cell_pool, data.annotator)
+    return kernel.log_likelihood(*layout, par.item, par.annotator, mu, cut, *boundary)
+
+
+def log_posterior(one, x, boundary, slopes):
+    given = kernel.given_effects(one.data, one.par, one.priors)
+    return kernel._log_posterior(*given, x, *boundary, slopes.gradient[0], slopes.root[0])
+
+
 def free(one):
     return np.concatenate([one.par.mu, np.log(one.par.gap)])
 
@@ -44,7 +55,7 @@ def test_the_likelihood_is_scipys(n_pools, n_labels):
     one = study(n_pools, "ordinal", n_labels=n_labels)
     boundary, *_ = slopes_of(one)
     cut = cutpoints(one.par.gap)
-    found = kernel.log_likelihood(one.data, one.par, one.par.mu, cut, boundary)
+    found = log_likelihood(one, one.par.mu, cut, boundary)
     assert found == pytest.approx(log_labels(one, "ordinal"), rel=1e-11)
 
 
@@ -56,14 +67,14 @@ def test_slopes_in_the_cutpoints_of_each_pool(n_labels):
     cut, mu = cutpoints(one.par.gap), one.par.mu
 
     def height(x, mu=mu):
-        return kernel.log_likelihood(one.data, one.par, mu, x, kernel.slopes_room(2, len(x) - 1)[0])
+        return log_likelihood(one, mu, x, kernel.slopes_room(2, len(x) - 1)[0])
 
     def by_pool(x):
         other = kernel.slopes_room(2, len(x) - 1)[0]
-        kernel.log_likelihood(one.data, one.par, mu, x, other)
+        log_likelihood(one, mu, x, other)
         return other.first
 
-    kernel.log_likelihood(one.data, one.par, mu, cut, boundary)
+    log_likelihood(one, mu, cut, boundary)
     for k in range(len(cut)):
         assert boundary.first[:, k].sum() == pytest.approx(slope(height, cut, k), rel=1e-6)
         curve = slope(by_pool, cut, k)
@@ -80,17 +91,17 @@ def test_slopes_in_the_cutpoints_of_each_pool(n_labels):
 def test_the_log_density_and_its_gradient(n_pools, prior):
     one = study(n_pools, "ordinal", n_labels=5, seed=3)
     one.priors.gap[:] = prior
-    boundary, here, _ = slopes_of(one)
+    boundary, slopes = slopes_of(one)
     at, found, want = free(one), [], []
 
     def height(x):
-        return kernel._log_posterior(one.data, one.par, one.priors, x, boundary, here)
+        return log_posterior(one, x, boundary, slopes)
 
     rng = np.random.default_rng(1)
     for _ in range(5):
         x = at + rng.normal(0, 0.3, len(at))
         found.append(height(x))
-        gradient = here.gradient.copy()
+        gradient = slopes.gradient[0].copy()
         for k in range(len(x)):
             assert gradient[k] == pytest.approx(slope(height, x, k), rel=1e-5, abs=1e-6)
         put(one, x)
@@ -110,7 +121,7 @@ def test_the_proposal_is_normal_with_that_precision():
 
 def test_a_newton_step_ends_at_the_top_of_a_parabola():
     gradient, root = np.array([1.0, -2.0]), np.array([[2.0, 0.0], [1.0, 3.0]])
-    found = kernel._proposed(np.array([5.0, 6.0]), kernel.Slopes(gradient, root))
+    found = kernel._proposed(np.array([5.0, 6.0]), gradient, root)
     want = np.array([5.0, 6.0]) + np.linalg.solve(root @ root.T, gradient)
     np.testing.assert_allclose(found, want)
 
@@ -118,10 +129,10 @@ def test_a_newton_step_ends_at_the_top_of_a_parabola():
 def test_cutpoints_follow_their_density():
     """Two free numbers, by quadrature on a grid of a density that is tested above."""
     one = study(1, "ordinal", n_labels=3, seed=5, n_items=5)
-    boundary, here, there = slopes_of(one)
+    boundary, slopes = slopes_of(one)
     state, draws, moved = started(np.uint64(2)), [], 0
     for sweep in range(24_200):
-        args = (one.data, one.par, one.priors, sweep < 100, boundary, here, there)
+        args = (one.data, one.par, one.priors, sweep < 100, boundary, slopes)
         moved += kernel.move_cutpoints(state, *args)
         if sweep >= 200 and sweep % 8 == 0:
             draws.append(free(one))
@@ -132,8 +143,7 @@ def test_cutpoints_follow_their_density():
     height = np.empty((141, 141))
     for a, mu in enumerate(grid[0]):
         for b, gap in enumerate(grid[1]):
-            args = (np.array([mu, gap]), boundary, here)
-            height[a, b] = kernel._log_posterior(one.data, one.par, one.priors, *args)
+            height[a, b] = log_posterior(one, np.array([mu, gap]), boundary, slopes)
     weight = np.exp(height - height.max())
     for k, axis in enumerate(grid):
         marginal = weight.sum(axis=1 - k)
@@ -145,11 +155,11 @@ def test_cutpoints_follow_their_density():
 def test_a_chain_that_starts_nowhere_arrives():
     """Cutpoints that make every label all but impossible: no error, and a way back."""
     one = study(2, "ordinal", n_labels=5, seed=6)
-    boundary, here, there = slopes_of(one)
+    boundary, slopes = slopes_of(one)
     one.par.gap[:], one.par.mu[:] = 1e-30, [60.0, -60.0]
     state = started(np.uint64(3))
     for _ in range(200):
-        args = (one.data, one.par, one.priors, True, boundary, here, there)
+        args = (one.data, one.par, one.priors, True, boundary, slopes)
         kernel.move_cutpoints(state, *args)
     assert np.isfinite(free(one)).all()
 

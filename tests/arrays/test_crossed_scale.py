@@ -19,6 +19,13 @@ def stretched(one, factor):
     return one._replace(par=par._replace(**{name: factor * getattr(par, name) for name in names}))
 
 
+def stretched_with(one):
+    """Return what the density of a factor looks at."""
+    par, priors = one.par, one.priors
+    of = (priors.mu, priors.sd_item, priors.sd_annotator, priors.gap)
+    return (par.mu, par.sd_item, par.sd_annotator, par.gap, *of)
+
+
 def log_joint(one):
     """Return the log density of latent numbers and all parameters."""
     total = stats.norm.logpdf(one.par.latent, one.eta, 1.0).sum()
@@ -32,18 +39,20 @@ def test_the_density_along_the_way(n_pools):
     one = study(n_pools, "ordinal", n_labels=5, seed=1)
     par = one.par
     n = len(par.latent) + len(par.item) + len(par.annotator) + len(par.gap) + 3 * n_pools
-    square, n_labels = kernel._residual_square(one.data, par), float(len(par.latent))
+    data, n_labels = one.data, float(len(par.latent))
+    layout = (data.cell_start, data.cell_pool, data.annotator)
+    square = kernel._residual_square(*layout, par.latent, par.mu, par.item, par.annotator)
     assert square == pytest.approx(((par.latent - one.eta) ** 2).sum())
     found, want = [], []
     for x in (-1.0, -0.2, 0.0, 0.5):
-        found.append(kernel._of_stretch(x, square, n_labels, par, one.priors))
+        found.append(kernel._of_stretch(x, square, n_labels, *stretched_with(one)))
         want.append(log_joint(stretched(one, np.exp(x))) + n * x)
     np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-9)
 
 
 def test_without_annotators_their_standard_deviation_does_not_count():
     one = study(1, "ordinal", seed=2)
-    args = (3.0, 10.0, one.par, one.priors)
+    args = (3.0, 10.0, *stretched_with(one))
     with_them = kernel._of_stretch(0.3, *args) - kernel._of_stretch(0.0, *args)
     was, prior = one.par.sd_annotator[0], one.priors.sd_annotator[0]
     one.par.sd_annotator[:] = 0.0

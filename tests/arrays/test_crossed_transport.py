@@ -13,6 +13,7 @@ from arrays.crossed_designs import log_effects, log_labels, log_means, log_scale
 from dissensus.arrays import crossed_transport as kernel
 from dissensus.arrays.crossed_gibbs import learned
 from dissensus.arrays.crossed_odds import odds
+from dissensus.arrays.crossed_sites import CURVATURE, LINEAR, LOG_SD, SHIFT, STRETCH
 
 CASES = [(1, 1), (2, 2), (3, 3)]
 every_case = pytest.mark.parametrize(("n_pools", "seed"), CASES)
@@ -23,10 +24,10 @@ def prepared(n_pools, seed):
     one = study(n_pools, "bernoulli", seed=seed)
     room, rng = kernel.transport(one.data), np.random.default_rng(seed)
     for site in (room.item, room.annotator):
-        n = len(site.linear)
-        site.linear[:], site.curvature[:] = rng.normal(0, 2, n), rng.gamma(2.0, 1.0, n)
-        site.shift[:], site.stretch[:] = rng.normal(0, 0.4, n), rng.normal(0, 0.3, n)
-        site.log_sd[:] = rng.normal(0, 0.5, n)
+        n = site.shape[1]
+        site[LINEAR], site[CURVATURE] = rng.normal(0, 2, n), rng.gamma(2.0, 1.0, n)
+        site[SHIFT], site[STRETCH] = rng.normal(0, 0.4, n), rng.normal(0, 0.3, n)
+        site[LOG_SD] = rng.normal(0, 0.5, n)
     return one, odds(one.data, one.par), room
 
 
@@ -63,23 +64,17 @@ class ItemPath:
         else:
             par.correlation[p, q] = par.correlation[q, p] = x
 
-    def _rest(self):
-        one = self.one
-        kernel.prior_precisions(one.data, one.par, self.room)
-        args = (one.data, one.par, self.pool, np.log(one.par.sd_item[self.pool]), self.room, True)
-        self.known.trial[:] = one.par.item
-        kernel._follow(*args, self.known.trial)
-
     def density(self, x):
         """Return the kernel's density at a place along the path, and where the cells are there."""
-        one, p = self.one, self.pool
+        one, p, q = self.one, self.pool, self.pool if self.other is None else self.other
         self.put(self.was)
         one.par.item[:] = self.item
-        self._rest()
-        rest = (one.data, one.par, one.priors, self.known, self.room)
-        if self.other is None:
-            return kernel._of_sd_item(x, p, *rest), self.known.trial.copy()
-        return kernel._of_correlation(x, p, self.other, *rest), self.known.trial.copy()
+        given = kernel.along_items(one.data, one.par, one.priors, self.known, self.room)
+        self.known.trial[:] = one.par.item
+        kernel.effect_precisions(*given[2:7], self.room.precision, self.room.log_det)
+        rests = (*given[12:17], self.room.precision, self.room.rest)
+        kernel._find_rests(p, np.log(one.par.sd_item[p]), *rests)
+        return kernel._of_items(x, p, q, *given), self.known.trial.copy()
 
     def moved(self, x, item):
         """Return where the path takes these cells."""
@@ -144,10 +139,11 @@ def test_standard_deviations_of_annotators(n_pools, seed):
         """Return the kernel's density at a place, and where the annotators are there."""
         here = np.log(par.sd_annotator[p])
         for j in np.flatnonzero(one.data.annotator_pool == p):
-            middle, spread = kernel._path(room.annotator, j, here)
+            middle, spread = kernel._path(here, j, room.annotator)
             room.rest[j] = (start[j] - middle) / spread
         par.annotator[:] = start
-        found = kernel._of_sd_annotator(s, p, one.data, par, one.priors, known, room)
+        given = kernel.along_annotators(one.data, par, one.priors, known, room)
+        found = kernel._of_annotators(s, p, *given)
         there = par.annotator.copy()
         par.annotator[:] = was
         return found, there
@@ -174,8 +170,8 @@ def test_nothing_is_learned_once_a_chain_draws():
     one = study(2, "bernoulli", seed=5)
     known, state = learned(one.data, "bernoulli", one.par), started(np.uint64(1))
     advance("bernoulli", state, one.data, one.par, one.priors, known, 90, learning=True)
-    assert (known.paths.item.curvature > 0).any()
-    parts = (*known.tuning[:-1], *known.paths.item, *known.paths.annotator)
+    assert (known.paths.item[CURVATURE] > 0).any()
+    parts = (*known.tuning[:-1], known.paths.item, known.paths.annotator)
     before = [part.copy() for part in parts]
     trace = room_for(one.data, one.par, 50)
     advance("bernoulli", state, one.data, one.par, one.priors, known, 50, learning=False,

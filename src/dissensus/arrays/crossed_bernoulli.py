@@ -12,34 +12,33 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_effect_room import EffectRoom, directions
 from dissensus.arrays.crossed_means import against_annotators, against_items
 from dissensus.arrays.crossed_odds import Odds, refresh_annotators
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning
 from dissensus.arrays.crossed_scales import scales_given_effects
+from dissensus.arrays.crossed_sites import find_parabolas
 from dissensus.arrays.crossed_slices import slice_annotators, slice_items
 from dissensus.arrays.crossed_transport import (
     Transport,
-    learn_paths,
     move_with_annotators,
     move_with_items,
-    remember,
 )
 from dissensus.arrays.stream import State
 
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
 def move_all(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, known: Odds,
     room: EffectRoom, paths: Transport,
 ) -> None:  # fmt: skip
     """Move everything once."""
-    before = np.log(par.sd_item), np.log(par.sd_annotator), par.correlation.copy()
+    moved = (par.sd_item, par.sd_annotator, par.correlation)
+    before = tuple(part.copy() for part in moved) if tuning.rate else ()
     move_with_items(state, data, par, priors, tuning, known, paths)
     if len(tuning.sd_annotator):
         move_with_annotators(state, data, par, priors, tuning, known, paths)
@@ -52,8 +51,11 @@ def move_all(
     if len(tuning.sd_annotator):
         slice_annotators(state, data, par, known, room.others)
     scales_given_effects(state, data, par, priors, tuning, room)
-    if tuning.rate > 0.0:
-        _learn(tuning, before, par)
+    if tuning.rate:
+        _learn(
+            tuning.rate, *before, *moved, tuning.sd_item, tuning.sd_annotator, tuning.correlation,
+            tuning.log_sd_item, tuning.log_sd_annotator,
+        )  # fmt: skip
         remember(data, par, tuning.rate, paths)
         tuning.sweep[0] += 1.0
         if tuning.sweep[0] >= tuning.sweep[1]:
@@ -61,20 +63,46 @@ def move_all(
             tuning.sweep[1] *= 2.0
 
 
-@njit(cache=True)
-def _learn(tuning: Tuning, before: tuple[Floats, Floats, Floats], par: Parameters) -> None:
+@kernel
+def _learn(
+    rate: float, was_item: Floats, was_annotator: Floats, was_correlation: Floats,
+    sd_item: Floats, sd_annotator: Floats, correlation: Floats, width_item: Floats,
+    width_annotator: Floats, width_correlation: Floats, log_sd_item: Floats,
+    log_sd_annotator: Floats,
+) -> None:  # fmt: skip
     """Let slices become about as wide as what they move moves in a sweep."""
-    rate = tuning.rate
-    item, annotator, correlation = before
-    for p in range(len(par.mu)):
-        x = math.log(par.sd_item[p])
-        tuning.sd_item[p] += rate * (2.5 * abs(x - item[p]) - tuning.sd_item[p])
-        tuning.log_sd_item[p] += rate * (x - tuning.log_sd_item[p])
+    for p in range(len(sd_item)):
+        x = math.log(sd_item[p])
+        away = abs(x - math.log(was_item[p]))
+        width_item[p] += rate * (2.5 * away - width_item[p])
+        log_sd_item[p] += rate * (x - log_sd_item[p])
         for q in range(p):
-            r = par.correlation[p, q]
-            width = tuning.correlation[p, q]
-            tuning.correlation[p, q] += rate * (2.5 * abs(r - correlation[p, q]) - width)
-    for p in range(len(tuning.sd_annotator)):
-        x = math.log(par.sd_annotator[p])
-        tuning.sd_annotator[p] += rate * (2.5 * abs(x - annotator[p]) - tuning.sd_annotator[p])
-        tuning.log_sd_annotator[p] += rate * (x - tuning.log_sd_annotator[p])
+            away = abs(correlation[p, q] - was_correlation[p, q])
+            width_correlation[p, q] += rate * (2.5 * away - width_correlation[p, q])
+    for p in range(len(width_annotator)):
+        x = math.log(sd_annotator[p])
+        away = abs(x - math.log(was_annotator[p]))
+        width_annotator[p] += rate * (2.5 * away - width_annotator[p])
+        log_sd_annotator[p] += rate * (x - log_sd_annotator[p])
+
+
+def remember(data: Crossed, par: Parameters, rate: float, paths: Transport) -> None:
+    """Add where the chain stands to what is known of the posterior."""
+    x = par.mu[data.annotator_pool] + par.annotator
+    for mean, now in ((paths.mean_item, par.item), (paths.mean_annotator, x)):
+        mean += rate * (now - mean)
+
+
+def learn_paths(
+    data: Crossed, par: Parameters, tuning: Tuning, known: Odds, paths: Transport
+) -> None:
+    """Find all parabolas anew."""
+    find_parabolas(
+        data.cell_start, data.annotator, paths.mean_annotator, data.cell_pool,
+        np.zeros(data.n_pools), tuning.log_sd_item, known.cell_sum, paths.others, paths.item,
+    )  # fmt: skip
+    if len(tuning.sd_annotator):
+        find_parabolas(
+            data.annotator_start, data.annotator_cell, paths.mean_item, data.annotator_pool,
+            par.mu, tuning.log_sd_annotator, known.annotator_sum, paths.others, paths.annotator,
+        )  # fmt: skip

@@ -6,40 +6,46 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.crossed_data import Designs
-from dissensus.arrays.crossed_parameters import Parameters
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.crossed_sums import residual_sd
 from dissensus.arrays.small_matrices import factorised, inverted
 
 Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
 
 
-@njit(cache=True)
-def effect_covariance(designs: Designs, d: int, par: Parameters, out: Floats) -> None:
+@inner
+def effect_covariance(
+    d: int, n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats, out: Floats
+) -> None:
     """Write the covariance of an item's effects in the pools of its design."""
-    for i in range(designs.n_pools[d]):
-        p = designs.pool[d, i]
-        for j in range(designs.n_pools[d]):
-            q = designs.pool[d, j]
-            out[i, j] = par.correlation[p, q] * par.sd_item[p] * par.sd_item[q]
+    for i in range(n_pools[d]):
+        p = pool[d, i]
+        for j in range(n_pools[d]):
+            q = pool[d, j]
+            out[i, j] = correlation[p, q] * sd_item[p] * sd_item[q]
 
 
-@njit(cache=True)
-def cell_covariance(designs: Designs, d: int, par: Parameters, out: Floats) -> None:
+@inner
+def cell_covariance(
+    d: int, n_pools: Codes, pool: Codes, n_labels: Floats, sd_item: Floats, correlation: Floats,
+    sd: Floats, out: Floats,
+) -> None:  # fmt: skip
     """Write the covariance of the means of an item's cells."""
-    effect_covariance(designs, d, par, out)
-    for i in range(designs.n_pools[d]):
-        sd = residual_sd(par, designs.pool[d, i])
-        out[i, i] += sd * sd / designs.n_labels[d, i]
+    effect_covariance(d, n_pools, pool, sd_item, correlation, out)
+    for i in range(n_pools[d]):
+        rest = residual_sd(sd, pool[d, i])
+        out[i, i] += rest * rest / n_labels[d, i]
 
 
-@njit(cache=True)
+@inner
 def log_lkj(correlation: Floats, shape: float, matrix: Floats) -> float:
     """Return the log density of a correlation matrix, minus infinity if it is none."""
     n = len(correlation)
-    matrix[:] = correlation
+    for p in range(n):
+        for q in range(n):
+            matrix[p, q] = correlation[p, q]
     if not factorised(matrix, n):
         return -np.inf
     total = 0.0
@@ -48,24 +54,32 @@ def log_lkj(correlation: Floats, shape: float, matrix: Floats) -> float:
     return total
 
 
-@njit(cache=True)
+@inner
 def effect_precisions(
-    designs: Designs, par: Parameters, matrix: Floats, out: Floats, log_det: Floats
-) -> bool:
+    n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats | None, matrix: Floats,
+    out: Floats, log_det: Floats,
+) -> bool:  # fmt: skip
     """Write the precision of an item's effects, by design; return whether there is one.
 
     Parameters
     ----------
+    correlation : array (pool, pool) or None
+        None with one pool: matrices are then not even compiled.
     matrix : array (pool, pool)
         Room to compute in.
     out : array (design, place, place)
     log_det : array (design)
         Of the covariance.
     """
-    for d in range(len(designs.n_items)):
-        n = designs.n_pools[d]
-        effect_covariance(designs, d, par, matrix)
-        if not factorised(matrix, n):
-            return False
-        log_det[d] = inverted(matrix, n, out[d])
+    for d in range(len(n_pools)):
+        if correlation is None:
+            root = math.sqrt(sd_item[0] * sd_item[0])
+            if not root > 0.0:
+                return False
+            log_det[d], out[d, 0, 0] = 2.0 * math.log(root), 1.0 / root / root
+        else:
+            effect_covariance(d, n_pools, pool, sd_item, correlation, matrix)
+            if not factorised(matrix, n_pools[d]):
+                return False
+            log_det[d] = inverted(matrix, n_pools[d], out[d])
     return True

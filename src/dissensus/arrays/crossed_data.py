@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -154,13 +153,8 @@ def _designs(table: Floats) -> Designs:
     )
 
 
-@njit(cache=True)
 def longest(data: Crossed) -> int:
     """Return the most labels that one item or one annotator has."""
-    most = 0
-    for i in range(len(data.item_start) - 1):
-        n = data.cell_start[data.item_start[i + 1]] - data.cell_start[data.item_start[i]]
-        most = max(most, n)
-    for j in range(len(data.annotator_pool)):
-        most = max(most, data.annotator_start[j + 1] - data.annotator_start[j])
-    return most
+    of_items = np.diff(data.cell_start[data.item_start])
+    of_annotators = np.diff(data.annotator_start)
+    return int(max(of_items.max(initial=0), of_annotators.max(initial=0)))

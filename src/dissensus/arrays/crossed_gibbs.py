@@ -12,23 +12,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from dissensus.arrays.crossed_annotators import annotator_room, move_annotators
 from dissensus.arrays.crossed_bernoulli import move_all
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_effect_room import effect_room
-from dissensus.arrays.crossed_items import item_room, move_items
+from dissensus.arrays.crossed_items import move_items
 from dissensus.arrays.crossed_odds import odds
 from dissensus.arrays.crossed_ordinal import draw_latent, move_cutpoints, slopes_room
 from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_T, Parameters, Priors, Tuning
 from dissensus.arrays.crossed_scale import move_scale
-from dissensus.arrays.crossed_sums import label_sums
+from dissensus.arrays.crossed_sums import item_room, label_sums
 from dissensus.arrays.crossed_transport import Transport, transport
 from dissensus.arrays.stream import State, started
 
@@ -52,78 +52,70 @@ class Trace(NamedTuple):
     annotator: Floats
 
 
-@njit(cache=True)
-def _keep(par: Parameters, trace: Trace, draw: int) -> None:
-    """Write down where the chain stands."""
-    trace.mu[draw] = par.mu
-    trace.sd_item[draw] = par.sd_item
-    trace.sd_annotator[draw] = par.sd_annotator
-    trace.sd[draw] = par.sd
-    trace.correlation[draw] = par.correlation
-    trace.gap[draw] = par.gap
-    if trace.item.shape[1]:
-        trace.item[draw] = par.item
-    if trace.annotator.shape[1]:
-        trace.annotator[draw] = par.annotator
-
-
-@njit(cache=True, nogil=True)
-def _gaussian(
-    state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, n: int,
-    trace: Trace, first: int, paths: Transport,  # noqa: ARG001 (all families are called alike)
-) -> None:  # fmt: skip
-    sums, room = item_room(data.designs, len(data.cell_pool))
-    of_annotators = annotator_room(data)
-    labels = label_sums(data, par.latent)
-    for sweep in range(n):
-        move_items(state, data, labels, par, priors, tuning, sums, room)
-        if len(tuning.sd_annotator):
-            move_annotators(state, data, labels, par, priors, tuning, of_annotators)
-        if first >= 0:
-            _keep(par, trace, first + sweep)
-
-
-@njit(cache=True, nogil=True)
-def _ordinal(
-    state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, n: int,
-    trace: Trace, first: int, paths: Transport,  # noqa: ARG001
-) -> None:  # fmt: skip
-    sums, room = item_room(data.designs, len(data.cell_pool))
-    of_annotators = annotator_room(data)
-    labels = label_sums(data, par.latent)
-    boundary, here, there = slopes_room(len(par.mu), len(par.gap))
-    for sweep in range(n):
-        move_cutpoints(state, data, par, priors, tuning.rate > 0.0, boundary, here, there)
-        draw_latent(state, data, par, labels)
-        move_items(state, data, labels, par, priors, tuning, sums, room)
-        if len(tuning.sd_annotator):
-            move_annotators(state, data, labels, par, priors, tuning, of_annotators)
-        move_scale(state, data, par, priors)
-        if first >= 0:
-            _keep(par, trace, first + sweep)
-
-
-@njit(cache=True, nogil=True)
-def _bernoulli(
-    state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, n: int,
-    trace: Trace, first: int, paths: Transport,
-) -> None:  # fmt: skip
-    known, room = odds(data, par), effect_room(data)
-    for sweep in range(n):
-        move_all(state, data, par, priors, tuning, known, room, paths)
-        if first >= 0:
-            _keep(par, trace, first + sweep)
-
-
-_SWEEPS: Final = {GAUSSIAN: _gaussian, ORDINAL: _ordinal, BERNOULLI: _bernoulli}
-
-
 @dataclass
 class Learned:
     """What a chain knows beside where it stands: how wide its slices are, and its paths."""
 
     tuning: Tuning
     paths: Transport
+
+
+def _keep(par: Parameters, trace: Trace, draw: int) -> None:
+    """Write down where the chain stands."""
+    for name in Trace._fields:
+        into = getattr(trace, name)
+        if into.size:
+            into[draw] = getattr(par, name)
+
+
+def _gaussian(
+    state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned
+) -> Callable[[], None]:
+    tuning = known.tuning
+    sums, room = item_room(data)
+    of_annotators = annotator_room(data)
+    labels = label_sums(data, par.latent)
+
+    def sweep() -> None:
+        move_items(state, data, labels, par, priors, tuning, sums, room)
+        if len(tuning.sd_annotator):
+            move_annotators(state, data, labels, par, priors, tuning, of_annotators)
+
+    return sweep
+
+
+def _ordinal(
+    state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned
+) -> Callable[[], None]:
+    tuning = known.tuning
+    sums, room = item_room(data)
+    of_annotators = annotator_room(data)
+    labels = label_sums(data, par.latent)
+    boundary, slopes = slopes_room(len(par.mu), len(par.gap))
+
+    def sweep() -> None:
+        move_cutpoints(state, data, par, priors, tuning.rate > 0.0, boundary, slopes)
+        draw_latent(state, data, par, labels)
+        move_items(state, data, labels, par, priors, tuning, sums, room)
+        if len(tuning.sd_annotator):
+            move_annotators(state, data, labels, par, priors, tuning, of_annotators)
+        move_scale(state, data, par, priors)
+
+    return sweep
+
+
+def _bernoulli(
+    state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned
+) -> Callable[[], None]:
+    likelihood, room = odds(data, par), effect_room(data)
+
+    def sweep() -> None:
+        move_all(state, data, par, priors, known.tuning, likelihood, room, known.paths)
+
+    return sweep
+
+
+_SWEEPS: Final = {GAUSSIAN: _gaussian, ORDINAL: _ordinal, BERNOULLI: _bernoulli}
 
 
 def learned(data: Crossed, family: str, par: Parameters) -> Learned:
@@ -190,10 +182,11 @@ def advance(
     True
     """
     tuning = known.tuning._replace(rate=_RATE if learning else 0.0)
-    where = room_for(data, par, 0) if trace is None else trace
-    _SWEEPS[family](
-        state, data, par, priors, tuning, n, where, -1 if trace is None else first, known.paths
-    )
+    sweep = _SWEEPS[family](state, data, par, priors, Learned(tuning, known.paths))
+    for place in range(first, first + n):
+        sweep()
+        if trace is not None:
+            _keep(par, trace, place)
 
 
 def start(

@@ -5,22 +5,31 @@ can be integrated out: what is left is a density of the variances and correlatio
 cost does not grow with labels or items but with the number of designs
 (`dissensus.arrays.crossed_data`). Variances are drawn under it, by slices, so that they do not
 creep along with the effects; then the means without the effects, then the effects.
-`docs/derivations/crossed-effects-gibbs.md` has the mathematics.
+`docs/derivations/crossed-effects-gibbs.md` has the mathematics. Where there is one pool,
+`dissensus.arrays.crossed_one_pool` does the same.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays import crossed_one_pool as one_pool
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_covariance import cell_covariance, effect_covariance, log_lkj
-from dissensus.arrays.crossed_data import Crossed, Designs
+from dissensus.arrays.crossed_data import Codes, Crossed
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
-from dissensus.arrays.crossed_sums import ItemSums, LabelSums, log_within, residual_sd, sum_items
+from dissensus.arrays.crossed_sums import (
+    ItemRoom,
+    ItemSums,
+    LabelSums,
+    log_within,
+    residual_sd,
+    sum_items,
+)
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.small_matrices import backwards, factorised, forwards, inverted
 from dissensus.arrays.stream import State
@@ -28,240 +37,220 @@ from dissensus.arrays.univariate_slice import slicer
 
 Floats = npt.NDArray[np.float64]
 
-
-class ItemRoom(NamedTuple):
-    """What is written to while densities are computed."""
-
-    matrix: Floats
-    inverse: Floats
-    precision: Floats
-    """(pool, pool): of the means of the pools."""
-    linear: Floats
-    """(pool)"""
-    gain: Floats
-    """(design, place, place)"""
-    root: Floats
-    """(design, place, place): Cholesky factor of the prior of an item's effects."""
+SD_ITEM, CORRELATION, SD = range(3)
+"""What is moved."""
 
 
-@njit(cache=True)
-def item_room(designs: Designs, n_cells: int) -> tuple[ItemSums, ItemRoom]:
-    """Make room."""
-    n, p = designs.pool.shape
-    sums = ItemSums(np.empty(n_cells), np.empty((n, p)), np.empty((n, p, p)), np.empty(p))
-    square = (p, p)
-    room = ItemRoom(
-        np.empty(square), np.empty(square), np.empty(square), np.empty(p),
-        np.empty((n, p, p)), np.empty((n, p, p)),
-    )  # fmt: skip
-    return sums, room
-
-
-@njit(cache=True)
-def _prior_of_means(priors: Priors, room: ItemRoom) -> float:
-    """Start the posterior of the pools' means from the prior; return a constant's logarithm."""
-    room.precision[:] = 0.0
+@inner
+def _log_designs(
+    n_items: Floats, n_pools: Codes, pool: Codes, n_each: Floats, first: Floats, second: Floats,
+    sd_item: Floats, correlation: Floats, sd: Floats, matrix: Floats, inverse: Floats,
+    precision: Floats, linear: Floats,
+) -> float:  # fmt: skip
+    """Add up the designs."""
     total = 0.0
-    for p in range(len(priors.mu)):
-        mean, sd = priors.mu[p]
-        room.precision[p, p] = 1.0 / (sd * sd)
-        room.linear[p] = mean / (sd * sd)
-        total -= 0.5 * mean * room.linear[p]
-    return total
-
-
-@njit(cache=True)
-def _one_pool(designs: Designs, sums: ItemSums, par: Parameters, room: ItemRoom) -> float:
-    """Add up the designs of a single pool, where all matrices are numbers."""
-    total, v_item, v = 0.0, par.sd_item[0] ** 2, par.sd[0] ** 2
-    for d in range(len(designs.n_items)):
-        var = v_item + v / designs.n_labels[d, 0]
-        total -= 0.5 * (designs.n_items[d] * math.log(var) + sums.second[d, 0, 0] / var)
-        room.precision[0, 0] += designs.n_items[d] / var
-        room.linear[0] += sums.first[d, 0] / var
-    return total
-
-
-@njit(cache=True)
-def _many_pools(designs: Designs, sums: ItemSums, par: Parameters, room: ItemRoom) -> float:
-    total = 0.0
-    for d in range(len(designs.n_items)):
-        n = designs.n_pools[d]
-        cell_covariance(designs, d, par, room.matrix)
-        if not factorised(room.matrix, n):
+    for d in range(len(n_items)):
+        n = n_pools[d]
+        cell_covariance(d, n_pools, pool, n_each, sd_item, correlation, sd, matrix)
+        if not factorised(matrix, n):
             return -np.inf
-        total -= 0.5 * designs.n_items[d] * inverted(room.matrix, n, room.inverse)
+        total -= 0.5 * n_items[d] * inverted(matrix, n, inverse)
         for i in range(n):
-            p = designs.pool[d, i]
+            p = pool[d, i]
             for j in range(n):
-                weight = room.inverse[i, j]
-                room.precision[p, designs.pool[d, j]] += designs.n_items[d] * weight
-                room.linear[p] += weight * sums.first[d, j]
-                total -= 0.5 * weight * sums.second[d, max(i, j), min(i, j)]
+                weight = inverse[i, j]
+                precision[p, pool[d, j]] += n_items[d] * weight
+                linear[p] += weight * first[d, j]
+                total -= 0.5 * weight * second[d, max(i, j), min(i, j)]
     return total
 
 
-@njit(cache=True)
+@inner
 def _log_marginal(
-    data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
-) -> float:
+    n_labels: Floats, n_cells: Floats, n_items: Floats, n_pools: Codes, pool: Codes,
+    n_each: Floats, first: Floats, second: Floats, within: Floats, sd_item: Floats,
+    correlation: Floats, sd: Floats, prior_mu: Floats, matrix: Floats, inverse: Floats,
+    precision: Floats, linear: Floats,
+) -> float:  # fmt: skip
     """Return the log density of the labels without the effects of items and the means of pools.
 
     Leaves the posterior of the means behind: their precision's Cholesky factor, and their mean.
     """
-    n_pools = len(par.mu)
-    total = _prior_of_means(priors, room) + log_within(data, par, sums.within, data.n_cells)
-    if n_pools == 1:
-        total += _one_pool(data.designs, sums, par, room)
-    else:
-        total += _many_pools(data.designs, sums, par, room)
-    if not total > -np.inf or not factorised(room.precision, n_pools):
+    n, total = len(linear), 0.0
+    for p in range(n):
+        for q in range(n):
+            precision[p, q] = 0.0
+        mean, spread = prior_mu[p, 0], prior_mu[p, 1]
+        precision[p, p] = 1.0 / (spread * spread)
+        linear[p] = mean / (spread * spread)
+        total -= 0.5 * mean * linear[p]
+    total += log_within(n_labels, n_cells, sd, within)
+    total += _log_designs(
+        n_items, n_pools, pool, n_each, first, second, sd_item, correlation, sd, matrix, inverse,
+        precision, linear,
+    )  # fmt: skip
+    if not total > -np.inf or not factorised(precision, n):
         return -np.inf
-    forwards(room.precision, n_pools, room.linear)
-    for p in range(n_pools):
-        total += 0.5 * room.linear[p] ** 2 - math.log(room.precision[p, p])
+    forwards(precision, n, linear)
+    for p in range(n):
+        total += 0.5 * linear[p] ** 2 - math.log(precision[p, p])
     return total
 
 
-@njit(cache=True)
-def _of_sd_item(
-    x: float, p: int, data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
-) -> float:
-    par.sd_item[p] = math.exp(x)
-    prior = log_scale_prior(par.sd_item[p], priors.sd_item[p])
-    return x + prior + _log_marginal(data, sums, par, priors, room)
-
-
-@njit(cache=True)
-def _of_sd(
-    x: float, p: int, data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
-) -> float:
-    par.sd[p] = math.exp(x)
-    prior = log_scale_prior(par.sd[p], priors.sd[p])
-    return x + prior + _log_marginal(data, sums, par, priors, room)
-
-
-@njit(cache=True)
-def _of_correlation(
-    x: float, p: int, q: int, data: Crossed, sums: ItemSums, par: Parameters, priors: Priors,
-    room: ItemRoom,
+@inner
+def _log_density(
+    x: float, moved: int, p: int, q: int, prior_item: Floats, prior_sd: Floats, lkj: float,
+    n_labels: Floats, n_cells: Floats, n_items: Floats, n_pools: Codes, pool: Codes,
+    n_each: Floats, first: Floats, second: Floats, within: Floats, sd_item: Floats,
+    correlation: Floats, sd: Floats, prior_mu: Floats, matrix: Floats, inverse: Floats,
+    precision: Floats, linear: Floats,
 ) -> float:  # fmt: skip
-    if abs(x) >= 1.0:
-        return -np.inf
-    par.correlation[p, q], par.correlation[q, p] = x, x
-    prior = log_lkj(par.correlation, priors.lkj, room.matrix)
-    if prior == -np.inf:
-        return -np.inf
-    return prior + _log_marginal(data, sums, par, priors, room)
+    """Return the log density of a correlation, or of the logarithm of a standard deviation."""
+    if moved == CORRELATION:
+        if abs(x) >= 1.0:
+            return -np.inf
+        correlation[p, q], correlation[q, p] = x, x
+        height = log_lkj(correlation, lkj, matrix)
+        if height == -np.inf:
+            return -np.inf
+    elif moved == SD_ITEM:
+        sd_item[p] = math.exp(x)
+        height = x + log_scale_prior(sd_item[p], prior_item[p])
+    else:
+        sd[p] = math.exp(x)
+        height = x + log_scale_prior(sd[p], prior_sd[p])
+    return height + _log_marginal(
+        n_labels, n_cells, n_items, n_pools, pool, n_each, first, second, within, sd_item,
+        correlation, sd, prior_mu, matrix, inverse, precision, linear,
+    )  # fmt: skip
 
 
-_slice_sd_item = slicer(_of_sd_item)
+_slice = slicer(_log_density)
 
 
-_slice_sd = slicer(_of_sd)
+@kernel
+def _move_scales(
+    state: State, moved: int, rate: float, width: Floats, number: Floats, prior_item: Floats,
+    prior_sd: Floats, lkj: float, n_labels: Floats, n_cells: Floats, n_items: Floats,
+    n_pools: Codes, pool: Codes, n_each: Floats, first: Floats, second: Floats, within: Floats,
+    sd_item: Floats, correlation: Floats, sd: Floats, prior_mu: Floats, matrix: Floats,
+    inverse: Floats, precision: Floats, linear: Floats,
+) -> None:  # fmt: skip
+    """Draw what ``number`` holds: standard deviations in a row, or correlations."""
+    for p in range(width.shape[0]):
+        for q in range(p if moved == CORRELATION else 1):
+            was = number[p, q] if moved == CORRELATION else math.log(number[p, q])
+            x = _slice(
+                state, was, width[p, q], moved, p, q, prior_item, prior_sd, lkj, n_labels, n_cells,
+                n_items, n_pools, pool, n_each, first, second, within, sd_item, correlation, sd,
+                prior_mu, matrix, inverse, precision, linear,
+            )  # fmt: skip
+            width[p, q] += rate * (4.0 * abs(x - was) - width[p, q])
 
 
-_slice_correlation = slicer(_of_correlation)
-
-
-@njit(cache=True)
-def _draw_means(state: State, data: Crossed, sums: ItemSums, par: Parameters, priors: Priors,
-                room: ItemRoom) -> None:  # fmt: skip
-    _log_marginal(data, sums, par, priors, room)
-    for p in range(len(par.mu)):
-        par.mu[p] = room.linear[p] + normal(state)
-    backwards(room.precision, len(par.mu), par.mu)
-
-
-@njit(cache=True)
-def _gains(designs: Designs, par: Parameters, room: ItemRoom) -> None:
+@inner
+def _gains(
+    n_pools: Codes, pool: Codes, n_each: Floats, sd_item: Floats, correlation: Floats, sd: Floats,
+    matrix: Floats, inverse: Floats, gain: Floats, root: Floats,
+) -> None:  # fmt: skip
     """Write, for each design, what draws items' effects: the prior's factor and the gain."""
-    for d in range(len(designs.n_items)):
-        n = designs.n_pools[d]
-        cell_covariance(designs, d, par, room.matrix)
-        factorised(room.matrix, n)
-        inverted(room.matrix, n, room.inverse)
-        effect_covariance(designs, d, par, room.root[d])
+    for d in range(len(n_pools)):
+        n = n_pools[d]
+        cell_covariance(d, n_pools, pool, n_each, sd_item, correlation, sd, matrix)
+        factorised(matrix, n)
+        inverted(matrix, n, inverse)
+        effect_covariance(d, n_pools, pool, sd_item, correlation, root[d])
         for i in range(n):
             for j in range(n):
-                room.gain[d, i, j] = 0.0
+                gain[d, i, j] = 0.0
                 for k in range(n):
-                    room.gain[d, i, j] += room.root[d, i, k] * room.inverse[k, j]
-        factorised(room.root[d], n)
+                    gain[d, i, j] += root[d, i, k] * inverse[k, j]
+        factorised(root[d], n)
 
 
-@njit(cache=True)
-def _draw_items(state: State, data: Crossed, mean: Floats, par: Parameters, room: ItemRoom) -> None:
-    """Draw each item's effects: from the prior, then moved to where the labels are.
+@kernel
+def _draw_items(
+    state: State, of_item: Codes, item_start: Codes, cell_pool: Codes, n_pools: Codes, pool: Codes,
+    n_each: Floats, mean: Floats, sd_item: Floats, correlation: Floats, sd: Floats,
+    matrix: Floats, inverse: Floats, precision: Floats, linear: Floats, gain: Floats,
+    root: Floats, mu: Floats, item: Floats,
+) -> None:  # fmt: skip
+    """Draw means, and then each item's effects: from the prior, and moved to where the labels are.
 
     What is drawn from the prior with labels of its own is moved by the difference between the
     labels that are there and those; that is a draw from the posterior, and needs no factor of a
     posterior covariance that may be singular.
     """
-    n_pools = len(par.mu)
-    effect, away = np.empty(n_pools), np.empty(n_pools)
-    for i in range(len(data.designs.of_item)):
-        d, first = data.designs.of_item[i], data.item_start[i]
-        n = data.item_start[i + 1] - first
+    for p in range(len(mu)):
+        mu[p] = linear[p] + normal(state)
+    backwards(precision, len(mu), mu)
+    _gains(n_pools, pool, n_each, sd_item, correlation, sd, matrix, inverse, gain, root)
+    effect, away = np.empty(len(mu)), np.empty(len(mu))
+    for i in range(len(of_item)):
+        d, first = of_item[i], item_start[i]
+        n = item_start[i + 1] - first
         for k in range(n):
             away[k] = normal(state)
         for k in range(n):
             effect[k] = 0.0
             for j in range(k + 1):
-                effect[k] += room.root[d, k, j] * away[j]
+                effect[k] += root[d, k, j] * away[j]
         for k in range(n):
-            p = data.cell_pool[first + k]
-            noise = residual_sd(par, p) / math.sqrt(data.designs.n_labels[d, k]) * normal(state)
-            away[k] = mean[first + k] - par.mu[p] - effect[k] - noise
+            p = cell_pool[first + k]
+            noise = residual_sd(sd, p) / math.sqrt(n_each[d, k]) * normal(state)
+            away[k] = mean[first + k] - mu[p] - effect[k] - noise
         for k in range(n):
             for j in range(n):
-                effect[k] += room.gain[d, k, j] * away[j]
-            par.item[first + k] = effect[k]
+                effect[k] += gain[d, k, j] * away[j]
+            item[first + k] = effect[k]
 
 
-@njit(cache=True)
-def _draw_single_items(state: State, data: Crossed, mean: Floats, par: Parameters) -> None:
-    """Do so where there is one pool."""
+def marginal(
+    data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
+) -> tuple[Any, ...]:
+    """Return what `_log_marginal` looks at."""
+    return (
+        data.n_labels, data.n_cells, *data.designs[1:], *sums[1:], par.sd_item, par.correlation,
+        par.sd, priors.mu, room.matrix, room.inverse, room.precision, room.linear,
+    )  # fmt: skip
+
+
+def move_scales(
+    state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, sums: ItemSums,
+    room: ItemRoom,
+) -> None:  # fmt: skip
+    """Draw variances and correlations of items, and residual variances."""
+    given = marginal(data, sums, par, priors, room)
+    for moved, width, number in (
+        (SD_ITEM, tuning.sd_item[:, None], par.sd_item[:, None]),
+        (CORRELATION, tuning.correlation, par.correlation),
+        (SD, tuning.sd[:, None], par.sd[:, None]),
+    ):
+        _move_scales(
+            state, moved, tuning.rate, width, number, priors.sd_item, priors.sd, priors.lkj, *given
+        )
+
+
+def draw_items(
+    state: State, data: Crossed, par: Parameters, sums: ItemSums, room: ItemRoom
+) -> None:
+    """Draw means and effects, from what the density that was asked for last has left."""
     designs = data.designs
-    share, spread = np.empty(len(designs.n_items)), np.empty(len(designs.n_items))
-    v_item, v = par.sd_item[0] ** 2, par.sd[0] ** 2
-    for d in range(len(share)):
-        share[d] = v_item / (v_item + v / designs.n_labels[d, 0])
-        spread[d] = math.sqrt(share[d] * v / designs.n_labels[d, 0])
-    for i in range(len(designs.of_item)):
-        d = designs.of_item[i]
-        if d >= 0:
-            c = data.item_start[i]
-            par.item[c] = share[d] * (mean[c] - par.mu[0]) + spread[d] * normal(state)
+    _draw_items(
+        state, designs.of_item, data.item_start, data.cell_pool, designs.n_pools, designs.pool,
+        designs.n_labels, sums.mean, par.sd_item, par.correlation, par.sd, *room, par.mu, par.item,
+    )  # fmt: skip
 
 
-@njit(cache=True)
 def move_items(
     state: State, data: Crossed, labels: LabelSums, par: Parameters, priors: Priors,
     tuning: Tuning, sums: ItemSums, room: ItemRoom,
 ) -> None:  # fmt: skip
     """Draw variances and correlations of items, residual variances, means, and items' effects."""
-    n_pools, mean = len(par.mu), sums.mean
-    sum_items(data, labels, par.annotator, mean, sums)
-    for p in range(n_pools):
-        was = math.log(par.sd_item[p])
-        x = _slice_sd_item(state, was, tuning.sd_item[p], p, data, sums, par, priors, room)
-        par.sd_item[p] = math.exp(x)
-        tuning.sd_item[p] += tuning.rate * (4.0 * abs(x - was) - tuning.sd_item[p])
-    for p in range(n_pools):
-        for q in range(p):
-            was, width = par.correlation[p, q], tuning.correlation[p, q]
-            x = _slice_correlation(state, was, width, p, q, data, sums, par, priors, room)
-            par.correlation[p, q], par.correlation[q, p] = x, x
-            tuning.correlation[p, q] += tuning.rate * (4.0 * abs(x - was) - width)
-    for p in range(len(tuning.sd)):
-        was = math.log(par.sd[p])
-        x = _slice_sd(state, was, tuning.sd[p], p, data, sums, par, priors, room)
-        par.sd[p] = math.exp(x)
-        tuning.sd[p] += tuning.rate * (4.0 * abs(x - was) - tuning.sd[p])
-    _draw_means(state, data, sums, par, priors, room)
-    if n_pools == 1:
-        _draw_single_items(state, data, mean, par)
+    sum_items(data, labels, par.annotator, sums)
+    if data.n_pools == 1:
+        one_pool.move_scales(state, data, par, priors, tuning, sums, room)
+        one_pool.draw_items(state, data, par, sums, room)
     else:
-        _gains(data.designs, par, room)
-        _draw_items(state, data, mean, par, room)
+        move_scales(state, data, par, priors, tuning, sums, room)
+        draw_items(state, data, par, sums, room)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
 
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.compiled import kernel
+from dissensus.arrays.crossed_data import Codes, Crossed
 from dissensus.arrays.crossed_effect_room import EffectRoom
 from dissensus.arrays.crossed_odds import Odds, held
-from dissensus.arrays.crossed_parameters import Parameters, Priors
+from dissensus.arrays.crossed_parameters import Parameters, Priors, correlations
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.small_matrices import backwards, factorised, forwards
 from dissensus.arrays.stream import State
 
+Floats = npt.NDArray[np.float64]
 
-@njit(cache=True)
+
 def against_items(
     state: State, data: Crossed, par: Parameters, priors: Priors, known: Odds, room: EffectRoom
 ) -> None:
@@ -25,49 +27,79 @@ def against_items(
     No label sees it, so that it is a Gaussian draw. All at once, since where pools agree about the
     items one mean could hardly move without the others.
     """
-    n_pools = len(par.mu)
-    precision, move = room.matrix, np.empty(n_pools)
-    precision[:] = 0.0
+    _against_items(
+        state, data.designs.of_item, data.item_start, data.cell_pool, priors.mu, priors.least,
+        correlations(par), room.precision, room.matrix, par.mu, par.item, known.cell,
+    )  # fmt: skip
+
+
+@kernel
+def _against_items(
+    state: State, of_item: Codes, item_start: Codes, cell_pool: Codes, prior: Floats,
+    least: Floats, correlation: Floats | None, prior_precision: Floats, precision: Floats,
+    mu: Floats, item: Floats, odds: Floats,
+) -> None:  # fmt: skip
+    n_pools, move = len(mu), np.empty(len(mu))
     for p in range(n_pools):
-        mean, sd = priors.mu[p]
+        mean, sd = prior[p, 0], prior[p, 1]
+        for q in range(n_pools):
+            precision[p, q] = 0.0
         precision[p, p] = 1.0 / (sd * sd)
-        move[p] = (mean - par.mu[p]) / (sd * sd)
-    for i in range(len(data.designs.of_item)):
-        d, first, stop = data.designs.of_item[i], data.item_start[i], data.item_start[i + 1]
+        move[p] = (mean - mu[p]) / (sd * sd)
+    for i in range(len(of_item)):
+        d, first, stop = of_item[i], item_start[i], item_start[i + 1]
         for c in range(first, stop):
-            p = data.cell_pool[c]
+            p = cell_pool[c]
             for k in range(first, stop):
-                weight = room.precision[d, c - first, k - first]
-                precision[p, data.cell_pool[k]] += weight
-                move[p] += weight * par.item[k]
-    if not factorised(precision, n_pools):
-        return
-    forwards(precision, n_pools, move)
+                weight = prior_precision[d, c - first, k - first]
+                precision[p, cell_pool[k]] += weight
+                move[p] += weight * item[k]
+    if correlation is None:
+        if not precision[0, 0] > 0.0:
+            return
+        root = math.sqrt(precision[0, 0])
+        move[0] = (move[0] / root + normal(state)) / root
+    else:
+        if not factorised(precision, n_pools):
+            return
+        forwards(precision, n_pools, move)
+        for p in range(n_pools):
+            move[p] += normal(state)
+        backwards(precision, n_pools, move)
     for p in range(n_pools):
-        move[p] += normal(state)
-    backwards(precision, n_pools, move)
-    if (par.mu + move < priors.least).any():  # drawn without the bound, and refused: it stays
-        return
-    par.mu[:] += move
-    for c in range(len(par.item)):
-        par.item[c] -= move[data.cell_pool[c]]
-        known.cell[c] = math.exp(held(par.item[c]))
+        if mu[p] + move[p] < least[p]:  # drawn without the bound, and refused: it stays
+            return
+    for p in range(n_pools):
+        mu[p] += move[p]
+    for c in range(len(item)):
+        item[c] -= move[cell_pool[c]]
+        odds[c] = math.exp(held(item[c]))
 
 
-@njit(cache=True)
 def against_annotators(state: State, data: Crossed, par: Parameters, priors: Priors) -> None:
     """Move each pool's mean, and its annotators' effects the other way."""
-    for p in range(len(par.mu)):
-        mean, sd = priors.mu[p]
-        precision, linear = 1.0 / (sd * sd), (mean - par.mu[p]) / (sd * sd)
-        for j in range(len(par.annotator)):
-            if data.annotator_pool[j] == p:
-                precision += 1.0 / par.sd_annotator[p] ** 2
-                linear += par.annotator[j] / par.sd_annotator[p] ** 2
+    _against_annotators(
+        state, data.annotator_pool, priors.mu, priors.least, par.sd_annotator, par.mu,
+        par.annotator,
+    )  # fmt: skip
+
+
+@kernel
+def _against_annotators(
+    state: State, annotator_pool: Codes, prior: Floats, least: Floats, sd_annotator: Floats,
+    mu: Floats, annotator: Floats,
+) -> None:  # fmt: skip
+    for p in range(len(mu)):
+        mean, sd = prior[p, 0], prior[p, 1]
+        precision, linear = 1.0 / (sd * sd), (mean - mu[p]) / (sd * sd)
+        for j in range(len(annotator)):
+            if annotator_pool[j] == p:
+                precision += 1.0 / sd_annotator[p] ** 2
+                linear += annotator[j] / sd_annotator[p] ** 2
         move = linear / precision + normal(state) / math.sqrt(precision)
-        if par.mu[p] + move < priors.least[p]:
+        if mu[p] + move < least[p]:
             continue
-        par.mu[p] += move
-        for j in range(len(par.annotator)):
-            if data.annotator_pool[j] == p:
-                par.annotator[j] -= move
+        mu[p] += move
+        for j in range(len(annotator)):
+            if annotator_pool[j] == p:
+                annotator[j] -= move

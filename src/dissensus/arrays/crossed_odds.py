@@ -12,13 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.crossed_data import Codes, Crossed, Indices
 from dissensus.arrays.crossed_parameters import Parameters
 
 Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int32]
 
 LARGE = 1e100
 """Products are turned into a logarithm above this: one factor more does not overflow."""
@@ -40,37 +39,40 @@ class Odds(NamedTuple):
     """(annotator): odds that are tried."""
 
 
-@njit(cache=True, inline="always")
+@inner
 def held(x: float) -> float:
     """Keep an effect where its exponential is finite."""
-    return min(max(x, -_STEEPEST), _STEEPEST)
+    if x > _STEEPEST:
+        return _STEEPEST
+    return -_STEEPEST if x < -_STEEPEST else x
 
 
-@njit(cache=True)
+@kernel
+def exponentials(pool: Codes, mean: Floats, effect: Floats, out: Floats) -> None:
+    """Write odds, of effects with the mean of their pool."""
+    for k in range(len(effect)):
+        out[k] = math.exp(held(mean[pool[k]] + effect[k]))
+
+
 def odds(data: Crossed, par: Parameters) -> Odds:
     """Start from where the chain stands."""
     n_cells, n_annotators = len(par.item), len(par.annotator)
     out = Odds(
-        np.empty(n_cells), np.empty(n_annotators), np.zeros(n_cells), np.zeros(n_annotators),
-        np.empty(n_cells), np.empty(n_annotators),
+        np.empty(n_cells), np.empty(n_annotators), np.bincount(data.cell, data.value, n_cells),
+        np.bincount(data.annotator, data.value, n_annotators), np.empty(n_cells),
+        np.empty(n_annotators),
     )  # fmt: skip
-    for c in range(n_cells):
-        out.cell[c] = math.exp(held(par.item[c]))
+    exponentials(data.cell_pool, np.zeros(data.n_pools), par.item, out.cell)
     refresh_annotators(data, par, out)
-    for n in range(len(data.value)):
-        out.cell_sum[data.cell[n]] += data.value[n]
-        out.annotator_sum[data.annotator[n]] += data.value[n]
     return out
 
 
-@njit(cache=True)
 def refresh_annotators(data: Crossed, par: Parameters, out: Odds) -> None:
     """Take up the means and the annotators' effects."""
-    for j in range(len(par.annotator)):
-        out.annotator[j] = math.exp(held(par.mu[data.annotator_pool[j]] + par.annotator[j]))
+    exponentials(data.annotator_pool, par.mu, par.annotator, out.annotator)
 
 
-@njit(cache=True)
+@inner
 def log_product(factor: float, others: Floats, n: int) -> float:
     """Return sum log(1 + factor other) over the first others."""
     total, product = 0.0, 1.0
@@ -82,7 +84,7 @@ def log_product(factor: float, others: Floats, n: int) -> float:
     return total + math.log(product)
 
 
-@njit(cache=True)
+@inner
 def _log_products(factor: float, other: Floats, at: Indices, start: int, stop: int) -> float:
     """Do so for others that are anywhere."""
     total, product = 0.0, 1.0
@@ -94,38 +96,40 @@ def _log_products(factor: float, other: Floats, at: Indices, start: int, stop: i
     return total + math.log(product)
 
 
-@njit(cache=True)
-def log_of_cells(data: Crossed, known: Odds, pool: int, effect: Floats, annotator: Floats) -> float:
+@inner
+def log_of_cells(
+    pool: int, cell_start: Codes, cell_pool: Codes, who: Indices, cell_sum: Floats,
+    annotator: Floats, effect: Floats,
+) -> float:  # fmt: skip
     """Return the log-likelihood of a pool's labels if its cells had these effects.
 
     What annotators add to it by themselves is left out.
     """
     total = 0.0
     for c in range(len(effect)):
-        if data.cell_pool[c] == pool:
+        if cell_pool[c] == pool:
             x = held(effect[c])
-            total += known.cell_sum[c] * x
-            start, stop = data.cell_start[c], data.cell_start[c + 1]
-            total -= _log_products(math.exp(x), annotator, data.annotator, start, stop)
+            total += cell_sum[c] * x
+            total -= _log_products(math.exp(x), annotator, who, cell_start[c], cell_start[c + 1])
     return total
 
 
-@njit(cache=True)
-def log_of_annotators(data: Crossed, known: Odds, pool: int, par: Parameters) -> float:
-    """Return the log-likelihood of a pool's labels if annotators' effects are as they stand.
+@inner
+def log_of_annotators(
+    pool: int, cell_start: Codes, cell_pool: Codes, who: Indices, annotator_pool: Codes,
+    annotator_sum: Floats, cell: Floats, mean: float, effect: Floats, trial: Floats,
+) -> float:  # fmt: skip
+    """Return the log-likelihood of a pool's labels if its annotators had these effects.
 
     What cells add to it by themselves is left out.
     """
     total = 0.0
-    for j in range(len(par.annotator)):
-        if data.annotator_pool[j] == pool:
-            x = held(par.mu[pool] + par.annotator[j])
-            total += known.annotator_sum[j] * x
-            known.trial_annotator[j] = math.exp(x)
-    for c in range(len(par.item)):
-        if data.cell_pool[c] == pool:
-            start, stop = data.cell_start[c], data.cell_start[c + 1]
-            total -= _log_products(
-                known.cell[c], known.trial_annotator, data.annotator, start, stop
-            )
+    for j in range(len(effect)):
+        if annotator_pool[j] == pool:
+            x = held(mean + effect[j])
+            total += annotator_sum[j] * x
+            trial[j] = math.exp(x)
+    for c in range(len(cell)):
+        if cell_pool[c] == pool:
+            total -= _log_products(cell[c], trial, who, cell_start[c], cell_start[c + 1])
     return total

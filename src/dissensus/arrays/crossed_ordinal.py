@@ -11,13 +11,13 @@ taken.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.crossed_data import Codes, Crossed, Indices
 from dissensus.arrays.crossed_parameters import (
     EXPONENTIAL,
     Parameters,
@@ -41,8 +41,9 @@ class Slopes(NamedTuple):
     """Of the log density in the free numbers: the pools' means, and the logarithms of gaps."""
 
     gradient: Floats
+    """(here or there, free)"""
     root: Floats
-    """Cholesky factor of the (approximate, positive definite) precision."""
+    """(here or there, free, free): Cholesky factor of the (approximate) precision."""
 
 
 class BoundarySlopes(NamedTuple):
@@ -56,59 +57,77 @@ class BoundarySlopes(NamedTuple):
     """(pool, cutpoint): with the next cutpoint."""
 
 
-@njit(cache=True)
 def draw_latent(state: State, data: Crossed, par: Parameters, out: LabelSums) -> None:
     """Draw the latent numbers, and sum them over cells and annotators on the way."""
-    out.cell[:], out.annotator[:], out.square[:] = 0.0, 0.0, 0.0
-    cut = cutpoints(par.gap)
+    _draw_latent(
+        state, data.value, data.cell_start, data.cell_pool, data.annotator, par.mu, par.gap,
+        par.item, par.annotator, par.latent, *out,
+    )  # fmt: skip
+
+
+@kernel
+def _draw_latent(
+    state: State, value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, mu: Floats,
+    gap: Floats, item: Floats, annotator: Floats, latent: Floats, cell_sum: Floats,
+    annotator_sum: Floats, square: Floats,
+) -> None:  # fmt: skip
+    for p in range(len(square)):
+        square[p] = 0.0
+    for j in range(len(annotator_sum)):
+        annotator_sum[j] = 0.0
+    cut = cutpoints(gap)
     last = len(cut)
-    for c in range(len(par.item)):
-        p = data.cell_pool[c]
-        base = par.mu[p] + par.item[c]
-        for n in range(data.cell_start[c], data.cell_start[c + 1]):
-            eta = base + par.annotator[data.annotator[n]]
-            y = int(data.value[n])
+    for c in range(len(item)):
+        p = cell_pool[c]
+        base = mu[p] + item[c]
+        cell_sum[c] = 0.0
+        for n in range(cell_start[c], cell_start[c + 1]):
+            eta = base + annotator[who[n]]
+            y = int(value[n])
             low = -math.inf if y == 0 else cut[y - 1] - eta
             high = math.inf if y == last else cut[y] - eta
             z = eta + normal_between(state, low, high)
-            par.latent[n] = z
-            out.cell[c] += z
-            out.annotator[data.annotator[n]] += z
-            out.square[p] += z * z
+            latent[n] = z
+            cell_sum[c] += z
+            annotator_sum[who[n]] += z
+            square[p] += z * z
 
 
-@njit(cache=True)
+@inner
 def log_likelihood(
-    data: Crossed, par: Parameters, mu: Floats, cut: Floats, slopes: BoundarySlopes
-) -> float:
+    value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
+    annotator: Floats, mu: Floats, cut: Floats, first: Floats, second: Floats, mixed: Floats,
+) -> float:  # fmt: skip
     """Return the log-likelihood of means and cutpoints given all effects, with its slopes."""
-    slopes.first[:], slopes.second[:], slopes.mixed[:] = 0.0, 0.0, 0.0
+    for p in range(first.shape[0]):
+        for k in range(first.shape[1]):
+            first[p, k] = second[p, k] = mixed[p, k] = 0.0
     total, last = 0.0, len(cut)
-    for c in range(len(par.item)):
-        p = data.cell_pool[c]
-        base = mu[p] + par.item[c]
-        for n in range(data.cell_start[c], data.cell_start[c + 1]):
-            eta = base + par.annotator[data.annotator[n]]
-            y = int(data.value[n])
+    for c in range(len(item)):
+        p = cell_pool[c]
+        base = mu[p] + item[c]
+        for n in range(cell_start[c], cell_start[c + 1]):
+            eta = base + annotator[who[n]]
+            y = int(value[n])
             low = -math.inf if y == 0 else cut[y - 1] - eta
             high = math.inf if y == last else cut[y] - eta
             log_p, at_low, at_high = interval(low, high)
             total += log_p
             if y > 0:
-                slopes.first[p, y - 1] -= at_low
-                slopes.second[p, y - 1] += at_low * (at_low - low)
+                first[p, y - 1] -= at_low
+                second[p, y - 1] += at_low * (at_low - low)
             if y < last:
-                slopes.first[p, y] += at_high
-                slopes.second[p, y] += at_high * (at_high + high)
+                first[p, y] += at_high
+                second[p, y] += at_high * (at_high + high)
             if 0 < y < last:
-                slopes.mixed[p, y - 1] -= at_low * at_high
+                mixed[p, y - 1] -= at_low * at_high
     return total
 
 
-@njit(cache=True)
-def _jacobian(mu: Floats, gap: Floats, p: int) -> Floats:
+@inner
+def _jacobian(gap: Floats, n_pools: int, p: int) -> Floats:
     """Return how a pool's cutpoints, less its mean, move with the free numbers (cutpoint, free)."""
-    n_pools, n_cuts = len(mu), len(gap) + 1
+    n_cuts = len(gap) + 1
     out = np.zeros((n_cuts, n_pools + len(gap)))
     for k in range(n_cuts):
         out[k, p] = -1.0
@@ -118,41 +137,60 @@ def _jacobian(mu: Floats, gap: Floats, p: int) -> Floats:
     return out
 
 
-@njit(cache=True)
-def _log_posterior(
-    data: Crossed, par: Parameters, priors: Priors, free: Floats, boundary: BoundarySlopes,
-    slopes: Slopes,
-) -> float:  # fmt: skip
-    """Return the log density of the free numbers given all effects, with its slopes."""
-    n_pools, n_free = len(par.mu), len(free)
-    mu, gap = free[:n_pools], np.exp(free[n_pools:])
-    total = log_likelihood(data, par, mu, cutpoints(gap), boundary)
-    slopes.gradient[:], slopes.root[:] = 0.0, 0.0
+@inner
+def _add_likelihood(
+    gap: Floats, first: Floats, second: Floats, mixed: Floats, gradient: Floats, root: Floats
+) -> None:
+    """Add up slopes in the free numbers from those in each pool's cutpoints."""
+    n_free, n_pools = len(gradient), len(first)
+    for a in range(n_free):
+        gradient[a] = 0.0
+        for b in range(n_free):
+            root[a, b] = 0.0
     for p in range(n_pools):
-        move = _jacobian(mu, gap, p)
+        move = _jacobian(gap, n_pools, p)
         for a in range(n_free):
             for k in range(len(gap) + 1):
-                slopes.gradient[a] += boundary.first[p, k] * move[k, a]
+                gradient[a] += first[p, k] * move[k, a]
                 for b in range(a + 1):
-                    slopes.root[a, b] += boundary.second[p, k] * move[k, a] * move[k, b]
+                    root[a, b] += second[p, k] * move[k, a] * move[k, b]
                     if k < len(gap):
                         both = move[k, a] * move[k + 1, b] + move[k + 1, a] * move[k, b]
-                        slopes.root[a, b] += boundary.mixed[p, k] * both
-        mean, sd = priors.mu[p]
+                        root[a, b] += mixed[p, k] * both
+
+
+@inner
+def _log_posterior(
+    value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
+    annotator: Floats, prior_mu: Floats, prior_gap: Floats, free: Floats, first: Floats,
+    second: Floats, mixed: Floats, gradient: Floats, root: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the free numbers given all effects, with its slopes."""
+    n_pools, n_free = len(prior_mu), len(free)
+    mu, gap = free[:n_pools], np.empty(n_free - n_pools)
+    for g in range(len(gap)):
+        gap[g] = math.exp(free[n_pools + g])
+    total = log_likelihood(
+        value, cell_start, cell_pool, who, item, annotator, mu, cutpoints(gap), first, second,
+        mixed,
+    )  # fmt: skip
+    _add_likelihood(gap, first, second, mixed, gradient, root)
+    for p in range(n_pools):
+        mean, sd = prior_mu[p, 0], prior_mu[p, 1]
         total -= 0.5 * ((mu[p] - mean) / sd) ** 2
-        slopes.gradient[p] -= (mu[p] - mean) / (sd * sd)
-        slopes.root[p, p] += 1.0 / (sd * sd)
+        gradient[p] -= (mu[p] - mean) / (sd * sd)
+        root[p, p] += 1.0 / (sd * sd)
     for g in range(len(gap)):
         a = n_pools + g
-        total += log_scale_prior(gap[g], priors.gap) + free[a]
-        slope = _prior_slope(gap[g], priors.gap)
-        slopes.gradient[a] += 1.0 + slope
-        curvature = -slope if priors.gap[0] == EXPONENTIAL else -2.0 * slope
-        slopes.root[a, a] = max(slopes.root[a, a] + curvature, _LEAST_CURVATURE)
-    return total if factorised(slopes.root, n_free) else -np.inf
+        total += log_scale_prior(gap[g], prior_gap) + free[a]
+        slope = _prior_slope(gap[g], prior_gap)
+        gradient[a] += 1.0 + slope
+        curvature = -slope if prior_gap[0] == EXPONENTIAL else -2.0 * slope
+        root[a, a] = max(root[a, a] + curvature, _LEAST_CURVATURE)
+    return total if factorised(root, n_free) else -np.inf
 
 
-@njit(cache=True)
+@inner
 def _prior_slope(x: float, prior: Floats) -> float:
     """Return the derivative of the log prior density of x by log x, by differences."""
     step = 1e-5
@@ -160,16 +198,18 @@ def _prior_slope(x: float, prior: Floats) -> float:
     return (log_scale_prior(up, prior) - log_scale_prior(down, prior)) / (2.0 * step)
 
 
-@njit(cache=True)
-def _proposed(here: Floats, slopes: Slopes) -> Floats:
+@inner
+def _proposed(here: Floats, gradient: Floats, root: Floats) -> Floats:
     """Return the mode of the normal approximation at a point."""
-    move = slopes.gradient.copy()
-    forwards(slopes.root, len(here), move)
-    backwards(slopes.root, len(here), move)
-    return here + move
+    out = gradient.copy()
+    forwards(root, len(here), out)
+    backwards(root, len(here), out)
+    for k in range(len(here)):
+        out[k] += here[k]
+    return out
 
 
-@njit(cache=True)
+@inner
 def _log_proposal(there: Floats, centre: Floats, root: Floats) -> float:
     """Return the log density of a normal proposal whose precision has this factor."""
     total, n = 0.0, len(there)
@@ -181,42 +221,71 @@ def _log_proposal(there: Floats, centre: Floats, root: Floats) -> float:
     return total
 
 
-@njit(cache=True)
-def slopes_room(n_pools: int, n_gaps: int) -> tuple[BoundarySlopes, Slopes, Slopes]:
+def slopes_room(n_pools: int, n_gaps: int) -> tuple[BoundarySlopes, Slopes]:
     """Make room."""
     shape, n = (n_pools, n_gaps + 1), n_pools + n_gaps
     boundary = BoundarySlopes(np.empty(shape), np.empty(shape), np.empty(shape))
-    here = Slopes(np.empty(n), np.empty((n, n)))
-    return boundary, here, Slopes(np.empty(n), np.empty((n, n)))
+    return boundary, Slopes(np.empty((2, n)), np.empty((2, n, n)))
 
 
-@njit(cache=True)
+@kernel
+def _move_cutpoints(
+    state: State, warming: bool, mu: Floats, gap: Floats, value: Floats, cell_start: Codes,
+    cell_pool: Codes, who: Indices, item: Floats, annotator: Floats, prior_mu: Floats,
+    prior_gap: Floats, first: Floats, second: Floats, mixed: Floats, gradient: Floats,
+    root: Floats,
+) -> bool:  # fmt: skip
+    n_pools, n_free = len(mu), gradient.shape[1]
+    free, height, centre = np.empty((2, n_free)), np.empty(2), np.empty(n_free)
+    for k in range(n_free):
+        free[0, k] = mu[k] if k < n_pools else math.log(gap[k - n_pools])
+    for there in range(2):  # asked in one place, or it would be compiled twice
+        height[there] = _log_posterior(
+            value, cell_start, cell_pool, who, item, annotator, prior_mu, prior_gap, free[there],
+            first, second, mixed, gradient[there], root[there],
+        )  # fmt: skip
+        if there == 0:
+            centre = _proposed(free[0], gradient[0], root[0])
+            for k in range(n_free):
+                free[1, k] = normal(state)
+            backwards(root[0], n_free, free[1])
+            for k in range(n_free):
+                free[1, k] += centre[k]
+    if not height[1] > -np.inf:
+        return False
+    back = _proposed(free[1], gradient[1], root[1])
+    log_ratio = height[1] - height[0] - _log_proposal(free[1], centre, root[0])
+    log_ratio += _log_proposal(free[0], back, root[1])
+    upwards = warming and height[1] > height[0]
+    if not upwards and not math.log(uniform(state)) < log_ratio:
+        return False
+    for k in range(n_free):
+        if k < n_pools:
+            mu[k] = free[1, k]
+        else:
+            gap[k - n_pools] = math.exp(free[1, k])
+    return True
+
+
+def given_effects(data: Crossed, par: Parameters, priors: Priors) -> tuple[Any, ...]:
+    """Return what the density of the free numbers looks at."""
+    return (
+        data.value, data.cell_start, data.cell_pool, data.annotator, par.item, par.annotator,
+        priors.mu, priors.gap,
+    )  # fmt: skip
+
+
 def move_cutpoints(
     state: State, data: Crossed, par: Parameters, priors: Priors, warming: bool,
-    boundary: BoundarySlopes, here: Slopes, there: Slopes,
+    boundary: BoundarySlopes, slopes: Slopes,
 ) -> bool:  # fmt: skip
     """Draw cutpoints and means; return whether they moved.
 
     A chain that warms up takes every step that leads upwards: it may start where the normal
     approximation holds neither here nor there.
     """
-    n_pools = len(par.mu)
-    now = np.concatenate((par.mu, np.log(par.gap)))
-    height = _log_posterior(data, par, priors, now, boundary, here)
-    centre = _proposed(now, here)
-    move = np.empty(len(now))
-    for a in range(len(now)):
-        move[a] = normal(state)
-    backwards(here.root, len(now), move)
-    new = centre + move
-    height_there = _log_posterior(data, par, priors, new, boundary, there)
-    if not height_there > -np.inf:
-        return False
-    log_ratio = height_there - height - _log_proposal(new, centre, here.root)
-    log_ratio += _log_proposal(now, _proposed(new, there), there.root)
-    upwards = warming and height_there > height
-    if not upwards and not math.log(uniform(state)) < log_ratio:
-        return False
-    par.mu[:] = new[:n_pools]
-    par.gap[:] = np.exp(new[n_pools:])
-    return True
+    moved: bool = _move_cutpoints(
+        state, warming, par.mu, par.gap, *given_effects(data, par, priors), *boundary,
+        *slopes,
+    )  # fmt: skip
+    return moved

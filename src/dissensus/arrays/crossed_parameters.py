@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from dissensus.arrays.compiled import inner
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,6 +37,11 @@ class Parameters(NamedTuple):
     """(annotator)"""
     latent: Floats
     """(label): what ordered labels are cut from; of numbers, themselves."""
+
+
+def correlations(par: Parameters) -> Floats | None:
+    """Return an item's correlations, None with one pool."""
+    return par.correlation if len(par.mu) > 1 else None
 
 
 class Priors(NamedTuple):
@@ -78,7 +84,7 @@ class Tuning(NamedTuple):
     """How fast it is learned; 0 to keep it."""
 
 
-@njit(cache=True)
+@inner
 def log_scale_prior(x: float, prior: Floats) -> float:
     """Return the log density of a positive number, up to a constant."""
     form, z = prior[0], x / prior[1]
@@ -89,11 +95,16 @@ def log_scale_prior(x: float, prior: Floats) -> float:
     return -z
 
 
-@njit(cache=True)
+@inner
 def cutpoints(gap: Floats) -> Floats:
     """Return cutpoints with these gaps and mean 0."""
     out = np.empty(len(gap) + 1)
     out[0] = 0.0
+    total = 0.0
     for k in range(len(gap)):
         out[k + 1] = out[k] + gap[k]
-    return out - out.mean()
+        total += out[k + 1]
+    mean = total / len(out)
+    for k in range(len(out)):
+        out[k] -= mean
+    return out

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.crossed_data import Codes, Crossed, Indices
 from dissensus.arrays.crossed_parameters import Parameters, Priors, log_scale_prior
 from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
@@ -22,19 +22,25 @@ from dissensus.arrays.univariate_slice import slicer
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
-def _residual_square(data: Crossed, par: Parameters) -> float:
+@inner
+def _residual_square(
+    cell_start: Codes, cell_pool: Codes, who: Indices, latent: Floats, mu: Floats, item: Floats,
+    annotator: Floats,
+) -> float:  # fmt: skip
     total = 0.0
-    for c in range(len(par.item)):
-        base = par.mu[data.cell_pool[c]] + par.item[c]
-        for n in range(data.cell_start[c], data.cell_start[c + 1]):
-            away = par.latent[n] - base - par.annotator[data.annotator[n]]
+    for c in range(len(item)):
+        base = mu[cell_pool[c]] + item[c]
+        for n in range(cell_start[c], cell_start[c + 1]):
+            away = latent[n] - base - annotator[who[n]]
             total += away * away
     return total
 
 
-@njit(cache=True)
-def _of_stretch(x: float, square: float, n_labels: float, par: Parameters, priors: Priors) -> float:
+@inner
+def _of_stretch(
+    x: float, square: float, n_labels: float, mu: Floats, sd_item: Floats, sd_annotator: Floats,
+    gaps: Floats, prior_mu: Floats, prior_item: Floats, prior_annotator: Floats, prior_gap: Floats,
+) -> float:  # fmt: skip
     """Return the log density of the logarithm of a factor.
 
     Effects are as probable as before, since their standard deviations are stretched with them:
@@ -42,29 +48,45 @@ def _of_stretch(x: float, square: float, n_labels: float, par: Parameters, prior
     """
     factor = math.exp(x)
     total = n_labels * x - 0.5 * factor * factor * square
-    for p in range(len(par.mu)):
-        mean, sd = priors.mu[p]
-        total += x - 0.5 * ((factor * par.mu[p] - mean) / sd) ** 2
-        total += x + log_scale_prior(factor * par.sd_item[p], priors.sd_item[p])
-        if par.sd_annotator[p] > 0.0:
-            total += x + log_scale_prior(factor * par.sd_annotator[p], priors.sd_annotator[p])
-    for gap in par.gap:
-        total += x + log_scale_prior(factor * gap, priors.gap)
+    for p in range(len(mu)):
+        total += x - 0.5 * ((factor * mu[p] - prior_mu[p, 0]) / prior_mu[p, 1]) ** 2
+        total += x + log_scale_prior(factor * sd_item[p], prior_item[p])
+        if sd_annotator[p] > 0.0:
+            total += x + log_scale_prior(factor * sd_annotator[p], prior_annotator[p])
+    for gap in gaps:
+        total += x + log_scale_prior(factor * gap, prior_gap)
     return total
 
 
 _slice_stretch = slicer(_of_stretch)
 
 
-@njit(cache=True)
+@inner
+def _stretch(numbers: Floats, factor: float) -> None:
+    for k in range(len(numbers)):
+        numbers[k] *= factor
+
+
+@kernel
+def _move_scale(
+    state: State, cell_start: Codes, cell_pool: Codes, who: Indices, latent: Floats, mu: Floats,
+    item: Floats, annotator: Floats, sd_item: Floats, sd_annotator: Floats, gap: Floats,
+    prior_mu: Floats, prior_item: Floats, prior_annotator: Floats, prior_gap: Floats,
+) -> None:  # fmt: skip
+    square = _residual_square(cell_start, cell_pool, who, latent, mu, item, annotator)
+    n_labels = float(len(latent))
+    stretch = _slice_stretch(
+        state, 0.0, 3.0 / math.sqrt(n_labels), square, n_labels, mu, sd_item, sd_annotator, gap,
+        prior_mu, prior_item, prior_annotator, prior_gap,
+    )  # fmt: skip
+    for numbers in (mu, sd_item, sd_annotator, gap, item, annotator):
+        _stretch(numbers, math.exp(stretch))
+
+
 def move_scale(state: State, data: Crossed, par: Parameters, priors: Priors) -> None:
     """Stretch all that is latent; the latent numbers themselves are left to be drawn anew."""
-    square, n_labels = _residual_square(data, par), float(len(par.latent))
-    width = 3.0 / math.sqrt(n_labels)
-    factor = math.exp(_slice_stretch(state, 0.0, width, square, n_labels, par, priors))
-    par.mu[:] *= factor
-    par.sd_item[:] *= factor
-    par.sd_annotator[:] *= factor
-    par.gap[:] *= factor
-    par.item[:] *= factor
-    par.annotator[:] *= factor
+    _move_scale(
+        state, data.cell_start, data.cell_pool, data.annotator, par.latent, par.mu, par.item,
+        par.annotator, par.sd_item, par.sd_annotator, par.gap, priors.mu, priors.sd_item,
+        priors.sd_annotator, priors.gap,
+    )  # fmt: skip

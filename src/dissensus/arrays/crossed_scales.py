@@ -6,92 +6,110 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.crossed_covariance import effect_covariance, log_lkj
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.crossed_covariance import effect_precisions, log_lkj
+from dissensus.arrays.crossed_data import Codes, Crossed
 from dissensus.arrays.crossed_effect_room import EffectRoom
-from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
-from dissensus.arrays.small_matrices import factorised, inverted
+from dissensus.arrays.crossed_parameters import (
+    Parameters,
+    Priors,
+    Tuning,
+    correlations,
+    log_scale_prior,
+)
 from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
 
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
-def _log_effects(data: Crossed, par: Parameters, room: EffectRoom) -> float:
-    """Return the log density of all items' effects."""
-    total = 0.0
-    for d in range(len(data.designs.n_items)):
-        n = data.designs.n_pools[d]
-        effect_covariance(data.designs, d, par, room.matrix)
-        if not factorised(room.matrix, n):
-            return -np.inf
-        total -= 0.5 * data.designs.n_items[d] * inverted(room.matrix, n, room.inverse)
-        for i in range(n):
-            for j in range(n):
-                total -= 0.5 * room.inverse[i, j] * room.second[d, i, j]
-    return total
-
-
-@njit(cache=True)
-def _of_sd_item(
-    x: float, p: int, data: Crossed, par: Parameters, priors: Priors, room: EffectRoom
-) -> float:
-    par.sd_item[p] = math.exp(x)
-    return x + log_scale_prior(par.sd_item[p], priors.sd_item[p]) + _log_effects(data, par, room)
-
-
-@njit(cache=True)
-def _of_correlation(
-    x: float, p: int, q: int, data: Crossed, par: Parameters, priors: Priors, room: EffectRoom
-) -> float:
-    if abs(x) >= 1.0:
+@inner
+def _of_items(
+    x: float, p: int, q: int, prior_item: Floats, lkj: float, n_items: Floats, n_pools: Codes,
+    pool: Codes, sd_item: Floats, correlation: Floats | None, second: Floats, matrix: Floats,
+    precision: Floats, log_det: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of a correlation, or where p = q, of the log standard deviation."""
+    if correlation is None or p == q:
+        sd_item[p] = math.exp(x)
+        total = x + log_scale_prior(sd_item[p], prior_item[p])
+    elif abs(x) >= 1.0:
         return -np.inf
-    par.correlation[p, q], par.correlation[q, p] = x, x
-    prior = log_lkj(par.correlation, priors.lkj, room.matrix)
-    return prior if prior == -np.inf else prior + _log_effects(data, par, room)
+    else:
+        correlation[p, q], correlation[q, p] = x, x
+        total = log_lkj(correlation, lkj, matrix)
+    if total == -np.inf or not effect_precisions(
+        n_pools, pool, sd_item, correlation, matrix, precision, log_det
+    ):
+        return -np.inf
+    effects = 0.0
+    for d in range(len(n_items)):
+        effects -= 0.5 * n_items[d] * log_det[d]
+        for i in range(n_pools[d]):
+            for j in range(n_pools[d]):
+                effects -= 0.5 * precision[d, i, j] * second[d, i, j]
+    return total + effects
 
 
-@njit(cache=True)
-def _of_sd_annotator(x: float, n: float, square: float, prior: Floats) -> float:
+_slice_of_items = slicer(_of_items)
+
+
+@kernel
+def _scales_of_items(
+    state: State, width: Floats, width_correlation: Floats, prior_item: Floats, lkj: float,
+    n_items: Floats, n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats | None,
+    second: Floats, matrix: Floats, precision: Floats, log_det: Floats,
+) -> None:  # fmt: skip
+    for p in range(len(sd_item)):
+        for turn in range(p + 1):
+            q, was, wide = p, math.log(sd_item[p]), width[p]
+            if correlation is not None and turn > 0:
+                q = turn - 1
+                was, wide = correlation[p, q], width_correlation[p, q]
+            _slice_of_items(
+                state, was, wide, p, q, prior_item, lkj, n_items, n_pools, pool, sd_item,
+                correlation, second, matrix, precision, log_det,
+            )  # fmt: skip
+
+
+@inner
+def _of_annotators(x: float, n: float, square: float, prior: Floats) -> float:
     sd = math.exp(x)
     return x + log_scale_prior(sd, prior) - n * x - 0.5 * square / (sd * sd)
 
 
-_slice_sd_item = slicer(_of_sd_item)
+_slice_of_annotators = slicer(_of_annotators)
 
 
-_slice_correlation = slicer(_of_correlation)
+@kernel
+def _scales_of_annotators(
+    state: State, width: Floats, prior: Floats, annotator_pool: Codes, annotator: Floats,
+    sd_annotator: Floats,
+) -> None:  # fmt: skip
+    for p in range(len(width)):
+        n, square = 0.0, 0.0
+        for j in range(len(annotator)):
+            if annotator_pool[j] == p:
+                n += 1.0
+                square += annotator[j] ** 2
+        was = math.log(sd_annotator[p])
+        x = _slice_of_annotators(state, was, width[p], n, square, prior[p])
+        sd_annotator[p] = math.exp(x)
 
 
-_slice_sd_annotator = slicer(_of_sd_annotator)
-
-
-@njit(cache=True)
 def scales_given_effects(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, room: EffectRoom
 ) -> None:
     """Draw each by a slice."""
-    n_pools = len(par.mu)
-    for p in range(n_pools):
-        was = math.log(par.sd_item[p])
-        x = _slice_sd_item(state, was, tuning.sd_item[p], p, data, par, priors, room)
-        par.sd_item[p] = math.exp(x)
-        for q in range(p):
-            r = par.correlation[p, q]
-            r = _slice_correlation(
-                state, r, tuning.correlation[p, q], p, q, data, par, priors, room
-            )
-            par.correlation[p, q], par.correlation[q, p] = r, r
-    for p in range(len(tuning.sd_annotator)):
-        n, square = 0.0, 0.0
-        for j in range(len(par.annotator)):
-            if data.annotator_pool[j] == p:
-                n += 1.0
-                square += par.annotator[j] ** 2
-        was = math.log(par.sd_annotator[p])
-        prior = priors.sd_annotator[p]
-        x = _slice_sd_annotator(state, was, tuning.sd_annotator[p], n, square, prior)
-        par.sd_annotator[p] = math.exp(x)
+    designs = data.designs
+    _scales_of_items(
+        state, tuning.sd_item, tuning.correlation, priors.sd_item, priors.lkj, designs.n_items,
+        designs.n_pools, designs.pool, par.sd_item, correlations(par), room.second, room.matrix,
+        room.precision, room.log_det,
+    )  # fmt: skip
+    if len(tuning.sd_annotator):
+        _scales_of_annotators(
+            state, tuning.sd_annotator, priors.sd_annotator, data.annotator_pool, par.annotator,
+            par.sd_annotator,
+        )  # fmt: skip

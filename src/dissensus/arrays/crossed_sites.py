@@ -11,12 +11,11 @@ here needs to be accurate: it only says along which paths effects are moved
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_odds import held
 
 Floats = npt.NDArray[np.float64]
@@ -31,26 +30,18 @@ _PASSES = 2
 """Each places its nodes by what the one before has found."""
 
 
-class Sites(NamedTuple):
-    """One parabola for each effect (effect)."""
-
-    linear: Floats
-    curvature: Floats
-    shift: Floats
-    """How much faster the mean moves with log sd than the parabola has it."""
-    stretch: Floats
-    """The same for the logarithm of the posterior's standard deviation."""
-    log_sd: Floats
-    """Of the prior, at the reference."""
+LINEAR, CURVATURE, SHIFT, STRETCH, LOG_SD = range(5)
+"""Rows of what is known of each effect: its parabola; how much faster the mean moves with log sd
+than the parabola has it, and the logarithm of the posterior's standard deviation; and log sd of the
+prior, at the reference."""
 
 
-@njit(cache=True)
-def sites(n: int) -> Sites:
+def sites(n: int) -> Floats:
     """Start with flat ones: effects are then multiples of their standard deviation."""
-    return Sites(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n))
+    return np.zeros((5, n))
 
 
-@njit(cache=True)
+@inner
 def _log_density(x: float, mean: float, sd: float, total: float, others: Floats, n: int) -> float:
     eta = held(mean + x)
     out, factor = total * eta - 0.5 * (x / sd) ** 2, math.exp(eta)
@@ -59,7 +50,7 @@ def _log_density(x: float, mean: float, sd: float, total: float, others: Floats,
     return out
 
 
-@njit(cache=True)
+@inner
 def _mode(mean: float, sd: float, total: float, others: Floats, n: int) -> tuple[float, float]:
     """Return about where the mode is, and the standard deviation that the curvature there says."""
     x, precision = 0.0, 1.0 / (sd * sd)
@@ -75,7 +66,7 @@ def _mode(mean: float, sd: float, total: float, others: Floats, n: int) -> tuple
     return x, 1.0 / math.sqrt(curvature)
 
 
-@njit(cache=True)
+@inner
 def _moments(
     mean: float, sd: float, total: float, others: Floats, n: int
 ) -> tuple[float, float, float, float]:
@@ -84,14 +75,16 @@ def _moments(
     height = _log_density(middle, mean, sd, total, others, n)
     sums = np.empty(5)
     for _ in range(_PASSES):
-        sums[:] = 0.0
+        for power in range(5):
+            sums[power] = 0.0
         for k in range(_NODES):
             x = middle + spread * _REACH * (2.0 * k / (_NODES - 1.0) - 1.0)
             weight = math.exp(_log_density(x, mean, sd, total, others, n) - height)
             for power in range(5):
                 sums[power] += weight
                 weight *= x
-        sums /= sums[0]
+        for power in range(4, -1, -1):
+            sums[power] /= sums[0]
         middle, spread = sums[1], math.sqrt(max(sums[2] - sums[1] ** 2, 1e-12))
     variance, precision = spread * spread, 1.0 / (sd * sd)
     of_mean = (sums[3] - sums[1] * sums[2]) * precision
@@ -99,16 +92,48 @@ def _moments(
     return middle, variance, of_mean, of_variance
 
 
-@njit(cache=True)
-def place(
-    out: Sites, k: int, mean: float, log_sd: float, total: float, others: Floats, n: int
-) -> None:
-    """Find the parabola of one effect whose labels have these other odds."""
+@inner
+def parabola(
+    mean: float, log_sd: float, total: float, others: Floats, n: int
+) -> tuple[float, float, float, float]:
+    """Find that of one effect whose labels have these other odds; return the first rows."""
     sd = math.exp(log_sd)
     m, v, of_mean, of_variance = _moments(mean, sd, total, others, n)
     h = max(1.0 / v - 1.0 / (sd * sd), 0.0)
     g = m * (h + 1.0 / (sd * sd))
     share = v / (sd * sd)  # of the parabola: dm/ds = 2 m share, d log v / ds = 2 share
-    out.linear[k], out.curvature[k], out.log_sd[k] = g, h, log_sd
-    out.shift[k] = of_mean - 2.0 * m * share
-    out.stretch[k] = 0.5 * of_variance / v - share
+    return g, h, of_mean - 2.0 * m * share, 0.5 * of_variance / v - share
+
+
+@kernel
+def find_parabolas(
+    start: Codes, at: Indices, other: Floats, pool: Codes, mean: Floats, log_sd: Floats,
+    total: Floats, others: Floats, site: Floats,
+) -> None:  # fmt: skip
+    """Find those of all effects of one side, given about where the effects of the other side are.
+
+    Parameters
+    ----------
+    start : array (effect + 1)
+        Labels of each, into ``at``.
+    at : array (label)
+        The other side's effect.
+    other : array (effect of the other side)
+    pool : array (effect)
+    mean, log_sd : array (pool)
+        Of the effects.
+    total : array (effect)
+        How often the second label was given.
+    others : array (label)
+        Room to compute in.
+    site : array (5, effect)
+        Written.
+    """
+    for k in range(len(pool)):
+        n, p = start[k + 1] - start[k], pool[k]
+        for label in range(n):
+            others[label] = math.exp(held(other[at[start[k] + label]]))
+        site[LOG_SD, k] = log_sd[p]
+        site[LINEAR, k], site[CURVATURE, k], site[SHIFT, k], site[STRETCH, k] = parabola(
+            mean[p], log_sd[p], total[k], others, n
+        )

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.crossed_data import Codes, Crossed, Indices
 from dissensus.arrays.crossed_effect_room import QUARTER, EffectRoom
 from dissensus.arrays.crossed_odds import LARGE, Odds, held, log_product
 from dissensus.arrays.crossed_parameters import Parameters
@@ -26,7 +26,7 @@ _EFFECT, _ALONG, _SUM, _START = range(4)
 """Rows of what is known of an item's cells."""
 
 
-@njit(cache=True)
+@inner
 def _of_step(
     t: float, slope: float, curvature: float, n: int, cells: Floats, others: Floats
 ) -> float:
@@ -53,22 +53,23 @@ def _of_step(
 _slice_step = slicer(_of_step)
 
 
-@njit(cache=True)
+@inner
 def _gather(
-    data: Crossed, par: Parameters, known: Odds, i: int, cells: Floats, others: Floats
-) -> None:
+    i: int, item_start: Codes, cell_start: Codes, who: Indices, item: Floats, cell_sum: Floats,
+    odds: Floats, cells: Floats, others: Floats,
+) -> None:  # fmt: skip
     """Put together all that is needed of one item."""
-    first, count = data.item_start[i], 0
-    for c in range(first, data.item_start[i + 1]):
+    first, count = item_start[i], 0
+    for c in range(first, item_start[i + 1]):
         k = c - first
-        cells[_EFFECT, k], cells[_SUM, k], cells[_START, k] = par.item[c], known.cell_sum[c], count
-        for n in range(data.cell_start[c], data.cell_start[c + 1]):
-            others[count] = known.annotator[data.annotator[n]]
+        cells[_EFFECT, k], cells[_SUM, k], cells[_START, k] = item[c], cell_sum[c], count
+        for n in range(cell_start[c], cell_start[c + 1]):
+            others[count] = odds[who[n]]
             count += 1
         cells[_START, k + 1] = count
 
 
-@njit(cache=True)
+@inner
 def _move_item(
     state: State, n: int, precision: Floats, directions: Floats, cells: Floats, others: Floats
 ) -> None:
@@ -86,28 +87,39 @@ def _move_item(
             cells[_EFFECT, a] += t * cells[_ALONG, a]
 
 
-@njit(cache=True)
 def slice_items(
     state: State, data: Crossed, par: Parameters, known: Odds, room: EffectRoom
 ) -> None:
     """Move every item's effects, and sum their products by design."""
-    room.second[:] = 0.0
-    cells, others = room.cells, room.others
-    for i in range(len(data.designs.of_item)):
-        d, first = data.designs.of_item[i], data.item_start[i]
-        n = data.item_start[i + 1] - first
+    _slice_items(
+        state, data.designs.of_item, data.item_start, data.cell_start, data.annotator, par.item,
+        known.cell, known.cell_sum, known.annotator, room.precision, room.direction, room.second,
+        room.cells, room.others,
+    )  # fmt: skip
+
+
+@kernel
+def _slice_items(
+    state: State, of_item: Codes, item_start: Codes, cell_start: Codes, who: Indices,
+    item: Floats, odds: Floats, cell_sum: Floats, odds_annotator: Floats, precision: Floats,
+    direction: Floats, second: Floats, cells: Floats, others: Floats,
+) -> None:  # fmt: skip
+    second[:] = 0.0
+    for i in range(len(of_item)):
+        d, first = of_item[i], item_start[i]
+        n = item_start[i + 1] - first
         if n == 0:
             continue
-        _gather(data, par, known, i, cells, others)
-        _move_item(state, n, room.precision[d], room.direction[d], cells, others)
+        _gather(i, item_start, cell_start, who, item, cell_sum, odds_annotator, cells, others)
+        _move_item(state, n, precision[d], direction[d], cells, others)
         for a in range(n):
-            par.item[first + a] = cells[_EFFECT, a]
-            known.cell[first + a] = math.exp(held(cells[_EFFECT, a]))
+            item[first + a] = cells[_EFFECT, a]
+            odds[first + a] = math.exp(held(cells[_EFFECT, a]))
             for b in range(n):
-                room.second[d, a, b] += cells[_EFFECT, a] * cells[_EFFECT, b]
+                second[d, a, b] += cells[_EFFECT, a] * cells[_EFFECT, b]
 
 
-@njit(cache=True)
+@inner
 def _of_annotator(x: float, mean: float, sd: float, total: float, n: int, others: Floats) -> float:
     eta = held(mean + x)
     return total * eta - 0.5 * (x / sd) ** 2 - log_product(math.exp(eta), others, n)
@@ -116,18 +128,29 @@ def _of_annotator(x: float, mean: float, sd: float, total: float, n: int, others
 _slice_annotator = slicer(_of_annotator)
 
 
-@njit(cache=True)
 def slice_annotators(
     state: State, data: Crossed, par: Parameters, known: Odds, others: Floats
 ) -> None:
     """Move every annotator's effect."""
-    for j in range(len(par.annotator)):
-        start, p = data.annotator_start[j], data.annotator_pool[j]
-        n = data.annotator_start[j + 1] - start
+    _slice_annotators(
+        state, data.annotator_start, data.annotator_cell, data.annotator_pool, par.mu,
+        par.sd_annotator, par.annotator, known.cell, known.annotator_sum, known.annotator, others,
+    )  # fmt: skip
+
+
+@kernel
+def _slice_annotators(
+    state: State, annotator_start: Codes, annotator_cell: Indices, annotator_pool: Codes,
+    mu: Floats, sd_annotator: Floats, annotator: Floats, odds_cell: Floats,
+    annotator_sum: Floats, odds: Floats, others: Floats,
+) -> None:  # fmt: skip
+    for j in range(len(annotator)):
+        start, p = annotator_start[j], annotator_pool[j]
+        n = annotator_start[j + 1] - start
         for k in range(n):
-            others[k] = known.cell[data.annotator_cell[start + k]]
-        mean, sd, total = par.mu[p], par.sd_annotator[p], known.annotator_sum[j]
+            others[k] = odds_cell[annotator_cell[start + k]]
+        mean, sd = mu[p], sd_annotator[p]
         width = _WIDTH / math.sqrt(1.0 / (sd * sd) + QUARTER * n)
-        x = _slice_annotator(state, par.annotator[j], width, mean, sd, total, n, others)
-        par.annotator[j] = x
-        known.annotator[j] = math.exp(held(mean + x))
+        x = _slice_annotator(state, annotator[j], width, mean, sd, annotator_sum[j], n, others)
+        annotator[j] = x
+        odds[j] = math.exp(held(mean + x))

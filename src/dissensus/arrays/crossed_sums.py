@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.crossed_data import Crossed
-from dissensus.arrays.crossed_parameters import Parameters
+from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.crossed_data import Codes, Crossed, Indices
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,6 +31,21 @@ class ItemSums(NamedTuple):
     """(pool): squares of labels about the mean of their cell."""
 
 
+class ItemRoom(NamedTuple):
+    """What is written to while densities are computed."""
+
+    matrix: Floats
+    inverse: Floats
+    precision: Floats
+    """(pool, pool): of the means of the pools, its Cholesky factor in the end."""
+    linear: Floats
+    """(pool)"""
+    gain: Floats
+    """(design, place, place)"""
+    root: Floats
+    """(design, place, place): Cholesky factor of the prior of an item's effects."""
+
+
 class LabelSums(NamedTuple):
     """Sums of what is to be explained, over cells and over annotators."""
 
@@ -41,58 +55,81 @@ class LabelSums(NamedTuple):
     """(pool)"""
 
 
-@njit(cache=True)
+def item_room(data: Crossed) -> tuple[ItemSums, ItemRoom]:
+    """Make room."""
+    n, p = data.designs.pool.shape
+    sums = ItemSums(
+        np.empty(len(data.cell_pool)), np.empty((n, p)), np.empty((n, p, p)), np.empty(p)
+    )
+    room = ItemRoom(
+        np.empty((p, p)), np.empty((p, p)), np.empty((p, p)), np.empty(p), np.empty((n, p, p)),
+        np.empty((n, p, p)),
+    )  # fmt: skip
+    return sums, room
+
+
 def label_sums(data: Crossed, latent: Floats) -> LabelSums:
     """Sum over cells and annotators."""
-    cell, annotator = np.zeros(len(data.cell_pool)), np.zeros(len(data.annotator_pool))
-    square = np.zeros(len(data.n_labels))
-    for c in range(len(cell)):
-        for n in range(data.cell_start[c], data.cell_start[c + 1]):
-            cell[c] += latent[n]
-            square[data.cell_pool[c]] += latent[n] * latent[n]
-            annotator[data.annotator[n]] += latent[n]
-    return LabelSums(cell, annotator, square)
+    pool = data.cell_pool[data.cell]
+    return LabelSums(
+        np.bincount(data.cell, latent, len(data.cell_pool)),
+        np.bincount(data.annotator, latent, len(data.annotator_pool)),
+        np.bincount(pool, latent * latent, data.n_pools),
+    )
 
 
-@njit(cache=True)
-def sum_items(
-    data: Crossed, sums: LabelSums, annotator: Floats, mean: Floats, out: ItemSums
-) -> None:
+def sum_items(data: Crossed, sums: LabelSums, annotator: Floats, out: ItemSums) -> None:
     """Take annotators' effects off the labels, and sum what is left by design."""
-    out.first[:], out.second[:] = 0.0, 0.0
-    out.within[:] = sums.square
+    _sum_items(
+        data.annotator, data.annotator_start, data.annotator_pool, data.designs.of_item,
+        data.item_start, data.cell_start, data.cell_pool, sums.cell, sums.annotator, sums.square,
+        annotator, *out,
+    )  # fmt: skip
+
+
+@kernel
+def _sum_items(
+    who: Indices, annotator_start: Codes, annotator_pool: Codes, of_item: Codes, item_start: Codes,
+    cell_start: Codes, cell_pool: Codes, cell_sum: Floats, annotator_sum: Floats, square: Floats,
+    annotator: Floats, mean: Floats, first: Floats, second: Floats, within: Floats,
+) -> None:  # fmt: skip
+    for d in range(first.shape[0]):
+        for k in range(first.shape[1]):
+            first[d, k] = 0.0
+            for other in range(first.shape[1]):
+                second[d, k, other] = 0.0
+    for p in range(len(within)):
+        within[p] = square[p]
     for j in range(len(annotator)):
-        n = data.annotator_start[j + 1] - data.annotator_start[j]
-        taken = annotator[j] * (n * annotator[j] - 2.0 * sums.annotator[j])
-        out.within[data.annotator_pool[j]] += taken
-    for i in range(len(data.designs.of_item)):
-        d, first = data.designs.of_item[i], data.item_start[i]
-        for c in range(first, data.item_start[i + 1]):
-            start, stop = data.cell_start[c], data.cell_start[c + 1]
-            total = sums.cell[c]
-            for n in range(start, stop):
-                total -= annotator[data.annotator[n]]
-            mean[c] = total / (stop - start)
-            out.within[data.cell_pool[c]] -= total * mean[c]
-            out.first[d, c - first] += mean[c]
-            for other in range(first, c + 1):
-                out.second[d, c - first, other - first] += mean[c] * mean[other]
+        n = annotator_start[j + 1] - annotator_start[j]
+        within[annotator_pool[j]] += annotator[j] * (n * annotator[j] - 2.0 * annotator_sum[j])
+    for i in range(len(of_item)):
+        d, start = of_item[i], item_start[i]
+        for c in range(start, item_start[i + 1]):
+            total = cell_sum[c]
+            for n in range(cell_start[c], cell_start[c + 1]):
+                total -= annotator[who[n]]
+            mean[c] = total / (cell_start[c + 1] - cell_start[c])
+            within[cell_pool[c]] -= total * mean[c]
+            first[d, c - start] += mean[c]
+            for other in range(start, c + 1):
+                second[d, c - start, other - start] += mean[c] * mean[other]
 
 
-@njit(cache=True, inline="always")
-def residual_sd(par: Parameters, pool: int) -> float:
+@inner
+def residual_sd(sd: Floats, pool: int) -> float:
     """Return the residual standard deviation of a pool."""
-    return par.sd[pool if len(par.sd) > 1 else 0]
+    return sd[pool if len(sd) > 1 else 0]
 
 
-@njit(cache=True)
-def log_within(data: Crossed, par: Parameters, within: Floats, n_means: Floats) -> float:
+@inner
+def log_within(n_labels: Floats, n_means: Floats, sd: Floats, within: Floats) -> float:
     """Return the log density of labels about their means, up to a constant."""
     total = 0.0
     for p in range(len(within)):
-        sd = residual_sd(par, p)
-        if sd < _LEAST_SD:
+        rest = residual_sd(sd, p)
+        if rest < _LEAST_SD:
             return -np.inf
-        total -= (data.n_labels[p] - n_means[p]) * math.log(sd)
-        total -= 0.5 * max(within[p], 0.0) / (sd * sd)
+        total -= (n_labels[p] - n_means[p]) * math.log(rest)
+        total -= 0.5 * max(within[p], 0.0) / (rest * rest)
     return total

@@ -16,17 +16,28 @@ the closer this is to drawing the number without any effects at all.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_covariance import effect_precisions, log_lkj
-from dissensus.arrays.crossed_data import Crossed, longest
-from dissensus.arrays.crossed_odds import Odds, held, log_of_annotators, log_of_cells
-from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
-from dissensus.arrays.crossed_sites import Sites, place, sites
+from dissensus.arrays.crossed_data import Codes, Crossed, Indices, longest
+from dissensus.arrays.crossed_odds import (
+    Odds,
+    exponentials,
+    log_of_annotators,
+    log_of_cells,
+)
+from dissensus.arrays.crossed_parameters import (
+    Parameters,
+    Priors,
+    Tuning,
+    correlations,
+    log_scale_prior,
+)
+from dissensus.arrays.crossed_sites import CURVATURE, LINEAR, LOG_SD, SHIFT, STRETCH, sites
 from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
 
@@ -36,8 +47,9 @@ Floats = npt.NDArray[np.float64]
 class Transport(NamedTuple):
     """Parabolas of both kinds of effects, and room to compute in."""
 
-    item: Sites
-    annotator: Sites
+    item: Floats
+    """(part of a parabola, cell): see `dissensus.arrays.crossed_sites`."""
+    annotator: Floats
     mean_item: Floats
     """(cell): about where effects are, learned while a chain warms up."""
     mean_annotator: Floats
@@ -54,57 +66,67 @@ class Transport(NamedTuple):
     """(pool, pool)"""
 
 
-@njit(cache=True)
 def transport(data: Crossed) -> Transport:
     """Start with nothing learned."""
     d, p = data.designs.pool.shape
     c, j = len(data.cell_pool), len(data.annotator_pool)
     return Transport(
-        sites(c), sites(j), np.zeros(c), np.zeros(j), np.empty(max(c, j)),
-        np.empty(longest(data)), np.empty((d, p, p)), np.empty(d), np.empty((p, p)),
+        sites(c), sites(j), np.zeros(c), np.zeros(j), np.empty(max(c, j)), np.empty(longest(data)),
+        np.empty((d, p, p)), np.empty(d), np.empty((p, p)),
     )  # fmt: skip
 
 
-@njit(cache=True)
-def prior_precisions(data: Crossed, par: Parameters, room: Transport) -> bool:
-    """Write the precision of an item's effects, by design; return whether there is one."""
-    return effect_precisions(data.designs, par, room.matrix, room.precision, room.log_det)
+@inner
+def _path_of_cell(
+    s: float, c: int, d: int, first: int, stop: int, item: Floats, site: Floats, precision: Floats,
+) -> tuple[float, float]:  # fmt: skip
+    """Return where a cell's posterior is, about, given the item's other cells; and how wide.
+
+    The correction of a path that is known in s, the logarithm of the pool's standard deviation, is
+    taken in any case.
+    """
+    pull = site[LINEAR, c]
+    for other in range(first, stop):
+        if other != c:
+            pull -= precision[d, c - first, other - first] * item[other]
+    inverse = 1.0 / (precision[d, c - first, c - first] + site[CURVATURE, c])
+    away = s - site[LOG_SD, c]
+    spread = math.sqrt(inverse) * math.exp(site[STRETCH, c] * away)
+    return pull * inverse + site[SHIFT, c] * away, spread
 
 
-# -- Items ------------------------------------------------------------------------------------
+@inner
+def _find_rests(
+    pool: int, s: float, of_item: Codes, item_start: Codes, cell_pool: Codes, item: Floats,
+    site: Floats, precision: Floats, rest: Floats,
+) -> None:  # fmt: skip
+    """Find where on their paths the cells of a pool are."""
+    for i in range(len(of_item)):
+        d, first, stop = of_item[i], item_start[i], item_start[i + 1]
+        for c in range(first, stop):
+            if cell_pool[c] == pool:
+                middle, spread = _path_of_cell(s, c, d, first, stop, item, site, precision)
+                rest[c] = (item[c] - middle) / spread
 
 
-@njit(cache=True)
+@inner
 def _follow(
-    data: Crossed, par: Parameters, pool: int, s: float, room: Transport, off: bool, out: Floats
-) -> float:
+    pool: int, s: float, n_items: Floats, of_item: Codes, item_start: Codes, cell_pool: Codes,
+    item: Floats, site: Floats, precision: Floats, log_det: Floats, rest: Floats, out: Floats,
+) -> float:  # fmt: skip
     """Move the cells of a pool along their paths; return the log density of items' effects.
 
-    With `off` the cells are where they are, and their rest is found; else it is the other way
-    round, and the volume of the path is part of the density. The correction of a path
-    that is known in s, the logarithm of the pool's standard deviation, is taken in any case.
+    The volume of the path is part of it.
     """
-    site, precision, start = room.item, room.precision, data.item_start
     total, volume = 0.0, 1.0
-    for d in range(len(room.log_det)):
-        total -= 0.5 * data.designs.n_items[d] * room.log_det[d]
-    for i in range(len(start) - 1):
-        d, first, stop = data.designs.of_item[i], start[i], start[i + 1]
+    for d in range(len(log_det)):
+        total -= 0.5 * n_items[d] * log_det[d]
+    for i in range(len(of_item)):
+        d, first, stop = of_item[i], item_start[i], item_start[i + 1]
         for c in range(first, stop):
-            if data.cell_pool[c] == pool:
-                k = precision[d, c - first, c - first]
-                pull = site.linear[c]
-                for other in range(first, stop):
-                    if other != c:
-                        pull -= precision[d, c - first, other - first] * par.item[other]
-                inverse = 1.0 / (k + site.curvature[c])
-                away = s - site.log_sd[c]
-                spread = math.sqrt(inverse) * math.exp(site.stretch[c] * away)
-                middle = pull * inverse + site.shift[c] * away
-                if off:
-                    room.rest[c] = (par.item[c] - middle) / spread
-                else:
-                    out[c] = middle + spread * room.rest[c]
+            if cell_pool[c] == pool:
+                middle, spread = _path_of_cell(s, c, d, first, stop, item, site, precision)
+                out[c] = middle + spread * rest[c]
                 volume *= spread
                 if not 1e-100 < volume < 1e100:
                     total += math.log(volume)
@@ -115,142 +137,159 @@ def _follow(
     return total + math.log(volume)
 
 
-@njit(cache=True)
-def _of_sd_item(
-    s: float, p: int, data: Crossed, par: Parameters, priors: Priors, known: Odds, room: Transport
-) -> float:
-    par.sd_item[p] = math.exp(s)
-    if not prior_precisions(data, par, room):
-        return -np.inf
-    total = s + log_scale_prior(par.sd_item[p], priors.sd_item[p])
-    total += _follow(data, par, p, s, room, False, known.trial)
-    return total + log_of_cells(data, known, p, known.trial, known.annotator)
-
-
-@njit(cache=True)
-def _of_correlation(
-    r: float, p: int, q: int, data: Crossed, par: Parameters, priors: Priors, known: Odds,
-    room: Transport,
+@inner
+def _of_items(
+    x: float, p: int, q: int, prior_item: Floats, lkj: float, n_pools: Codes, pool: Codes,
+    sd_item: Floats, correlation: Floats | None, matrix: Floats, cell_start: Codes, who: Indices,
+    cell_sum: Floats, odds: Floats, n_items: Floats, of_item: Codes, item_start: Codes,
+    cell_pool: Codes, item: Floats, site: Floats, precision: Floats, log_det: Floats, rest: Floats,
+    out: Floats,
 ) -> float:  # fmt: skip
-    if abs(r) >= 1.0:
+    """Return the log density of a correlation, or where p = q, of the log standard deviation."""
+    if correlation is None or p == q:
+        s = x
+        sd_item[p] = math.exp(s)
+        total = s + log_scale_prior(sd_item[p], prior_item[p])
+    elif abs(x) >= 1.0:
         return -np.inf
-    par.correlation[p, q], par.correlation[q, p] = r, r
-    total = log_lkj(par.correlation, priors.lkj, room.matrix)
-    if total == -np.inf or not prior_precisions(data, par, room):
+    else:
+        s = math.log(sd_item[p])
+        correlation[p, q], correlation[q, p] = x, x
+        total = log_lkj(correlation, lkj, matrix)
+    if total == -np.inf or not effect_precisions(
+        n_pools, pool, sd_item, correlation, matrix, precision, log_det
+    ):
         return -np.inf
-    total += _follow(data, par, p, math.log(par.sd_item[p]), room, False, known.trial)
-    return total + log_of_cells(data, known, p, known.trial, known.annotator)
+    total += _follow(
+        p, s, n_items, of_item, item_start, cell_pool, item, site, precision, log_det, rest, out
+    )
+    return total + log_of_cells(p, cell_start, cell_pool, who, cell_sum, odds, out)
 
 
-_slice_sd_item = slicer(_of_sd_item)
-_slice_correlation = slicer(_of_correlation)
+_slice_of_items = slicer(_of_items)
 
 
-@njit(cache=True)
+@kernel
+def _move_with_items(
+    state: State, width: Floats, width_correlation: Floats, prior_item: Floats, lkj: float,
+    n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats | None, matrix: Floats,
+    cell_start: Codes, who: Indices, cell_sum: Floats, odds: Floats, n_items: Floats,
+    of_item: Codes, item_start: Codes, cell_pool: Codes, item: Floats, site: Floats,
+    precision: Floats, log_det: Floats, rest: Floats, out: Floats,
+) -> None:  # fmt: skip
+    for c in range(len(item)):
+        out[c] = item[c]
+    n, s = len(sd_item), 0.0
+    for turn in range(n * n):  # of each pool first the standard deviation
+        p, k = turn // n, turn % n
+        q = p if k == 0 else (k - 1 if k <= p else k)
+        s = math.log(sd_item[p]) if p == q else s
+        was, wide = s, width[p]
+        if correlation is not None and p != q:
+            was, wide = correlation[p, q], width_correlation[max(p, q), min(p, q)]
+        effect_precisions(n_pools, pool, sd_item, correlation, matrix, precision, log_det)
+        _find_rests(p, s, of_item, item_start, cell_pool, item, site, precision, rest)
+        x = _slice_of_items(
+            state, was, wide, p, q, prior_item, lkj, n_pools, pool, sd_item, correlation, matrix,
+            cell_start, who, cell_sum, odds, n_items, of_item, item_start, cell_pool, item, site,
+            precision, log_det, rest, out,
+        )  # fmt: skip
+        s = x if p == q else s
+        for c in range(len(item)):
+            item[c] = out[c]
+
+
+def along_items(
+    data: Crossed, par: Parameters, priors: Priors, known: Odds, room: Transport
+) -> tuple[Any, ...]:
+    """Return what the density along the paths of items looks at."""
+    designs = data.designs
+    return (
+        priors.sd_item, priors.lkj, designs.n_pools, designs.pool, par.sd_item, correlations(par),
+        room.matrix, data.cell_start, data.annotator, known.cell_sum, known.annotator,
+        designs.n_items, designs.of_item, data.item_start, data.cell_pool, par.item, room.item,
+        room.precision, room.log_det, room.rest, known.trial,
+    )  # fmt: skip
+
+
 def move_with_items(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, known: Odds,
     room: Transport,
 ) -> None:  # fmt: skip
     """Move standard deviations and correlations of items, and the effects with them."""
-    known.trial[:] = par.item
-    for p in range(len(par.mu)):
-        was, width = math.log(par.sd_item[p]), tuning.sd_item[p]
-        prior_precisions(data, par, room)
-        _follow(data, par, p, was, room, True, known.trial)
-        s = _slice_sd_item(state, was, width, p, data, par, priors, known, room)
-        par.sd_item[p] = math.exp(s)
-        par.item[:] = known.trial
-        for q in range(len(par.mu)):
-            if q != p:
-                r = par.correlation[p, q]
-                width = tuning.correlation[max(p, q), min(p, q)]
-                prior_precisions(data, par, room)
-                _follow(data, par, p, s, room, True, known.trial)
-                r = _slice_correlation(state, r, width, p, q, data, par, priors, known, room)
-                par.correlation[p, q], par.correlation[q, p] = r, r
-                par.item[:] = known.trial
-    for c in range(len(par.item)):
-        known.cell[c] = math.exp(held(par.item[c]))
+    _move_with_items(
+        state, tuning.sd_item, tuning.correlation, *along_items(data, par, priors, known, room)
+    )
+    exponentials(data.cell_pool, np.zeros(data.n_pools), par.item, known.cell)
 
 
-# -- Annotators -------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def _path(site: Sites, j: int, s: float) -> tuple[float, float]:
+@inner
+def _path(s: float, j: int, site: Floats) -> tuple[float, float]:
     """Return where an annotator's posterior is, about, and how wide."""
-    inverse = 1.0 / (math.exp(-2.0 * s) + site.curvature[j])
-    away = s - site.log_sd[j]
-    spread = math.sqrt(inverse) * math.exp(site.stretch[j] * away)
-    return site.linear[j] * inverse + site.shift[j] * away, spread
+    inverse = 1.0 / (math.exp(-2.0 * s) + site[CURVATURE, j])
+    away = s - site[LOG_SD, j]
+    spread = math.sqrt(inverse) * math.exp(site[STRETCH, j] * away)
+    return site[LINEAR, j] * inverse + site[SHIFT, j] * away, spread
 
 
-@njit(cache=True)
-def _of_sd_annotator(
-    s: float, p: int, data: Crossed, par: Parameters, priors: Priors, known: Odds, room: Transport
-) -> float:
+@inner
+def _of_annotators(
+    s: float, p: int, prior: Floats, cell_start: Codes, cell_pool: Codes, who: Indices,
+    annotator_pool: Codes, annotator_sum: Floats, cell: Floats, mu: Floats, annotator: Floats,
+    site: Floats, rest: Floats, trial: Floats,
+) -> float:  # fmt: skip
     sd = math.exp(s)
-    total = s + log_scale_prior(sd, priors.sd_annotator[p])
-    for j in range(len(par.annotator)):
-        if data.annotator_pool[j] == p:
-            middle, spread = _path(room.annotator, j, s)
-            x = middle + spread * room.rest[j]
+    total = s + log_scale_prior(sd, prior[p])
+    for j in range(len(annotator)):
+        if annotator_pool[j] == p:
+            middle, spread = _path(s, j, site)
+            x = middle + spread * rest[j]
             total += math.log(spread) - s - 0.5 * (x / sd) ** 2
-            par.annotator[j] = x
-    return total + log_of_annotators(data, known, p, par)
+            annotator[j] = x
+    return total + log_of_annotators(
+        p, cell_start, cell_pool, who, annotator_pool, annotator_sum, cell, mu[p], annotator, trial
+    )
 
 
-_slice_sd_annotator = slicer(_of_sd_annotator)
+_slice_of_annotators = slicer(_of_annotators)
 
 
-@njit(cache=True)
+@kernel
+def _move_with_annotators(
+    state: State, width: Floats, sd_annotator: Floats, prior: Floats, cell_start: Codes,
+    cell_pool: Codes, who: Indices, annotator_pool: Codes, annotator_sum: Floats, cell: Floats,
+    mu: Floats, annotator: Floats, site: Floats, rest: Floats, trial: Floats,
+) -> None:  # fmt: skip
+    for p in range(len(width)):
+        was = math.log(sd_annotator[p])
+        for j in range(len(annotator)):
+            if annotator_pool[j] == p:
+                middle, spread = _path(was, j, site)
+                rest[j] = (annotator[j] - middle) / spread
+        s = _slice_of_annotators(
+            state, was, width[p], p, prior, cell_start, cell_pool, who, annotator_pool,
+            annotator_sum, cell, mu, annotator, site, rest, trial,
+        )  # fmt: skip
+        sd_annotator[p] = math.exp(s)
+
+
+def along_annotators(
+    data: Crossed, par: Parameters, priors: Priors, known: Odds, room: Transport
+) -> tuple[Any, ...]:
+    """Return what the density along the paths of annotators looks at."""
+    return (
+        priors.sd_annotator, data.cell_start, data.cell_pool, data.annotator, data.annotator_pool,
+        known.annotator_sum, known.cell, par.mu, par.annotator, room.annotator, room.rest,
+        known.trial_annotator,
+    )  # fmt: skip
+
+
 def move_with_annotators(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, known: Odds,
     room: Transport,
 ) -> None:  # fmt: skip
     """Move standard deviations of annotators, and the effects with them."""
-    for p in range(len(tuning.sd_annotator)):
-        was, width = math.log(par.sd_annotator[p]), tuning.sd_annotator[p]
-        for j in range(len(par.annotator)):
-            if data.annotator_pool[j] == p:
-                middle, spread = _path(room.annotator, j, was)
-                room.rest[j] = (par.annotator[j] - middle) / spread
-        s = _slice_sd_annotator(state, was, width, p, data, par, priors, known, room)
-        par.sd_annotator[p] = math.exp(s)
-
-
-# -- Learning ---------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def remember(data: Crossed, par: Parameters, rate: float, room: Transport) -> None:
-    """Add where the chain stands to what is known of the posterior."""
-    room.mean_item[:] += rate * (par.item - room.mean_item)
-    for j in range(len(par.annotator)):
-        x = par.mu[data.annotator_pool[j]] + par.annotator[j]
-        room.mean_annotator[j] += rate * (x - room.mean_annotator[j])
-
-
-@njit(cache=True)
-def learn_paths(
-    data: Crossed, par: Parameters, tuning: Tuning, known: Odds, room: Transport
-) -> None:
-    """Find all parabolas anew."""
-    for c in range(len(par.item)):
-        start, stop = data.cell_start[c], data.cell_start[c + 1]
-        for n in range(start, stop):
-            room.others[n - start] = math.exp(held(room.mean_annotator[data.annotator[n]]))
-        log_sd = tuning.log_sd_item[data.cell_pool[c]]
-        place(room.item, c, 0.0, log_sd, known.cell_sum[c], room.others, stop - start)
-    if not len(tuning.sd_annotator):
-        return
-    for j in range(len(par.annotator)):
-        start, stop, p = (
-            data.annotator_start[j],
-            data.annotator_start[j + 1],
-            data.annotator_pool[j],
-        )
-        for n in range(start, stop):
-            room.others[n - start] = math.exp(held(room.mean_item[data.annotator_cell[n]]))
-        log_sd, total = tuning.log_sd_annotator[p], known.annotator_sum[j]
-        place(room.annotator, j, par.mu[p], log_sd, total, room.others, stop - start)
+    _move_with_annotators(
+        state, tuning.sd_annotator, par.sd_annotator, *along_annotators(data, par, priors, known,
+        room),
+    )  # fmt: skip

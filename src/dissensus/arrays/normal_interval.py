@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from numba import njit
+from dissensus.arrays.compiled import inner
 
 _ROOT_HALF: Final = math.sqrt(0.5)
 _DENSITY: Final = 1.0 / math.sqrt(2.0 * math.pi)
@@ -17,14 +17,14 @@ _FAR: Final = 25.0
 """Beyond this many standard deviations probabilities are taken in logarithms."""
 
 
-@njit(cache=True)
+@inner
 def _scaled_tail(x: float) -> float:
     """Return Phi(-x) / phi(x) for large x: the asymptotic series, good to 1e-13 at 25."""
     y = 1.0 / (x * x)
     return (1.0 - y * (1.0 - y * (3.0 - y * (15.0 - y * (105.0 - y * 945.0))))) / x
 
 
-@njit(cache=True)
+@inner
 def _far(low: float, high: float) -> tuple[float, float, float]:
     """Do so for two numbers far below 0."""
     width = high - low
@@ -42,7 +42,7 @@ def _far(low: float, high: float) -> tuple[float, float, float]:
     return log_p, relative / scaled, 1.0 / scaled
 
 
-@njit(cache=True)
+@inner
 def interval(low: float, high: float) -> tuple[float, float, float]:
     """Return log P(low < x < high), and the density at both ends over the probability.
 
@@ -62,7 +62,7 @@ def interval(low: float, high: float) -> tuple[float, float, float]:
     return _below(low, high)
 
 
-@njit(cache=True)
+@inner
 def _below(low: float, high: float) -> tuple[float, float, float]:
     if high < -_FAR:
         return _far(low, high)

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.stream import State, uniform, word
 
 Floats = npt.NDArray[np.float64]
@@ -41,7 +41,7 @@ _RATIO: Final = _EDGE[1:] / _EDGE[:-1]
 _MASK: Final = np.uint64(_LAYERS - 1)
 
 
-@njit(cache=True)
+@inner
 def normal(state: State) -> float:
     """Draw from the standard normal distribution."""
     while True:
@@ -59,7 +59,7 @@ def normal(state: State) -> float:
             return x
 
 
-@njit(cache=True)
+@inner
 def _beyond(state: State, low: float) -> float:
     """Draw from the tail above a positive number: exponential steps, thinned."""
     while True:
@@ -72,7 +72,7 @@ _WIDE: Final = 1.5
 """An interval wider than this that has the middle in it is hit often enough by whole variates."""
 
 
-@njit(cache=True)
+@inner
 def normal_between(state: State, low: float, high: float) -> float:
     """Draw from the standard normal distribution cut off at both ends; either may be infinite."""
     if low > -high:  # the side on which both ends are farther up
@@ -80,7 +80,7 @@ def normal_between(state: State, low: float, high: float) -> float:
     return -_between(state, -high, -low)
 
 
-@njit(cache=True)
+@inner
 def _between(state: State, low: float, high: float) -> float:
     """Do so where the middle of the interval is above 0."""
     if low < 0.3 and high - low > _WIDE:

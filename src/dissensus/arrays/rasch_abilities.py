@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.crossed_data import Codes, Crossed, Indices
 from dissensus.arrays.crossed_effect_room import QUARTER
 from dissensus.arrays.crossed_odds import Odds, held, log_product, refresh_annotators
 from dissensus.arrays.crossed_parameters import Parameters, Priors
@@ -22,7 +22,6 @@ from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _WIDTH = 2.5
 """Of a slice, in standard deviations of about the posterior."""
@@ -35,35 +34,35 @@ class Answers(NamedTuple):
     """(label), in the order of annotators."""
     right: Floats
     """(label): as much of each annotator's part as he has right."""
-    n_right: Ints
+    n_right: Codes
     """(annotator)"""
 
 
-@njit(cache=True)
 def answers_room(data: Crossed) -> Answers:
     """Make room."""
     n = len(data.annotator_cell)
-    n_right = np.empty(len(data.annotator_pool), dtype=np.int64)
-    return Answers(np.empty(n), np.empty(n), n_right)
+    return Answers(np.empty(n), np.empty(n), np.empty(len(data.annotator_pool), dtype=np.int64))
 
 
-@njit(cache=True)
-def gather(data: Crossed, known: Odds, answers: Answers) -> None:
-    """Read off which labels are right, as marked in the values of ``data``."""
-    answers.n_right[:] = 0
-    seen = np.zeros(len(answers.n_right), dtype=np.int64)
-    for k in range(len(data.value)):
-        j = data.annotator[k]
-        start = data.annotator_start[j]
-        ease = known.cell[data.cell[k]]
-        answers.ease[start + seen[j]] = ease
+@kernel
+def _gather(
+    value: Floats, who: Indices, cell: Indices, start: Codes, odds: Floats, ease: Floats,
+    right: Floats, n_right: Codes,
+) -> None:  # fmt: skip
+    """Read off which labels are right, as marked in the values."""
+    n_right[:] = 0
+    seen = np.zeros(len(n_right), dtype=np.int64)
+    for k in range(len(value)):
+        j = who[k]
+        easy = odds[cell[k]]
+        ease[start[j] + seen[j]] = easy
         seen[j] += 1
-        if data.value[k] > 0.0:
-            answers.right[start + answers.n_right[j]] = ease
-            answers.n_right[j] += 1
+        if value[k] > 0.0:
+            right[start[j] + n_right[j]] = easy
+            n_right[j] += 1
 
 
-@njit(cache=True)
+@inner
 def _log_labels(
     ability: float, guessed: float, ease: Floats, right: Floats, n: int, n_right: int
 ) -> float:
@@ -72,7 +71,7 @@ def _log_labels(
     return log_product(guessed * odds, right, n_right) - log_product(odds, ease, n)
 
 
-@njit(cache=True)
+@inner
 def _log_effect(
     x: float, mean: float, sd: float, guessed: float, ease: Floats, right: Floats, n: int,
     n_right: int,
@@ -83,10 +82,23 @@ def _log_effect(
 _slice_effect = slicer(_log_effect)
 
 
-@njit(cache=True)
+@kernel
+def _move_effects(
+    state: State, start: Codes, mean: float, sd: float, guessed: float, ease: Floats,
+    right: Floats, n_right: Codes, effect: Floats,
+) -> None:  # fmt: skip
+    for j in range(len(effect)):
+        first, n = start[j], start[j + 1] - start[j]
+        width = _WIDTH / math.sqrt(1.0 / (sd * sd) + QUARTER * n)
+        effect[j] = _slice_effect(
+            state, effect[j], width, mean, sd, guessed, ease[first:], right[first:], n, n_right[j]
+        )
+
+
+@inner
 def _log_mean(
-    mean: float, centre: float, sd: float, guessed: float, effect: Floats, start: Ints,
-    ease: Floats, right: Floats, n_right: Ints,
+    mean: float, centre: float, sd: float, guessed: float, effect: Floats, start: Codes,
+    ease: Floats, right: Floats, n_right: Codes,
 ) -> float:  # fmt: skip
     total = -0.5 * ((mean - centre) / sd) ** 2
     for j in range(len(effect)):
@@ -101,25 +113,25 @@ def _log_mean(
 _slice_mean = slicer(_log_mean)
 
 
-@njit(cache=True)
+@kernel
+def _move_mean(
+    state: State, start: Codes, prior: Floats, guessed: float, ease: Floats, right: Floats,
+    n_right: Codes, effect: Floats, mu: Floats,
+) -> None:  # fmt: skip
+    centre, spread = prior[0, 0], prior[0, 1]
+    width = _WIDTH / math.sqrt(1.0 / (spread * spread) + QUARTER * len(ease))
+    mu[0] = _slice_mean(
+        state, mu[0], width, centre, spread, guessed, effect, start, ease, right, n_right
+    )
+
+
 def move_abilities(
     state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, known: Odds,
     answers: Answers,
 ) -> None:  # fmt: skip
     """Move every annotator's effect, and then the mean of all."""
-    gather(data, known, answers)
-    start, sd, mean = data.annotator_start, par.sd_annotator[0], par.mu[0]
-    for j in range(len(par.annotator)):
-        first, n = start[j], start[j + 1] - start[j]
-        width = _WIDTH / math.sqrt(1.0 / (sd * sd) + QUARTER * n)
-        par.annotator[j] = _slice_effect(
-            state, par.annotator[j], width, mean, sd, said.guessed, answers.ease[first:],
-            answers.right[first:], n, answers.n_right[j],
-        )  # fmt: skip
-    centre, spread = priors.mu[0, 0], priors.mu[0, 1]
-    width = _WIDTH / math.sqrt(1.0 / (spread * spread) + QUARTER * len(data.value))
-    par.mu[0] = _slice_mean(
-        state, mean, width, centre, spread, said.guessed, par.annotator, start, answers.ease,
-        answers.right, answers.n_right,
-    )  # fmt: skip
+    start, guessed, effect = data.annotator_start, said.guessed, par.annotator
+    _gather(data.value, data.annotator, data.cell, start, known.cell, *answers)
+    _move_effects(state, start, par.mu[0], par.sd_annotator[0], guessed, *answers, effect)
+    _move_mean(state, start, priors.mu, guessed, *answers, effect, par.mu)
     refresh_annotators(data, par, known)

@@ -13,18 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_bernoulli import move_all
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.crossed_data import Codes, Crossed, Indices
 from dissensus.arrays.crossed_effect_room import effect_room
-from dissensus.arrays.crossed_odds import Odds, odds
+from dissensus.arrays.crossed_odds import odds
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning
 from dissensus.arrays.crossed_transport import Transport
 from dissensus.arrays.rasch_abilities import answers_room, move_abilities
 from dissensus.arrays.rasch_data import UNKNOWN, Said, Truth
 from dissensus.arrays.rasch_marginal import log_marginals
-from dissensus.arrays.rasch_unknown import Room, look, move_difficulties, weigh
+from dissensus.arrays.rasch_unknown import Room, all_wrong, highest, look, move_difficulties, weigh
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_errors import draw_log_row
 
@@ -68,7 +68,6 @@ def trace_room(said: Said, data: Crossed, draws: int, *, items: bool, each: bool
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
 def advance(
     state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, tuning: Tuning,
     paths: Transport, now: Truth, summing: Room, n: int, trace: Trace, first: int,
@@ -79,143 +78,158 @@ def advance(
     """
     known, room, answers = odds(data, par), effect_room(data), answers_room(data)
     counts = np.empty(len(said.prevalence))
-    unknown = said.guessed > 0.0 or (said.truth == UNKNOWN).any()
+    unknown = said.guessed > 0.0 or bool((said.truth == UNKNOWN).any())
     for sweep in range(n):
         if unknown or sweep == 0 or first >= 0:
             look(data, said, known, now, summing)
         if unknown:
             move_difficulties(state, data, said, par, priors, known, now, summing, tuning.rate)
         if unknown or sweep == 0 or first >= 0:  # which are right is then known for good
-            draw_truth(state, data, said, par, now, summing, counts)
+            log_likelihood = draw_truth(state, data, said, par, now, summing, counts)
         if first >= 0:
-            _keep(data, said, par, now, summing, trace, first + sweep)
+            _keep(data, said, par, now, summing, trace, first + sweep, log_likelihood)
         if said.guessed:
             move_abilities(state, data, said, par, priors, known, answers)
-            draw_known(state, data, said, known)
+            _draw_known(
+                state, data.value, data.cell, data.annotator, said.guessed, known.cell,
+                known.annotator,
+            )  # fmt: skip
         if unknown or sweep == 0:
-            _count(data, known)
-        draw_log_row(state, said.prevalence + counts, -1, now.log_prevalence)
-        if len(said.level):
-            _draw_levels(state, said, now, summing)
+            _count(data.value, data.cell, data.annotator, known.cell_sum, known.annotator_sum)
+        _draw_shares(state, said.prevalence + counts, now.log_prevalence)
+        if len(said.level):  # how often each goes with wrong labels, and with right ones
+            for right in range(2):
+                _draw_shares(state, said.level_prior + summing.levels[right], now.log_level[right])
         move_all(state, data, par, priors, tuning, known, room, paths)
 
 
-@njit(cache=True)
 def draw_truth(
     state: State, data: Crossed, said: Said, par: Parameters, now: Truth, summing: Room,
     counts: Floats,
-) -> None:  # fmt: skip
+) -> float:  # fmt: skip
     """Draw the truth of all items, count it, and mark which labels are right.
 
-    The likelihood of a truth is that of all labels being wrong, times the odds of those that are
-    right; how wrong labels fall on the others is the same for all.
+    Returns the log-likelihood of all labels. That of a truth is the one of all labels being wrong,
+    times the odds of those that are right; how wrong labels fall on the others is the same for all.
     """
-    weight = summing.weight
-    counts[:] = 0.0
-    summing.levels[:] = 0.0
-    for c in range(len(par.item)):
-        start, stop = data.cell_start[c], data.cell_start[c + 1]
-        wrong = weigh(
-            par.item[c], start, stop, said.label, summing.odds, summing.gain, said.guessed,
-            now.log_prevalence, weight,
-        )  # fmt: skip
-        wrong += all_wrong(start, stop, said, now)
-        z = _settled(state, said.truth[c], weight, wrong, now, c)
-        counts[z] += 1.0
-        for k in range(start, stop):
-            right = said.label[k] == z
-            data.value[k] = 1.0 if right else 0.0
-            if len(said.level):
-                summing.levels[int(right), said.level[k]] += 1.0
-
-
-@njit(cache=True)
-def all_wrong(start: int, stop: int, said: Said, now: Truth) -> float:
-    """Return what labels and levels of wrong labels add, whatever the truth and the difficulty."""
-    ways = said.guessed if said.guessed else max(len(said.prevalence) - 1, 1)
-    total = -(stop - start) * math.log(ways)
-    if len(said.level):
-        for k in range(start, stop):
-            total += now.log_level[0, said.level[k]]
+    total: float = _draw_truth(
+        state, data.cell_start, par.item, said.truth, said.label, said.level, said.guessed,
+        summing.odds, summing.gain, now.log_prevalence, now.log_level, summing.weight, counts,
+        summing.levels, data.value, now.probability, now.log_likelihood,
+    )  # fmt: skip
     return total
 
 
-@njit(cache=True)
-def draw_known(state: State, data: Crossed, said: Said, known: Odds) -> None:
-    """Of the labels marked as right, leave the mark on those that were known, and not guessed."""
-    for k in range(len(data.value)):
-        if data.value[k] > 0.0:
-            odds = known.cell[data.cell[k]] * known.annotator[data.annotator[k]]
-            if uniform(state) * (1.0 + said.guessed * odds) <= 1.0:
-                data.value[k] = 0.0
-
-
-@njit(cache=True)
-def _count(data: Crossed, known: Odds) -> None:
-    """Count the marks of items, and of annotators."""
-    known.cell_sum[:] = 0.0
-    known.annotator_sum[:] = 0.0
-    for k in range(len(data.value)):
-        known.cell_sum[data.cell[k]] += data.value[k]
-        known.annotator_sum[data.annotator[k]] += data.value[k]
-
-
-@njit(cache=True)
-def _settled(state: State, truth: int, weight: Floats, wrong: float, now: Truth, c: int) -> int:
-    """Write the probabilities of an item's labels, and draw its truth, unless it is known."""
-    if truth != UNKNOWN:
-        now.log_likelihood[c] = wrong + weight[truth]
-        now.probability[c] = 0.0
-        now.probability[c, truth] = 1.0
-        return truth
-    high = weight.max()
+@kernel
+def _draw_truth(
+    state: State, cell_start: Codes, item: Floats, truth: Codes, label: Codes, level: Codes,
+    guessed: float, odds: Floats, gain: Floats, log_prevalence: Floats, log_level: Floats,
+    weight: Floats, counts: Floats, levels: Floats, value: Floats, probability: Floats,
+    log_likelihood: Floats,
+) -> float:  # fmt: skip
     total = 0.0
+    counts[:] = 0.0
+    levels[:] = 0.0
+    for c in range(len(item)):
+        start, stop = cell_start[c], cell_start[c + 1]
+        wrong = weigh(item[c], start, stop, label, odds, gain, guessed, log_prevalence, weight)
+        wrong += all_wrong(start, stop, guessed, len(counts), level, log_level)
+        if truth[c] == UNKNOWN:
+            high, chances = _chances(weight, probability[c])
+            log_likelihood[c] = wrong + high + math.log(chances)
+            z = _drawn(state, probability[c])
+        else:
+            z = truth[c]
+            log_likelihood[c] = wrong + weight[z]
+            for other in range(len(counts)):
+                probability[c, other] = 1.0 if other == z else 0.0
+        total += log_likelihood[c]
+        counts[z] += 1.0
+        for k in range(start, stop):
+            right = label[k] == z
+            value[k] = 1.0 if right else 0.0
+            if len(level):
+                levels[int(right), level[k]] += 1.0
+    return total
+
+
+@inner
+def _chances(weight: Floats, out: Floats) -> tuple[float, float]:
+    """Write probabilities, given their logarithms up to a constant; return what they sum to.
+
+    That is the highest of them, as a logarithm, and the sum beside it.
+    """
+    high, total = highest(weight), 0.0
     for z in range(len(weight)):
-        now.probability[c, z] = math.exp(weight[z] - high)
-        total += now.probability[c, z]
-    now.log_likelihood[c] = wrong + high + math.log(total)
-    now.probability[c] /= total
+        out[z] = math.exp(weight[z] - high)
+        total += out[z]
+    for z in range(len(weight)):
+        out[z] /= total
+    return high, total
+
+
+@inner
+def _drawn(state: State, probability: Floats) -> int:
     rest = uniform(state)
-    for z in range(len(weight) - 1):
-        rest -= now.probability[c, z]
+    for z in range(len(probability) - 1):
+        rest -= probability[z]
         if rest < 0.0:
             return z
-    return len(weight) - 1
+    return len(probability) - 1
 
 
-@njit(cache=True)
-def _draw_levels(state: State, said: Said, now: Truth, summing: Room) -> None:
-    """Draw how often each level of confidence goes with wrong labels, and with right ones."""
-    for right in range(2):
-        counts = said.level_prior + summing.levels[right]
-        draw_log_row(state, counts, -1, now.log_level[right])
+@kernel
+def _draw_known(
+    state: State, value: Floats, cell: Indices, who: Indices, guessed: float, ease: Floats,
+    ability: Floats,
+) -> None:  # fmt: skip
+    """Of the labels marked as right, leave the mark on those that were known, and not guessed."""
+    for k in range(len(value)):
+        if value[k] > 0.0:
+            odds = ease[cell[k]] * ability[who[k]]
+            if uniform(state) * (1.0 + guessed * odds) <= 1.0:
+                value[k] = 0.0
 
 
-@njit(cache=True)
-def _keep(
-    data: Crossed, said: Said, par: Parameters, now: Truth, summing: Room, trace: Trace, place: int
+@kernel
+def _count(
+    value: Floats, cell: Indices, who: Indices, of_cell: Floats, of_annotator: Floats
 ) -> None:
+    """Count the marks of items, and of annotators."""
+    of_cell[:] = 0.0
+    of_annotator[:] = 0.0
+    for k in range(len(value)):
+        of_cell[cell[k]] += value[k]
+        of_annotator[who[k]] += value[k]
+
+
+@kernel
+def _draw_shares(state: State, shape: Floats, out: Floats) -> None:
+    """Draw the logarithms of shares that follow a Dirichlet distribution."""
+    draw_log_row(state, shape, -1, out)
+
+
+def _keep(
+    data: Crossed, said: Said, par: Parameters, now: Truth, summing: Room, trace: Trace, place: int,
+    log_likelihood: float,
+) -> None:  # fmt: skip
     """Write one draw down."""
     trace.mu[place] = par.mu[0]
     trace.sd_item[place] = par.sd_item[0]
     trace.sd_annotator[place] = par.sd_annotator[0]
     trace.annotator[place] = par.annotator
     trace.log_prevalence[place] = now.log_prevalence
-    trace.truth_mean[:] += now.probability / len(trace.mu)
-    trace.log_likelihood[place] = now.log_likelihood.sum()
+    np.add(trace.truth_mean, now.probability / len(trace.mu), out=trace.truth_mean)
+    trace.log_likelihood[place] = log_likelihood
     if trace.item.shape[1]:
         trace.item[place] = par.item
         trace.truth[place] = now.probability
     if trace.log_level.shape[2]:
         trace.log_level[place] = now.log_level
     if trace.each.shape[1]:
-        each = trace.each[place]
-        log_marginals(par.sd_item[0], data, said, now, summing, each)
-        for c in range(len(each)):
-            each[c] += all_wrong(data.cell_start[c], data.cell_start[c + 1], said, now)
+        log_marginals(par.sd_item[0], data, said, now, summing, trace.each[place])
 
 
-@njit(cache=True, nogil=True)
 def replay(
     state: State, data: Crossed, said: Said, many: Trace, par: Parameters, now: Truth,
     summing: Room, trace: Trace,
@@ -231,7 +245,6 @@ def replay(
         now.log_prevalence[:] = many.log_prevalence[place]
         if len(said.level):
             now.log_level[:] = many.log_level[place]
-        known = odds(data, par)
-        look(data, said, known, now, summing)
-        draw_truth(state, data, said, par, now, summing, counts)
-        _keep(data, said, par, now, summing, trace, place)
+        look(data, said, odds(data, par), now, summing)
+        log_likelihood = draw_truth(state, data, said, par, now, summing, counts)
+        _keep(data, said, par, now, summing, trace, place, log_likelihood)

@@ -12,11 +12,11 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.compiled import kernel
+from dissensus.arrays.crossed_data import Codes, Crossed
 from dissensus.arrays.rasch_data import Said, Truth
-from dissensus.arrays.rasch_unknown import Room, log_labels
+from dissensus.arrays.rasch_unknown import Room, all_wrong, log_labels
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,13 +26,24 @@ _FADED = 37.0
 """It goes on beyond, until what is left is exp(-37) of the peak or less."""
 
 
-@njit(cache=True)
 def log_marginals(
     sd: float, data: Crossed, said: Said, now: Truth, room: Room, out: Floats
 ) -> None:
-    """Write it for each cell, up to what `rasch_gibbs.all_wrong` adds (cell)."""
+    """Write it for each cell (cell)."""
+    _log_marginals(
+        sd, data.cell_start, said.truth, said.label, said.level, room.odds, room.gain,
+        said.guessed, now.log_prevalence, now.log_level, room.weight, out,
+    )  # fmt: skip
+
+
+@kernel
+def _log_marginals(
+    sd: float, cell_start: Codes, truth: Codes, label: Codes, level: Codes, odds: Floats,
+    gain: Floats, guessed: float, log_prevalence: Floats, log_level: Floats, weight: Floats,
+    out: Floats,
+) -> None:  # fmt: skip
     for c in range(len(out)):
-        start, stop = data.cell_start[c], data.cell_start[c + 1]
+        start, stop = cell_start[c], cell_start[c + 1]
         step = min(1.0, 1.0 / math.sqrt(1.0 / (sd * sd) + 0.25 * (stop - start)))
         n = math.ceil(_REACH * sd / step)
         high, total = -np.inf, 0.0
@@ -43,8 +54,8 @@ def log_marginals(
                 effect = side * k * step
                 z = effect / sd
                 x = -0.5 * z * z + log_labels(
-                    effect, start, stop, said.truth[c], said.label, room.odds, room.gain,
-                    said.guessed, now.log_prevalence, room.weight,
+                    effect, start, stop, truth[c], label, odds, gain, guessed, log_prevalence,
+                    weight,
                 )  # fmt: skip
                 if x > high:
                     total = total * math.exp(high - x) + 1.0
@@ -53,3 +64,4 @@ def log_marginals(
                     total += math.exp(x - high)
                 k += 1
         out[c] = high + math.log(total * step / (sd * math.sqrt(2.0 * math.pi)))
+        out[c] += all_wrong(start, stop, guessed, len(weight), level, log_level)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.crossed_data import Codes, Crossed, Indices
 from dissensus.arrays.crossed_odds import LARGE, Odds, held
 from dissensus.arrays.crossed_parameters import Parameters, Priors, log_scale_prior
 from dissensus.arrays.rasch_data import UNKNOWN, Said, Truth
@@ -22,7 +22,6 @@ from dissensus.arrays.stream import State
 from dissensus.arrays.univariate_slice import slicer
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Room(NamedTuple):
@@ -52,22 +51,37 @@ def room(said: Said, n_cells: int) -> Room:
     )  # fmt: skip
 
 
-@njit(cache=True)
 def look(data: Crossed, said: Said, known: Odds, now: Truth, room: Room) -> None:
     """Write what each label says whatever its item is like."""
-    logit = np.log(known.annotator) + math.log(max(len(room.weight) - 1, 1))
-    for k in range(len(room.odds)):
-        j = data.annotator[k]
-        room.odds[k] = known.annotator[j]
-        room.gain[k] = 0.0 if said.guessed else logit[j]
-        if len(said.level):
-            level = said.level[k]
-            room.gain[k] += now.log_level[1, level] - now.log_level[0, level]
+    _look(
+        data.annotator, said.level, said.guessed, known.annotator, math.log(_ways(said)),
+        now.log_level, room.odds, room.gain,
+    )  # fmt: skip
 
 
-@njit(cache=True)
+def _ways(said: Said) -> int:
+    """Return how many labels are wrong."""
+    return max(len(said.prevalence) - 1, 1)
+
+
+@kernel
+def _look(
+    who: Indices, level: Codes, guessed: float, annotator: Floats, log_ways: float,
+    log_level: Floats, odds: Floats, gain: Floats,
+) -> None:  # fmt: skip
+    logit = np.empty(len(annotator))
+    for j in range(len(annotator)):
+        logit[j] = math.log(annotator[j]) + log_ways
+    for k in range(len(odds)):
+        odds[k] = annotator[who[k]]
+        gain[k] = 0.0 if guessed else logit[who[k]]
+        if len(level):
+            gain[k] += log_level[1, level[k]] - log_level[0, level[k]]
+
+
+@inner
 def weigh(
-    effect: float, start: int, stop: int, label: Ints, odds: Floats, gain: Floats,
+    effect: float, start: int, stop: int, label: Codes, odds: Floats, gain: Floats,
     guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
     """Write the weight of each truth, as a logarithm; return that of all labels being wrong.
@@ -77,7 +91,8 @@ def weigh(
     """
     effect = held(effect)
     easy = math.exp(effect)
-    weight[:] = log_prevalence
+    for z in range(len(weight)):
+        weight[z] = log_prevalence[z]
     product, wrong = 1.0, 0.0
     for k in range(start, stop):
         product *= 1.0 + easy * odds[k]
@@ -89,25 +104,47 @@ def weigh(
     return wrong - math.log(product)
 
 
-@njit(cache=True)
+@inner
+def all_wrong(
+    start: int, stop: int, guessed: float, n: int, level: Codes, log_level: Floats
+) -> float:
+    """Return what labels and levels of wrong labels add, whatever the truth and the difficulty."""
+    ways = guessed if guessed else max(n - 1, 1)
+    total = -(stop - start) * math.log(ways)
+    if len(level):
+        for k in range(start, stop):
+            total += log_level[0, level[k]]
+    return total
+
+
+@inner
 def log_labels(
-    effect: float, start: int, stop: int, truth: int, label: Ints, odds: Floats, gain: Floats,
+    effect: float, start: int, stop: int, truth: int, label: Codes, odds: Floats, gain: Floats,
     guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
     """Return the log-likelihood of an item's labels if it had this effect, up to a constant."""
     wrong = weigh(effect, start, stop, label, odds, gain, guessed, log_prevalence, weight)
     if truth != UNKNOWN:
         return wrong + weight[truth]
-    high = weight.max()
-    seen = 0.0
+    high, seen = highest(weight), 0.0
     for z in range(len(weight)):
         seen += math.exp(weight[z] - high)
     return wrong + high + math.log(seen)
 
 
-@njit(cache=True)
+@inner
+def highest(weight: Floats) -> float:
+    """Return the largest of some numbers."""
+    high = weight[0]
+    for z in range(1, len(weight)):
+        if weight[z] > high:
+            high = weight[z]
+    return high
+
+
+@inner
 def _log_effect(
-    effect: float, sd: float, start: int, stop: int, truth: int, label: Ints, odds: Floats,
+    effect: float, sd: float, start: int, stop: int, truth: int, label: Codes, odds: Floats,
     gain: Floats, guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
     z = effect / sd
@@ -119,10 +156,10 @@ def _log_effect(
 _slice_effect = slicer(_log_effect)
 
 
-@njit(cache=True)
+@inner
 def _log_spread(
-    x: float, prior: Floats, cell_start: Ints, truth: Ints, label: Ints, rest: Floats, odds: Floats,
-    gain: Floats, guessed: float, log_prevalence: Floats, weight: Floats,
+    x: float, prior: Floats, cell_start: Codes, truth: Codes, label: Codes, rest: Floats,
+    odds: Floats, gain: Floats, guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of the logarithm of the spread, all effects going along with it."""
     sd = math.exp(x)
@@ -138,7 +175,6 @@ def _log_spread(
 _slice_spread = slicer(_log_spread)
 
 
-@njit(cache=True)
 def move_difficulties(
     state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, known: Odds,
     now: Truth, room: Room, rate: float,
@@ -147,20 +183,32 @@ def move_difficulties(
 
     What labels say must have been looked at (`look`). The rate is that of learning, or 0.
     """
-    start, was = data.cell_start, math.log(par.sd_item[0])
-    for c in range(len(room.rest)):
-        room.rest[c] = par.item[c] / par.sd_item[0]
+    _move_difficulties(
+        state, rate, room.width, priors.sd_item, data.cell_start, said.truth, said.label,
+        room.rest, room.odds, room.gain, said.guessed, now.log_prevalence, room.weight,
+        par.sd_item, par.item, known.cell,
+    )  # fmt: skip
+
+
+@kernel
+def _move_difficulties(
+    state: State, rate: float, width: Floats, prior: Floats, start: Codes, truth: Codes,
+    label: Codes, rest: Floats, odds: Floats, gain: Floats, guessed: float,
+    log_prevalence: Floats, weight: Floats, sd_item: Floats, item: Floats, odds_item: Floats,
+) -> None:  # fmt: skip
+    was = math.log(sd_item[0])
+    for c in range(len(rest)):
+        rest[c] = item[c] / sd_item[0]
     x = _slice_spread(
-        state, was, room.width[0], priors.sd_item[0], start, said.truth, said.label, room.rest,
-        room.odds, room.gain, said.guessed, now.log_prevalence, room.weight,
+        state, was, width[0], prior[0], start, truth, label, rest, odds, gain, guessed,
+        log_prevalence, weight,
     )  # fmt: skip
     sd = math.exp(x)
-    par.sd_item[0] = sd
-    room.width[0] += rate * (2.5 * abs(x - was) - room.width[0])
-    for c in range(len(room.rest)):
-        par.item[c] = _slice_effect(
-            state, sd * room.rest[c], room.width[1] * sd, sd, start[c], start[c + 1],
-            said.truth[c], said.label, room.odds, room.gain, said.guessed, now.log_prevalence,
-            room.weight,
+    sd_item[0] = sd
+    width[0] += rate * (2.5 * abs(x - was) - width[0])
+    for c in range(len(rest)):
+        item[c] = _slice_effect(
+            state, sd * rest[c], width[1] * sd, sd, start[c], start[c + 1], truth[c], label, odds,
+            gain, guessed, log_prevalence, weight,
         )  # fmt: skip
-        known.cell[c] = math.exp(held(par.item[c]))
+        odds_item[c] = math.exp(held(item[c]))

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from dissensus.arrays.compiled import inner
 
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
+@inner
 def factorised(matrix: Floats, n: int) -> bool:
     """Turn the leading n rows of a symmetric matrix into its lower Cholesky factor, in place.
 
@@ -31,7 +32,7 @@ def factorised(matrix: Floats, n: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@inner
 def forwards(factor: Floats, n: int, vector: Floats) -> None:
     """Solve L x = v, in place."""
     for i in range(n):
@@ -40,7 +41,7 @@ def forwards(factor: Floats, n: int, vector: Floats) -> None:
         vector[i] /= factor[i, i]
 
 
-@njit(cache=True)
+@inner
 def backwards(factor: Floats, n: int, vector: Floats) -> None:
     """Solve L' x = v, in place."""
     for i in range(n - 1, -1, -1):
@@ -49,7 +50,7 @@ def backwards(factor: Floats, n: int, vector: Floats) -> None:
         vector[i] /= factor[i, i]
 
 
-@njit(cache=True)
+@inner
 def inverted(factor: Floats, n: int, out: Floats) -> float:
     """Write the inverse of L L' and return the logarithm of its determinant."""
     log_det = 0.0
