@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import PRIOR, SHARED_OWN, SINGLE, ItemNumbers
 from dissensus.arrays.slicing import slicer, width
@@ -62,7 +63,7 @@ def _against_two(ties: Floats, tie: int, rate: float) -> float:
     return both * (one + rest) * (two + rest) / (one * two * (both + rest))
 
 
-@njit(cache=True)
+@inner
 def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) -> float:  # noqa: ARG001
     """Return log P of any block."""
     n, mine, log_rest = int(ties[tie, N]), int(ties[tie, MINE]), ties[tie, LOG_REST]
@@ -78,7 +79,7 @@ def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) ->
 _sliced = slicer(_against_two, _log_tie)
 
 
-@njit(cache=True)
+@inner
 def _move(
     state: State, listed: Codes, spans: Codes, sharpness: Floats, common: float, power: float,
     unit: int, log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, table: Floats,
@@ -93,7 +94,7 @@ def _move(
     return _sliced(state, step, slope, power, choices, n, ties, n_ties, table)
 
 
-@njit(cache=True)
+@inner
 def move_units(
     state: State, numbers: ItemNumbers, listed: Codes, spans: Codes, sharpness: Floats,
     shapes: Floats, log_strength: Floats, used: int, first: int, n_moves: int, log_rate: Floats,

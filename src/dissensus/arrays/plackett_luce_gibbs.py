@@ -28,9 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from dissensus.arrays.arrival_times import room_for_times
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.exact_moves import move_units
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.group_moves import move_group
@@ -93,21 +93,21 @@ class _Plan(NamedTuple):
     """Each unit's in the order that groups are cut from."""
 
 
-@njit(cache=True)
+@inner
 def _prepared(item: RankedItem) -> tuple[_Room, _Plan]:
     """Make room for one item's sweeps, and decide what they consist of."""
     numbers, n_units, n_places = item.numbers, item.shapes.shape[1], max(item.listed.shape[1], 1)
     n_moves = n_units if numbers.exact else min(n_units, max(1, _EFFORT // n_places))
     timed = numbers.n_tail > 1 or n_moves < n_units
     least = 1.0 if numbers.common == 0.0 else min(1.0, numbers.common)
-    for g in item.sharpness:
-        least = min(least, g)
+    for ranking in range(len(item.sharpness)):
+        least = min(least, item.sharpness[ranking])
     terms = np.empty((2, len(item.spans) + 1))
     room = _Room(room_for_times(item), terms, tangents(), room_for_moves(item))
     return room, _Plan(timed, n_moves, _DEPTH / least, positions(item))
 
 
-@njit(cache=True)
+@inner
 def _sweeps(
     state: State, item: RankedItem, log_strength: Floats, used: int, first: int, plan: _Plan,
     room: _Room, named: int, tune: int, out: Floats,
@@ -140,7 +140,7 @@ def _sweeps(
             _write(log_strength, used, named, sweep - tune, out)
 
 
-@njit(cache=True)
+@inner
 def _normalise(log_strength: Floats, used: int) -> None:
     """Turn log strengths into log shares."""
     top, summed = log_strength[0], 0.0
@@ -153,7 +153,7 @@ def _normalise(log_strength: Floats, used: int) -> None:
         log_strength[cell] -= shift
 
 
-@njit(cache=True)
+@inner
 def _write(log_share: Floats, used: int, named: int, draw: int, out: Floats) -> None:
     """Write the shares of named cells, and last, if there is more, of all others."""
     rest = 0.0
@@ -165,21 +165,21 @@ def _write(log_share: Floats, used: int, named: int, draw: int, out: Floats) -> 
         out[draw, -1] = rest
 
 
-@njit(cache=True)
+@inner
 def _sample_item(state: State, item: RankedItem, named: int, tune: int, out: Floats) -> None:
     """Sample one item; write (draw, candidate), with all that has no column of its own last."""
     room, plan = _prepared(item)
     plan = _Plan(plan.timed, max(1, (plan.n_moves + 1) // _ONE_IN), plan.depth, plan.position)
     n_units = item.shapes.shape[1]
     log_strength = np.empty(n_units - 1 + max(item.numbers.n_tail, 1))
-    log_strength[:n_units] = np.log(item.shapes[POSTERIOR])
-    log_strength[n_units:] = log_strength[n_units - 1]
     used = len(log_strength)
+    for cell in range(used):
+        log_strength[cell] = math.log(item.shapes[POSTERIOR, min(cell, n_units - 1)])
     _normalise(log_strength, used)
     _sweeps(state, item, log_strength, used, 0, plan, room, named, tune, out)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sample(
     rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes, tune: int,
     keys: Keys, out: Floats,
@@ -196,7 +196,7 @@ def _sample(
             _sample_item(state, item, named[i], tune, out[:, i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sweep(
     rankings: Rankings, shape: Floats, sharpness: Floats, power: float, log_strength: Floats,
     key: int,
@@ -210,7 +210,7 @@ def _sweep(
         _sweep_cells(state, item, shape[low:high], log_strength[low:high])
 
 
-@njit(cache=True)
+@inner
 def _sweep_cells(state: State, item: RankedItem, shape: Floats, log_strength: Floats) -> None:
     """Move all cells of one item; those of a lumped tail share out what it has."""
     n_units, n_tail, n_cells = item.shapes.shape[1], item.numbers.n_tail, len(shape)
@@ -225,13 +225,17 @@ def _sweep_cells(state: State, item: RankedItem, shape: Floats, log_strength: Fl
     if used < n_cells:
         tail, whole = log_strength[last:], log_strength[last]
         for cell in range(len(tail)):
-            tail[cell] = log_gamma_variate(state, shape[-1])
-        tail += whole - log_total(tail)
+            tail[cell] = log_gamma_variate(state, shape[n_cells - 1])
+        more = whole - log_total(tail)
+        for cell in range(len(tail)):
+            tail[cell] += more
     elif n_tail > 1:  # drawn in descending order
         for cell in range(n_cells - 1, last, -1):
             other = last + int(uniform(state) * (cell + 1 - last))
             log_strength[cell], log_strength[other] = log_strength[other], log_strength[cell]
-    log_strength += log_gamma_variate(state, item.numbers.total_shape)
+    more = log_gamma_variate(state, item.numbers.total_shape)
+    for cell in range(n_cells):
+        log_strength[cell] += more
 
 
 def sample(

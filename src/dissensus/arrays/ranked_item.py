@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import math
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.rankings import Rankings
 
 Floats = npt.NDArray[np.float64]
@@ -67,7 +69,7 @@ class RankedItem(NamedTuple):
     those shared that the unit is first in."""
 
 
-@njit(cache=True)
+@inner
 def ranked_item(
     rankings: Rankings, item: int, shape: Floats, sharpness: Floats, power: float, named: int
 ) -> RankedItem:
@@ -89,21 +91,24 @@ def ranked_item(
         How many leading cells have to be units of their own.
     """
     low, high = rankings.item_start[item], rankings.item_start[item + 1]
-    mine = sharpness[low:high]
-    common = 1.0
-    if high > low:
-        common = mine[0] if (mine == mine[0]).all() else 0.0
-    first = _tail_start(rankings, low, high, shape, named)
-    n_tail, units = len(shape) - first, shape[: first + 1].copy()
+    common = sharpness[low] if high > low else 1.0
+    for ranking in range(low, high):
+        if sharpness[ranking] != sharpness[low]:
+            common = 0.0
+    first, n_cells = _tail_start(rankings, low, high, shape, named), len(shape)
+    n_tail, n_units, whole, last = n_cells - first, min(first + 1, n_cells), 0.0, 1.0
     if n_tail > 1 and common == 1.0:
-        units[first] *= n_tail
-        n_tail = 1
-    exact = power != np.floor(power) and _any_tied(rankings, low, high, len(shape))
+        last, n_tail = float(n_tail), 1
+    exact = power != math.floor(power) and _any_tied(rankings, low, high, n_cells)
     if n_tail > 1 and exact:  # each needs its own look at the ties
-        units, n_tail = shape.copy(), 1
-    rows, kept, shared = _rows(rankings, low, high, len(shape), common > 0.0)
-    shapes = np.zeros((4, len(units)))
-    shapes[:SHARED_OWN] = units
+        n_units, n_tail = n_cells, 1
+    rows, kept, each, shared = _rows(rankings, low, high, n_cells, common > 0.0, sharpness)
+    shapes = np.zeros((4, n_units))
+    for cell in range(n_cells):
+        whole += shape[cell]
+    for row in range(SHARED_OWN):
+        for unit in range(n_units):
+            shapes[row, unit] = shape[unit] * (last if unit == first else 1.0)
     for ranking in range(low, high):
         begin, step = rankings.ranking_start[ranking], power * sharpness[ranking]
         for row in range(begin, _stop(rankings, ranking, len(shape))):
@@ -113,12 +118,12 @@ def ranked_item(
                 shapes[SINGLE, unit] += step
                 if row == begin and common > 0.0 and not rankings.closed[ranking]:
                     shapes[SHARED_OWN, unit] += step
-    listed, spans = _spread(rankings, rows, kept, len(units))
-    numbers = ItemNumbers(common, shape.sum(), n_tail, power * shared, power, exact)
-    return RankedItem(numbers, listed, spans, sharpness[kept], shapes)
+    listed, spans = _spread(rankings, rows, kept, n_units)
+    numbers = ItemNumbers(common, whole, n_tail, power * shared, power, exact)
+    return RankedItem(numbers, listed, spans, each, shapes)
 
 
-@njit(cache=True)
+@inner
 def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: int) -> int:
     """Return the first of the last cells that nobody listed and that have one shape.
 
@@ -128,12 +133,12 @@ def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: i
     for row in range(rankings.ranking_start[low], rankings.ranking_start[high]):
         first = max(first, rankings.place[row] + 1)
     start = len(shape)
-    while start > first and shape[start - 1] == shape[-1]:
+    while start > first and shape[start - 1] == shape[len(shape) - 1]:
         start -= 1
     return start
 
 
-@njit(cache=True)
+@inner
 def _stop(rankings: Rankings, ranking: int, n_cells: int) -> int:
     """Return the first row of a last block that nothing comes after, else the end.
 
@@ -147,7 +152,7 @@ def _stop(rankings: Rankings, ranking: int, n_cells: int) -> int:
     return stop
 
 
-@njit(cache=True)
+@inner
 def _tied(rankings: Rankings, ranking: int, row: int) -> bool:
     """Return whether a row shares its block with another."""
     rank, low = rankings.rank, rankings.ranking_start[ranking]
@@ -156,7 +161,7 @@ def _tied(rankings: Rankings, ranking: int, row: int) -> bool:
     return before or after
 
 
-@njit(cache=True)
+@inner
 def _any_tied(rankings: Rankings, low: int, high: int, n_cells: int) -> bool:
     for ranking in range(low, high):
         for row in range(rankings.ranking_start[ranking], _stop(rankings, ranking, n_cells)):
@@ -165,13 +170,13 @@ def _any_tied(rankings: Rankings, low: int, high: int, n_cells: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@inner
 def _rows(
-    rankings: Rankings, low: int, high: int, n_cells: int, share: bool
-) -> tuple[Codes, Codes, float]:
+    rankings: Rankings, low: int, high: int, n_cells: int, share: bool, sharpness: Floats
+) -> tuple[Codes, Codes, Floats, float]:
     """Return the rows of the rankings kept, which these are, and how many share a choice."""
     rows, kept = np.empty((high - low, 3), dtype=np.int64), np.empty(high - low, dtype=np.int64)
-    n_kept, shared = 0, 0.0
+    each, n_kept, shared = np.empty(high - low), 0, 0.0
     for ranking in range(low, high):
         begin, end = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
         stop = _stop(rankings, ranking, n_cells)
@@ -181,22 +186,26 @@ def _rows(
             shared += 1.0
             begin += 1
         if begin < stop:
-            rows[n_kept] = begin, stop, end
-            kept[n_kept] = ranking
+            rows[n_kept, BEGIN], rows[n_kept, STOP], rows[n_kept, LAST] = begin, stop, end
+            kept[n_kept], each[n_kept] = ranking, sharpness[ranking]
             n_kept += 1
-    return rows[:n_kept].copy(), kept[:n_kept].copy(), shared
+    return rows, kept[:n_kept], each[:n_kept], shared
 
 
-@njit(cache=True)
+@inner
 def _spread(rankings: Rankings, rows: Codes, kept: Codes, n_units: int) -> tuple[Codes, Codes]:
     """Write the units of the rankings one after another, and where each has its own."""
     spans = np.empty((len(kept), 3), dtype=np.int64)
-    listed = np.zeros((2, len(kept) * n_units), dtype=np.int64)
-    there = np.empty(n_units, dtype=np.bool_)
-    n = 0
-    for i, ranking in enumerate(kept):
-        begin, stop, end = rows[i]
-        there[:] = not rankings.closed[ranking]
+    there, n = np.empty(n_units, dtype=np.bool_), 0
+    for i in range(len(kept)):
+        start, end = rankings.ranking_start[kept[i]], rows[i, LAST]
+        n += start - rows[i, BEGIN] + (end - start if rankings.closed[kept[i]] else n_units)
+    listed, n = np.zeros((2, n), dtype=np.int64), 0
+    for i in range(len(kept)):
+        ranking = kept[i]
+        begin, stop, end = rows[i, BEGIN], rows[i, STOP], rows[i, LAST]
+        for unit in range(n_units):
+            there[unit] = not rankings.closed[ranking]
         for row in range(rankings.ranking_start[ranking], end):
             there[rankings.place[row]] = False
         spans[i, BEGIN], spans[i, STOP] = n, n + stop - begin
@@ -208,4 +217,4 @@ def _spread(rankings: Rankings, rows: Codes, kept: Codes, n_units: int) -> tuple
                 listed[UNIT, n] = unit
                 n += 1
         spans[i, LAST] = n
-    return listed[:, :n].copy(), spans
+    return listed, spans

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.unit_view import (
@@ -71,7 +72,7 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
         Draws how far to move: steps out from a level under the density, and shrinks.
     """
 
-    @njit(cache=True)
+    @inner
     def value(
         delta: float, slope: float, power: float, choices: Floats, n: int, ties: Floats,
         n_ties: int, table: Floats,
@@ -106,7 +107,7 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
                 total += power * log_tie(ties, tie, now, delta, table)
         return total if product == 1.0 else total - power * math.log(product)
 
-    @njit(cache=True)
+    @inner
     def sliced(
         state: State, step: float, slope: float, power: float, choices: Floats, n: int,
         ties: Floats, n_ties: int, table: Floats,

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.tied_block import log_before_rest
 
 Floats = npt.NDArray[np.float64]
@@ -22,13 +22,13 @@ RATIO, _PLAIN, _TOTAL, _CHANCE = range(4)
 """The rows of a table to work in."""
 
 
-@njit(cache=True)
+@inner
 def table_for(n: int) -> Floats:
     """Make room for blocks of up to n members."""
     return np.zeros((4, max(n, 1 << MOST)))
 
 
-@njit(cache=True)
+@inner
 def log_block(table: Floats, n: int) -> float:
     """Return the log probability, in plain numbers if the block is small and they allow.
 

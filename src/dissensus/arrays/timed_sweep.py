@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from dissensus.arrays.arrival_times import draw_times, exposures
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_strengths import draw_log_strength, draw_tail
 from dissensus.arrays.ranked_item import POSTERIOR, RankedItem
@@ -15,7 +15,7 @@ from dissensus.arrays.stream import State
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
+@inner
 def timed_sweep(
     state: State, item: RankedItem, log_strength: Floats, used: int, depth: float, work: Floats,
     terms: Floats, lines: Floats,

@@ -5,11 +5,13 @@ That is for items whose sweeps forget soon enough, see `dissensus.arrays.time_me
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from dissensus.arrays.arrival_times import room_for_times
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.plain_times import SHARE, plain_room, plain_sweep
 from dissensus.arrays.ranked_item import POSTERIOR, RankedItem
@@ -20,7 +22,7 @@ from dissensus.arrays.timed_sweep import timed_sweep
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
+@inner
 def sample_by_times(state: State, item: RankedItem, named: int, tune: int, out: Floats) -> None:
     """Go through `tune` sweeps of one item, and as many more as there is room for in `out`.
 
@@ -41,14 +43,26 @@ def sample_by_times(state: State, item: RankedItem, named: int, tune: int, out: 
     """
     numbers, listed, spans, _, shapes = item
     n, plain, lines, terms = shapes.shape[1], plain_room(item), tangents(), np.empty((2, 1))
-    work = room_for_times(item)
-    plain[SHARE] = shapes[POSTERIOR] / shapes[POSTERIOR].sum()
+    work, logs = room_for_times(item), np.empty(n)
+    summed = 0.0
+    for unit in range(n):
+        summed += shapes[POSTERIOR, unit]
+    for unit in range(n):
+        plain[SHARE, unit] = shapes[POSTERIOR, unit] / summed
     for sweep in range(tune + len(out)):
         if not plain_sweep(state, numbers, listed, spans, plain, lines):
-            logs = np.log(plain[SHARE])
+            for unit in range(n):
+                logs[unit] = math.log(plain[SHARE, unit])
             timed_sweep(state, item, logs, n, np.inf, work, terms, lines)
-            plain[SHARE] = np.exp(logs - log_total(logs))
+            whole = log_total(logs)
+            for unit in range(n):
+                plain[SHARE, unit] = math.exp(logs[unit] - whole)
         if sweep >= tune:
-            out[sweep - tune, :named] = plain[SHARE, :named]
+            rest = 0.0
+            for unit in range(n):
+                if unit < named:
+                    out[sweep - tune, unit] = plain[SHARE, unit]
+                else:
+                    rest += plain[SHARE, unit]
             if n > named:
-                out[sweep - tune, -1] = plain[SHARE, named:].sum()
+                out[sweep - tune, -1] = rest

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.ranked_item import (
     BEGIN,
     LAST,
@@ -28,7 +28,7 @@ _ROUNDS = 10
 """Of an iteration that is only to tell strong from weak."""
 
 
-@njit(cache=True)
+@inner
 def positions(item: RankedItem) -> Codes:
     """Return each unit's position, 0 for the strongest.
 
@@ -39,27 +39,42 @@ def positions(item: RankedItem) -> Codes:
     """
     numbers, listed, spans, _, shapes = item
     n = shapes.shape[1]
-    got = shapes[POSTERIOR].copy()
-    got[-1] += (max(numbers.n_tail, 1) - 1) * shapes[PRIOR, -1]
-    strength = got / got.sum()
+    got, due, strength = np.empty(n), np.ones(n), np.empty(n)
+    for unit in range(n):
+        got[unit] = shapes[POSTERIOR, unit]
+    got[n - 1] += (max(numbers.n_tail, 1) - 1) * shapes[PRIOR, n - 1]
+    summed = 0.0
+    for unit in range(n):
+        summed += got[unit]
+    for unit in range(n):
+        strength[unit] = got[unit] / summed
     for _ in range(_ROUNDS):
-        due = np.full(n, (numbers.total_shape + numbers.shared) / strength.sum())
+        summed = 0.0
+        for unit in range(n):
+            summed += strength[unit]
+        for unit in range(n):
+            due[unit] = (numbers.total_shape + numbers.shared) / summed
         for ranking in range(len(spans)):
-            _add_due(listed, spans[ranking], numbers.power, strength, due)
-        strength = got / due
-    order, out = np.argsort(-strength), np.empty(n, dtype=np.int64)
+            _add_due(listed, spans, ranking, numbers.power, strength, due)
+        for unit in range(n):
+            strength[unit] = got[unit] / due[unit]
+    for unit in range(n):
+        strength[unit] *= -1.0
+    order, out = np.argsort(strength), np.empty(n, dtype=np.int64)
     for k in range(n):
         out[order[k]] = k
     return out
 
 
-@njit(cache=True)
-def _add_due(listed: Codes, span: Codes, power: float, strength: Floats, due: Floats) -> None:
+@inner
+def _add_due(
+    listed: Codes, spans: Codes, ranking: int, power: float, strength: Floats, due: Floats
+) -> None:
     """Add one ranking's choices: to each unit that was there, 1 over the strength of all that were.
 
     The sum over the choices that a unit was there for is added up from the first choice on.
     """
-    begin, stop, last = span[BEGIN], span[STOP], span[LAST]
+    begin, stop, last = spans[ranking, BEGIN], spans[ranking, STOP], spans[ranking, LAST]
     left, so_far, low = 0.0, 0.0, begin
     for place in range(begin, last):
         left += strength[listed[UNIT, place]]
