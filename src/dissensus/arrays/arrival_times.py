@@ -37,7 +37,7 @@ _TINY = 1e-250
 @inner
 def room_for_times(item: RankedItem) -> Floats:
     """Make room for one item's times."""
-    out = np.empty((SHARED + 1 + len(item.spans), item.shapes.shape[1] + 1))
+    out = np.empty((SHARED + 1 + len(item.spans), len(item.shapes) + 1))
     for row in range(out.shape[0]):
         for unit in range(out.shape[1]):
             out[row, unit] = -np.inf
@@ -65,7 +65,7 @@ def draw_times(
     lines : array
         Room for `dissensus.arrays.tangents`.
     """
-    numbers, listed, spans, n_units = item.numbers, item.listed, item.spans, item.shapes.shape[1]
+    numbers, listed, spans, n_units = item.numbers, item.listed, item.spans, len(item.shapes)
     top = 0.0
     if numbers.common > 0.0 and (numbers.shared > 0.0 or len(spans) > 0):
         top = rates(log_strength, n_units, used, numbers.common, work)

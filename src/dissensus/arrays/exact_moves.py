@@ -117,17 +117,17 @@ def move_units(
     log_rate, rate, choices, ties, table
         Of a `dissensus.arrays.unit_view.MoveRoom`.
     """
-    n_units, common, power = shapes.shape[1], numbers.common, numbers.power
+    n_units, common, power = len(shapes), numbers.common, numbers.power
     if n_units < 2:
         return
     take(common, sharpness, log_strength, n_units, used, log_rate, rate)
     for i in range(first, first + n_moves):
         unit = i % n_units
         many = max(numbers.n_tail, 1) if unit == n_units - 1 else 1
-        own = many * shapes[PRIOR, unit]
-        left = shapes[SINGLE, unit] - shapes[PRIOR, unit] + own
+        own = many * shapes[unit, PRIOR]
+        left = shapes[unit, SINGLE] - shapes[unit, PRIOR] + own
         right = numbers.total_shape - own
-        right += numbers.shared * common - shapes[SHARED_OWN, unit]
+        right += numbers.shared * common - shapes[unit, SHARED_OWN]
         n = everything(unit, numbers, log_rate, rate, choices)
         delta = _move(
             state, listed, spans, sharpness, common, power, unit, log_rate, rate, choices, ties,

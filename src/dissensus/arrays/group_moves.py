@@ -80,13 +80,13 @@ def move_group(
     Parameters
     ----------
     position : array (unit)
-        From `dissensus.arrays.unit_order.positions`.
+        From `dissensus.arrays.unit_order.write_positions`.
     turn : int
         How many group moves there were before.
     others
         As for `move_units`.
     """
-    n_units, power = shapes.shape[1], numbers.power
+    n_units, power = len(shapes), numbers.power
     if n_units < 4:
         return
     cut = 2 + turn % (n_units - 3)
@@ -100,6 +100,6 @@ def move_group(
     delta = _sliced(state, step, slope, power, choices, n, ties, n_ties, table)
     for unit in range(n_units):
         log_strength[unit] += delta if position[unit] >= cut else 0.0
-    if position[-1] >= cut:
+    if position[n_units - 1] >= cut:
         for cell in range(n_units, used):
             log_strength[cell] += delta

@@ -82,9 +82,9 @@ def group_everything(
         _write_choice(choices, k, weight, g, own, others, log_own, log_others)
     for unit in range(n_units):
         if position[unit] >= cut:
-            slope += shapes[SINGLE, unit]
-    if position[-1] >= cut:
-        slope += (max(numbers.n_tail, 1) - 1) * shapes[PRIOR, -1]
+            slope += shapes[unit, SINGLE]
+    if position[n_units - 1] >= cut:
+        slope += (max(numbers.n_tail, 1) - 1) * shapes[n_units - 1, PRIOR]
     return n, slope
 
 

@@ -20,13 +20,17 @@ from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import SMALL, constants, gamma_of, gamma_variate
 from dissensus.arrays.ranked_item import (
     BEGIN,
+    COMMON,
+    EXACT,
     LAST,
     POSTERIOR,
+    POWER,
     RANK,
     STOP,
+    TOTAL_SHAPE,
     UNIT,
     ItemNumbers,
-    RankedItem,
+    RankedItems,
 )
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.tied_arrivals import draw_block
@@ -43,22 +47,27 @@ _LEAST = 1e-60
 """No share may be below this: sums and quotients of a few then stay numbers."""
 
 
-@inner
-def is_plain(item: RankedItem) -> bool:
-    """Return whether all annotators are of sharpness 1, and no variate could underflow."""
-    numbers = item.numbers
-    least = min(numbers.total_shape, numbers.power)
-    for unit in range(item.shapes.shape[1]):
-        least = min(least, item.shapes[POSTERIOR, unit])
-    return numbers.common == 1.0 and not numbers.exact and least >= SMALL
+def is_plain(items: RankedItems) -> npt.NDArray[np.bool_]:
+    """Return (item) whether all annotators are of sharpness 1, and no variate could underflow."""
+    numbers, has_units = items.numbers, items.n_units > 0
+    least = np.minimum(numbers[:, TOTAL_SHAPE], numbers[:, POWER])
+    starts = items.unit_start[:-1][has_units]
+    if len(starts):
+        least[has_units] = np.minimum(
+            least[has_units], np.minimum.reduceat(items.shape_of(POSTERIOR), starts)
+        )
+    out: npt.NDArray[np.bool_] = (
+        (numbers[:, COMMON] == 1.0) & (numbers[:, EXACT] == 0.0) & (least >= SMALL) & has_units
+    )
+    return out
 
 
 @inner
-def plain_room(item: RankedItem) -> Floats:
+def plain_room(shapes: Floats) -> Floats:
     """Make room for one item's plain sweeps, see `SHARE`."""
-    out = np.empty((C + 1, item.shapes.shape[1]))
+    out = np.empty((C + 1, len(shapes)))
     for unit in range(out.shape[1]):
-        out[A, unit] = item.shapes[POSTERIOR, unit]
+        out[A, unit] = shapes[unit, POSTERIOR]
         out[D, unit], out[C, unit] = constants(out[A, unit])
     return out
 

@@ -8,6 +8,8 @@ share of rejections depends on where they touch.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -88,8 +90,8 @@ def _near_end(i: int) -> tuple[int, float]:
 def _area(start: float, slope: float, width: float) -> float:
     """Integrate exp(start + slope x) from 0 to width."""
     if abs(slope) * width < _FLAT:
-        return np.exp(start) * width
-    return np.exp(start) * np.expm1(slope * width) / slope
+        return math.exp(start) * width
+    return math.exp(start) * math.expm1(slope * width) / slope
 
 
 @inner
@@ -98,5 +100,5 @@ def _inverse(u: float, slope: float, width: float) -> float:
     if abs(slope) * width < _FLAT:
         return u * width
     if slope > 0.0:  # measured from the far end, where the density is large
-        return width + np.log(u + (1.0 - u) * np.exp(-slope * width)) / slope
-    return np.log1p(u * np.expm1(slope * width)) / slope
+        return width + math.log(u + (1.0 - u) * math.exp(-slope * width)) / slope
+    return math.log1p(u * math.expm1(slope * width)) / slope

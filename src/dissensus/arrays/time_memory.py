@@ -21,12 +21,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.compiled import inner
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.times_ranked import times_expected, times_ranked
+from dissensus.arrays.times_ranked import in_plain_numbers, times_ranked
 
 Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
 
 _ROUNDS = 12
 """Towards the mode, and then towards the direction that is forgotten last. What is found is never
@@ -37,6 +38,14 @@ _STEP = 1e-4
 
 _GOLDEN = 0.6180339887498949
 """Multiples of it are spread evenly in (0, 1): a start that favours no direction."""
+
+
+@kernel
+def memories(rankings: Rankings, items: Codes, shape: Floats, power: float, out: Floats) -> None:
+    """Write the `memory` of each of some items, given the shapes of all items' cells."""
+    for k in range(len(items)):
+        mine = shape[rankings.cell_start[items[k]] : rankings.cell_start[items[k] + 1]]
+        out[k] = memory(rankings, items[k], mine, power)
 
 
 @inner
@@ -110,10 +119,10 @@ def _step(
     expected: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """Write the log strengths after one step from those before, both relative to their sum."""
-    times_expected(rankings, item, at, expected)
     top = -np.inf
     for k in range(len(at)):
         top = max(top, at[k])
+    in_plain_numbers(rankings, item, at, top, expected)
     whole, summed = 0.0, 0.0
     for k in range(len(at)):
         whole += math.exp(at[k] - top)

@@ -47,12 +47,12 @@ def timed_sweep(
     for cell in range(used):
         log_strength[cell] += log_sum
     draw_times(state, item, log_strength, used, work, lines)
-    used = shapes.shape[1] - 1 if n_tail > 1 else shapes.shape[1]
+    used = len(shapes) - 1 if n_tail > 1 else shapes.shape[1]
     for unit in range(used):
         n = exposures(common, sharpness, unit, work, terms)
-        log_strength[unit] = draw_log_strength(state, shapes[POSTERIOR, unit], terms, n, lines)
+        log_strength[unit] = draw_log_strength(state, shapes[unit, POSTERIOR], terms, n, lines)
     if n_tail > 1:
         n = exposures(common, sharpness, used, work, terms)
         tail = log_strength[used : used + n_tail]
-        used += draw_tail(state, shapes[POSTERIOR, used], terms, n, lines, depth, tail)
+        used += draw_tail(state, shapes[used, POSTERIOR], terms, n, lines, depth, tail)
     return used

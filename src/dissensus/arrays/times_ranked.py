@@ -68,8 +68,9 @@ def times_expected(rankings: Rankings, item: int, log_strength: Floats, expected
     top, bottom, n_cells = -np.inf, np.inf, len(log_strength)
     for cell in range(n_cells):
         top, bottom = max(top, log_strength[cell]), min(bottom, log_strength[cell])
-        expected[cell] = 0.0
     if top - bottom > WIDEST:
+        for cell in range(n_cells):
+            expected[cell] = 0.0
         return in_logs(rankings, item, log_strength, expected)
     return in_plain_numbers(rankings, item, log_strength, top, expected)
 
@@ -86,6 +87,7 @@ def in_plain_numbers(
     listed = np.empty(n_cells, dtype=np.int64)
     for cell in range(n_cells):
         strength[cell], listed[cell] = math.exp(log_strength[cell] - top), -1
+        expected[cell] = 0.0
     summed = 0.0
     for ranking in range(low, high):
         start, stop = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]

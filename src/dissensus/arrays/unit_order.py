@@ -29,8 +29,8 @@ _ROUNDS = 10
 
 
 @inner
-def positions(item: RankedItem) -> Codes:
-    """Return each unit's position, 0 for the strongest.
+def write_positions(item: RankedItem, out: Codes) -> None:
+    """Write each unit's position, 0 for the strongest.
 
     What a unit got (how often it was listed, and its prior shape) over what it was to get, were all
     equally strong; again with the quotients as strengths, and so on. This is the MM algorithm of
@@ -38,11 +38,11 @@ def positions(item: RankedItem) -> Codes:
     sharpness changes how far strengths are apart, but not their order.
     """
     numbers, listed, spans, _, shapes = item
-    n = shapes.shape[1]
+    n = len(shapes)
     got, due, strength = np.empty(n), np.ones(n), np.empty(n)
     for unit in range(n):
-        got[unit] = shapes[POSTERIOR, unit]
-    got[n - 1] += (max(numbers.n_tail, 1) - 1) * shapes[PRIOR, n - 1]
+        got[unit] = shapes[unit, POSTERIOR]
+    got[n - 1] += (max(numbers.n_tail, 1) - 1) * shapes[n - 1, PRIOR]
     summed = 0.0
     for unit in range(n):
         summed += got[unit]
@@ -60,10 +60,9 @@ def positions(item: RankedItem) -> Codes:
             strength[unit] = got[unit] / due[unit]
     for unit in range(n):
         strength[unit] *= -1.0
-    order, out = np.argsort(strength), np.empty(n, dtype=np.int64)
+    order = np.argsort(strength)
     for k in range(n):
         out[order[k]] = k
-    return out
 
 
 @inner

@@ -52,7 +52,7 @@ class MoveRoom(NamedTuple):
 @inner
 def room_for_moves(item: RankedItem) -> MoveRoom:
     """Make room for one item's moves."""
-    n, n_places = item.shapes.shape[1], 0
+    n, n_places = len(item.shapes), 0
     n_rows, n_ties = 1 + len(item.spans), 0
     if item.numbers.common > 0.0:
         n_rows = 1 if item.numbers.common == 1.0 else 2
