@@ -29,7 +29,7 @@ from dissensus.arrays.ranked_item import (
 )
 from dissensus.arrays.tangents import tangents
 from dissensus.arrays.timed_sweep import timed_sweep
-from dissensus.arrays.unit_order import write_positions
+from dissensus.arrays.unit_order import positions
 from dissensus.arrays.unit_view import room_for_moves
 
 Floats = npt.NDArray[np.float64]
@@ -96,10 +96,10 @@ def sample_exactly(
     out : array (draw, item, candidate)
         Written: what all other cells come to is last.
     """
-    plan, position = plan_of(items), np.empty(len(items.shapes), dtype=np.int64)
+    plan, position = plan_of(items), positions(items, which)
     start = np.cumsum([0, *plan.n_cells])
     log_strength, used = np.empty(start[-1]), plan.n_cells.copy()
-    _begin(items, which, start, log_strength, position)
+    _begin(items, which, start, log_strength)
     at_once, timed = which[~plan.timed[which]], which[plan.timed[which]]
     n_moves, end = np.maximum(1, (plan.n_moves + 1) // _ONE_IN), tune + len(out)
 
@@ -117,18 +117,13 @@ def sample_exactly(
 
 
 @kernel
-def _begin(
-    items: RankedItems, which: Codes, start: Codes, log_strength: Floats, position: Codes
-) -> None:
-    """Write where chains start from, and the order of units that groups are cut from."""
+def _begin(items: RankedItems, which: Codes, start: Codes, log_strength: Floats) -> None:
+    """Write where chains start from."""
     for k in range(len(which)):
-        number = which[k]
-        item, first = ranked_item(items, number), items.unit_start[number]
-        n_units = len(item.shapes)
-        write_positions(item, position[first : first + n_units])
-        now = log_strength[start[number] : start[number + 1]]
+        first, after = items.unit_start[which[k]], items.unit_start[which[k] + 1]
+        now = log_strength[start[which[k]] : start[which[k] + 1]]
         for cell in range(len(now)):
-            now[cell] = math.log(item.shapes[min(cell, n_units - 1), POSTERIOR])
+            now[cell] = math.log(items.shapes[min(first + cell, after - 1), POSTERIOR])
         normalise(now, len(now))
 
 

@@ -41,7 +41,7 @@ from dissensus.arrays.tangents import tangents
 from dissensus.arrays.time_memory import memories
 from dissensus.arrays.timed_sweep import timed_sweep
 from dissensus.arrays.times_alone import sample_by_times
-from dissensus.arrays.unit_order import write_positions
+from dissensus.arrays.unit_order import positions
 from dissensus.arrays.unit_view import room_for_moves
 
 Floats = npt.NDArray[np.float64]
@@ -141,15 +141,17 @@ def sweep(
     out = np.array(log_strength, dtype=np.float64)
     none = np.zeros(len(rankings.n_cells), dtype=np.int64)
     items = ranked_items(rankings, shape, _each(rankings, sharpness), float(power), none)
-    plan = plan_of(items)
-    _sweep(items, plan.timed, plan.n_moves, shape, rankings.cell_start, np.uint64(key), out)
+    plan, position = plan_of(items), positions(items, np.flatnonzero(items.n_units))
+    _sweep(
+        items, plan.timed, plan.n_moves, position, shape, rankings.cell_start, np.uint64(key), out
+    )
     return out
 
 
 @kernel
 def _sweep(
-    items: RankedItems, timed: Flags, n_moves: Codes, shape: Floats, start: Codes, key: int,
-    log_strength: Floats,
+    items: RankedItems, timed: Flags, n_moves: Codes, order: Codes, shape: Floats,
+    start: Codes, key: int, log_strength: Floats,
 ) -> None:  # fmt: skip
     """Move all cells; those of a lumped tail share out what it has."""
     state, lines = started(key), tangents()
@@ -159,8 +161,7 @@ def _sweep(
         item, now = ranked_item(items, i), log_strength[start[i] : start[i + 1]]
         numbers, listed, spans, sharpness, shapes = item
         log_rate, rate, choices, ties, table = room_for_moves(item)
-        position, last = np.empty(len(shapes), dtype=np.int64), len(shapes) - 1
-        write_positions(item, position)
+        position, last = order[items.unit_start[i] : items.unit_start[i + 1]], len(shapes) - 1
         used = last + max(numbers.n_tail, 1)
         if used < len(now):
             now[last] = log_total(now[last:])
