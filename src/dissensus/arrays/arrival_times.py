@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_strengths import LOG_EXPOSURE, SHARPNESS
 from dissensus.arrays.log_sums import log_plus
@@ -34,13 +34,17 @@ _TINY = 1e-250
 """A sum of relative rates below this is taken again, in logarithms."""
 
 
-@njit(cache=True)
+@inner
 def room_for_times(item: RankedItem) -> Floats:
     """Make room for one item's times."""
-    return np.full((SHARED + 1 + len(item.spans), item.shapes.shape[1] + 1), -np.inf)
+    out = np.empty((SHARED + 1 + len(item.spans), len(item.shapes) + 1))
+    for row in range(out.shape[0]):
+        for unit in range(out.shape[1]):
+            out[row, unit] = -np.inf
+    return out
 
 
-@njit(cache=True)
+@inner
 def draw_times(
     state: State, item: RankedItem, log_strength: Floats, used: int, work: Floats, lines: Floats
 ) -> None:
@@ -61,7 +65,7 @@ def draw_times(
     lines : array
         Room for `dissensus.arrays.tangents`.
     """
-    numbers, listed, spans, n_units = item.numbers, item.listed, item.spans, item.shapes.shape[1]
+    numbers, listed, spans, n_units = item.numbers, item.listed, item.spans, len(item.shapes)
     top = 0.0
     if numbers.common > 0.0 and (numbers.shared > 0.0 or len(spans) > 0):
         top = rates(log_strength, n_units, used, numbers.common, work)
@@ -79,7 +83,7 @@ def draw_times(
         _one_ranking(state, listed, spans, ranking, numbers.power, repeats, top, work, lines)
 
 
-@njit(cache=True)
+@inner
 def rates(log_strength: Floats, n_units: int, used: int, g: float, work: Floats) -> float:
     """Write the rates of all units and return the logarithm of the largest."""
     top = -np.inf
@@ -87,7 +91,9 @@ def rates(log_strength: Floats, n_units: int, used: int, g: float, work: Floats)
         work[LOG_RATE, unit] = g * log_strength[unit]
         top = max(top, work[LOG_RATE, unit])
     if used > n_units:
-        largest, summed = log_strength[n_units - 1 : used].max(), 0.0
+        largest, summed = log_strength[n_units - 1], 0.0
+        for cell in range(n_units, used):
+            largest = max(largest, log_strength[cell])
         for cell in range(n_units - 1, used):
             summed += math.exp(g * (log_strength[cell] - largest))
         work[LOG_RATE, n_units - 1] = g * largest + math.log(summed)
@@ -97,7 +103,7 @@ def rates(log_strength: Floats, n_units: int, used: int, g: float, work: Floats)
     return top
 
 
-@njit(cache=True)
+@inner
 def _one_ranking(
     state: State, listed: Codes, spans: Codes, ranking: int, power: float,
     repeats: int, top: float, work: Floats, lines: Floats,
@@ -130,7 +136,7 @@ def _one_ranking(
         work[mine, listed[UNIT, place]] = now
 
 
-@njit(cache=True)
+@inner
 def _log_rest(listed: Codes, place: int, last: int, work: Floats) -> float:
     """Return the logarithm of all rates from a place on, where they are too far down."""
     total = -np.inf
@@ -139,7 +145,7 @@ def _log_rest(listed: Codes, place: int, last: int, work: Floats) -> float:
     return total
 
 
-@njit(cache=True)
+@inner
 def _tied_block(
     state: State, listed: Codes, low: int, high: int, repeats: int, now: float, log_rest: float,
     mine: int, work: Floats, lines: Floats,
@@ -159,7 +165,7 @@ def _tied_block(
     return log_plus(now, waited - log_rest)
 
 
-@njit(cache=True)
+@inner
 def exposures(common: float, sharpness: Floats, unit: int, work: Floats, terms: Floats) -> int:
     """Write a unit's exposures, one for each sharpness or more, and return how many."""
     if common > 0.0:

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import PRIOR, SHARED_OWN, SINGLE, ItemNumbers
 from dissensus.arrays.slicing import slicer, width
@@ -62,7 +63,7 @@ def _against_two(ties: Floats, tie: int, rate: float) -> float:
     return both * (one + rest) * (two + rest) / (one * two * (both + rest))
 
 
-@njit(cache=True)
+@inner
 def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) -> float:  # noqa: ARG001
     """Return log P of any block."""
     n, mine, log_rest = int(ties[tie, N]), int(ties[tie, MINE]), ties[tie, LOG_REST]
@@ -78,7 +79,7 @@ def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) ->
 _sliced = slicer(_against_two, _log_tie)
 
 
-@njit(cache=True)
+@inner
 def _move(
     state: State, listed: Codes, spans: Codes, sharpness: Floats, common: float, power: float,
     unit: int, log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, table: Floats,
@@ -93,7 +94,7 @@ def _move(
     return _sliced(state, step, slope, power, choices, n, ties, n_ties, table)
 
 
-@njit(cache=True)
+@inner
 def move_units(
     state: State, numbers: ItemNumbers, listed: Codes, spans: Codes, sharpness: Floats,
     shapes: Floats, log_strength: Floats, used: int, first: int, n_moves: int, log_rate: Floats,
@@ -116,17 +117,17 @@ def move_units(
     log_rate, rate, choices, ties, table
         Of a `dissensus.arrays.unit_view.MoveRoom`.
     """
-    n_units, common, power = shapes.shape[1], numbers.common, numbers.power
+    n_units, common, power = len(shapes), numbers.common, numbers.power
     if n_units < 2:
         return
     take(common, sharpness, log_strength, n_units, used, log_rate, rate)
     for i in range(first, first + n_moves):
         unit = i % n_units
         many = max(numbers.n_tail, 1) if unit == n_units - 1 else 1
-        own = many * shapes[PRIOR, unit]
-        left = shapes[SINGLE, unit] - shapes[PRIOR, unit] + own
+        own = many * shapes[unit, PRIOR]
+        left = shapes[unit, SINGLE] - shapes[unit, PRIOR] + own
         right = numbers.total_shape - own
-        right += numbers.shared * common - shapes[SHARED_OWN, unit]
+        right += numbers.shared * common - shapes[unit, SHARED_OWN]
         n = everything(unit, numbers, log_rate, rate, choices)
         delta = _move(
             state, listed, spans, sharpness, common, power, unit, log_rate, rate, choices, ties,

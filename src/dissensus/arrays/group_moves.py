@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.group_view import MOVED, collect_group, group_everything
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import ItemNumbers
@@ -50,7 +51,7 @@ def _against_two(ties: Floats, tie: int, rate: float) -> float:
     return both * (one + rest) * (two + rest) / (one * two * (both + rest))
 
 
-@njit(cache=True)
+@inner
 def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) -> float:
     """Return log P of any block."""
     n, log_rest = int(ties[tie, N]), log_plus(ties[tie, LOG_REST], now)
@@ -64,7 +65,7 @@ def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) ->
 _sliced = slicer(_against_two, _log_tie)
 
 
-@njit(cache=True)
+@inner
 def move_group(
     state: State, numbers: ItemNumbers, listed: Codes, spans: Codes, sharpness: Floats,
     shapes: Floats, log_strength: Floats, used: int, position: Codes, turn: int, log_rate: Floats,
@@ -79,13 +80,13 @@ def move_group(
     Parameters
     ----------
     position : array (unit)
-        From `dissensus.arrays.unit_order.positions`.
+        From `dissensus.arrays.unit_order.write_positions`.
     turn : int
         How many group moves there were before.
     others
         As for `move_units`.
     """
-    n_units, power = shapes.shape[1], numbers.power
+    n_units, power = len(shapes), numbers.power
     if n_units < 4:
         return
     cut = 2 + turn % (n_units - 3)
@@ -99,5 +100,6 @@ def move_group(
     delta = _sliced(state, step, slope, power, choices, n, ties, n_ties, table)
     for unit in range(n_units):
         log_strength[unit] += delta if position[unit] >= cut else 0.0
-    if position[-1] >= cut:
-        log_strength[n_units:used] += delta
+    if position[n_units - 1] >= cut:
+        for cell in range(n_units, used):
+            log_strength[cell] += delta

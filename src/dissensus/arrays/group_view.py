@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import (
     BEGIN,
@@ -53,7 +54,7 @@ _MODERATE = 30.0
 """Products of a few numbers between e^-30 and e^30, and of another up to e^60, are as they are."""
 
 
-@njit(cache=True)
+@inner
 def group_everything(
     position: Codes, cut: int, numbers: ItemNumbers, shapes: Floats, log_rate: Floats,
     rate: Floats, choices: Floats,
@@ -81,13 +82,13 @@ def group_everything(
         _write_choice(choices, k, weight, g, own, others, log_own, log_others)
     for unit in range(n_units):
         if position[unit] >= cut:
-            slope += shapes[SINGLE, unit]
-    if position[-1] >= cut:
-        slope += (max(numbers.n_tail, 1) - 1) * shapes[PRIOR, -1]
+            slope += shapes[unit, SINGLE]
+    if position[n_units - 1] >= cut:
+        slope += (max(numbers.n_tail, 1) - 1) * shapes[n_units - 1, PRIOR]
     return n, slope
 
 
-@njit(cache=True)
+@inner
 def collect_group(
     listed: Codes, spans: Codes, sharpness: Floats, common: float, power: float, position: Codes,
     cut: int, log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, n: int,
@@ -171,7 +172,7 @@ def _write_choice(
         choices[LOG_OTHERS, k] = log_others
 
 
-@njit(cache=True)
+@inner
 def _write_tie(
     listed: Codes, low: int, high: int, position: Codes, cut: int, row: int, log_rate: Floats,
     log_own: float, log_others: float, ties: Floats, tie: int,
@@ -196,7 +197,7 @@ def _write_tie(
             ties[tie, REST] = math.exp(rest)
 
 
-@njit(cache=True)
+@inner
 def _logs(
     listed: Codes, place: int, last: int, position: Codes, cut: int, row: int, log_rate: Floats
 ) -> tuple[float, float]:

@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
@@ -39,7 +39,7 @@ _SMALL = 0.5
 """Below this A, the line A u takes the left tangent's place."""
 
 
-@njit(cache=True)
+@inner
 def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines: Floats) -> float:
     """Draw one.
 
@@ -64,7 +64,7 @@ def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines
     return _one(state, a, terms, n_terms, lines, peak)
 
 
-@njit(cache=True)
+@inner
 def draw_tail(
     state: State, a: float, terms: Floats, n_terms: int, lines: Floats, depth: float, out: Floats
 ) -> int:
@@ -110,7 +110,7 @@ def draw_tail(
     return n
 
 
-@njit(cache=True)
+@inner
 def _count_high(state: State, n: int, lines: Floats) -> int:
     """Draw how many of n come from the two pieces on the right: few, so leap over the others."""
     right = lines[AREA, 1] + lines[AREA, 2]
@@ -122,7 +122,7 @@ def _count_high(state: State, n: int, lines: Floats) -> int:
     return count
 
 
-@njit(cache=True)
+@inner
 def _one(state: State, a: float, terms: Floats, n_terms: int, lines: Floats, peak: float) -> float:
     while True:
         u, above = draw(state, lines)
@@ -131,13 +131,13 @@ def _one(state: State, a: float, terms: Floats, n_terms: int, lines: Floats, pea
             return u
 
 
-@njit(cache=True)
+@inner
 def log_density(u: float, a: float, terms: Floats, n_terms: int) -> float:
     """Return f(u)."""
     return a * u - _waited(u, terms, n_terms)
 
 
-@njit(cache=True)
+@inner
 def _waited(u: float, terms: Floats, n_terms: int) -> float:
     total = math.exp(u)
     for k in range(n_terms):
@@ -145,7 +145,7 @@ def _waited(u: float, terms: Floats, n_terms: int) -> float:
     return total
 
 
-@njit(cache=True)
+@inner
 def _fall(u: float, terms: Floats, n_terms: int) -> tuple[float, float]:
     """Return A less the slope of f, and minus f's second derivative."""
     total = bend = math.exp(u)
@@ -156,7 +156,7 @@ def _fall(u: float, terms: Floats, n_terms: int) -> tuple[float, float]:
     return total, bend
 
 
-@njit(cache=True)
+@inner
 def _reach(total: float, terms: Floats, n_terms: int) -> float:
     """Return where the first of the terms of `_fall` alone reaches a value."""
     u = math.log(total)
@@ -166,7 +166,7 @@ def _reach(total: float, terms: Floats, n_terms: int) -> float:
     return u
 
 
-@njit(cache=True)
+@inner
 def _mode(a: float, terms: Floats, n_terms: int) -> tuple[float, float]:
     """Return about where f is largest, and minus its second derivative there.
 
@@ -183,7 +183,7 @@ def _mode(a: float, terms: Floats, n_terms: int) -> tuple[float, float]:
     return u, bend
 
 
-@njit(cache=True)
+@inner
 def _touch(a: float, terms: Floats, n_terms: int, lines: Floats) -> float:
     """Put the tangents to f, and return f where the middle one touches: its height is 0."""
     mode, bend = _mode(a, terms, n_terms)

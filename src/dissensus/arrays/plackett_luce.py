@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.log_sums import log_plus, log_total
 from dissensus.arrays.tied_block import log_before_rest
 
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-@njit(cache=True)
+@kernel
 def log_likelihood(log_strength: Floats, codes: Ints, ends: Ints) -> float:
     r"""Return :math:`\log p(b \mid \lambda)`.
 
@@ -46,7 +46,7 @@ def log_likelihood(log_strength: Floats, codes: Ints, ends: Ints) -> float:
     return _walk(log_strength, codes, ends, np.empty(0))
 
 
-@njit(cache=True)
+@inner
 def log_likelihood_and_gradient(
     log_strength: Floats, codes: Ints, ends: Ints
 ) -> tuple[float, Floats]:
@@ -74,7 +74,7 @@ def log_likelihood_and_gradient(
     return _walk(log_strength, codes, ends, gradient), gradient
 
 
-@njit(cache=True)
+@inner
 def _walk(log_strength: Floats, codes: Ints, ends: Ints, gradient: Floats) -> float:
     r"""Add up the blocks, first to last, and write the gradient if it has a length.
 
@@ -102,7 +102,7 @@ def _walk(log_strength: Floats, codes: Ints, ends: Ints, gradient: Floats) -> fl
     return summed
 
 
-@njit(cache=True)
+@inner
 def _later(log_strength: Floats, codes: Ints, ends: Ints) -> tuple[Floats, Ints]:
     """Return the log strength of all that comes after each block, and the labels not listed.
 
@@ -121,12 +121,12 @@ def _later(log_strength: Floats, codes: Ints, ends: Ints) -> tuple[Floats, Ints]
     return later, last
 
 
-@njit(cache=True)
+@inner
 def _start(ends: Ints, block: int) -> int:
     return ends[block - 1] if block > 0 else 0
 
 
-@njit(cache=True)
+@kernel
 def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
     r"""Do so for a ranking given by the block of each label, 0 for a label that is not listed.
 

@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.tied_block import log_before_rest
@@ -190,7 +190,7 @@ def listed_cell(rankings: Rankings) -> Codes:
     return np.asarray(rankings.place + np.repeat(rankings.cell_start[:-1], np.diff(row)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pointwise(
     item_start: Codes, ranking_start: Codes, place: Codes, rank: Codes, cell_start: Codes,
     closed: Flags, named: Flags, log_strength: Floats, sharpness: Floats, out: Floats,
@@ -223,7 +223,7 @@ def _pointwise(
                 )  # fmt: skip
 
 
-@njit(cache=True)
+@inner
 def _one(
     cells: Floats, place: Codes, rank: Codes, sharp: float, log_rest: float, something: bool,
     ratio: Floats, no_share: Floats,
@@ -255,7 +255,7 @@ def _one(
     return summed
 
 
-@njit(cache=True)
+@inner
 def _log_total(log_start: float, cells: Floats, flag: Flags, value: bool, sharp: float) -> float:
     """Add to a logarithm the strengths of all cells that are flagged so."""
     top = log_start

@@ -23,215 +23,36 @@ sparse prior makes them smaller than any floating-point number.
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from dissensus.arrays.arrival_times import room_for_times
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.exact_moves import move_units
+from dissensus.arrays.exact_sweeps import normalise, plan_of, sample_exactly
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.group_moves import move_group
 from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.plain_times import is_plain
-from dissensus.arrays.ranked_item import POSTERIOR, RankedItem, ranked_item
+from dissensus.arrays.ranked_item import RankedItems, ranked_item, ranked_items
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.stream import State, started, uniform
 from dissensus.arrays.tangents import tangents
-from dissensus.arrays.time_memory import memory
+from dissensus.arrays.time_memory import memories
 from dissensus.arrays.timed_sweep import timed_sweep
 from dissensus.arrays.times_alone import sample_by_times
 from dissensus.arrays.unit_order import positions
-from dissensus.arrays.unit_view import MoveRoom, room_for_moves
+from dissensus.arrays.unit_view import room_for_moves
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 Keys = npt.NDArray[np.uint64]
-
-_DEPTH = 45.0
-"""Rates of the tail that are e^-45 of the largest do not change any sum."""
-
-_GROUP_EVERY = 3
-"""In one sweep of so many a group moves too: it costs about as much as a third of the units."""
-
-_ONE_IN = 3
-"""In a chain of one item, one in so many units is moved by each sweep, in turn."""
 
 _FORGETFUL = 0.4
 """Where a sweep by arrival times alone keeps no more than this, it is worth two fifths of an
 independent draw or more. Exact moves of a third of the units are worth as much, and take several
 times as long."""
-
-_EFFORT = 4000
-"""Places to look at for the exact moves of one sweep: with more, only some of the units move."""
-
-
-class _Room(NamedTuple):
-    """All that a sweep of one item writes to."""
-
-    work: Floats
-    """See `dissensus.arrays.arrival_times`."""
-    terms: Floats
-    """(2, term): of one unit, see `dissensus.arrays.log_strengths`."""
-    lines: Floats
-    """See `dissensus.arrays.tangents`."""
-    moves: MoveRoom
-
-
-class _Plan(NamedTuple):
-    """What a sweep of one item consists of."""
-
-    timed: bool
-    """Whether arrival times are drawn."""
-    n_moves: int
-    """How many units are moved exactly."""
-    depth: float
-    """How far below the largest a cell of the tail still matters."""
-    position: Codes
-    """Each unit's in the order that groups are cut from."""
-
-
-@njit(cache=True)
-def _prepared(item: RankedItem) -> tuple[_Room, _Plan]:
-    """Make room for one item's sweeps, and decide what they consist of."""
-    numbers, n_units, n_places = item.numbers, item.shapes.shape[1], max(item.listed.shape[1], 1)
-    n_moves = n_units if numbers.exact else min(n_units, max(1, _EFFORT // n_places))
-    timed = numbers.n_tail > 1 or n_moves < n_units
-    least = 1.0 if numbers.common == 0.0 else min(1.0, numbers.common)
-    for g in item.sharpness:
-        least = min(least, g)
-    terms = np.empty((2, len(item.spans) + 1))
-    room = _Room(room_for_times(item), terms, tangents(), room_for_moves(item))
-    return room, _Plan(timed, n_moves, _DEPTH / least, positions(item))
-
-
-@njit(cache=True)
-def _sweeps(
-    state: State, item: RankedItem, log_strength: Floats, used: int, first: int, plan: _Plan,
-    room: _Room, named: int, tune: int, out: Floats,
-) -> None:  # fmt: skip
-    """Go through `tune` sweeps of one item, and as many more as there is room for in `out`.
-
-    `used` is how many cells are: the units, and, in place of a tail not lumped, those of its cells
-    that `draw_tail` finds large enough.
-    """
-    numbers, listed, spans, sharpness, shapes = item
-    log_rate, rate, choices, ties, table = room.moves
-    n_units, start = shapes.shape[1], first
-    for sweep in range(tune + len(out)):
-        if plan.timed:
-            used = timed_sweep(
-                state, item, log_strength, used, plan.depth, room.work, room.terms, room.lines
-            )
-        move_units(
-            state, numbers, listed, spans, sharpness, shapes, log_strength, used, first,
-            plan.n_moves, log_rate, rate, choices, ties, table,
-        )  # fmt: skip
-        if sweep % _GROUP_EVERY == 0:
-            move_group(
-                state, numbers, listed, spans, sharpness, shapes, log_strength, used,
-                plan.position, start + sweep // _GROUP_EVERY, log_rate, rate, choices, ties, table,
-            )  # fmt: skip
-        first = (first + plan.n_moves) % n_units
-        _normalise(log_strength, used)
-        if sweep >= tune:
-            _write(log_strength, used, named, sweep - tune, out)
-
-
-@njit(cache=True)
-def _normalise(log_strength: Floats, used: int) -> None:
-    """Turn log strengths into log shares."""
-    top, summed = log_strength[0], 0.0
-    for cell in range(1, used):
-        top = max(top, log_strength[cell])
-    for cell in range(used):
-        summed += math.exp(log_strength[cell] - top)
-    shift = top + math.log(summed)
-    for cell in range(used):
-        log_strength[cell] -= shift
-
-
-@njit(cache=True)
-def _write(log_share: Floats, used: int, named: int, draw: int, out: Floats) -> None:
-    """Write the shares of named cells, and last, if there is more, of all others."""
-    rest = 0.0
-    for cell in range(named):
-        out[draw, cell] = math.exp(log_share[cell])
-    for cell in range(named, used):
-        rest += math.exp(log_share[cell])
-    if used > named:
-        out[draw, -1] = rest
-
-
-@njit(cache=True)
-def _sample_item(state: State, item: RankedItem, named: int, tune: int, out: Floats) -> None:
-    """Sample one item; write (draw, candidate), with all that has no column of its own last."""
-    room, plan = _prepared(item)
-    plan = _Plan(plan.timed, max(1, (plan.n_moves + 1) // _ONE_IN), plan.depth, plan.position)
-    n_units = item.shapes.shape[1]
-    log_strength = np.empty(n_units - 1 + max(item.numbers.n_tail, 1))
-    log_strength[:n_units] = np.log(item.shapes[POSTERIOR])
-    log_strength[n_units:] = log_strength[n_units - 1]
-    used = len(log_strength)
-    _normalise(log_strength, used)
-    _sweeps(state, item, log_strength, used, 0, plan, room, named, tune, out)
-
-
-@njit(cache=True, nogil=True)
-def _sample(
-    rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes, tune: int,
-    keys: Keys, out: Floats,
-) -> None:  # fmt: skip
-    for i in range(len(keys)):
-        low, high = rankings.cell_start[i], rankings.cell_start[i + 1]
-        if low == high:
-            continue
-        item = ranked_item(rankings, i, shape[low:high], sharpness, power, named[i])
-        state, mine = started(keys[i]), shape[low:high]
-        if is_plain(item) and memory(rankings, i, mine, power) <= _FORGETFUL:
-            sample_by_times(state, item, named[i], tune, out[:, i])
-        else:
-            _sample_item(state, item, named[i], tune, out[:, i])
-
-
-@njit(cache=True, nogil=True)
-def _sweep(
-    rankings: Rankings, shape: Floats, sharpness: Floats, power: float, log_strength: Floats,
-    key: int,
-) -> None:  # fmt: skip
-    state = started(key)
-    for i in range(len(rankings.cell_start) - 1):
-        low, high = rankings.cell_start[i], rankings.cell_start[i + 1]
-        if low == high:
-            continue
-        item = ranked_item(rankings, i, shape[low:high], sharpness, power, 0)
-        _sweep_cells(state, item, shape[low:high], log_strength[low:high])
-
-
-@njit(cache=True)
-def _sweep_cells(state: State, item: RankedItem, shape: Floats, log_strength: Floats) -> None:
-    """Move all cells of one item; those of a lumped tail share out what it has."""
-    n_units, n_tail, n_cells = item.shapes.shape[1], item.numbers.n_tail, len(shape)
-    last, used = n_units - 1, n_units - 1 + max(n_tail, 1)
-    if used < n_cells:
-        log_strength[last] = log_total(log_strength[last:])
-    room, plan = _prepared(item)
-    plan = _Plan(plan.timed, plan.n_moves, np.inf, plan.position)
-    first, none = int(uniform(state) * n_units), np.empty((0, 0))
-    _normalise(log_strength, used)
-    _sweeps(state, item, log_strength, used, first, plan, room, 0, 1, none)
-    if used < n_cells:
-        tail, whole = log_strength[last:], log_strength[last]
-        for cell in range(len(tail)):
-            tail[cell] = log_gamma_variate(state, shape[-1])
-        tail += whole - log_total(tail)
-    elif n_tail > 1:  # drawn in descending order
-        for cell in range(n_cells - 1, last, -1):
-            other = last + int(uniform(state) * (cell + 1 - last))
-            log_strength[cell], log_strength[other] = log_strength[other], log_strength[cell]
-    log_strength += log_gamma_variate(state, item.numbers.total_shape)
 
 
 def sample(
@@ -275,8 +96,19 @@ def sample(
     array([[0.5, 0.5]])
     """
     columns = int(named.max(initial=0)) + 1 if n_columns is None else n_columns
-    out = np.zeros((draws, len(keys), columns))
-    _sample(rankings, shape, _each(rankings, sharpness), float(power), named, tune, keys, out)
+    out, states = np.zeros((draws, len(keys), columns)), np.array(keys, dtype=np.uint64)
+    items = ranked_items(rankings, shape, _each(rankings, sharpness), float(power), named)
+    plain = np.flatnonzero(is_plain(items))
+    kept = np.empty(len(plain))
+    if len(plain):
+        memories(rankings, plain, shape, float(power), kept)
+    forgetful = np.zeros(len(keys), dtype=np.bool_)
+    forgetful[plain] = kept <= _FORGETFUL
+    if forgetful.any():
+        sample_by_times(items, np.flatnonzero(forgetful), states, named, tune, out)
+    others = np.flatnonzero(~forgetful & (items.n_units > 0))
+    if len(others):
+        sample_exactly(items, others, states, named, tune, out)
     return out
 
 
@@ -307,8 +139,67 @@ def sweep(
     (2,)
     """
     out = np.array(log_strength, dtype=np.float64)
-    _sweep(rankings, shape, _each(rankings, sharpness), float(power), out, np.uint64(key))
+    none = np.zeros(len(rankings.n_cells), dtype=np.int64)
+    items = ranked_items(rankings, shape, _each(rankings, sharpness), float(power), none)
+    plan, position = plan_of(items), positions(items, np.flatnonzero(items.n_units))
+    _sweep(
+        items, plan.timed, plan.n_moves, position, shape, rankings.cell_start, np.uint64(key), out
+    )
     return out
+
+
+@kernel
+def _sweep(
+    items: RankedItems, timed: Flags, n_moves: Codes, order: Codes, shape: Floats,
+    start: Codes, key: int, log_strength: Floats,
+) -> None:  # fmt: skip
+    """Move all cells; those of a lumped tail share out what it has."""
+    state, lines = started(key), tangents()
+    for i in range(len(timed)):
+        if start[i] == start[i + 1]:
+            continue
+        item, now = ranked_item(items, i), log_strength[start[i] : start[i + 1]]
+        numbers, listed, spans, sharpness, shapes = item
+        log_rate, rate, choices, ties, table = room_for_moves(item)
+        position, last = order[items.unit_start[i] : items.unit_start[i + 1]], len(shapes) - 1
+        used = last + max(numbers.n_tail, 1)
+        if used < len(now):
+            now[last] = log_total(now[last:])
+        first = int(uniform(state) * len(shapes))
+        normalise(now, used)
+        if timed[i]:
+            work, terms = room_for_times(item), np.empty((2, len(spans) + 1))
+            used = timed_sweep(state, item, now, used, np.inf, work, terms, lines)
+        move_units(
+            state, numbers, listed, spans, sharpness, shapes, now, used, first, n_moves[i],
+            log_rate, rate, choices, ties, table,
+        )  # fmt: skip
+        move_group(
+            state, numbers, listed, spans, sharpness, shapes, now, used, position, first, log_rate,
+            rate, choices, ties, table,
+        )  # fmt: skip
+        normalise(now, used)
+        _share_out(state, now, last, used, numbers.n_tail, shape[start[i + 1] - 1])
+        more = log_gamma_variate(state, numbers.total_shape)
+        for cell in range(len(now)):
+            now[cell] += more
+
+
+@inner
+def _share_out(state: State, now: Floats, last: int, used: int, n_tail: int, shape: float) -> None:
+    """Give each cell of a tail its own, and in random order."""
+    n_cells = len(now)
+    if used < n_cells:
+        tail, whole = now[last:], now[last]
+        for cell in range(len(tail)):
+            tail[cell] = log_gamma_variate(state, shape)
+        more = whole - log_total(tail)
+        for cell in range(len(tail)):
+            tail[cell] += more
+    elif n_tail > 1:  # drawn in descending order
+        for cell in range(n_cells - 1, last, -1):
+            other = last + int(uniform(state) * (cell + 1 - last))
+            now[cell], now[other] = now[other], now[cell]
 
 
 def _each(rankings: Rankings, sharpness: Floats | None) -> Floats:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.ranked_above import groups, within
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.times_ranked import times_expected, times_ranked
@@ -104,7 +104,7 @@ def maximum(rankings: Rankings, *, tolerance: float, max_passes: int) -> Maximum
     )
 
 
-@njit(cache=True)
+@kernel
 def _solve(
     rankings: Rankings, tolerance: float, max_passes: int, log_strength: Floats, value: Floats,
     passes: Ints, reached: Bools,
@@ -120,7 +120,7 @@ def _solve(
             mine -= top + np.log(np.exp(mine - top).mean())
 
 
-@njit(cache=True)
+@inner
 def _climb(
     rankings: Rankings, item: int, u: Floats, tolerance: float, max_passes: int
 ) -> tuple[float, int, bool]:
@@ -153,7 +153,7 @@ def _climb(
         u[:], expected[:], value = trial, trial_expected, trial_value
 
 
-@njit(cache=True)
+@inner
 def _along(
     rankings: Rankings, item: int, u: Floats, step: Floats, value: float, slope: float,
     observed: Floats, expected: Floats,
@@ -177,7 +177,7 @@ def _along(
     return trial, trial_value, _MOST_CUTS + 1
 
 
-@njit(cache=True)
+@inner
 def _direction(
     gradient: Floats, observed: Floats, moves: Floats, bends: Floats, products: Floats, kept: int
 ) -> Floats:
@@ -202,7 +202,7 @@ def _direction(
     return step
 
 
-@njit(cache=True)
+@inner
 def _remember(
     move: Floats, bend: Floats, moves: Floats, bends: Floats, products: Floats, kept: int
 ) -> int:

@@ -17,8 +17,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.keys import row_keys
 from dissensus.arrays.plackett_luce_draws import listed_cell, per_ranking
 from dissensus.arrays.plackett_luce_urn import choose, log_hidden, look, next_log_share
@@ -182,7 +182,7 @@ def _check_listed(rankings: Rankings, named: Flags) -> None:
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _predicted(
     item_start: Codes, ranking_start: Codes, place: Codes, rank: Codes, closed: Flags,
     column_start: Codes, column: Codes, n_unnamed: Codes, concentration: Floats, theta: Floats,
@@ -207,12 +207,12 @@ def _predicted(
             )  # fmt: skip
 
 
-@njit(cache=True)
+@inner
 def _log(mass: float) -> float:
     return math.log(mass) if mass > 0.0 else -np.inf
 
 
-@njit(cache=True)
+@inner
 def _item(
     state: State, split: State, starts: Codes, place: Codes, rank: Codes, closed: Flags,
     columns: Codes, last: int, log_rest: float, members: Codes, a: float, sharpness: Floats,
@@ -244,7 +244,7 @@ def _item(
             _insert(out, rank, starts[ranking], row, label)
 
 
-@njit(cache=True)
+@inner
 def _insert(out: npt.NDArray[np.int32], rank: Codes, start: int, row: int, label: int) -> None:
     """Put a label in the next row, or before larger ones that it is tied with."""
     while row > start and rank[row - 1] == rank[row] and out[row - 1] > label:

@@ -22,8 +22,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.stream import State, uniform
 
@@ -38,7 +38,7 @@ _NEGLIGIBLE = -40.0
 # of a tuple at every call, which took most of the time.
 
 
-@njit(cache=True)
+@inner
 def next_log_share(
     state: State, log_rest: float, step: int, members: Codes, a: float
 ) -> tuple[float, float]:
@@ -80,7 +80,7 @@ def next_log_share(
     return log_rest - both, log_rest + odds - both
 
 
-@njit(cache=True)
+@inner
 def log_hidden(log_rest: float, n_hidden: int, a: float, sharp: float) -> float:
     """Return the logarithm of the weight of the rest, or of the most it can be.
 
@@ -94,7 +94,7 @@ def log_hidden(log_rest: float, n_hidden: int, a: float, sharp: float) -> float:
     return sharp * log_rest
 
 
-@njit(cache=True)
+@inner
 def look(
     state: State, log_mass: Floats, taken: Flags, n_named: int, n_seen: int, log_rest: float,
     members: Codes, a: float, sharp: float,
@@ -134,7 +134,7 @@ def look(
     return n_seen, log_rest
 
 
-@njit(cache=True)
+@inner
 def choose(
     state: State, log_mass: Floats, taken: Flags, n_known: int, log_other: float, n_other: int,
     sharp: float, weight: Floats,

@@ -15,18 +15,22 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import SMALL, constants, gamma_of, gamma_variate
 from dissensus.arrays.ranked_item import (
     BEGIN,
+    COMMON,
+    EXACT,
     LAST,
     POSTERIOR,
+    POWER,
     RANK,
     STOP,
+    TOTAL_SHAPE,
     UNIT,
     ItemNumbers,
-    RankedItem,
+    RankedItems,
 )
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.tied_arrivals import draw_block
@@ -43,25 +47,32 @@ _LEAST = 1e-60
 """No share may be below this: sums and quotients of a few then stay numbers."""
 
 
-@njit(cache=True)
-def is_plain(item: RankedItem) -> bool:
-    """Return whether all annotators are of sharpness 1, and no variate could underflow."""
-    numbers = item.numbers
-    least = min(numbers.total_shape, numbers.power, item.shapes[POSTERIOR].min())
-    return numbers.common == 1.0 and not numbers.exact and least >= SMALL
+def is_plain(items: RankedItems) -> npt.NDArray[np.bool_]:
+    """Return (item) whether all annotators are of sharpness 1, and no variate could underflow."""
+    numbers, has_units = items.numbers, items.n_units > 0
+    least = np.minimum(numbers[:, TOTAL_SHAPE], numbers[:, POWER])
+    starts = items.unit_start[:-1][has_units]
+    if len(starts):
+        least[has_units] = np.minimum(
+            least[has_units], np.minimum.reduceat(items.shape_of(POSTERIOR), starts)
+        )
+    out: npt.NDArray[np.bool_] = (
+        (numbers[:, COMMON] == 1.0) & (numbers[:, EXACT] == 0.0) & (least >= SMALL) & has_units
+    )
+    return out
 
 
-@njit(cache=True)
-def plain_room(item: RankedItem) -> Floats:
+@inner
+def plain_room(shapes: Floats) -> Floats:
     """Make room for one item's plain sweeps, see `SHARE`."""
-    out = np.empty((C + 1, item.shapes.shape[1]))
-    out[A] = item.shapes[POSTERIOR]
+    out = np.empty((C + 1, len(shapes)))
     for unit in range(out.shape[1]):
+        out[A, unit] = shapes[unit, POSTERIOR]
         out[D, unit], out[C, unit] = constants(out[A, unit])
     return out
 
 
-@njit(cache=True)
+@inner
 def plain_sweep(
     state: State, numbers: ItemNumbers, listed: Codes, spans: Codes, plain: Floats, lines: Floats
 ) -> bool:
@@ -101,7 +112,7 @@ def plain_sweep(
     return True
 
 
-@njit(cache=True)
+@inner
 def _wait(
     state: State, listed: Codes, spans: Codes, ranking: int, power: float, plain: Floats,
     lines: Floats,
@@ -128,7 +139,7 @@ def _wait(
         plain[EXPOSURE, listed[UNIT, place]] += now
 
 
-@njit(cache=True)
+@inner
 def _wait_for_tied(
     state: State, listed: Codes, low: int, high: int, power: float, now: float, after: int,
     plain: Floats, lines: Floats,
@@ -150,7 +161,7 @@ def _wait_for_tied(
     return end
 
 
-@njit(cache=True)
+@inner
 def _wait_for_two(state: State, one: int, two: int, rest: float, plain: Floats) -> float:
     """Draw which of two comes first, and then both; return when the second does."""
     left, right = plain[SHARE, one] + rest, plain[SHARE, two] + rest

@@ -1,4 +1,4 @@
-"""What the rankings of one item say, in the form in which the Gibbs sampler needs it.
+"""What the rankings of items say, in the form in which the Gibbs sampler needs it.
 
 The sampler's *units* are the item's cells, but for the last ones if nobody listed them and they
 all have the same shape. These are the *tail*: one unit.
@@ -6,16 +6,18 @@ all have the same shape. These are the *tail*: one unit.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.rankings import Rankings
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 UNIT, RANK = range(2)
@@ -25,7 +27,10 @@ BEGIN, STOP, LAST = range(3)
 """The columns of `RankedItem.spans`."""
 
 PRIOR, POSTERIOR, SINGLE, SHARED_OWN = range(4)
-"""The rows of `RankedItem.shapes`."""
+"""The columns of `RankedItem.shapes`."""
+
+COMMON, TOTAL_SHAPE, N_TAIL, SHARED, POWER, EXACT, N_PLACES = range(7)
+"""The columns of `RankedItems.numbers`: those of `ItemNumbers`, in their order."""
 
 
 class ItemNumbers(NamedTuple):
@@ -44,6 +49,8 @@ class ItemNumbers(NamedTuple):
     power: float
     exact: bool
     """Whether there are ties, and the power is not whole: arrival times do not repeat in part."""
+    n_places: int
+    """How many places of `RankedItem.listed` are this item's."""
 
 
 class RankedItem(NamedTuple):
@@ -54,71 +61,151 @@ class RankedItem(NamedTuple):
 
     numbers: ItemNumbers
     listed: Codes
-    """(`UNIT` ..., place): of one ranking after another, the units in the order listed, and then,
-    if it is not closed, those not listed; and the numbers of their blocks, 0 of the latter."""
+    """(`UNIT` ..., place of any item): of one ranking after another, the units in the order listed,
+    and then, if it is not closed, those not listed; and the numbers of their blocks, 0 of the
+    latter."""
     spans: Codes
     """(ranking, `BEGIN` ...): the first place whose block is still to be looked at; the first place
     of a last block with nothing after it, or of what is not listed; the end."""
     sharpness: Floats
     """(ranking)"""
     shapes: Floats
-    """(`PRIOR` ..., unit): of the prior; the same plus power x sharpness for each ranking that
+    """(unit, `PRIOR` ...): of the prior; the same plus power x sharpness for each ranking that
     lists the unit; for each that does so in a block of one; and, without the shape, for each of
     those shared that the unit is first in."""
 
 
-@njit(cache=True)
-def ranked_item(
-    rankings: Rankings, item: int, shape: Floats, sharpness: Floats, power: float, named: int
-) -> RankedItem:
-    """Read one item's rankings.
+class RankedItems(NamedTuple):
+    """The same of many items, one after another."""
+
+    numbers: Floats
+    """(item, `COMMON` ...)"""
+    listed: Codes
+    spans: Codes
+    sharpness: Floats
+    shapes: Floats
+    span_start: Codes
+    """(item + 1): where each item's rankings start in `spans` and `sharpness`."""
+    unit_start: Codes
+    """(item + 1): where each item's units start in `shapes`."""
+
+    @property
+    def n_units(self) -> Codes:
+        """Number of units of each item."""
+        return np.diff(self.unit_start)
+
+    def shape_of(self, row: int) -> Floats:
+        """Take one kind of shape of all units."""
+        return self.shapes[: self.unit_start[-1], row]
+
+
+def ranked_items(
+    rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes
+) -> RankedItems:
+    """Read the rankings of all items.
 
     Parameters
     ----------
     rankings : Rankings
-        Of all items.
-    item : int
-        Which.
+        What the annotators said.
     shape : array (cell)
-        Of this item's cells.
+        Prior shapes of all items' cells.
     sharpness : array (ranking)
         Of all items' rankings.
     power : float
         Of the likelihood.
-    named : int
+    named : array (item)
         How many leading cells have to be units of their own.
     """
+    n_rankings, n_cells = np.diff(rankings.item_start), rankings.n_cells
+    start = np.zeros(len(named) + 1, dtype=np.int64)
+    out = RankedItems(
+        numbers=np.zeros((len(named), N_PLACES + 1)),
+        listed=np.empty((2, int(n_rankings @ n_cells)), dtype=np.int64),
+        spans=np.empty((len(sharpness), 3), dtype=np.int64),
+        sharpness=np.empty(len(sharpness)),
+        shapes=np.zeros((len(shape), SHARED_OWN + 1)),
+        span_start=start,
+        unit_start=start.copy(),
+    )
+    there = np.empty(n_cells.max(initial=0), dtype=np.bool_)
+    _read(rankings, shape, sharpness, power, named, there, out)
+    return out
+
+
+@inner
+def ranked_item(items: RankedItems, item: int) -> RankedItem:
+    """Look at one item."""
+    low, high = items.span_start[item], items.span_start[item + 1]
+    shapes = items.shapes[items.unit_start[item] : items.unit_start[item + 1]]
+    n = items.numbers
+    numbers = ItemNumbers(
+        n[item, COMMON], n[item, TOTAL_SHAPE], int(n[item, N_TAIL]), n[item, SHARED],
+        n[item, POWER], n[item, EXACT] > 0.0, int(n[item, N_PLACES]),
+    )  # fmt: skip
+    return RankedItem(
+        numbers, items.listed, items.spans[low:high], items.sharpness[low:high], shapes
+    )
+
+
+@kernel
+def _read(
+    rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes, there: Flags,
+    items: RankedItems,
+) -> None:  # fmt: skip
+    place = span = unit = 0
+    for item in range(len(named)):
+        low, high = rankings.cell_start[item], rankings.cell_start[item + 1]
+        if low < high:
+            mine, numbers = shape[low:high], items.numbers[item]
+            n_units = _write_numbers(rankings, item, mine, sharpness, power, named[item], numbers)
+            numbers[N_PLACES] = -place
+            shapes, shared = items.shapes[unit : unit + n_units], 0.0
+            _write_prior(mine, numbers, shapes)
+            for ranking in range(rankings.item_start[item], rankings.item_start[item + 1]):
+                begin, g = rankings.ranking_start[ranking], sharpness[ranking]
+                stop = _stop(rankings, ranking, high - low)
+                if _write_counts(rankings, ranking, stop, power * g, numbers[COMMON], shapes):
+                    begin += 1
+                    shared += 1.0
+                if begin < stop:
+                    items.spans[span, BEGIN], items.sharpness[span] = place, g
+                    items.spans[span, STOP] = place + stop - begin
+                    place = _spread(rankings, ranking, begin, n_units, there, place, items.listed)
+                    items.spans[span, LAST] = place
+                    span += 1
+            numbers[SHARED] = power * shared
+            numbers[N_PLACES] += place
+            unit += n_units
+        items.span_start[item + 1], items.unit_start[item + 1] = span, unit
+
+
+@inner
+def _write_numbers(
+    rankings: Rankings, item: int, shape: Floats, sharpness: Floats, power: float, named: int,
+    numbers: Floats,
+) -> int:  # fmt: skip
+    """Write what is known of an item before its rankings are gone through; return its units."""
     low, high = rankings.item_start[item], rankings.item_start[item + 1]
-    mine = sharpness[low:high]
-    common = 1.0
-    if high > low:
-        common = mine[0] if (mine == mine[0]).all() else 0.0
-    first = _tail_start(rankings, low, high, shape, named)
-    n_tail, units = len(shape) - first, shape[: first + 1].copy()
-    if n_tail > 1 and common == 1.0:
-        units[first] *= n_tail
-        n_tail = 1
-    exact = power != np.floor(power) and _any_tied(rankings, low, high, len(shape))
-    if n_tail > 1 and exact:  # each needs its own look at the ties
-        units, n_tail = shape.copy(), 1
-    rows, kept, shared = _rows(rankings, low, high, len(shape), common > 0.0)
-    shapes = np.zeros((4, len(units)))
-    shapes[:SHARED_OWN] = units
+    common = sharpness[low] if high > low else 1.0
     for ranking in range(low, high):
-        begin, step = rankings.ranking_start[ranking], power * sharpness[ranking]
-        for row in range(begin, _stop(rankings, ranking, len(shape))):
-            unit = rankings.place[row]
-            shapes[POSTERIOR, unit] += step
-            if not _tied(rankings, ranking, row):
-                shapes[SINGLE, unit] += step
-                if row == begin and common > 0.0 and not rankings.closed[ranking]:
-                    shapes[SHARED_OWN, unit] += step
-    listed, spans = _spread(rankings, rows, kept, len(units))
-    numbers = ItemNumbers(common, shape.sum(), n_tail, power * shared, power, exact)
-    return RankedItem(numbers, listed, spans, sharpness[kept], shapes)
+        if sharpness[ranking] != sharpness[low]:
+            common = 0.0
+    first = _tail_start(rankings, low, high, shape, named)
+    n_tail, n_units = len(shape) - first, min(first + 1, len(shape))
+    if n_tail > 1 and common == 1.0:
+        n_tail = 1
+    exact = power != math.floor(power) and _any_tied(rankings, low, high, len(shape))
+    if n_tail > 1 and exact:  # each needs its own look at the ties
+        n_units, n_tail = len(shape), 1
+    for cell in range(len(shape)):
+        numbers[TOTAL_SHAPE] += shape[cell]
+    numbers[COMMON], numbers[N_TAIL], numbers[POWER] = common, n_tail, power
+    numbers[EXACT] = 1.0 if exact else 0.0
+    return n_units
 
 
-@njit(cache=True)
+@inner
 def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: int) -> int:
     """Return the first of the last cells that nobody listed and that have one shape.
 
@@ -128,12 +215,12 @@ def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: i
     for row in range(rankings.ranking_start[low], rankings.ranking_start[high]):
         first = max(first, rankings.place[row] + 1)
     start = len(shape)
-    while start > first and shape[start - 1] == shape[-1]:
+    while start > first and shape[start - 1] == shape[len(shape) - 1]:
         start -= 1
     return start
 
 
-@njit(cache=True)
+@inner
 def _stop(rankings: Rankings, ranking: int, n_cells: int) -> int:
     """Return the first row of a last block that nothing comes after, else the end.
 
@@ -147,7 +234,7 @@ def _stop(rankings: Rankings, ranking: int, n_cells: int) -> int:
     return stop
 
 
-@njit(cache=True)
+@inner
 def _tied(rankings: Rankings, ranking: int, row: int) -> bool:
     """Return whether a row shares its block with another."""
     rank, low = rankings.rank, rankings.ranking_start[ranking]
@@ -156,7 +243,7 @@ def _tied(rankings: Rankings, ranking: int, row: int) -> bool:
     return before or after
 
 
-@njit(cache=True)
+@inner
 def _any_tied(rankings: Rankings, low: int, high: int, n_cells: int) -> bool:
     for ranking in range(low, high):
         for row in range(rankings.ranking_start[ranking], _stop(rankings, ranking, n_cells)):
@@ -165,47 +252,49 @@ def _any_tied(rankings: Rankings, low: int, high: int, n_cells: int) -> bool:
     return False
 
 
-@njit(cache=True)
-def _rows(
-    rankings: Rankings, low: int, high: int, n_cells: int, share: bool
-) -> tuple[Codes, Codes, float]:
-    """Return the rows of the rankings kept, which these are, and how many share a choice."""
-    rows, kept = np.empty((high - low, 3), dtype=np.int64), np.empty(high - low, dtype=np.int64)
-    n_kept, shared = 0, 0.0
-    for ranking in range(low, high):
-        begin, end = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
-        stop = _stop(rankings, ranking, n_cells)
-        if begin == stop:
-            continue
-        if share and not rankings.closed[ranking] and not _tied(rankings, ranking, begin):
-            shared += 1.0
-            begin += 1
-        if begin < stop:
-            rows[n_kept] = begin, stop, end
-            kept[n_kept] = ranking
-            n_kept += 1
-    return rows[:n_kept].copy(), kept[:n_kept].copy(), shared
+@inner
+def _write_prior(shape: Floats, numbers: Floats, shapes: Floats) -> None:
+    """Begin with the prior's shapes; of cells that share a unit, with their sum."""
+    last = len(shapes) - 1
+    lumped = len(shape) - last if numbers[COMMON] == 1.0 and numbers[N_TAIL] == 1.0 else 1
+    for unit in range(len(shapes)):
+        prior = shape[unit] * lumped if unit == last else shape[unit]
+        shapes[unit, PRIOR] = shapes[unit, POSTERIOR] = shapes[unit, SINGLE] = prior
 
 
-@njit(cache=True)
-def _spread(rankings: Rankings, rows: Codes, kept: Codes, n_units: int) -> tuple[Codes, Codes]:
-    """Write the units of the rankings one after another, and where each has its own."""
-    spans = np.empty((len(kept), 3), dtype=np.int64)
-    listed = np.zeros((2, len(kept) * n_units), dtype=np.int64)
-    there = np.empty(n_units, dtype=np.bool_)
-    n = 0
-    for i, ranking in enumerate(kept):
-        begin, stop, end = rows[i]
-        there[:] = not rankings.closed[ranking]
-        for row in range(rankings.ranking_start[ranking], end):
-            there[rankings.place[row]] = False
-        spans[i, BEGIN], spans[i, STOP] = n, n + stop - begin
-        for row in range(begin, end):
-            listed[UNIT, n], listed[RANK, n] = rankings.place[row], rankings.rank[row]
-            n += 1
-        for unit in range(n_units):
-            if there[unit]:
-                listed[UNIT, n] = unit
-                n += 1
-        spans[i, LAST] = n
-    return listed[:, :n].copy(), spans
+@inner
+def _write_counts(
+    rankings: Rankings, ranking: int, stop: int, step: float, common: float, shapes: Floats
+) -> bool:
+    """Add a ranking to the shapes; return whether its first choice is one that many share."""
+    begin, share = rankings.ranking_start[ranking], False
+    for row in range(begin, stop):
+        unit = rankings.place[row]
+        shapes[unit, POSTERIOR] += step
+        if not _tied(rankings, ranking, row):
+            shapes[unit, SINGLE] += step
+            if row == begin and common > 0.0 and not rankings.closed[ranking]:
+                shapes[unit, SHARED_OWN] += step
+                share = True
+    return share
+
+
+@inner
+def _spread(
+    rankings: Rankings, ranking: int, begin: int, n_units: int, there: Flags, place: int,
+    listed: Codes,
+) -> int:  # fmt: skip
+    """Write the units of a ranking from a row on, and return the place after them."""
+    end = rankings.ranking_start[ranking + 1]
+    for unit in range(n_units):
+        there[unit] = not rankings.closed[ranking]
+    for row in range(rankings.ranking_start[ranking], end):
+        there[rankings.place[row]] = False
+    for row in range(begin, end):
+        listed[UNIT, place], listed[RANK, place] = rankings.place[row], rankings.rank[row]
+        place += 1
+    for unit in range(n_units):
+        if there[unit]:
+            listed[UNIT, place], listed[RANK, place] = unit, 0
+            place += 1
+    return place

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.unit_view import (
@@ -38,6 +39,9 @@ _HUGE = 60.0
 
 _END = 1e12
 """No log strength goes farther, even if the slope is too small for double precision."""
+
+_LEVEL, _LOW, _HIGH, _SHRINK = range(4)
+"""What f is asked for: the level of the slice, either end of it, or a point within."""
 
 _FLAT = 1e-6
 """A slope that is as good as none, where the width of a curve is guessed."""
@@ -71,7 +75,7 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
         Draws how far to move: steps out from a level under the density, and shrinks.
     """
 
-    @njit(cache=True)
+    @inner
     def value(
         delta: float, slope: float, power: float, choices: Floats, n: int, ties: Floats,
         n_ties: int, table: Floats,
@@ -106,28 +110,46 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
                 total += power * log_tie(ties, tie, now, delta, table)
         return total if product == 1.0 else total - power * math.log(product)
 
-    @njit(cache=True)
+    @inner
     def sliced(
         state: State, step: float, slope: float, power: float, choices: Floats, n: int,
         ties: Floats, n_ties: int, table: Floats,
     ) -> float:  # fmt: skip
-        level = math.log(uniform(state)) + value(0.0, slope, power, choices, n, ties, n_ties, table)
-        low = -step * uniform(state)
-        high = low + step
-        while low > -_END and value(low, slope, power, choices, n, ties, n_ties, table) > level:
-            low -= step
-            step *= 2.0
-        while high < _END and value(high, slope, power, choices, n, ties, n_ties, table) > level:
-            high += step
-            step *= 2.0
+        delta, doing, level, low, high = 0.0, _LEVEL, math.log(uniform(state)), 0.0, 0.0
         while True:
-            delta = low + uniform(state) * (high - low)
             height = value(delta, slope, power, choices, n, ties, n_ties, table)
-            if height >= level or delta == 0.0:
+            if doing == _LEVEL:
+                level += height
+                low = -step * uniform(state)
+                high = low + step
+                doing = _LOW
+            elif doing == _LOW:
+                if height > level:
+                    low -= step
+                    step *= 2.0
+                else:
+                    doing = _HIGH
+            elif doing == _HIGH:
+                if height > level:
+                    high += step
+                    step *= 2.0
+                else:
+                    doing = _SHRINK
+            elif height >= level or delta == 0.0:
                 return delta
-            if delta < 0.0:
+            elif delta < 0.0:
                 low = delta
             else:
                 high = delta
+            if doing == _LOW and low <= -_END:
+                doing = _HIGH
+            if doing == _HIGH and high >= _END:
+                doing = _SHRINK
+            if doing == _LOW:
+                delta = low
+            elif doing == _HIGH:
+                delta = high
+            else:
+                delta = low + uniform(state) * (high - low)
 
     return sliced

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.tied_block import log_before_rest
+from dissensus.arrays.compiled import inner
+from dissensus.arrays.tied_block import by_integral
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,17 +22,17 @@ RATIO, _PLAIN, _TOTAL, _CHANCE = range(4)
 """The rows of a table to work in."""
 
 
-@njit(cache=True)
+@inner
 def table_for(n: int) -> Floats:
     """Make room for blocks of up to n members."""
     return np.zeros((4, max(n, 1 << MOST)))
 
 
-@njit(cache=True)
+@inner
 def log_block(table: Floats, n: int) -> float:
     """Return the log probability, in plain numbers if the block is small and they allow.
 
-    The recursion is that of `dissensus.arrays.tied_block`, which is slower and always right.
+    The recursion is that of `dissensus.arrays.tied_block`, whose integral is for all others.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def log_block(table: Floats, n: int) -> float:
         if plain:
             table[_PLAIN, k] = math.exp(table[RATIO, k])
     if not plain:
-        return log_before_rest(table[RATIO, :n], table[RATIO, :0])
+        return min(by_integral(table[RATIO, :n], table[RATIO, :0]), 0.0)
     table[_TOTAL, 0] = table[_CHANCE, 0] = 1.0
     for left in range(1, 1 << n):
         summed, total = 0.0, 1.0

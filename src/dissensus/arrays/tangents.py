@@ -8,10 +8,12 @@ share of rejections depends on where they touch.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.stream import State, uniform
 
 Floats = npt.NDArray[np.float64]
@@ -26,18 +28,18 @@ each is the lowest, and the areas under their exponentials. One array, since com
 its time over handing on many."""
 
 
-@njit(cache=True)
+@inner
 def tangents() -> Floats:
     """Make room for the tangents of a density on the whole line.
 
     Of the slopes, the first has to be above 0 and the last below.
     """
     lines = np.zeros((5, 4))
-    lines[EDGE] = -np.inf, 0.0, 0.0, np.inf
+    lines[EDGE, 0], lines[EDGE, 3] = -np.inf, np.inf
     return lines
 
 
-@njit(cache=True)
+@inner
 def join(lines: Floats) -> None:
     """Find where neighbouring lines meet, and the areas of the pieces."""
     for i in range(2):
@@ -54,12 +56,12 @@ def join(lines: Floats) -> None:
         lines[AREA, i] = _area(start, sign * lines[SLOPE, i], width)
 
 
-@njit(cache=True)
+@inner
 def _at_zero(lines: Floats, i: int) -> float:
     return lines[HEIGHT, i] - lines[SLOPE, i] * lines[TOUCH, i]
 
 
-@njit(cache=True)
+@inner
 def draw(state: State, lines: Floats) -> tuple[float, float]:
     """Draw from the envelope; return the number and the envelope's logarithm there."""
     pick, i = uniform(state) * (lines[AREA, 0] + lines[AREA, 1] + lines[AREA, 2]), 0
@@ -69,7 +71,7 @@ def draw(state: State, lines: Floats) -> tuple[float, float]:
     return draw_from(state, lines, i)
 
 
-@njit(cache=True)
+@inner
 def draw_from(state: State, lines: Floats, i: int) -> tuple[float, float]:
     """Do so from one of the pieces."""
     end, sign = _near_end(i)
@@ -78,25 +80,25 @@ def draw_from(state: State, lines: Floats, i: int) -> tuple[float, float]:
     return x, lines[HEIGHT, i] + lines[SLOPE, i] * (x - lines[TOUCH, i])
 
 
-@njit(cache=True)
+@inner
 def _near_end(i: int) -> tuple[int, float]:
     """Return an edge of a piece that is not infinite, and the direction from it into the piece."""
     return (1, -1.0) if i == 0 else (i, 1.0)
 
 
-@njit(cache=True)
+@inner
 def _area(start: float, slope: float, width: float) -> float:
     """Integrate exp(start + slope x) from 0 to width."""
     if abs(slope) * width < _FLAT:
-        return np.exp(start) * width
-    return np.exp(start) * np.expm1(slope * width) / slope
+        return math.exp(start) * width
+    return math.exp(start) * math.expm1(slope * width) / slope
 
 
-@njit(cache=True)
+@inner
 def _inverse(u: float, slope: float, width: float) -> float:
     """Draw x in (0, width) with density proportional to exp(slope x)."""
     if abs(slope) * width < _FLAT:
         return u * width
     if slope > 0.0:  # measured from the far end, where the density is large
-        return width + np.log(u + (1.0 - u) * np.exp(-slope * width)) / slope
-    return np.log1p(u * np.expm1(slope * width)) / slope
+        return width + math.log(u + (1.0 - u) * math.exp(-slope * width)) / slope
+    return math.log1p(u * math.expm1(slope * width)) / slope

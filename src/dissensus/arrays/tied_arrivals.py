@@ -19,8 +19,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.tangents import HEIGHT, SLOPE, TOUCH, draw, join
@@ -36,7 +36,7 @@ _LINEAR = -600.0
 """Below this log y, 1 - e^-y is y, and y itself may be too small a number."""
 
 
-@njit(cache=True)
+@inner
 def draw_block(state: State, log_ratio: Floats, log_time: Floats, lines: Floats) -> float:
     """Write the log arrival times of a block before the rest, and return the last of them.
 
@@ -69,13 +69,13 @@ def draw_block(state: State, log_ratio: Floats, log_time: Floats, lines: Floats)
     return last
 
 
-@njit(cache=True)
+@inner
 def log_exponential(state: State) -> float:
     """Draw the logarithm of an exponential variate of mean 1."""
     return math.log(-math.log(uniform(state)))
 
 
-@njit(cache=True)
+@inner
 def _two(state: State, log_ratio: Floats, log_time: Floats) -> float:
     """Draw which of two comes first, and then their times.
 
@@ -90,7 +90,7 @@ def _two(state: State, log_ratio: Floats, log_time: Floats) -> float:
     return log_time[1 - first]
 
 
-@njit(cache=True)
+@inner
 def log_ceiling(state: State, log_ratio: Floats, lines: Floats) -> float:
     """Draw log m: the first arrival of the rest given that the whole block arrived before."""
     mode, curvature = top_of_integrand(log_ratio)
@@ -110,7 +110,7 @@ def log_ceiling(state: State, log_ratio: Floats, lines: Floats) -> float:
             return s
 
 
-@njit(cache=True)
+@inner
 def _slope(s: float, log_ratio: Floats) -> float:
     total = 1.0 - math.exp(s)
     for one in log_ratio:

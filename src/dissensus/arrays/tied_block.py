@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_plus
 
 Floats = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ SATURATED = 6.5
 """Above this log y, e^-y is less than the smallest double, let alone beside 1."""
 
 
-@njit(cache=True)
+@inner
 def log_before_rest(log_ratio: Floats, share: Floats) -> float:
     r"""Return log P, and write its gradient.
 
@@ -77,7 +77,7 @@ def log_before_rest(log_ratio: Floats, share: Floats) -> float:
     return 0.0 if value > 0 else value  # by rounding, for a block that is all but certain
 
 
-@njit(cache=True)
+@inner
 def _one(log_ratio: float, share: Floats) -> float:
     """Return log(r / (1 + r)), without overflow."""
     away = math.log1p(math.exp(-abs(log_ratio)))
@@ -86,7 +86,7 @@ def _one(log_ratio: float, share: Floats) -> float:
     return min(log_ratio, 0.0) - away
 
 
-@njit(cache=True)
+@inner
 def by_recursion(log_ratio: Floats, share: Floats) -> float:
     """Return log P by the recursion over subsets; 2^n steps for n labels.
 
@@ -117,7 +117,7 @@ def by_recursion(log_ratio: Floats, share: Floats) -> float:
     return chance[-1]
 
 
-@njit(cache=True)
+@inner
 def _recursion_gradient(log_ratio: Floats, total: Floats, chance: Floats, share: Floats) -> None:
     """Write the gradient: 1, less the label's part of every total it was chosen from.
 
@@ -139,7 +139,7 @@ def _recursion_gradient(log_ratio: Floats, total: Floats, chance: Floats, share:
                 visited[smaller] += visited[left] * math.exp(log_next)
 
 
-@njit(cache=True)
+@inner
 def by_integral(log_ratio: Floats, share: Floats) -> float:
     """Return log P by the trapezoidal rule in s = log x; linear in the size of the block.
 
@@ -150,7 +150,8 @@ def by_integral(log_ratio: Floats, share: Floats) -> float:
     mode, curvature = top_of_integrand(log_ratio)
     step = min(_WIDEST, _SDS / math.sqrt(curvature))
     highest = log_integrand(mode, log_ratio)
-    share[:] = 0.0
+    for label in range(len(share)):
+        share[label] = 0.0
     nodes = _sum(mode, step, highest, log_ratio, share)
     for _ in range(_MOST_HALVINGS):
         between = _sum(mode + step / 2, step, highest, log_ratio, share)
@@ -159,11 +160,12 @@ def by_integral(log_ratio: Floats, share: Floats) -> float:
         step /= 2
         if apart <= _AGREEMENT * nodes:
             break
-    share /= nodes
+    for label in range(len(share)):
+        share[label] /= nodes
     return highest + math.log(step * nodes)
 
 
-@njit(cache=True)
+@inner
 def top_of_integrand(log_ratio: Floats) -> tuple[float, float]:
     r"""Return about where the integrand is largest over s, and minus its logarithm's curvature.
 
@@ -184,7 +186,7 @@ def top_of_integrand(log_ratio: Floats) -> tuple[float, float]:
     return math.log(x), x + bend
 
 
-@njit(cache=True)
+@inner
 def phi(y: float) -> float:
     r"""Return :math:`y / (e^y - 1)`: how fast the logarithm of 1 - e^-y grows with log y.
 
@@ -196,7 +198,7 @@ def phi(y: float) -> float:
     return y / math.expm1(y) if y > 1e-300 else 1.0
 
 
-@njit(cache=True)
+@inner
 def log_integrand(s: float, log_ratio: Floats) -> float:
     """Return the logarithm of the integrand over s, finite however small it is."""
     logs, product = s - math.exp(s), 1.0
@@ -212,12 +214,12 @@ def log_integrand(s: float, log_ratio: Floats) -> float:
     return logs + math.log(product)
 
 
-@njit(cache=True)
+@inner
 def _sum(start: float, step: float, highest: float, log_ratio: Floats, share: Floats) -> float:
     """Sum the integrand over evenly spaced nodes, and add up what each label's share of it is."""
     summed = 0.0
-    for first, move in ((start, step), (start - step, -step)):
-        s = first
+    for side in range(2):
+        s, move = (start, step) if side == 0 else (start - step, -step)
         log_height = log_integrand(s, log_ratio) - highest
         while log_height > -_DROP:
             height = math.exp(log_height)

@@ -20,13 +20,14 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.times_ranked import times_expected, times_ranked
+from dissensus.arrays.times_ranked import in_plain_numbers, times_ranked
 
 Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
 
 _ROUNDS = 12
 """Towards the mode, and then towards the direction that is forgotten last. What is found is never
@@ -39,7 +40,15 @@ _GOLDEN = 0.6180339887498949
 """Multiples of it are spread evenly in (0, 1): a start that favours no direction."""
 
 
-@njit(cache=True)
+@kernel
+def memories(rankings: Rankings, items: Codes, shape: Floats, power: float, out: Floats) -> None:
+    """Write the `memory` of each of some items, given the shapes of all items' cells."""
+    for k in range(len(items)):
+        mine = shape[rankings.cell_start[items[k]] : rankings.cell_start[items[k] + 1]]
+        out[k] = memory(rankings, items[k], mine, power)
+
+
+@inner
 def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
     """Return the part of itself that the slowest direction keeps from sweep to sweep.
 
@@ -71,38 +80,56 @@ def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
     """
     if rankings.item_start[item] == rankings.item_start[item + 1]:
         return 0.0
-    n = len(shape)
-    got = shape + power * times_ranked(rankings, item)
-    at, ahead, away, room = np.log(got), np.empty(n), np.empty(n), np.empty(n)
-    for _ in range(_ROUNDS):
-        _step(rankings, item, shape, power, got, at, room, ahead)
-        at[:] = ahead
-    _step(rankings, item, shape, power, got, at, room, ahead)
+    n, got = len(shape), times_ranked(rankings, item)
+    at, tried, ahead, away, room = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
-        away[k] = (k + 1) * _GOLDEN % 1.0 - 0.5
-    kept = 0.0
-    for _ in range(_ROUNDS):
-        length = math.sqrt((got * away * away).sum())
-        if length < _STEP:  # nothing is kept
-            return 0.0
-        away *= _STEP / length
-        _step(rankings, item, shape, power, got, at + away, room, away)
-        away -= ahead
-        kept = math.sqrt((got * away * away).sum()) / _STEP
-        away /= _STEP
-    return min(kept, 1.0)
+        got[k] = shape[k] + power * got[k]
+        at[k] = tried[k] = math.log(got[k])
+    for turn in range(2 * _ROUNDS + 1):
+        if turn > _ROUNDS:
+            length = _length(got, away)
+            if length < _STEP:  # nothing is kept
+                return 0.0
+            for k in range(n):
+                away[k] *= _STEP / length
+                tried[k] = at[k] + away[k]
+        _step(rankings, item, shape, power, got, tried, room, away)
+        for k in range(n):
+            if turn < _ROUNDS:
+                at[k] = tried[k] = away[k]
+            elif turn == _ROUNDS:
+                ahead[k], away[k] = away[k], (k + 1) * _GOLDEN % 1.0 - 0.5
+            else:
+                away[k] = (away[k] - ahead[k]) / _STEP
+    return min(_length(got, away), 1.0)
 
 
-@njit(cache=True)
+@inner
+def _length(weight: Floats, away: Floats) -> float:
+    """Return the length of a vector where the likelihood's curvature is the measure."""
+    summed = 0.0
+    for k in range(len(away)):
+        summed += weight[k] * away[k] * away[k]
+    return math.sqrt(summed)
+
+
+@inner
 def _step(
     rankings: Rankings, item: int, shape: Floats, power: float, got: Floats, at: Floats,
     expected: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """Write the log strengths after one step from those before, both relative to their sum."""
-    times_expected(rankings, item, at, expected)
-    top = at.max()
-    whole = np.exp(at - top)
-    prior = shape.sum() / whole.sum()
+    top = -np.inf
     for k in range(len(at)):
-        out[k] = at[k] + math.log(got[k] / (whole[k] * prior + power * expected[k]))
-    out -= log_total(out)
+        top = max(top, at[k])
+    in_plain_numbers(rankings, item, at, top, expected)
+    whole, summed = 0.0, 0.0
+    for k in range(len(at)):
+        whole += math.exp(at[k] - top)
+        summed += shape[k]
+    prior = summed / whole
+    for k in range(len(at)):
+        out[k] = at[k] + math.log(got[k] / (math.exp(at[k] - top) * prior + power * expected[k]))
+    whole = log_total(out)
+    for k in range(len(at)):
+        out[k] -= whole

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from dissensus.arrays.arrival_times import draw_times, exposures
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_strengths import draw_log_strength, draw_tail
 from dissensus.arrays.ranked_item import POSTERIOR, RankedItem
@@ -15,7 +15,7 @@ from dissensus.arrays.stream import State
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
+@inner
 def timed_sweep(
     state: State, item: RankedItem, log_strength: Floats, used: int, depth: float, work: Floats,
     terms: Floats, lines: Floats,
@@ -47,12 +47,12 @@ def timed_sweep(
     for cell in range(used):
         log_strength[cell] += log_sum
     draw_times(state, item, log_strength, used, work, lines)
-    used = shapes.shape[1] - 1 if n_tail > 1 else shapes.shape[1]
+    used = len(shapes) - 1 if n_tail > 1 else shapes.shape[1]
     for unit in range(used):
         n = exposures(common, sharpness, unit, work, terms)
-        log_strength[unit] = draw_log_strength(state, shapes[POSTERIOR, unit], terms, n, lines)
+        log_strength[unit] = draw_log_strength(state, shapes[unit, POSTERIOR], terms, n, lines)
     if n_tail > 1:
         n = exposures(common, sharpness, used, work, terms)
         tail = log_strength[used : used + n_tail]
-        used += draw_tail(state, shapes[POSTERIOR, used], terms, n, lines, depth, tail)
+        used += draw_tail(state, shapes[used, POSTERIOR], terms, n, lines, depth, tail)
     return used

@@ -9,10 +9,12 @@ log-likelihood by :math:`\log \lambda_k`. `docs/derivations/maximum-likelihood.m
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.plackett_luce import log_likelihood_and_gradient
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.tied_block import log_before_rest
@@ -20,11 +22,11 @@ from dissensus.arrays.tied_block import log_before_rest
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_WIDEST = 600.0
+WIDEST = 600.0
 """Up to this range of log strengths, sums of strengths themselves neither over- nor underflow."""
 
 
-@njit(cache=True)
+@inner
 def times_ranked(rankings: Rankings, item: int) -> Floats:
     """Count the rankings that put each cell into a block with something after it."""
     n_cells = rankings.cell_start[item + 1] - rankings.cell_start[item]
@@ -38,7 +40,7 @@ def times_ranked(rankings: Rankings, item: int) -> Floats:
     return count
 
 
-@njit(cache=True)
+@inner
 def times_expected(rankings: Rankings, item: int, log_strength: Floats, expected: Floats) -> float:
     r"""Return the log-likelihood of one item's rankings, and write how often to expect each cell.
 
@@ -63,36 +65,51 @@ def times_expected(rankings: Rankings, item: int, log_strength: Floats, expected
     >>> expected.round(6)  # the first arrives at rate 3
     array([0.666667, 0.333333])
     """
-    top = log_strength.max()
-    expected[:] = 0.0
-    if top - log_strength.min() > _WIDEST:
+    top, bottom, n_cells = -np.inf, np.inf, len(log_strength)
+    for cell in range(n_cells):
+        top, bottom = max(top, log_strength[cell]), min(bottom, log_strength[cell])
+    if top - bottom > WIDEST:
+        for cell in range(n_cells):
+            expected[cell] = 0.0
         return in_logs(rankings, item, log_strength, expected)
-    strength = np.exp(log_strength - top)
+    return in_plain_numbers(rankings, item, log_strength, top, expected)
+
+
+@inner
+def in_plain_numbers(
+    rankings: Rankings, item: int, log_strength: Floats, top: float, expected: Floats
+) -> float:
+    """Do so for strengths that are all within `WIDEST` of the largest, `top`."""
     low, high = rankings.item_start[item], rankings.item_start[item + 1]
-    longest = np.diff(rankings.ranking_start[low : high + 1]).max()
-    later, share = np.empty(longest), np.empty(longest)
-    listed = np.full(len(strength), -1)
+    n_cells = len(log_strength)
+    later, ratio, share = np.empty(n_cells), np.empty(n_cells), np.empty(n_cells)
+    strength = np.empty(n_cells)
+    listed = np.empty(n_cells, dtype=np.int64)
+    for cell in range(n_cells):
+        strength[cell], listed[cell] = math.exp(log_strength[cell] - top), -1
+        expected[cell] = 0.0
     summed = 0.0
     for ranking in range(low, high):
         start, stop = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
         place, rank = rankings.place[start:stop], rankings.rank[start:stop]
         rest = 0.0
         if not rankings.closed[ranking]:
-            listed[place] = ranking
-            for cell in range(len(strength)):
+            for row in range(len(place)):
+                listed[place[row]] = ranking
+            for cell in range(n_cells):
                 if listed[cell] != ranking:
                     rest += strength[cell]
         _rest_after(strength, place, rank, rest, later)
-        value, risk = _expect_listed(strength, place, rank, later, share, expected)
+        value, risk = _expect_listed(strength, place, rank, later, ratio, share, expected)
         summed += value
         if not rankings.closed[ranking]:
-            for cell in range(len(strength)):
+            for cell in range(n_cells):
                 if listed[cell] != ranking:
                     expected[cell] += strength[cell] * risk
     return summed
 
 
-@njit(cache=True)
+@inner
 def _rest_after(strength: Floats, place: Ints, rank: Ints, rest: float, later: Floats) -> None:
     """Write what comes after the block of each row, from the last to the first: no differences."""
     total = rest
@@ -103,10 +120,11 @@ def _rest_after(strength: Floats, place: Ints, rank: Ints, rest: float, later: F
         total += strength[place[row]]
 
 
-@njit(cache=True)
+@inner
 def _expect_listed(
-    strength: Floats, place: Ints, rank: Ints, later: Floats, share: Floats, expected: Floats
-) -> tuple[float, float]:
+    strength: Floats, place: Ints, rank: Ints, later: Floats, ratio: Floats, share: Floats,
+    expected: Floats,
+) -> tuple[float, float]:  # fmt: skip
     """Add what to expect of the cells in one ranking; return its log-likelihood, and the time."""
     summed, time, row = 0.0, 0.0, 0
     while row < len(place):
@@ -119,20 +137,23 @@ def _expect_listed(
                 expected[place[one]] += strength[place[one]] * time
         elif stop == row + 1:
             mine = strength[place[row]]
-            summed += np.log(mine / (mine + rest))
+            summed += math.log(mine / (mine + rest))
             time += 1.0 / (mine + rest)
             expected[place[row]] += mine * time
         else:
-            part = share[: stop - row]
-            summed += log_before_rest(np.log(strength[place[row:stop]] / rest), part)
+            for one in range(row, stop):
+                ratio[one - row] = math.log(strength[place[one]] / rest)
+            summed += log_before_rest(ratio[: stop - row], share[: stop - row])
+            at_risk = 0.0
             for one in range(row, stop):
                 expected[place[one]] += strength[place[one]] * time + (1.0 - share[one - row])
-            time += part.sum() / rest
+                at_risk += share[one - row]
+            time += at_risk / rest
         row = stop
     return summed, time
 
 
-@njit(cache=True)
+@inner
 def in_logs(rankings: Rankings, item: int, log_strength: Floats, expected: Floats) -> float:
     """Do so for strengths too far apart to be added up themselves."""
     expected += times_ranked(rankings, item)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import BEGIN, LAST, RANK, STOP, UNIT, ItemNumbers, RankedItem
 from dissensus.arrays.small_block import table_for
@@ -48,10 +49,10 @@ class MoveRoom(NamedTuple):
     """For `dissensus.arrays.small_block`."""
 
 
-@njit(cache=True)
+@inner
 def room_for_moves(item: RankedItem) -> MoveRoom:
     """Make room for one item's moves."""
-    n, n_places = item.shapes.shape[1], 0
+    n, n_places = len(item.shapes), 0
     n_rows, n_ties = 1 + len(item.spans), 0
     if item.numbers.common > 0.0:
         n_rows = 1 if item.numbers.common == 1.0 else 2
@@ -66,7 +67,7 @@ def room_for_moves(item: RankedItem) -> MoveRoom:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@inner
 def sharpness_of(row: int, common: float, sharpness: Floats) -> float:
     """Return to which power a row of rates takes the strengths."""
     if row == 0:
@@ -74,7 +75,7 @@ def sharpness_of(row: int, common: float, sharpness: Floats) -> float:
     return common if common > 0.0 else sharpness[row - 1]
 
 
-@njit(cache=True)
+@inner
 def take(
     common: float, sharpness: Floats, log_strength: Floats, n_units: int, used: int,
     log_rate: Floats, rate: Floats,
@@ -94,7 +95,7 @@ def take(
             rate[row, unit] = math.exp(log_rate[row, unit])
 
 
-@njit(cache=True)
+@inner
 def everything(
     unit: int, numbers: ItemNumbers, log_rate: Floats, rate: Floats, choices: Floats
 ) -> int:
@@ -118,7 +119,7 @@ def everything(
     return n
 
 
-@njit(cache=True)
+@inner
 def collect(
     listed: Codes, spans: Codes, sharpness: Floats, common: float, power: float, unit: int,
     log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, n: int, left: float,
@@ -187,7 +188,7 @@ def _members(
             ties[tie, ONE], ties[tie, TWO] = one, two
 
 
-@njit(cache=True)
+@inner
 def _log_others(
     listed: Codes, place: int, last: int, unit: int, row: int, log_rate: Floats
 ) -> float:

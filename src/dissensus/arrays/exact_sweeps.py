@@ -1,0 +1,197 @@
+"""Sampling items by exact moves, with arrival times before each sweep where these are needed.
+
+Of what a sweep consists, the numbers of units and places decide; see
+`dissensus.arrays.plackett_luce_gibbs`. Items without arrival times go through all their sweeps in
+one call of a kernel. Of the others each sweep is two calls: so neither kernel has to be compiled
+into a third, and the first is not compiled where no item needs it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.arrays.arrival_times import room_for_times
+from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.exact_moves import move_units
+from dissensus.arrays.group_moves import move_group
+from dissensus.arrays.ranked_item import (
+    COMMON,
+    EXACT,
+    N_PLACES,
+    N_TAIL,
+    POSTERIOR,
+    RankedItems,
+    ranked_item,
+)
+from dissensus.arrays.tangents import tangents
+from dissensus.arrays.timed_sweep import timed_sweep
+from dissensus.arrays.unit_order import positions
+from dissensus.arrays.unit_view import room_for_moves
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Keys = npt.NDArray[np.uint64]
+
+_DEPTH = 45.0
+"""Rates of the tail that are e^-45 of the largest do not change any sum."""
+
+_GROUP_EVERY = 3
+"""In one sweep of so many a group moves too: it costs about as much as a third of the units."""
+
+_ONE_IN = 3
+"""In a chain, one in so many units is moved by each sweep, in turn."""
+
+_EFFORT = 4000
+"""Places to look at for the exact moves of one sweep: with more, only some of the units move."""
+
+
+class Plan(NamedTuple):
+    """What a sweep of each item consists of."""
+
+    timed: Flags
+    """(item): whether arrival times are drawn."""
+    n_moves: Codes
+    """(item): how many units are moved exactly."""
+    depth: Floats
+    """(item): how far below the largest a cell of the tail still matters."""
+    n_cells: Codes
+    """(item): the units, and in place of a tail not lumped its cells."""
+
+
+def plan_of(items: RankedItems) -> Plan:
+    """Decide what sweeps consist of."""
+    numbers, n_units = items.numbers, items.n_units
+    n_tail, common = numbers[:, N_TAIL].astype(np.int64), numbers[:, COMMON]
+    few = np.maximum(1, _EFFORT // np.maximum(numbers[:, N_PLACES].astype(np.int64), 1))
+    n_moves = np.where(numbers[:, EXACT] > 0.0, n_units, np.minimum(n_units, few))
+    least = np.where(common > 0.0, np.minimum(common, 1.0), 1.0)
+    owner = np.repeat(np.arange(len(least)), np.diff(items.span_start))
+    np.minimum.at(least, owner, items.sharpness[: len(owner)])
+    n_cells = np.where(n_units > 0, n_units - 1 + np.maximum(n_tail, 1), 0)
+    return Plan((n_tail > 1) | (n_moves < n_units), n_moves, _DEPTH / least, n_cells)
+
+
+def sample_exactly(
+    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, out: Floats
+) -> None:
+    """Go through `tune` sweeps of some items, and as many more as there is room for in `out`.
+
+    Parameters
+    ----------
+    items : RankedItems
+        What the annotators said.
+    which : array (k)
+        Items that have cells.
+    states : array (item)
+        Each item's random stream; written.
+    named : array (item)
+        How many cells have a column of their own.
+    tune : int
+        Sweeps before the first draw.
+    out : array (draw, item, candidate)
+        Written: what all other cells come to is last.
+    """
+    plan, position = plan_of(items), positions(items, which)
+    start = np.cumsum([0, *plan.n_cells])
+    log_strength, used = np.empty(start[-1]), plan.n_cells.copy()
+    _begin(items, which, start, log_strength)
+    at_once, timed = which[~plan.timed[which]], which[plan.timed[which]]
+    n_moves, end = np.maximum(1, (plan.n_moves + 1) // _ONE_IN), tune + len(out)
+
+    def move(some: Codes, sweep: int, stop: int) -> None:
+        _move(
+            items, some, states, n_moves, position, start, used, log_strength, sweep, stop, named,
+            tune, out,
+        )  # fmt: skip
+
+    if len(at_once):
+        move(at_once, 0, end)
+    for sweep in range(end if len(timed) else 0):
+        _draw_times(items, timed, states, plan.depth, start, used, log_strength)
+        move(timed, sweep, sweep + 1)
+
+
+@kernel
+def _begin(items: RankedItems, which: Codes, start: Codes, log_strength: Floats) -> None:
+    """Write where chains start from."""
+    for k in range(len(which)):
+        first, after = items.unit_start[which[k]], items.unit_start[which[k] + 1]
+        now = log_strength[start[which[k]] : start[which[k] + 1]]
+        for cell in range(len(now)):
+            now[cell] = math.log(items.shapes[min(first + cell, after - 1), POSTERIOR])
+        normalise(now, len(now))
+
+
+@kernel
+def _draw_times(
+    items: RankedItems, which: Codes, states: Keys, depth: Floats, start: Codes, used: Codes,
+    log_strength: Floats,
+) -> None:  # fmt: skip
+    """Go through one sweep by arrival times."""
+    lines = tangents()
+    for k in range(len(which)):
+        number = which[k]
+        item, state = ranked_item(items, number), states[number : number + 1]
+        work, terms = room_for_times(item), np.empty((2, len(item.spans) + 1))
+        now = log_strength[start[number] : start[number + 1]]
+        used[number] = timed_sweep(
+            state, item, now, used[number], depth[number], work, terms, lines
+        )
+
+
+@kernel
+def _move(
+    items: RankedItems, which: Codes, states: Keys, n_moves: Codes, positions: Codes,
+    start: Codes, used: Codes, log_strength: Floats, sweep: int, stop: int, named: Codes,
+    tune: int, out: Floats,
+) -> None:  # fmt: skip
+    """Go through the exact moves of some sweeps."""
+    for k in range(len(which)):
+        i = which[k]
+        item, state, now = ranked_item(items, i), states[i : i + 1], log_strength[start[i] :]
+        position = positions[items.unit_start[i] : items.unit_start[i + 1]]
+        numbers, listed, spans, sharpness, shapes = item
+        log_rate, rate, choices, ties, table = room_for_moves(item)
+        for turn in range(sweep, stop):
+            move_units(
+                state, numbers, listed, spans, sharpness, shapes, now, used[i],
+                turn * n_moves[i] % len(shapes), n_moves[i], log_rate, rate, choices, ties, table,
+            )  # fmt: skip
+            if turn % _GROUP_EVERY == 0:
+                move_group(
+                    state, numbers, listed, spans, sharpness, shapes, now, used[i], position,
+                    turn // _GROUP_EVERY, log_rate, rate, choices, ties, table,
+                )  # fmt: skip
+            normalise(now, used[i])
+            if turn >= tune:
+                _write(now, used[i], named[i], i, turn - tune, out)
+
+
+@inner
+def normalise(log_strength: Floats, used: int) -> None:
+    """Turn log strengths into log shares."""
+    top, summed = log_strength[0], 0.0
+    for cell in range(1, used):
+        top = max(top, log_strength[cell])
+    for cell in range(used):
+        summed += math.exp(log_strength[cell] - top)
+    shift = top + math.log(summed)
+    for cell in range(used):
+        log_strength[cell] -= shift
+
+
+@inner
+def _write(log_share: Floats, used: int, named: int, item: int, draw: int, out: Floats) -> None:
+    """Write the shares of named cells, and last, if there is more, of all others."""
+    rest = 0.0
+    for cell in range(named):
+        out[draw, item, cell] = math.exp(log_share[cell])
+    for cell in range(named, used):
+        rest += math.exp(log_share[cell])
+    if used > named:
+        out[draw, item, out.shape[2] - 1] = rest
