@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -14,6 +15,14 @@ import dissensus as dx
 # The same examples in every run: a failure in CI is one that can be repeated.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+# Where Python is told to keep no compiled modules, each process of a run, and each program that a test
+# starts, would compile all libraries again. They are kept out of the way of the sources instead.
+if sys.dont_write_bytecode and sys.pycache_prefix is None:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).resolve().parents[1] / ".cache" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # A tenth of the time that compilers take would go into looking for cycles among what they hold.
 gc.set_threshold(100_000, 20, 100)
