@@ -16,8 +16,8 @@ import dissensus as dx
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
 
-# Where Python is told to keep no compiled modules, each process of a run, and each program that a test
-# starts, would compile all libraries again. They are kept out of the way of the sources instead.
+# Where Python is told to keep no compiled modules, each process of a run, and each program that a
+# test starts, would compile all libraries again. They are kept away from the sources instead.
 if sys.dont_write_bytecode and sys.pycache_prefix is None:
     sys.dont_write_bytecode = False
     sys.pycache_prefix = str(Path(__file__).resolve().parents[1] / ".cache" / "bytecode")
