@@ -9,6 +9,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from quick_pages import empty_picture
 
 import dissensus as dx
 
@@ -60,6 +61,13 @@ def no_figures_left():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def no_pictures(request, monkeypatch):
+    """Leave the pictures of reports empty, which take most of the time; long tests draw them."""
+    if request.node.get_closest_marker("long") is None:
+        monkeypatch.setattr("dissensus._report.pictures.drawn", empty_picture)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from quick_pages import empty_picture
 
 import dissensus as dx
 from dissensus._report import page as page_module
@@ -61,12 +62,19 @@ def hostile():
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def written(hostile, tmp_path_factory):
+@pytest.fixture(scope="module", params=["words", pytest.param("pictures", marks=pytest.mark.long)])
+def written(request, hostile, tmp_path_factory):
+    """The page, with its pictures or with empty ones."""
     import matplotlib.pyplot as plt
 
     plt.switch_backend("agg")
-    return dx.report(hostile, tmp_path_factory.mktemp("page") / "report.html")
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "words":
+            patch.setattr("dissensus._report.pictures.drawn", empty_picture)
+        return dx.report(hostile, tmp_path_factory.mktemp("page") / "report.html")
+
+
+of_pictures = pytest.mark.parametrize("written", ["pictures"], indirect=True)
 
 
 PROBE = """<script nonce="probe">
@@ -123,6 +131,8 @@ def browser(written, tmp_path_factory):
     return opened
 
 
+@pytest.mark.long
+@of_pictures
 @pytest.mark.parametrize("policy", [True, False])
 @pytest.mark.parametrize("width", [1280, 500])
 def test_nothing_runs_and_nothing_overflows_in_a_browser(browser, width, policy):
@@ -138,6 +148,8 @@ def test_nothing_runs_and_nothing_overflows_in_a_browser(browser, width, policy)
     assert found["beyond"] == []
 
 
+@pytest.mark.long
+@of_pictures
 @pytest.mark.parametrize("policy", [True, False])
 def test_a_name_that_was_not_escaped_would_be_seen(browser, policy):
     # The faults this page does not have, planted; and what the policy makes of the first.
@@ -177,6 +189,8 @@ def test_ids_are_ours_and_whole(written, parse):
     assert all(re.fullmatch(r"[\w.-]+", one) for one in parsed.ids)
 
 
+@pytest.mark.long
+@of_pictures
 def test_no_name_is_a_formula_in_a_picture(written):
     # Matplotlib writes formulas as outlines, with a comment or a group of glyphs, not as text.
     html = written.read_text(encoding="utf-8")

@@ -66,6 +66,7 @@ def test_says_the_numbers(usual):
     assert "random seed" in text
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_interval_settings(evaluate, page):
     text = page(evaluate(), ci_kind="hdi", ci_prob=0.5, title="My title").text
     assert "50\N{NO-BREAK SPACE}% highest-density interval" in text
@@ -95,6 +96,7 @@ def test_untrusted_names(page):
     assert not set("\u202e\x07") & set(shown)
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_without_predictions(evaluate, page):
     parsed = page(evaluate(predictions=False))
     assert "The annotations of 3 items" in parsed.text
@@ -132,6 +134,7 @@ def test_trouble_is_loud(evaluate, dictated, page):
     assert "1 value of top-1 accuracy is not finite numbers" in page(broken).text
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_metric_that_never_varies_is_no_trouble(dictated, page):
     still = dictated({"a": [0.8], "b": [0.6]}, spread=0.0)
     assert checks.troubles(still) == []
@@ -149,6 +152,7 @@ def test_choice_of_reliability(evaluate, page):
     assert not page(evaluate(reliability=(1,))).all("input")
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_scores_have_no_reliability(page):
     rng = np.random.default_rng(1)
     frame = {
