@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from quick_pages import empty_picture
 
 import dissensus as dx
 from dissensus._report import page as page_module
@@ -62,19 +61,12 @@ def hostile():
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["words", pytest.param("pictures", marks=pytest.mark.long)])
-def written(request, hostile, tmp_path_factory):
-    """The page, with its pictures or with empty ones."""
+@pytest.fixture(scope="module")
+def written(hostile, tmp_path_factory):
     import matplotlib.pyplot as plt
 
     plt.switch_backend("agg")
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "words":
-            patch.setattr("dissensus._report.pictures.drawn", empty_picture)
-        return dx.report(hostile, tmp_path_factory.mktemp("page") / "report.html")
-
-
-of_pictures = pytest.mark.parametrize("written", ["pictures"], indirect=True)
+    return dx.report(hostile, tmp_path_factory.mktemp("page") / "report.html")
 
 
 PROBE = """<script nonce="probe">
@@ -132,7 +124,6 @@ def browser(written, tmp_path_factory):
 
 
 @pytest.mark.long
-@of_pictures
 @pytest.mark.parametrize("policy", [True, False])
 @pytest.mark.parametrize("width", [1280, 500])
 def test_nothing_runs_and_nothing_overflows_in_a_browser(browser, width, policy):
@@ -149,7 +140,6 @@ def test_nothing_runs_and_nothing_overflows_in_a_browser(browser, width, policy)
 
 
 @pytest.mark.long
-@of_pictures
 @pytest.mark.parametrize("policy", [True, False])
 def test_a_name_that_was_not_escaped_would_be_seen(browser, policy):
     # The faults this page does not have, planted; and what the policy makes of the first.
@@ -162,6 +152,7 @@ def test_a_name_that_was_not_escaped_would_be_seen(browser, policy):
     assert found["beyond"]
 
 
+@pytest.mark.long
 def test_a_parser_sees_names_as_text_only(written, parse):
     html = written.read_text(encoding="utf-8")
     parsed = parse(html)
@@ -183,6 +174,7 @@ def test_a_parser_sees_names_as_text_only(written, parse):
     assert len(html) < 5_000_000
 
 
+@pytest.mark.long
 def test_ids_are_ours_and_whole(written, parse):
     parsed = parse(written.read_text(encoding="utf-8"))
     assert len(parsed.ids) == len(set(parsed.ids))
@@ -190,7 +182,6 @@ def test_ids_are_ours_and_whole(written, parse):
 
 
 @pytest.mark.long
-@of_pictures
 def test_no_name_is_a_formula_in_a_picture(written):
     # Matplotlib writes formulas as outlines, with a comment or a group of glyphs, not as text.
     html = written.read_text(encoding="utf-8")
@@ -201,6 +192,7 @@ def test_no_name_is_a_formula_in_a_picture(written):
     assert 'id="words" d="M' in text  # a name that reads like an attribute is left alone
 
 
+@pytest.mark.long
 def test_only_our_script_may_run(written, parse):
     html = written.read_text(encoding="utf-8")
     policy = next(a["content"] for a in parse(html).all("meta") if "http-equiv" in a)

@@ -73,8 +73,12 @@ def test_interval_settings(evaluate, page):
     assert "My title" in text
 
 
-@pytest.mark.long
-def test_untrusted_names(page):
+@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.parametrize(
+    "sections", [{"truth": None, "ground_truth": None}, pytest.param({}, marks=pytest.mark.long)],
+    ids=["few", "all"],
+)  # fmt: skip
+def test_untrusted_names(page, sections):
     rng = np.random.default_rng(1)
     items = [f"{name} {k}" for k, name in enumerate(HOSTILE)]
     rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE[:3]]
@@ -82,7 +86,7 @@ def test_untrusted_names(page):
     rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE]
     pred = dx.predictions(pd.DataFrame(rows, columns=["item", "system", "label"]))
     options = {"draws": 30, "random_seed": 1, "progressbar": False, "reliability": (1.0,)}
-    parsed = page(dx.evaluate(ann, pred, **options), title=HOSTILE[0])
+    parsed = page(dx.evaluate(ann, pred, **options, **sections), title=HOSTILE[0])
     assert len(parsed.all("script")) == 1  # ours
     assert not parsed.all("img")
     assert not any(name.startswith("on") for _, attrs in parsed.elements for name in attrs)
