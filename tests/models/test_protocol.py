@@ -32,6 +32,11 @@ GROUPS = {"posterior", "sample_stats", "observed_data", "constant_data"}
 PAIRS = [pytest.param(model, kind, id=f"{model.name}-{kind}") for model in MODELS
          for kind in model.kinds]  # fmt: skip
 by_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+LAST = [pytest.param(model, kind, id=f"{model.name}-{kind}",
+                     marks=[] if kind == model.kinds[-1] else pytest.mark.long)
+        for model in MODELS for kind in model.kinds]  # fmt: skip
+by_last_kind = pytest.mark.parametrize(("model", "kind"), LAST)
+"""One kind of each model; the others in long tests."""
 by_kind = pytest.mark.parametrize(("model", "kind"), PAIRS)
 
 
@@ -234,7 +239,7 @@ def test_arviz_draws_a_fit(model, kind, complete):
     plt.close("all")
 
 
-@by_kind
+@by_last_kind
 def test_netcdf_round_trip(model, kind, complete, tmp_path):
     fit = complete(model, kind)
     fit.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
