@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo doctest fresh fuzz long test lint format types imports calibrate reference benchmark docs afresh check
+.PHONY: help demo doctest fresh fuzz long test lint format types imports calibrate stored reference benchmark docs afresh check
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ imports:  ## Check that imports go one way
 calibrate:  ## Run simulation-based calibration in full, and write its page
 	PYTHONPATH=tests uv run python -m calibration.full
 	uv run pytest -m slow
+
+stored:  ## Make the evaluations that tests of pictures read again
+	PYTHONPATH=tests uv run python -m stored.make
 
 reference:  ## Make the posteriors that fits are held against again
 	PYTHONPATH=tests uv run python -m reference.make
