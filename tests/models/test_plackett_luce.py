@@ -413,6 +413,7 @@ def learned(panel):
         return {how: fit(panel, reliability=how, **options) for how in ("annotator", "common")}
 
 
+@pytest.mark.long
 def test_each_annotators_reliability_is_recovered(learned):
     found = learned["annotator"]["posterior"]["annotator_reliability"]
     assert found["annotator"].values.tolist() == [f"r{who}" for who in range(6)]
@@ -422,6 +423,7 @@ def test_each_annotators_reliability_is_recovered(learned):
     assert np.corrcoef(np.log(found).mean(("chain", "draw")), np.log(SHARP))[0, 1] > 0.9
 
 
+@pytest.mark.long
 def test_a_common_reliability_lies_between(learned):
     found = learned["common"]["posterior"]["reliability"]
     assert SHARP.min() < float(found.mean()) < SHARP.max()
@@ -430,6 +432,7 @@ def test_a_common_reliability_lies_between(learned):
 
 
 # Leaving out one of six rankings of an item moves its strengths: PSIS says for which it fails.
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto distribution")
 def test_leave_one_out_prefers_the_reliabilities_that_differ(learned):
     table = az.compare(learned)

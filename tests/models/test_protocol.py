@@ -163,7 +163,7 @@ def test_models_without_a_likelihood_refuse_a_pointwise_one(name, examples):
 def test_same_seed_same_draws(model, predictive, examples):
     ann = examples[model.kinds[-1]]
     one, two, other = (
-        small_fit(model, ann, random_seed=seed, posterior_predictive=predictive)
+        small_fit(model, ann, random_seed=seed, draws=10, tune=20, posterior_predictive=predictive)
         for seed in (1, 1, 2)
     )
     for group in one.children:
