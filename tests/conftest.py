@@ -42,6 +42,17 @@ _SMALL = _LONG | {
 priors. Elsewhere a warning of a design is an error: ordinary studies are not warned of."""
 
 
+_UNIT = "not slow and not long"
+"""What pyproject.toml asks for."""
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not even read folders of long tests where none is to be run: it would take seconds."""
+    if config.option.markexpr == _UNIT and collection_path.name in _LONG:
+        return True if collection_path.is_dir() else None
+    return None
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
 def pytest_collection_modifyitems(items):
     """Mark what is in these folders as long, and where designs may be too small."""
