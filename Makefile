@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo fresh fuzz long test lint format types imports calibrate reference benchmark docs afresh check
+.PHONY: help demo doctest fresh fuzz long test lint format types imports calibrate stored reference benchmark docs afresh check
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -7,8 +7,11 @@ help:  ## Show this list
 demo:  ## Run the main job on a simulated study
 	uv run dissensus demo --force
 
-test:  ## Run the unit tests and doctests
+test:  ## Run the unit tests
 	uv run pytest
+
+doctest:  ## Run the examples in docstrings
+	uv run pytest --doctest-modules src
 
 long:  ## Run tests that take seconds: whole evaluations; calibration, fuzzing, reference posteriors, reduced
 	uv run pytest --dist=load -m "long and not slow" tests
@@ -38,6 +41,9 @@ calibrate:  ## Run simulation-based calibration in full, and write its page
 	PYTHONPATH=tests uv run python -m calibration.full
 	uv run pytest -m slow
 
+stored:  ## Make the evaluations that tests of pictures read again
+	PYTHONPATH=tests uv run python -m stored.make
+
 reference:  ## Make the posteriors that fits are held against again
 	PYTHONPATH=tests uv run python -m reference.make
 
@@ -55,4 +61,4 @@ docs:  ## Build the documentation, run its notebooks and guides, warnings as err
 afresh:  ## Forget the documentation that was built, and what its notebooks gave
 	rm -rf docs/_build docs/api docs/notebooks
 
-check: test long lint types imports docs  ## Run all that .ci/run runs
+check: test doctest long lint types imports docs  ## Run all that .ci/run runs

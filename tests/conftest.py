@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
 
 import hypothesis
 import pytest
+from quick_pages import empty_picture
 
 import dissensus as dx
 
 # The same examples in every run: a failure in CI is one that can be repeated.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+# Where Python is told to keep no compiled modules, each process of a run, and each program that a
+# test starts, would compile all libraries again. They are kept away from the sources instead.
+if sys.dont_write_bytecode and sys.pycache_prefix is None:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).resolve().parents[1] / ".cache" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # A tenth of the time that compilers take would go into looking for cycles among what they hold.
 gc.set_threshold(100_000, 20, 100)
@@ -30,6 +40,17 @@ _SMALL = _LONG | {
 }  # fmt: skip
 """Tests of the smallest designs, of which an exact posterior can be had, and which leave much to
 priors. Elsewhere a warning of a design is an error: ordinary studies are not warned of."""
+
+
+_UNIT = "not slow and not long"
+"""What pyproject.toml asks for."""
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not even read folders of long tests where none is to be run: it would take seconds."""
+    if config.option.markexpr == _UNIT and collection_path.name in _LONG:
+        return True if collection_path.is_dir() else None
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
@@ -51,6 +72,13 @@ def no_figures_left():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def no_pictures(request, monkeypatch):
+    """Leave the pictures of reports empty, which take most of the time; long tests draw them."""
+    if request.node.get_closest_marker("long") is None:
+        monkeypatch.setattr("dissensus._report.pictures.drawn", empty_picture)
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 import dissensus as dx
 from dissensus import cli
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 runner = CliRunner()
 
 LEAN = ("--truth", "none", "--ground-truth", "none", "--components", "none", "--reliability", 1,

@@ -75,6 +75,7 @@ def test_a_killed_worker_loses_nothing_and_changes_no_draw(study, whole, client)
     assert set(client.run(os.getpid).values()) != pids
 
 
+@pytest.mark.long
 def test_a_worker_with_too_little_memory_is_told_what_to_ask_for(study, client):
     ann = dx.chunked(study.annotations)
     big = {**RUN, "draws": 400_000}

@@ -16,6 +16,8 @@ import dissensus as dx
 from dissensus import cli
 from dissensus._console import SafeConsole
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 # Colours, the window's title, the clipboard, the eight-bit introducer, a carriage return and a
 # backspace that overwrite, an override of direction.
 COMMANDS = ["\x1b[31m", "\x1b]0;title\x07", "\x1b]52;c;eA==\x07", "\x9b31m", "a\rb", "a\bb",

@@ -124,6 +124,7 @@ def commands(tmp_path_factory):
     return {-100: (130, said[:end], one, outs[0]), 500: (code, said[end + 1 :], other, outs[1])}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", [-100, 500])
 def test_an_evaluation_ends_in_one_line_and_leaves_the_old_results(commands, first):
     code, said, err, out = commands[first]

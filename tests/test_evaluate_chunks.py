@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 import dissensus as dx
 from dissensus import cli
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 RUN = {"draws": 20, "random_seed": 1, "progressbar": False, "truth": None, "ground_truth": None,
        "components": None}  # fmt: skip
 

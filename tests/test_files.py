@@ -19,6 +19,8 @@ import dissensus as dx
 from dissensus._files import write_evaluation
 from dissensus._spreadsheet import armed
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 
 @pytest.mark.parametrize(("prior_count", "kind"), [(0.01, "float64"), (1.0, "float32")])
 def test_the_file_gives_the_same_top_sets(tmp_path, prior_count, kind):

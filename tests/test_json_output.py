@@ -9,6 +9,8 @@ from test_cli import LEAN, call, write
 import dissensus as dx
 from dissensus._json_output import _plain
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 
 def said(*arguments):
     done = call(*arguments, "--json")

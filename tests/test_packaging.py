@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[1]
 # Numba's caches and the like lie about in a working copy.
 LITTER = {"__pycache__"}

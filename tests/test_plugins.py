@@ -10,6 +10,8 @@ import dissensus as dx
 from dissensus import _rerun, cli
 from dissensus.errors import DissensusWarning
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 
 @pytest.fixture
 def bring(tmp_path, monkeypatch):

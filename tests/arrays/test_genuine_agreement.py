@@ -6,12 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
+from seeds import seeds
 
 from dissensus.arrays.genuine_agreement import agreeing, genuine
 from dissensus.arrays.grouped import grouped
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_pairs_who_agree_are_added_up_as_if_one_by_one(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 40))

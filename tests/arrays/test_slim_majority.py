@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from seeds import seeds
 
 from dissensus.arrays.grouped import grouped
 from dissensus.arrays.slim_majority import slim_majority
@@ -21,7 +22,7 @@ def by_trying(said, n_labels):
     return False
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_every_change_is_foreseen(seed):
     rng = np.random.default_rng(seed)
     sizes, n_labels = rng.integers(1, 9, size=6), int(rng.integers(1, 5))

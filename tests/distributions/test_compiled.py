@@ -18,7 +18,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+SLOW = "LatentAnswers"  # to compile
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name == SLOW else name for name in CASES]
+)
 def test_compiled_it_is_the_same(name):
     variable = CASES[name]()
     value = pm.draw(variable, random_seed=1, mode="NUMBA")

@@ -8,11 +8,14 @@ import pytensor.tensor as pt
 import pytest
 from pymc.testing import assert_support_point_is_expected
 from scipy import stats
+from seeds import rest_long
 
 import dissensus as dx
 import dissensus.distributions as dist
 from dissensus.distributions import LeadingDirichlet
 from dissensus.distributions.leading_dirichlet import share, shares
+
+compiled_or_not = pytest.mark.parametrize("mode", rest_long(["FAST_COMPILE", "NUMBA"], unit=1))
 
 A = np.array([2.8, 0.6, 1.5])
 
@@ -93,7 +96,7 @@ def test_places_may_change_names():
     np.testing.assert_allclose(renamed, logp(x, A, 0))
 
 
-@pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
+@compiled_or_not
 @pytest.mark.parametrize(("a", "own"), [(A, 0), (A, 1), (np.full(4, 0.3), 2)])
 def test_draws_are_those_of_the_dirichlet_that_lead(mode, a, own):
     """Compiled or not; moments and distances, against numpy's draws."""
@@ -123,7 +126,7 @@ def test_a_place_that_seldom_leads():
     )
 
 
-@pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
+@compiled_or_not
 @pytest.mark.parametrize(
     ("a", "own", "size", "shape"),
     [(A, 1, None, (3,)), (A, 1, (4,), (4, 3)), (A, [0, 2], None, (2, 3)),

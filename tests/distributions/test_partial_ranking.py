@@ -12,10 +12,13 @@ import pytensor.tensor as pt
 import pytest
 from pymc.logprob.utils import ParameterValueError
 from scipy import stats
+from seeds import rest_long
 
 import dissensus as dx
 from dissensus.distributions import PartialRanking
 from dissensus.distributions.partial_ranking import places_of
+
+compiled_or_not = pytest.mark.parametrize("mode", rest_long(["FAST_COMPILE", "NUMBA"], unit=1))
 
 STRENGTH = np.array([2.0, 1.0, 0.3, 0.7])
 
@@ -103,7 +106,7 @@ def test_nothing_listed_says_nothing():
     assert logp([0, 0, 0, 0], strength=STRENGTH) == 0
 
 
-@pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
+@compiled_or_not
 def test_the_gradient_is_that_of_the_density(mode):
     u, sharpness, power = pt.dmatrix(), pt.dvector(), pt.dscalar()
     ranks = np.array([[1, 2, 2, 0, 0], [0, 1, 1, 1, 2]])

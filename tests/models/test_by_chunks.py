@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import rest_long
 
 import dissensus as dx
 from dissensus import _conjugate
@@ -25,6 +26,10 @@ CASES = [
     ("plackett_luce", "nominal", {"unranked": "one"}),
 ]
 each_case = pytest.mark.parametrize(("name", "kind", "hyper"), CASES)
+some_cases = pytest.mark.parametrize(
+    ("name", "kind", "hyper"), rest_long(CASES[::2] + CASES[1::2], unit=5)
+)
+"""One of each kind, and in long tests all."""
 RUN = {"draws": 6, "tune": 5, "chains": 2, "progressbar": False}
 
 
@@ -64,7 +69,7 @@ def assert_same(lazy, whole):
 
 
 @each_case
-@pytest.mark.parametrize("items", [1, 3, 100])
+@pytest.mark.parametrize("items", rest_long([3, 1, 100], unit=1))
 def test_the_same_draws_whatever_the_chunks(name, kind, hyper, items):
     ann = labelled(kind)
     lazy = fit(name, chunked(ann, items), **hyper)
@@ -72,13 +77,13 @@ def test_the_same_draws_whatever_the_chunks(name, kind, hyper, items):
     assert_same(lazy, fit(name, ann, **hyper))
 
 
-@each_case
+@some_cases
 def test_the_same_draws_from_chunks_that_cut_items(name, kind, hyper):
     ann = labelled(kind)
     assert_same(fit(name, ann.chunk(annotation=4), **hyper), fit(name, ann, **hyper))
 
 
-@each_case
+@some_cases
 def test_draws_are_cut_to_what_dask_takes_for_a_chunk(name, kind, hyper):
     ann = labelled(kind)
     with dask.config.set({"array.chunk-size": 500}):

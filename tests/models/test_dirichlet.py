@@ -148,6 +148,7 @@ def test_joint_density_differs_from_the_posterior_by_a_constant(ann):
     assert np.ptp(gaps) < 1e-8
 
 
+@pytest.mark.long
 def test_nuts_on_the_same_model_agrees(ann, close_to):
     options = {"reliability": 2.0, "prior_count": 0.8}
     with dirichlet.build(ann, **options):
@@ -159,6 +160,7 @@ def test_nuts_on_the_same_model_agrees(ann, close_to):
     close_to(trace, xr.DataArray(mean, name="plausibility"))
 
 
+@pytest.mark.long
 def test_observing_other_counts_moves_nuts(ann, close_to):
     with pm.observe(dirichlet.build(ann), {"counts": COUNTS[:, ::-1]}):
         trace = pm.sample(

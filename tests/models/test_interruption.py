@@ -10,6 +10,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from seeds import rest_long
 
 import dissensus as dx
 from dissensus import _sweeps, fitting
@@ -123,7 +124,9 @@ class Interruption:
 # After so short a warm-up steps may diverge, by the last bits of a processor's arithmetic.
 @pytest.mark.filterwarnings("ignore:.* transitions diverged")
 @pytest.mark.filterwarnings("ignore:.*chains have not run long enough")
-@pytest.mark.parametrize("model", ["symmetric_confusion", "crossed_effects", "rasch"])
+@pytest.mark.parametrize(
+    "model", rest_long(["crossed_effects", "symmetric_confusion", "rasch"], unit=1)
+)
 def test_nuts_gives_back_what_it_drew(model, examples, monkeypatch):
     Interruption(monkeypatch, at=60 + 40)
     with pytest.warns(dx.DissensusWarning, match="interrupted: it holds 40 of the 100 draws"):

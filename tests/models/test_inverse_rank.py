@@ -277,6 +277,7 @@ def sample(model):
         )  # fmt: skip
 
 
+@pytest.mark.long
 def test_nuts_on_the_same_model_agrees(ann, close_to):
     model = inverse_rank.build(ann, reliability=4.0, prior_count=0.2)
     alpha = fit(ann, draws=1, reliability=4.0, prior_count=0.2)["constant_data"]["parameters"]

@@ -183,6 +183,7 @@ def two():
     return dx.from_matrix(SCORES[:2], kind="continuous")
 
 
+@pytest.mark.long
 def test_nuts_on_the_same_model_agrees(two, close_to):
     after = fit(two, draws=1)["constant_data"]
     trace = sample(normal_scores.build(two, prior=PRIOR))
@@ -191,6 +192,7 @@ def test_nuts_on_the_same_model_agrees(two, close_to):
     close_to(trace, exact.rename("variance"))
 
 
+@pytest.mark.long
 def test_observing_other_scores_moves_nuts(two, close_to):
     model = pm.observe(
         normal_scores.build(two, prior=PRIOR), {"score": np.array([0.0, 1.0, 0.5, -2.0, 9.0])}

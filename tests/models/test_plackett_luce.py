@@ -186,6 +186,7 @@ def witnessed(unranked, tempering, reliability):
     agree(fit(said(), draws=4000, **hyper), nuts.mean(("chain", "draw")), error)
 
 
+@pytest.mark.long
 @STUMBLES
 @pytest.mark.parametrize(("unranked", "tempering", "reliability"),
                          [("exact", "likelihood", 1.5), ("one", "strength", 2)])  # fmt: skip
@@ -286,16 +287,13 @@ def test_readers_without_a_name_have_no_reliability_of_their_own(ann):
 # -- Predictions and comparison ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+each_hyper = pytest.mark.parametrize(
     "hyper", [{}, {"tempering": "strength", "reliability": 2.0}, {"unranked": "absent"}], ids=str
 )
-def test_the_pointwise_log_likelihood_is_that_of_the_model(ann, hyper):
-    model = plackett_luce.build(ann, concentration=0.8, **hyper)
-    with model:
-        raw = pm.sample(20, tune=20, chains=1, cores=1, random_seed=1, progressbar=False,
-                        compute_convergence_checks=False)  # fmt: skip
-    want = pm.compute_log_likelihood(raw, model=model, progressbar=False)["log_likelihood"]
-    assert want["rankings"].dims[-1] == "ranking"
+
+
+@each_hyper
+def test_the_pointwise_log_likelihood_is_that_of_the_strengths(ann, hyper):
     tree = fit(ann, concentration=0.8, draws=20, log_likelihood=True, **hyper)
     found = tree["log_likelihood"]["rankings"]
     assert found["ranking_item"].values.tolist() == ["p", "p", "q"]
@@ -307,9 +305,23 @@ def test_the_pointwise_log_likelihood_is_that_of_the_model(ann, hyper):
     elif sharp == 1:
         d, a = theta[..., 1], theta[..., 0]
         np.testing.assert_allclose(found[..., 2], np.log(d * a / (1 - d)))
+
+
+@pytest.mark.long
+@each_hyper
+def test_the_pointwise_log_likelihood_is_that_of_the_model(ann, hyper):
+    model = plackett_luce.build(ann, concentration=0.8, **hyper)
+    with model:
+        raw = pm.sample(20, tune=20, chains=1, cores=1, random_seed=1, progressbar=False,
+                        compute_convergence_checks=False)  # fmt: skip
+    want = pm.compute_log_likelihood(raw, model=model, progressbar=False)["log_likelihood"]
+    assert want["rankings"].dims[-1] == "ranking"
+    tree = fit(ann, concentration=0.8, draws=20, log_likelihood=True, **hyper)
+    found = tree["log_likelihood"]["rankings"]
     assert float(abs(found.mean() - want["rankings"].mean())) < 1.5
 
 
+@pytest.mark.long
 def test_strength_tempering_needs_every_label_for_its_log_likelihood(ann):
     """Against Plackett-Luce by hand on the dense strengths that the PyMC path keeps."""
     tree = fit(ann, concentration=0.8, draws=1500, log_likelihood=True, tempering="strength",
@@ -401,6 +413,7 @@ def learned(panel):
         return {how: fit(panel, reliability=how, **options) for how in ("annotator", "common")}
 
 
+@pytest.mark.long
 def test_each_annotators_reliability_is_recovered(learned):
     found = learned["annotator"]["posterior"]["annotator_reliability"]
     assert found["annotator"].values.tolist() == [f"r{who}" for who in range(6)]
@@ -410,6 +423,7 @@ def test_each_annotators_reliability_is_recovered(learned):
     assert np.corrcoef(np.log(found).mean(("chain", "draw")), np.log(SHARP))[0, 1] > 0.9
 
 
+@pytest.mark.long
 def test_a_common_reliability_lies_between(learned):
     found = learned["common"]["posterior"]["reliability"]
     assert SHARP.min() < float(found.mean()) < SHARP.max()
@@ -418,6 +432,7 @@ def test_a_common_reliability_lies_between(learned):
 
 
 # Leaving out one of six rankings of an item moves its strengths: PSIS says for which it fails.
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto distribution")
 def test_leave_one_out_prefers_the_reliabilities_that_differ(learned):
     table = az.compare(learned)

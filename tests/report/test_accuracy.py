@@ -101,6 +101,7 @@ def test_the_section_has_words_picture_and_tables(plain, page):
     assert "accuracy" not in page(plain).ids
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_what_speaks_against_the_assumptions_is_a_caution(plain, page):
     tree = with_accuracy(plain, n_against=1, checks="Near is far (p < .001).", recommendation="Do.")
     assert accuracy.caution(tree)[1:] == ["Near is far (p < .001).", "Do."]
@@ -113,6 +114,7 @@ def test_what_was_not_checked_says_so(plain):
     assert accuracy.notes(tree) == ["One.", "Two.", "Not checked."]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_poor_chains_are_no_small_print(plain, page):
     tree = with_accuracy(plain, n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)
     (said,) = map(text, accuracy_checks.troubles(tree))
@@ -133,6 +135,7 @@ def test_many_are_counted_and_not_all_written(plain):
     assert table.note == "The 30 most accurate; 10 more are in accuracy.csv."
 
 
+@pytest.mark.long
 def test_names_stay_text(plain, page):
     bad = "<script>alert(1)</script>"
     html = page(with_accuracy(plain, names=[bad, "b"], people=(bad, "c")))

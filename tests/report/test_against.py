@@ -17,6 +17,7 @@ def said(tree, leader):
     return words.replace("\N{NO-BREAK SPACE}", " ")
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_it_is_in_the_opening(page, evaluation):
     found = page(evaluation)
     assert "Against the average annotator: " in found.text
@@ -51,6 +52,7 @@ def test_of_what_is_undefined_nothing_is_said(evaluation):
     assert said(tree, "near") == ""
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_without_two_annotators_there_is_no_such_sentence(page):
     ann = dx.annotations({"item": [1, 2, 3], "annotator": list("abc"), "label": list("xyx")})
     pred = dx.predictions({"item": [1, 2, 3], "system": ["m"] * 3, "label": list("xyy")})

@@ -48,6 +48,7 @@ def with_ratios(evaluation, systems, annotators):
     return tree
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_page_has_the_section(page, evaluation):
     found = page(evaluation)
     assert {"agreement", "discrepancy", "table-agreement", "table-discrepancy"} <= set(found.ids)
@@ -82,6 +83,7 @@ def test_one_frequent_label_is_pointed_out():
     assert "Gwet's AC1 is .89, much more" in words
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_without_pairs_there_is_no_section(page):
     ann = dx.annotations({"item": [1, 2], "annotator": ["a", "b"], "label": ["x", "y"]})
     result = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False)
@@ -89,6 +91,7 @@ def test_without_pairs_there_is_no_section(page):
     assert "agreement" not in page(result).ids
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_notes_are_shown_and_names_stay_text(page):
     bad = "<script>alert(1)</script>"
     ann = dx.annotations(

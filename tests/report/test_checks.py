@@ -44,6 +44,7 @@ def test_all_is_well(chains):
     assert "0 of 3 items have too few (below 100)" in out
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_poor_at_the_reference_is_trouble(chains, page):
     result = chains(2, 3)
     words = said(checks.troubles(result))

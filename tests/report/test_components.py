@@ -76,6 +76,7 @@ def test_labels_that_are_no_numbers_have_two_scales(evaluation):
     assert "As they are given, two annotators' labels of one item correlate at" in said
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_annotators_who_outweigh_items_are_warned_of(evaluation, page):
     tree = with_components(evaluation, one(item=1.0, annotator=2.0))
     found = page(tree)
@@ -101,6 +102,7 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
     assert "the mean of" not in text(component_checks.outweighed(single)[0])
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_pools_are_told_apart(evaluation, page):
     tree = with_components(evaluation, pools(), reference="crowd")
     said = words(tree)
@@ -115,6 +117,7 @@ def test_pools_are_told_apart(evaluation, page):
     assert "crowd and experts, 7 items in common" in found.text
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_poor_chains_are_no_small_print(evaluation, page):
     poor = with_components(evaluation, one(), n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)
     found = page(poor)
@@ -125,6 +128,7 @@ def test_poor_chains_are_no_small_print(evaluation, page):
     assert "not all finite" in text(component_checks.troubles(wrong)[0])
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_without_components_nothing_is_said(evaluation, page):
     assert components.section(evaluation) is None
     assert "components" not in page(evaluation).ids
@@ -140,6 +144,7 @@ def test_an_icc_far_from_alpha_is_pointed_out():
     assert "As to how far annotators agree, rely on alpha" in words(tree)
 
 
+@pytest.mark.long
 def test_names_stay_text(evaluation, page):
     bad = ("<script>alert(1)</script>", "b", "c")
     fit = pools()

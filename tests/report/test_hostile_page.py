@@ -123,6 +123,7 @@ def browser(written, tmp_path_factory):
     return opened
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", [True, False])
 @pytest.mark.parametrize("width", [1280, 500])
 def test_nothing_runs_and_nothing_overflows_in_a_browser(browser, width, policy):
@@ -138,6 +139,7 @@ def test_nothing_runs_and_nothing_overflows_in_a_browser(browser, width, policy)
     assert found["beyond"] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", [True, False])
 def test_a_name_that_was_not_escaped_would_be_seen(browser, policy):
     # The faults this page does not have, planted; and what the policy makes of the first.
@@ -150,6 +152,7 @@ def test_a_name_that_was_not_escaped_would_be_seen(browser, policy):
     assert found["beyond"]
 
 
+@pytest.mark.long
 def test_a_parser_sees_names_as_text_only(written, parse):
     html = written.read_text(encoding="utf-8")
     parsed = parse(html)
@@ -171,12 +174,14 @@ def test_a_parser_sees_names_as_text_only(written, parse):
     assert len(html) < 5_000_000
 
 
+@pytest.mark.long
 def test_ids_are_ours_and_whole(written, parse):
     parsed = parse(written.read_text(encoding="utf-8"))
     assert len(parsed.ids) == len(set(parsed.ids))
     assert all(re.fullmatch(r"[\w.-]+", one) for one in parsed.ids)
 
 
+@pytest.mark.long
 def test_no_name_is_a_formula_in_a_picture(written):
     # Matplotlib writes formulas as outlines, with a comment or a group of glyphs, not as text.
     html = written.read_text(encoding="utf-8")
@@ -187,6 +192,7 @@ def test_no_name_is_a_formula_in_a_picture(written):
     assert 'id="words" d="M' in text  # a name that reads like an attribute is left alone
 
 
+@pytest.mark.long
 def test_only_our_script_may_run(written, parse):
     html = written.read_text(encoding="utf-8")
     policy = next(a["content"] for a in parse(html).all("meta") if "http-equiv" in a)

@@ -66,14 +66,19 @@ def test_says_the_numbers(usual):
     assert "random seed" in text
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_interval_settings(evaluate, page):
     text = page(evaluate(), ci_kind="hdi", ci_prob=0.5, title="My title").text
     assert "50\N{NO-BREAK SPACE}% highest-density interval" in text
     assert "My title" in text
 
 
-@pytest.mark.long
-def test_untrusted_names(page):
+@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.parametrize(
+    "sections", [{"truth": None, "ground_truth": None}, pytest.param({}, marks=pytest.mark.long)],
+    ids=["few", "all"],
+)  # fmt: skip
+def test_untrusted_names(page, sections):
     rng = np.random.default_rng(1)
     items = [f"{name} {k}" for k, name in enumerate(HOSTILE)]
     rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE[:3]]
@@ -81,7 +86,7 @@ def test_untrusted_names(page):
     rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE]
     pred = dx.predictions(pd.DataFrame(rows, columns=["item", "system", "label"]))
     options = {"draws": 30, "random_seed": 1, "progressbar": False, "reliability": (1.0,)}
-    parsed = page(dx.evaluate(ann, pred, **options), title=HOSTILE[0])
+    parsed = page(dx.evaluate(ann, pred, **options, **sections), title=HOSTILE[0])
     assert len(parsed.all("script")) == 1  # ours
     assert not parsed.all("img")
     assert not any(name.startswith("on") for _, attrs in parsed.elements for name in attrs)
@@ -95,6 +100,7 @@ def test_untrusted_names(page):
     assert not set("\u202e\x07") & set(shown)
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_without_predictions(evaluate, page):
     parsed = page(evaluate(predictions=False))
     assert "The annotations of 3 items" in parsed.text
@@ -132,6 +138,7 @@ def test_trouble_is_loud(evaluate, dictated, page):
     assert "1 value of top-1 accuracy is not finite numbers" in page(broken).text
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_metric_that_never_varies_is_no_trouble(dictated, page):
     still = dictated({"a": [0.8], "b": [0.6]}, spread=0.0)
     assert checks.troubles(still) == []
@@ -149,6 +156,7 @@ def test_choice_of_reliability(evaluate, page):
     assert not page(evaluate(reliability=(1,))).all("input")
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_scores_have_no_reliability(page):
     rng = np.random.default_rng(1)
     frame = {

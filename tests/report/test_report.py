@@ -50,6 +50,7 @@ def test_hundreds_of_systems_and_a_thousand_items_stay_small(tmp_path):
     assert "50 further systems, with lower places, are left out." in path.read_text("utf-8")
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_never_overwrites_unless_told(evaluate, tmp_path):
     path = tmp_path / "report.html"
     path.write_text("mine")
@@ -61,6 +62,7 @@ def test_never_overwrites_unless_told(evaluate, tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_failure_leaves_nothing_behind(evaluate, tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
@@ -103,6 +105,7 @@ def test_real_data(shared, parse, name, tmp_path):
     assert path.stat().st_size < 3_000_000
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
     ann = dx.annotations(
         {"item": ["i"] * 3, "annotator": list("abc"), "label": list("xyz")}, labels=list("tuvwxyz")

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from advantage_reference import advantages, compared
+from seeds import over_seeds
 from small_studies import nominal, squared, study
 
 import dissensus as dx
@@ -32,8 +33,9 @@ def quiet():
 
 @CASES
 @pytest.mark.parametrize("trials", [False, True])
-def test_advantage_is_its_definition(kind, distance, trials, quiet):
-    for seed in range(50):
+@over_seeds(50)
+def test_advantage_is_its_definition(kind, distance, trials, quiet, seeds):
+    for seed in seeds:
         made = made_for(seed, kind, trials)
         said, rng = made.said(), np.random.default_rng(seed)
         weights = {item: float(rng.random()) for item in said}
@@ -53,8 +55,9 @@ def test_advantage_is_its_definition(kind, distance, trials, quiet):
 
 @CASES
 @pytest.mark.parametrize("trials", [False, True])
-def test_winning_rate_is_its_definition(kind, distance, trials, quiet):
-    for seed in range(50):
+@over_seeds(50)
+def test_winning_rate_is_its_definition(kind, distance, trials, quiet, seeds):
+    for seed in seeds:
         made = made_for(seed, kind, trials)
         said, rng = made.said(), np.random.default_rng(seed)
         weights = {item: float(rng.random()) for item in said}

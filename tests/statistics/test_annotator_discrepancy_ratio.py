@@ -9,6 +9,7 @@ import discrepancy_reference as reference
 import numpy as np
 import pytest
 import xarray as xr
+from seeds import over_seeds
 
 import dissensus as dx
 from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning
@@ -46,10 +47,11 @@ DISTANCES = {
 @pytest.mark.parametrize("alpha_items", ["same", "all"])
 @pytest.mark.parametrize("distance", [*DISTANCES, "callable"])
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_equals_the_definition(distance, alpha_items, repeats):
+@over_seeds(20)
+def test_equals_the_definition(distance, alpha_items, repeats, seeds):
     rng = np.random.default_rng(1)
     how, delta = DISTANCES.get(distance, ({}, lambda y, z: abs(y - z) ** 0.5))
-    for _ in range(20):
+    for _ in seeds:
         said = reference.random_said(rng, lambda rng: float(rng.integers(0, 5)), repeats=repeats)
         ann = reference.annotations(said, rng, kind="continuous")
         found = dx.annotator_discrepancy_ratio(
@@ -61,9 +63,10 @@ def test_equals_the_definition(distance, alpha_items, repeats):
 
 
 @pytest.mark.parametrize("alpha_items", ["same", "all"])
-def test_sets_equal_the_definition(alpha_items):
+@over_seeds(20)
+def test_sets_equal_the_definition(alpha_items, seeds):
     rng = np.random.default_rng(2)
-    for _ in range(20):
+    for _ in seeds:
         said = reference.random_said(rng, lambda rng: str(rng.choice(list("abcd"))), repeats=4)
         sets = {key: [frozenset(labels)] for key, labels in said.items()}
         ann = reference.annotations(said, rng)
@@ -150,9 +153,10 @@ def by_fractions(said, annotator, delta, alpha_items):
     return float(sum(towards) / len(towards) / (sum(below) / len(below)))
 
 
-def test_others_who_agree_are_seen_to_on_items_of_all_magnitudes():
+@over_seeds(20)
+def test_others_who_agree_are_seen_to_on_items_of_all_magnitudes(seeds):
     """With "all", too, and whatever the sums over other items come to."""
-    for seed in range(20):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         values = 10.0 ** rng.integers(-6, 12, size=9) * rng.random(9)
         matrix = np.stack([values * 1.1, *[values] * int(rng.integers(2, 6))], axis=1)

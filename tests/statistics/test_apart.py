@@ -5,6 +5,7 @@ from __future__ import annotations
 import discrepancy_reference as reference
 import numpy as np
 import pytest
+from seeds import seeds
 
 from dissensus._system_answers import systems_of
 from dissensus.arrays import voice_pairs
@@ -34,7 +35,7 @@ def study(seed, repeats=2):
 
 
 @pytest.mark.parametrize("distance", DELTAS)
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_each_voice_against_the_others_and_the_systems(distance, seed):
     said, answers, ann, systems = study(seed)
     delta, how = DELTAS[distance], lambda labels: labels

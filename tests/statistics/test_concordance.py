@@ -19,6 +19,7 @@ from concordance_reference import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import seeds
 
 import dissensus as dx
 
@@ -50,7 +51,7 @@ def shares(rng, items, weights, labels=3):
     ][int(rng.integers(4))]
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", seeds(300, unit=12))
 def test_it_is_what_its_definition_gives(seed):
     rng = np.random.default_rng([7, seed])
     items = study(rng, trials=bool(seed % 2), sure=("any", "extreme", None)[seed % 3])
@@ -67,7 +68,7 @@ def test_it_is_what_its_definition_gives(seed):
     np.testing.assert_allclose(each, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 @pytest.mark.parametrize("power", [1, 2, "callable"])
 def test_graded_agreement_is_what_its_definition_gives(seed, power):
     rng = np.random.default_rng([8, seed])
@@ -90,7 +91,7 @@ def test_graded_agreement_is_what_its_definition_gives(seed, power):
     assert found.attrs["max_distance"] == largest
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_slim_majorities_are_found_by_trying_every_change(seed):
     rng = np.random.default_rng([9, seed])
     items = study(rng, trials=bool(seed % 2), missing=0.1, annotators=6)

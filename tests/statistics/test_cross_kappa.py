@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from seeds import over_seeds
 from small_studies import absolute, alpha_by_definition, nominal, psi, squared, study
 
 import dissensus as dx
@@ -43,8 +44,9 @@ def on_the_shared_items(made, pool):
 @ITEMS
 @pytest.mark.parametrize("kind", ["nominal", "ordinal", "continuous"])
 @pytest.mark.parametrize("trials", [False, True])
-def test_it_is_its_definition_pair_by_pair(missing, kind, trials):
-    for seed in range(40):
+@over_seeds(40)
+def test_it_is_its_definition_pair_by_pair(missing, kind, trials, seeds):
+    for seed in seeds:
         made = study(seed, kind, missing=0.5, trials=trials)
         ann = made.annotations()
         for name, distance in DISTANCES.items() if kind != "nominal" else [("nominal", nominal)]:
@@ -56,9 +58,10 @@ def test_it_is_its_definition_pair_by_pair(missing, kind, trials):
 
 
 @pytest.mark.parametrize(("kind", "name"), [("nominal", "nominal"), ("continuous", "interval")])
-def test_normalised_it_is_over_the_root_of_both_alphas(kind, name):
+@over_seeds(60, unit=20)
+def test_normalised_it_is_over_the_root_of_both_alphas(kind, name, seeds):
     defined = 0
-    for seed in range(60):
+    for seed in seeds:
         made = study(seed, kind, missing=0.3)
         distance = DISTANCES[name]
         alphas = [alpha_by_definition(on_the_shared_items(made, pool), distance) for pool in "xy"]
@@ -73,7 +76,7 @@ def test_normalised_it_is_over_the_root_of_both_alphas(kind, name):
         expected = by_definition(made, "weighted", distance) / np.sqrt(alphas[0] * alphas[1])
         assert found == pytest.approx(expected, abs=1e-11)
         assert own == pytest.approx(expected, abs=1e-11)
-    assert defined > 10
+    assert defined > len(seeds) / 6
 
 
 @pytest.mark.parametrize("extra", [False, True])

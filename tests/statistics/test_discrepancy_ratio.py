@@ -10,6 +10,7 @@ import discrepancy_reference as reference
 import numpy as np
 import pytest
 import xarray as xr
+from seeds import over_seeds
 
 import dissensus as dx
 
@@ -49,14 +50,15 @@ def check(found, said, answers, delta, weights=None):
 @pytest.mark.parametrize("repeats", [1, 3])
 @pytest.mark.parametrize("draw", ["whole", "real"])
 @pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
-def test_numbers_equal_the_definition(distance, repeats, draw):
+@over_seeds(TABLES, unit=5)
+def test_numbers_equal_the_definition(distance, repeats, draw, seeds):
     rng = np.random.default_rng(1)
     how, delta = NUMBERS[distance]
     draws = {
         "whole": lambda rng: float(rng.integers(0, 5)),
         "real": lambda rng: float(rng.normal(50, 3)),
     }
-    for _ in range(TABLES):
+    for _ in seeds:
         said, answers = table_of(rng, draws[draw], repeats)
         ann = reference.annotations(said, rng, kind="continuous")
         pred = reference.predictions(answers, kind="continuous")
@@ -81,9 +83,10 @@ def uneven(y, z):
 
 @pytest.mark.parametrize("repeats", [1, 3])
 @pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
-def test_names_equal_the_definition(repeats):
+@over_seeds(TABLES, unit=5)
+def test_names_equal_the_definition(repeats, seeds):
     rng = np.random.default_rng(2)
-    for _ in range(TABLES):
+    for _ in seeds:
         said, answers = table_of(rng, lambda rng: str(rng.choice(LABELS)), repeats)
         ann = reference.annotations(said, rng, labels=LABELS, kind="nominal")
         pred = reference.predictions(answers)
@@ -98,10 +101,11 @@ def jaccard(one, two):
 
 
 @pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
-def test_sets_equal_the_definition():
+@over_seeds(TABLES, unit=5)
+def test_sets_equal_the_definition(seeds):
     """All that an annotator names over all trials is one set; so is a system's list."""
     rng = np.random.default_rng(3)
-    for _ in range(TABLES):
+    for _ in seeds:
         said = reference.random_said(rng, lambda rng: str(rng.choice(LABELS)), repeats=4)
         items = sorted({item for item, _ in said})
         answers, rows = {"one": {}, "two": {}}, []
@@ -162,9 +166,10 @@ def overlap_distance(depth):
 
 @pytest.mark.parametrize("depth", [1, 3, 6])
 @pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
-def test_rankings_equal_the_definition(depth):
+@over_seeds(12, unit=5)
+def test_rankings_equal_the_definition(depth, seeds):
     rng = np.random.default_rng(4)
-    for _ in range(12):
+    for _ in seeds:
         said, answers = table_of(rng, random_ranking, 2)
         ann, pred = ranked(said, answers)
         delta = overlap_distance(depth)

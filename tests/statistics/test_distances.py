@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from seeds import over_seeds
 from small_studies import absolute, nominal, psi, ratio, squared, study
 
 import dissensus as dx
@@ -38,10 +39,11 @@ def check(found, made, distance, order):
 @pytest.mark.parametrize("trials", [False, True])
 @pytest.mark.parametrize("kind", ["nominal", "ordinal", "continuous"])
 @pytest.mark.parametrize(("name", "distance"), NAMED)
-def test_a_distance_by_name_and_as_a_callable(kind, trials, name, distance):
+@over_seeds(25)
+def test_a_distance_by_name_and_as_a_callable(kind, trials, name, distance, seeds):
     if kind == "nominal" and name != "nominal":
         return
-    for seed in range(25):
+    for seed in seeds:
         made = study(seed, kind, trials=trials)
         ann = made.annotations()
         rows = rows_of(ann)
@@ -51,8 +53,9 @@ def test_a_distance_by_name_and_as_a_callable(kind, trials, name, distance):
 
 
 @pytest.mark.parametrize("trials", [False, True])
-def test_ratios(trials):
-    for seed in range(25):
+@over_seeds(25)
+def test_ratios(trials, seeds):
+    for seed in seeds:
         made = study(seed, ("ordinal", "continuous")[seed % 2], trials=trials)
         ann = made.annotations()
         rows = rows_of(ann)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement_reference import agrees, as_annotations, fleiss, study, weights_for
+from seeds import over_seeds
 from statsmodels.stats.inter_rater import fleiss_kappa as by_statsmodels
 
 import dissensus as dx
 
 
 @pytest.mark.parametrize("trials", [False, True])
-def test_is_its_definition(trials):
+@over_seeds(200)
+def test_is_its_definition(trials, seeds):
     rng = np.random.default_rng(1)
     defined = 0
-    for _ in range(200):
+    for _ in seeds:
         labels = int(rng.integers(1, 5))
         items = study(rng, labels=labels, trials=trials)
         weights = weights_for(rng, items)
@@ -23,12 +25,13 @@ def test_is_its_definition(trials):
         defined += agrees(
             lambda ann=ann, weights=weights: dx.fleiss_kappa(ann, weights=weights), expected
         )
-    assert defined > 100
+    assert defined > len(seeds) / 2
 
 
-def test_agrees_with_statsmodels_where_all_labels_are_there():
+@over_seeds(60)
+def test_agrees_with_statsmodels_where_all_labels_are_there(seeds):
     rng = np.random.default_rng(2)
-    for _ in range(60):
+    for _ in seeds:
         items, annotators, labels = rng.integers(2, [40, 7, 6])
         given = rng.integers(labels, size=(items, annotators))
         if len(np.unique(given)) < 2:

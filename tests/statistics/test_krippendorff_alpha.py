@@ -8,6 +8,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
+from seeds import over_seeds
 from small_studies import (
     WORDS,
     alpha_by_definition,
@@ -57,8 +58,9 @@ def test_four_observers_and_twelve_units(level, expected):
 
 @every_level
 @pytest.mark.parametrize("spread", ["labels", "numbers"])
-def test_it_is_what_the_krippendorff_package_gives(level, spread):
-    for seed in range(60):
+@over_seeds(60)
+def test_it_is_what_the_krippendorff_package_gives(level, spread, seeds):
+    for seed in seeds:
         rng = np.random.default_rng([seed, len(level)])
         shape = (int(rng.integers(2, 7)), int(rng.integers(2, 12)))
         table = rng.integers(1, 6, size=shape).astype(float)
@@ -75,8 +77,9 @@ def test_it_is_what_the_krippendorff_package_gives(level, spread):
 
 @every_level
 @pytest.mark.parametrize("trials", [False, True])
-def test_it_is_its_definition_pair_by_pair(level, trials):
-    for seed in range(60):
+@over_seeds(60)
+def test_it_is_its_definition_pair_by_pair(level, trials, seeds):
+    for seed in seeds:
         kind = "nominal" if level == "nominal" else ("ordinal", "continuous")[seed % 2]
         made = study(seed, kind, trials=trials)
         said = made.said()
@@ -148,9 +151,10 @@ def test_one_label_used_by_all_is_undefined(level):
 
 
 @every_level
-def test_equal_numbers_far_from_the_others_are_still_equal(level):
+@over_seeds(30)
+def test_equal_numbers_far_from_the_others_are_still_equal(level, seeds):
     # Only rounding is left of their spread, which must not pass for a spread.
-    for seed in range(30):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         value = float(rng.choice([0.1, 1 / 3, 7.7, 100.1]))
         pairs, others = np.full((3, 5), value), np.full((4, 5), NAN)

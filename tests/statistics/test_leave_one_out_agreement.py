@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from seeds import over_seeds
 from small_studies import study
 
 import dissensus as dx
@@ -113,8 +114,9 @@ def check(ann, expected, ties, rng):
 
 @pytest.mark.parametrize("ties", ["share", "any"])
 @pytest.mark.parametrize("trials", [False, True])
-def test_is_its_definition_for_labels(ties, trials):
-    for seed in range(60):
+@over_seeds(60)
+def test_is_its_definition_for_labels(ties, trials, seeds):
+    for seed in seeds:
         kind = ("nominal", "ordinal")[seed % 2]
         made = study(seed, kind, n_annotators=2 + seed % 6, n_labels=2 + seed % 4, trials=trials)
         expected = by_definition(of_labels(made), ties)
@@ -123,8 +125,9 @@ def test_is_its_definition_for_labels(ties, trials):
 
 @pytest.mark.parametrize("ties", ["share", "any"])
 @pytest.mark.parametrize("trials", [False, True])
-def test_is_its_definition_for_rankings(ties, trials):
-    for seed in range(60):
+@over_seeds(60)
+def test_is_its_definition_for_rankings(ties, trials, seeds):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         rankings = random_rankings(rng, trials)
         expected = by_definition(of_rankings(rankings), ties)

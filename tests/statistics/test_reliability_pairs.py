@@ -22,6 +22,7 @@ from concordance_reference import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import seeds
 
 import dissensus as dx
 from dissensus.statistics import _reliability_pairs
@@ -73,7 +74,7 @@ def made(seed, **more):
     return rng, items, ann, ann["annotator"].to_numpy().tolist(), weights, chance, share
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", seeds(120, unit=8))
 def test_concordance_of_pairs_is_what_its_definition_gives(seed):
     _, items, ann, names, weights, chance, share = made(seed)
     more, how = {}, {}
@@ -88,7 +89,7 @@ def test_concordance_of_pairs_is_what_its_definition_gives(seed):
     close(found, by_definition(items, names, share, weights, **how))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60, unit=8))
 @pytest.mark.parametrize(
     "form", ["number", "by name", "by item", "majority", "truth", "draws", "draws by item"]
 )

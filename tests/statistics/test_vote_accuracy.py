@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from seeds import over_seeds
 from small_studies import study
 
 import dissensus as dx
@@ -31,8 +32,9 @@ each_accuracy = pytest.mark.parametrize("name", CASES)
 
 @each_accuracy
 @pytest.mark.parametrize("trials", [False, True])
-def test_is_its_definition(name, trials):
-    for seed in range(60):
+@over_seeds(60)
+def test_is_its_definition(name, trials, seeds):
+    for seed in seeds:
         kind = ("nominal", "ordinal")[seed % 2]
         made = study(seed, kind, n_annotators=1 + seed % 6, n_labels=2 + seed % 4, trials=trials)
         said = made.said()

@@ -11,6 +11,7 @@ import xarray as xr
 from concordance_reference import as_annotations, empirical, item_value, majority, study, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import seeds
 
 import dissensus as dx
 from dissensus.statistics._doubts import Doubts
@@ -82,7 +83,7 @@ def given_as(form, rng, names, n_items):
     return array.isel(item=0, annotator=0, drop=True), 6, lambda d, r, x: cells[d, 0, 0]
 
 
-@pytest.mark.parametrize("seed", range(48))
+@pytest.mark.parametrize("seed", seeds(48, unit=8))
 @pytest.mark.parametrize("form", FORMS)
 def test_it_is_what_its_definition_gives(form, seed):
     rng, items, weights, settings, how = made(seed)
@@ -110,7 +111,7 @@ def test_it_is_what_its_definition_gives(form, seed):
                     for x, said in enumerate(items)])  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(100, unit=8))
 def test_accuracy_may_be_how_often_annotators_are_with_the_majority_of_the_others(seed):
     _, items, weights, settings, how = made(seed, missing=0.2)
     ann = as_annotations(items)
@@ -126,7 +127,7 @@ def test_accuracy_may_be_how_often_annotators_are_with_the_majority_of_the_other
                  for x, said in enumerate(items)])  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60, unit=8))
 def test_of_known_labels_only_pairs_that_are_right_count(seed):
     rng, items, weights, settings, how = made(seed)
     ann = as_annotations(items)
@@ -145,7 +146,7 @@ def test_of_known_labels_only_pairs_that_are_right_count(seed):
     assert found.attrs["accuracy"] == "known labels"
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40, unit=8))
 def test_graded_agreement_counts_what_labels_have_in_common(seed):
     rng, items, weights, settings, how = made(seed)
     ann = as_annotations(items)

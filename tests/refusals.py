@@ -1,0 +1,24 @@
+"""Tables of what must be refused: one test for a function, which names all that is not."""
+
+from __future__ import annotations
+
+import re
+
+
+def check_refused(error, cases):
+    """Call what must be refused, and report together what is not, or not in these words.
+
+    ``cases`` are triples: a name, a function without arguments, and a pattern of the message.
+    """
+    wrong = []
+    for name, call, pattern in cases:
+        try:
+            call()
+        except error as found:
+            if not re.search(pattern, str(found)):
+                wrong.append(f"{name}: expected {pattern!r}, found {found}")
+        except Exception as found:
+            wrong.append(f"{name}: expected {error.__name__}, found {found!r}")
+        else:
+            wrong.append(f"{name}: was taken")
+    assert not wrong, "\n".join(wrong)
