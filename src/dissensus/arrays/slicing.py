@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dissensus.arrays.compiled import inner
+from dissensus.arrays.compiled import Inner, named_after
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.unit_view import (
@@ -75,8 +75,7 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
         Draws how far to move: steps out from a level under the density, and shrinks.
     """
 
-    @inner
-    def value(
+    def weigh(
         delta: float, slope: float, power: float, choices: Floats, n: int, ties: Floats,
         n_ties: int, table: Floats,
     ) -> float:  # fmt: skip
@@ -110,7 +109,8 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
                 total += power * log_tie(ties, tie, now, delta, table)
         return total if product == 1.0 else total - power * math.log(product)
 
-    @inner
+    value = Inner(named_after(weigh, log_tie), cache=False)
+
     def sliced(
         state: State, step: float, slope: float, power: float, choices: Floats, n: int,
         ties: Floats, n_ties: int, table: Floats,
@@ -152,4 +152,4 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
             else:
                 delta = low + uniform(state) * (high - low)
 
-    return sliced
+    return Inner(named_after(sliced, log_tie), cache=False)
