@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from dissensus.arrays.compiled import inner
 
 _TURN = 0.9
 """The correlation where the second part begins."""
@@ -34,7 +35,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(18)
 _FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
-@njit(cache=True)
+@inner
 def excess(h: float, k: float, correlation: float) -> float:
     r"""Return :math:`P(X \le h, Y \le k) - P(X \le h) P(Y \le k)`, both standard normal.
 
@@ -59,7 +60,7 @@ def excess(h: float, k: float, correlation: float) -> float:
     return sign * total / (2.0 * math.pi)
 
 
-@njit(cache=True)
+@inner
 def _near_independence(h: float, k: float, correlation: float) -> float:
     """Integrate from correlation 0 on, times 2 pi."""
     half = 0.5 * math.asin(correlation)
@@ -71,7 +72,7 @@ def _near_independence(h: float, k: float, correlation: float) -> float:
     return half * total
 
 
-@njit(cache=True)
+@inner
 def _near_identity(h: float, k: float, low: float) -> float:
     """Integrate from x = low to the turn, times 2 pi."""
     apart = abs(h - k)
@@ -85,7 +86,7 @@ def _near_identity(h: float, k: float, low: float) -> float:
     return total
 
 
-@njit(cache=True)
+@inner
 def _panel(apart: float, product: float, low: float, high: float) -> float:
     """Integrate over one panel of x, ``apart`` being half the squared difference of the bounds."""
     half, middle = 0.5 * (high - low), 0.5 * (high + low)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 
 
-@njit(cache=True)
+@inner
 def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
     """Return, for each of some sorted numbers, what it exceeds the smaller ones by, weighted.
 
@@ -29,13 +29,13 @@ def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
     return out
 
 
-@njit(cache=True)
+@inner
 def _excess(values: Floats, weights: Floats, tolerance: float) -> float:
     """Sum products of weights times what a difference exceeds, over ordered pairs, sorted."""
     return 2.0 * (weights * reach(values, weights, tolerance)).sum()
 
 
-@njit(cache=True)
+@kernel
 def _far_pairs(
     start: Ints, own: Ints, share: Floats, given: Floats, tolerance: float
 ) -> tuple[Floats, Floats]:

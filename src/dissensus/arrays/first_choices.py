@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.stream import mixed
 
@@ -40,7 +40,7 @@ def first_choice_agreement(rankings: Rankings, codes: Codes) -> npt.NDArray[np.f
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _agreement(
     item_start: Codes, ranking_start: Codes, rank: Codes, mark: npt.NDArray[np.uint64],
     codes: Codes, low: int, out: npt.NDArray[np.float64],

@@ -6,12 +6,12 @@ Equation numbers are those of Cabitza et al. (2020), "The elephant in the machin
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 
 
-@njit(cache=True)
+@inner
 def _genuine(confidence: float, chance: float) -> float:
     # Nothing else is certain, however improbable the guess: with a chance of 0 it would be 0/0.
     if confidence == 0.0 or confidence == 1.0:
@@ -19,7 +19,7 @@ def _genuine(confidence: float, chance: float) -> float:
     return confidence / (confidence + (1.0 - confidence) * chance)
 
 
-@njit(cache=True)
+@kernel
 def _each(confidence: Floats, chance: Floats) -> Floats:
     out = np.empty(len(confidence))
     for row in range(len(out)):
@@ -46,7 +46,7 @@ def genuine(confidence: Floats, chance: Floats) -> Floats:
     return _each(confidence, chance)
 
 
-@njit(cache=True)
+@kernel
 def _agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int) -> Floats:
     n_items = len(start) - 1
     before = np.zeros(n_labels)

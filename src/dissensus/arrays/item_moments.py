@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 
 
@@ -28,7 +28,7 @@ class Moments(NamedTuple):
     """(item): sum of the squares of the annotators' means. `squares`, if nobody repeats."""
 
 
-@njit(cache=True)
+@inner
 def _nearest_to_mean(given: Floats) -> float:
     """Return the number nearest to the mean, which is exactly the number if all are equal."""
     mean = 0.0
@@ -41,7 +41,7 @@ def _nearest_to_mean(given: Floats) -> float:
     return nearest
 
 
-@njit(cache=True)
+@kernel
 def _moments(start: Ints, own: Ints, given: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     n_items = len(start) - 1
     total, squares, squared_means = np.zeros(n_items), np.zeros(n_items), np.zeros(n_items)

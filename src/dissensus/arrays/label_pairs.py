@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 from dissensus.arrays.label_shares import LabelShares
 from dissensus.errors import AnnotationError
@@ -31,7 +31,7 @@ class LabelPairs(NamedTuple):
     """(entry): ordered pairs of annotators, each counted once in either order."""
 
 
-@njit(cache=True)
+@kernel
 def _count(starts: Ints, start: Ints, own: Ints) -> Ints:
     """Count the entries of each item: pairs of labels, and of one annotator's own rows."""
     n = np.zeros(len(start), dtype=np.int64)
@@ -47,7 +47,7 @@ def _count(starts: Ints, start: Ints, own: Ints) -> Ints:
     return n
 
 
-@njit(cache=True)
+@kernel
 def _label_pairs(
     begin: Ints, starts: Ints, label: Ints, amount: Floats, start: Ints, order: Ints, own: Ints,
     share: Floats, codes: Ints, scale: Floats, n_labels: int,

@@ -7,14 +7,14 @@ which is that of their annotators.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.genuine_agreement import _genuine
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.right_together import Pairs, _right
 
 
-@njit(cache=True)
+@kernel
 def _by_pair(
     start: Ints, left: Ints, right: Ints, amount: Floats, confidence: Floats, said: Ints,
     chance: Floats, weights: Floats, accuracy: Floats, cell: Ints, which: Ints, draw: Ints,

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.genuine_agreement import _genuine
 from dissensus.arrays.grouped import Floats, Ints
 
@@ -32,7 +32,7 @@ class Pairs(NamedTuple):
     """(pair): what it counts, of all pairs of annotators of the item."""
 
 
-@njit(cache=True)
+@inner
 def _right(one: float, two: float, errors: float) -> float:
     both = one * two
     neither = (1.0 - one) * (1.0 - two) / errors
@@ -41,7 +41,7 @@ def _right(one: float, two: float, errors: float) -> float:
     return np.nan  # one is always right and the other never, or there is no way to be wrong
 
 
-@njit(cache=True)
+@kernel
 def _both_right(one: Floats, two: Floats, errors: float) -> Floats:
     out = np.empty(len(one))
     for n in range(len(out)):
@@ -67,7 +67,7 @@ def both_right(one: Floats, two: Floats, errors: float) -> Floats:
     return _both_right(one, two, errors)
 
 
-@njit(cache=True)
+@kernel
 def _by_item(
     start: Ints, left: Ints, right: Ints, amount: Floats, accuracy: Floats, cell: Ints,
     errors: float,
@@ -108,7 +108,7 @@ def right_by_item(pairs: Pairs, accuracy: Floats, cell: Ints, errors: float) -> 
     return _by_item(*pairs, accuracy, cell, errors)
 
 
-@njit(cache=True)
+@kernel
 def _by_annotators(
     totals: Floats, left: Ints, right: Ints, accuracy: Floats, which: Ints, draw: Ints,
     errors: float,
@@ -155,7 +155,7 @@ def right_by_annotators(
     return _by_annotators(totals, left, right, accuracy, which, draw, errors)
 
 
-@njit(cache=True)
+@kernel
 def _under_weights(
     start: Ints, left: Ints, right: Ints, amount: Floats, confidence: Floats, said: Ints,
     chance: Floats, weights: Floats, accuracy: Floats, cell: Ints, which: Ints, draw: Ints,

@@ -6,15 +6,15 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.grouped import Grouped, Ints
 
 ROUNDING: Final = 1e-9
 """Sums of shares that differ by less are equal: three thirds are not 1 to the bit."""
 
 
-@njit(cache=True)
+@kernel
 def _slim_majority(
     start: Ints, own: Ints, share: npt.NDArray[np.float64], said: Ints, n_labels: int
 ) -> npt.NDArray[np.bool_]:

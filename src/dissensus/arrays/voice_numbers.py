@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.far_pairs import reach
 from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.voices import Voices
@@ -15,7 +15,7 @@ _DIGITS: Final = 1e-3
 """What is left of a sum is computed afresh if it is less than this share: digits were lost."""
 
 
-@njit(cache=True)
+@inner
 def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, Floats]:
     """Return mean and mean square of each voice of an item, around one of its numbers.
 
@@ -37,7 +37,7 @@ def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, F
     return mean, square
 
 
-@njit(cache=True)
+@kernel
 def _squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floats]:
     apart, left = np.full(len(start) - 1, np.nan), np.full(len(start) - 1, np.nan)
     for i in range(len(first) - 1):
@@ -91,7 +91,7 @@ def squares_apart(voices: Voices, given: Floats) -> tuple[Floats, Floats]:
     return _squares_apart(voices.first, voices.start, given)
 
 
-@njit(cache=True)
+@kernel
 def square_towards(start: Ints, given: Floats, target: Floats) -> Floats:
     """Return the mean squared difference of each voice from a number (voice).
 
@@ -109,7 +109,7 @@ def square_towards(start: Ints, given: Floats, target: Floats) -> Floats:
     return out
 
 
-@njit(cache=True)
+@kernel
 def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float) -> Floats:
     """Return by how much each voice's difference from a number exceeds what is tolerated (voice).
 
@@ -129,7 +129,7 @@ def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float)
     return out
 
 
-@njit(cache=True)
+@inner
 def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
     """Return the same against smaller and larger ones, for numbers in any order."""
     sorting = np.argsort(values)
@@ -141,7 +141,7 @@ def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
     return out
 
 
-@njit(cache=True)
+@inner
 def _excess_between(start: Ints, share: Floats, given: Floats, tolerance: float) -> Floats:
     """Return the sum of what each of some voices of an item exceeds the others by."""
     out = np.zeros(len(start) - 1)
@@ -157,7 +157,7 @@ def _excess_between(start: Ints, share: Floats, given: Floats, tolerance: float)
     return out
 
 
-@njit(cache=True)
+@inner
 def _excess_without(
     gone: int, start: Ints, share: Floats, given: Floats, tolerance: float
 ) -> float:
@@ -169,7 +169,7 @@ def _excess_without(
     return _excess_between(rest, shares, numbers, tolerance).sum()
 
 
-@njit(cache=True)
+@kernel
 def _excess_apart(
     first: Ints, start: Ints, share: Floats, given: Floats, tolerance: float
 ) -> tuple[Floats, Floats]:

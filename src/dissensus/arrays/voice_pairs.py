@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 from dissensus.arrays.voices import Voices
 
@@ -18,7 +18,7 @@ Delta = Callable[[Ints, Ints], Floats]
 """From places of statements (pair), (pair) to their distances."""
 
 
-@njit(cache=True)
+@kernel
 def _pairs(start: Ints, own: Ints, low: int, high: int) -> tuple[Ints, Ints]:
     """List the pairs of different voices of the items from low to high."""
     n = 0

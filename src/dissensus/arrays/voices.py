@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.grouped import Floats, Grouped, Ints
 
 
@@ -43,7 +43,7 @@ def voices_of(rows: Grouped) -> Voices:
     )
 
 
-@njit(cache=True)
+@kernel
 def _names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
     amount, count = np.zeros(n_labels), np.zeros(n_labels, dtype=np.int64)
     out = np.full(len(start) - 1, np.nan)
@@ -91,7 +91,7 @@ def names_apart(voices: Voices, said: Ints, n_labels: int) -> Floats:
     return _names_apart(voices.first, voices.start, said, n_labels)
 
 
-@njit(cache=True)
+@kernel
 def name_towards(start: Ints, said: Ints, target: Ints) -> Floats:
     """Return how often each voice differs from a label (voice); NaN where the label is -1.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from dissensus.arrays.compiled import kernel
 
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weighted_sums(weights: Floats, sums: Floats) -> Floats:
     """Multiply (set of weights, item) by (item, sum).
 

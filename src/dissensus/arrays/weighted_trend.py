@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from dissensus.arrays.compiled import kernel
 
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
+@kernel
 def midranks(values: Floats, weights: Floats) -> Floats:
     """Return the weight of what is below each value, plus half of what equals it (row, item).
 
@@ -41,7 +42,7 @@ def midranks(values: Floats, weights: Floats) -> Floats:
     return out
 
 
-@njit(cache=True)
+@kernel
 def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Return slope, intercept and correlation of the least squares line, row by row.
 

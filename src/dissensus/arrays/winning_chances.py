@@ -13,8 +13,9 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import betainc
+
+from dissensus.arrays.compiled import kernel
 
 Floats = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
@@ -86,7 +87,7 @@ def _won(x: int, rest: int, wrong: int) -> float:
     return float(np.clip(both * math.exp(scale + wrong * height - rest * radius), 0.0, 1.0))
 
 
-@njit(cache=True)
+@kernel
 def _radius(logs: Floats, mean: float) -> float:
     """Return the logarithm of z for which powers weighted by z^k/k! have that mean power."""
     low, high = -50.0, 50.0
