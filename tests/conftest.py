@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -24,6 +25,11 @@ if sys.dont_write_bytecode and sys.pycache_prefix is None:
     sys.pycache_prefix = str(Path(__file__).resolve().parents[1] / ".cache" / "bytecode")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+
+# A process that is started in the background ignores Ctrl-C, and so do all that it starts: tests of
+# interruptions would interrupt nothing.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A tenth of the time that compilers take would go into looking for cycles among what they hold.
 gc.set_threshold(100_000, 20, 100)
