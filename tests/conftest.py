@@ -54,7 +54,7 @@ _UNIT = "not slow and not long"
 
 def pytest_ignore_collect(collection_path, config):
     """Do not even read folders of long tests where none is to be run: it would take seconds."""
-    if config.option.markexpr == _UNIT and collection_path.name in _LONG:
+    if config.option.markexpr.strip() == _UNIT and collection_path.name in _LONG:
         return True if collection_path.is_dir() else None
     return None
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
+from seeds import rest_long
 
 import dissensus as dx
 
@@ -37,9 +38,9 @@ def flat(found):
 
 
 @pytest.mark.parametrize("item_weights", [None, "bayesian-bootstrap"])
-@pytest.mark.parametrize(("k", "how"), [
-    (1, {}), (2, {}), (1, {"reliability": 2.5, "prior_count": 0.25}),
-])  # fmt: skip
+@pytest.mark.parametrize(("k", "how"), rest_long([
+    (1, {"reliability": 2.5, "prior_count": 0.25}), (1, {}), (2, {}),
+], unit=1))  # fmt: skip
 def test_distributed_as_draws_item_by_item(study, k, how, item_weights):
     ann, pred = study
     fit = dx.models.dirichlet.fit(ann, draws=1500, random_seed=1, **how)
@@ -110,7 +111,7 @@ def test_labels_may_be_called_otherwise(study):
     xr.testing.assert_identical(found, other)
 
 
-@pytest.mark.parametrize("chunks", [False, True])
+@pytest.mark.parametrize("chunks", rest_long([True, False], unit=1))
 def test_items_that_one_side_lacks_are_left_out_if_asked(study, chunks):
     ann, pred = study
     fewer = pred.isel(item=slice(20, None))

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import rest_long, seeds
 
 import dissensus as dx
 from dissensus.arrays import further_labels
@@ -102,10 +103,10 @@ def by_enumeration(fit, further):
     return out - truth.mean(axis=0).max(axis=-1)
 
 
-@pytest.mark.parametrize("further", [1, 2, 3])
+@pytest.mark.parametrize("further", rest_long([1, 3, 2], unit=2))
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("model", [*MODELS, "graded"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3, unit=2))
 def test_gains_are_what_enumeration_gives(seed, model, n_labels, further):
     graded = model == "graded"
     fit = drawn(seed, "symmetric_confusion" if graded else model, n_labels=n_labels, graded=graded)

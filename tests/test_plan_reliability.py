@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
+from seeds import rest_long
 
 import dissensus as dx
 
@@ -34,7 +35,7 @@ def test_annotators_of_a_known_icc_are_those_of_spearman_and_brown():
     assert found["annotators_needed"].item() == 5
 
 
-@pytest.mark.parametrize("assurance", [0.2, 0.5, 0.8, 0.95])
+@pytest.mark.parametrize("assurance", rest_long([0.8, 0.2, 0.5, 0.95], unit=2))
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 def test_enough_is_the_first_number_that_is_sure_enough(family, assurance):
     pilot = made.crossed_effects(family, draws=100)

@@ -13,27 +13,25 @@ from fuzz.profile import cases
 from fuzz.settings_of import settings_of
 from hypothesis import given
 from hypothesis import strategies as st
-from plots.conftest import _evaluated
+from plots.conftest import whole
 
-import dissensus as dx
 from dissensus.plots import PLOTS
 
 
 @cache
 def evaluation() -> xr.DataTree:
-    """Evaluate a small study, with all that pictures are made of."""
-    study = dx.simulate.study(n_items=6, n_annotators=4, n_labels=3, kind="nominal", random_seed=1)
-    return _evaluated(study, companion="inverse_rank")
+    """Read a small evaluation, with all that pictures are made of."""
+    return whole("dense")
 
 
 @st.composite
 def sources(draw, plot):
     """Choose what a picture is given."""
-    whole = evaluation()
+    tree = evaluation()
     kind = draw(st.integers(0, 9))
-    if kind < 6 or plot.group not in whole.children:
-        return whole
-    part = whole[plot.group]
+    if kind < 6 or plot.group not in tree.children:
+        return tree
+    part = tree[plot.group]
     if kind == 6:
         return part
     if kind == 7:
@@ -51,7 +49,6 @@ def _emptied(part, draw):
     return part.drop_vars(draw(st.sampled_from(names))) if names else part
 
 
-@pytest.mark.slow  # the evaluation with all that pictures are made of takes 15 s
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
 @cases(1, 200)
 @given(data=st.data())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,29 +23,30 @@ def no_window():
 
 
 @pytest.fixture(scope="session")
-def beside():
-    """What no evaluation has, but a picture may be asked of."""
-    return stored.read("beside")
-
-
-@pytest.fixture(scope="session")
-def dense(beside):
+def dense():
     """Three labels, so that the triangle can be drawn; four systems; two models."""
-    return _with(stored.read("dense"), beside)
+    return whole("dense")
 
 
 @pytest.fixture(scope="session")
-def candidates(beside):
+def candidates():
     """Partial rankings, hence candidates with a remainder, and two models by default."""
-    return _with(stored.read("candidates"), beside)
+    return whole("candidates")
 
 
-def _with(result, beside):
-    for name, group in beside.children.items():
-        result[name] = group.to_dataset()
+def whole(name):
+    """Return a stored evaluation with all that a picture may be asked of."""
+    result = stored.read(name)
+    for group, data in _beside().children.items():
+        result[group] = data.to_dataset()
     result["weighted_reliability"] = _reliability()
     result["discrepancy_curve"] = _along_thresholds(result["metrics"]["system"].to_numpy())
     return result
+
+
+@cache
+def _beside():
+    return stored.read("beside")
 
 
 def _reliability():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
+from seeds import rest_long
 from small_studies import study
 from statistic_cases import arguments, arrays, every_variant, studies, taken, undefined_in_silence
 
@@ -32,14 +33,15 @@ def weights_of(seed, n_units, draws):
 
 
 @every_variant
-def test_draws_are_the_statistic_under_the_weights_drawn(entry, variant):
+@pytest.mark.parametrize("draws", rest_long([4, 12], unit=1))
+def test_draws_are_the_statistic_under_the_weights_drawn(entry, variant, draws):
     for made in studies(entry, variant, 2, n_items=24):
         args = arguments(entry, made)
         with undefined_in_silence():
             drawn = dx.bayesian_bootstrap(
-                partial(entry.function, **variant), *args, draws=12, random_seed=5
+                partial(entry.function, **variant), *args, draws=draws, random_seed=5
             )
-        for d, weights in enumerate(weights_of(5, 24, 12)):
+        for d, weights in enumerate(weights_of(5, 24, draws)):
             once = taken(entry, variant, made, weights=weights)
             for all_draws, one in zip(arrays(drawn), arrays(once), strict=True):
                 assert all_draws.name == one.name
@@ -52,13 +54,14 @@ def test_draws_are_the_statistic_under_the_weights_drawn(entry, variant):
 
 
 @every_variant
-def test_many_sets_of_weights_at_once_are_one_after_the_other(entry, variant):
+@pytest.mark.parametrize("sets", rest_long([10, 60], unit=1))
+def test_many_sets_of_weights_at_once_are_one_after_the_other(entry, variant, sets):
     # Weights as unequal as they come, among them none at all.
     rng = np.random.default_rng(3)
     for made in studies(entry, variant, 4, n_items=10, trials=True):
         args = arguments(entry, made)
         sums = entry.sums(*args, **variant)
-        weights = rng.gamma(0.5, size=(60, 10)) * (rng.random((60, 10)) < 0.8) + 1e-3
+        weights = rng.gamma(0.5, size=(sets, 10)) * (rng.random((sets, 10)) < 0.8) + 1e-3
         each = [sums.weighted(one).totals() for one in weights]
         together = sums.labelled(sums.finish(np.concatenate(each), Doubts()), ("chain", "draw"))
         with undefined_in_silence():
