@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.stable_sort import sorted_with_order
 
 
 @inner
@@ -32,7 +33,10 @@ def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
 @inner
 def _excess(values: Floats, weights: Floats, tolerance: float) -> float:
     """Sum products of weights times what a difference exceeds, over ordered pairs, sorted."""
-    return 2.0 * (weights * reach(values, weights, tolerance)).sum()
+    exceeds, total = reach(values, weights, tolerance), 0.0
+    for k in range(len(values)):
+        total += weights[k] * exceeds[k]
+    return 2.0 * total
 
 
 @kernel
@@ -45,12 +49,15 @@ def _far_pairs(
         first, last = start[i], start[i + 1]
         if last == first:
             continue
-        sorting = np.argsort(given[first:last])
-        within[i] = _excess(given[first:last][sorting], share[first:last][sorting], tolerance)
+        values, order = sorted_with_order(given[first:last])
+        shares = np.empty(last - first)
+        for k in range(last - first):
+            shares[k] = share[first + order[k]]
+        within[i] = _excess(values, shares, tolerance)
         place = first
         while place < last:
             if own[place] > place + 1:
-                values = np.sort(given[place : own[place]])
+                values, _ = sorted_with_order(given[place : own[place]])
                 alone[i] += _excess(values, share[place : own[place]], tolerance)
             place = own[place]
     return within - alone, alone

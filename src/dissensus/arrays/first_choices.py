@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from dissensus.arrays.compiled import kernel
 from dissensus.arrays.rankings import Rankings
+from dissensus.arrays.stable_sort import sorted_with_order
 from dissensus.arrays.stream import mixed
 
 Codes = npt.NDArray[np.int64]
@@ -55,7 +56,7 @@ def _agreement(
                 for row in range(ranking_start[ranking], ranking_start[ranking + 1]):
                     if rank[row] == 1:
                         sums[ranking - start] += mark[codes[draw, row] - low]
-            sums.sort()
+            sums, _ = sorted_with_order(sums)
             pairs += len(sums) * (len(sums) - 1) // 2
             run = 0
             for place in range(1, len(sums)):

@@ -9,6 +9,7 @@ import numpy as np
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.far_pairs import reach
 from dissensus.arrays.grouped import Floats, Ints
+from dissensus.arrays.stable_sort import sorted_with_order
 from dissensus.arrays.voices import Voices
 
 _DIGITS: Final = 1e-3
@@ -25,7 +26,8 @@ def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, F
     firsts = np.empty(high - low)
     for v in range(low, high):
         firsts[v - low] = given[start[v]]
-    centre = np.sort(firsts)[(high - low - 1) // 2]
+    ordered, _ = sorted_with_order(firsts)
+    centre = ordered[(high - low - 1) // 2]
     mean, square = np.zeros(high - low), np.zeros(high - low)
     for v in range(low, high):
         for row in range(start[v], start[v + 1]):
@@ -39,7 +41,9 @@ def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, F
 
 @kernel
 def _squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floats]:
-    apart, left = np.full(len(start) - 1, np.nan), np.full(len(start) - 1, np.nan)
+    apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
+    apart[:] = np.nan
+    left[:] = np.nan
     for i in range(len(first) - 1):
         low, high = first[i], first[i + 1]
         others = high - low - 1
@@ -132,12 +136,18 @@ def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float)
 @inner
 def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
     """Return the same against smaller and larger ones, for numbers in any order."""
-    sorting = np.argsort(values)
-    ordered, shares = values[sorting], weights[sorting]
-    out = np.empty(len(values))
-    out[sorting] = (
-        reach(ordered, shares, tolerance) + reach(-ordered[::-1], shares[::-1], tolerance)[::-1]
-    )
+    n = len(values)
+    ordered, order = sorted_with_order(values)
+    mirrored = np.empty(n)
+    shares, mirrored_shares = np.empty(n), np.empty(n)
+    for k in range(n):
+        shares[k] = weights[order[k]]
+        mirrored[n - 1 - k], mirrored_shares[n - 1 - k] = -ordered[k], shares[k]
+    above = reach(ordered, shares, tolerance)
+    below = reach(mirrored, mirrored_shares, tolerance)
+    out = np.empty(n)
+    for k in range(n):
+        out[order[k]] = above[k] + below[n - 1 - k]
     return out
 
 
@@ -149,10 +159,13 @@ def _excess_between(start: Ints, share: Floats, given: Floats, tolerance: float)
     exceeds = _both_sides(given[begin : start[-1]], share[begin : start[-1]], tolerance)
     for v in range(len(out)):
         low, high = start[v], start[v + 1]
-        total = (share[low:high] * exceeds[low - begin : high - begin]).sum()
+        total = 0.0
+        for row in range(low, high):
+            total += share[row] * exceeds[row - begin]
         if high > low + 1:  # an annotator is not compared with their own labels
             own = _both_sides(given[low:high], share[low:high], tolerance)
-            total -= (share[low:high] * own).sum()
+            for row in range(low, high):
+                total -= share[row] * own[row - low]
         out[v] = max(0.0, total)
     return out
 
@@ -162,25 +175,37 @@ def _excess_without(
     gone: int, start: Ints, share: Floats, given: Floats, tolerance: float
 ) -> float:
     """Return the sum over all pairs of the other voices of an item, computed afresh."""
-    low, high = start[gone], start[gone + 1]
-    rest = np.concatenate((start[: gone + 1], start[gone + 2 :] - (high - low))) - start[0]
-    shares = np.concatenate((share[start[0] : low], share[high : start[-1]]))
-    numbers = np.concatenate((given[start[0] : low], given[high : start[-1]]))
-    return _excess_between(rest, shares, numbers, tolerance).sum()
+    low, high, begin = start[gone], start[gone + 1], start[0]
+    n = start[-1] - begin - (high - low)
+    rest = np.empty(len(start) - 1, dtype=np.int64)
+    shares, numbers = np.empty(n), np.empty(n)
+    for v in range(len(rest)):
+        rest[v] = start[v] - begin if v <= gone else start[v + 1] - (high - low) - begin
+    for k in range(n):
+        row = begin + k if begin + k < low else begin + k + (high - low)
+        shares[k], numbers[k] = share[row], given[row]
+    total = 0.0
+    for excess in _excess_between(rest, shares, numbers, tolerance):
+        total += excess
+    return total
 
 
 @kernel
 def _excess_apart(
     first: Ints, start: Ints, share: Floats, given: Floats, tolerance: float
 ) -> tuple[Floats, Floats]:
-    apart, left = np.full(len(start) - 1, np.nan), np.full(len(start) - 1, np.nan)
+    apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
+    apart[:] = np.nan
+    left[:] = np.nan
     for i in range(len(first) - 1):
         others = first[i + 1] - first[i] - 1
         if others < 1:
             continue
         bounds = start[first[i] : first[i + 1] + 1]
         sums = _excess_between(bounds, share, given, tolerance)
-        whole = sums.sum()
+        whole = 0.0
+        for v in range(len(sums)):
+            whole += sums[v]
         for v in range(len(sums)):
             apart[first[i] + v] = sums[v] / others
             if others < 2:

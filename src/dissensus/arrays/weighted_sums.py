@@ -23,11 +23,13 @@ def weighted_sums(weights: Floats, sums: Floats) -> Floats:
     array([[ 5., 50.]])
     """
     out = np.empty((weights.shape[0], sums.shape[1]))
+    total = np.empty(sums.shape[1])
     for draw in range(weights.shape[0]):
-        total = np.zeros(sums.shape[1])
+        total[:] = 0.0
         for item in range(weights.shape[1]):
             weight = weights[draw, item]
             for column in range(sums.shape[1]):
                 total[column] += weight * sums[item, column]
-        out[draw] = total
+        for column in range(sums.shape[1]):
+            out[draw, column] = total[column]
     return out

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import kernel
+from dissensus.arrays.stable_sort import sorted_with_order
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,17 +23,15 @@ def midranks(values: Floats, weights: Floats) -> Floats:
     >>> midranks(np.array([[5.0, 1.0, 5.0]]), np.array([[0.5, 0.25, 0.25]]))
     array([[0.625, 0.125, 0.625]])
     """
-    out = np.empty_like(weights)
-    one = values[0]
-    order = np.argsort(one)
+    out = np.empty(weights.shape)
+    ordered, order = sorted_with_order(values[0])
     for row in range(weights.shape[0]):
         if 0 < row < values.shape[0]:
-            one = values[row]
-            order = np.argsort(one)
+            ordered, order = sorted_with_order(values[row])
         below, first = 0.0, 0
         while first < len(order):
             last, tied = first, 0.0
-            while last < len(order) and one[order[last]] == one[order[first]]:
+            while last < len(order) and ordered[last] == ordered[first]:
                 tied += weights[row, order[last]]
                 last += 1
             for k in range(first, last):
@@ -66,16 +65,17 @@ def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]
     (array([2.]), array([1.]), array([1.]))
     """
     rows, items = weights.shape
-    out = np.full((3, rows), np.nan)
+    out = np.empty((3, rows))
+    out[:] = np.nan
     for row in range(rows):
-        one, two, weight = x[row % len(x)], y[row % len(y)], weights[row]
+        x_row, y_row = x[row % len(x)], y[row % len(y)]
         # A first guess at the means keeps what is squared small, and exact where nothing varies.
-        left, right = one[0], two[0]
+        left, right = x_row[0], y_row[0]
         total = 0.0
         mean_x, mean_y, xx, yy, xy = 0.0, 0.0, 0.0, 0.0, 0.0
         for item in range(items):
-            a, b = one[item] - left, two[item] - right
-            step = weight[item]
+            a, b = x_row[item] - left, y_row[item] - right
+            step = weights[row, item]
             total += step
             if total > 0.0:
                 far_x, far_y, part = a - mean_x, b - mean_y, step / total
