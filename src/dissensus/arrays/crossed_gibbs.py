@@ -28,7 +28,7 @@ from dissensus.arrays.crossed_odds import odds
 from dissensus.arrays.crossed_ordinal import draw_latent, move_cutpoints, slopes_room
 from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_T, Parameters, Priors, Tuning
 from dissensus.arrays.crossed_scale import move_scale
-from dissensus.arrays.crossed_sums import item_room, label_sums
+from dissensus.arrays.crossed_sums import LabelSums, item_room, label_sums
 from dissensus.arrays.crossed_transport import Transport, transport
 from dissensus.arrays.stream import State, started
 
@@ -68,37 +68,39 @@ def _keep(par: Parameters, trace: Trace, draw: int) -> None:
             into[draw] = getattr(par, name)
 
 
-def _gaussian(
-    state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned
-) -> Callable[[], None]:
-    tuning = known.tuning
+def _halves(
+    state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning
+) -> tuple[LabelSums, Callable[[], None]]:
+    """Return sums over labels, and what moves all but cutpoints given these."""
     sums, room = item_room(data)
     of_annotators = annotator_room(data)
     labels = label_sums(data, par.latent)
 
-    def sweep() -> None:
+    def move() -> None:
         move_items(state, data, labels, par, priors, tuning, sums, room)
         if len(tuning.sd_annotator):
             move_annotators(state, data, labels, par, priors, tuning, of_annotators)
 
-    return sweep
+    return labels, move
+
+
+def _gaussian(
+    state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned
+) -> Callable[[], None]:
+    return _halves(state, data, par, priors, known.tuning)[1]
 
 
 def _ordinal(
     state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned
 ) -> Callable[[], None]:
-    tuning = known.tuning
-    sums, room = item_room(data)
-    of_annotators = annotator_room(data)
-    labels = label_sums(data, par.latent)
+    labels, move = _halves(state, data, par, priors, known.tuning)
+    warming = known.tuning.rate > 0.0
     boundary, slopes = slopes_room(len(par.mu), len(par.gap))
 
     def sweep() -> None:
-        move_cutpoints(state, data, par, priors, tuning.rate > 0.0, boundary, slopes)
+        move_cutpoints(state, data, par, priors, warming, boundary, slopes)
         draw_latent(state, data, par, labels)
-        move_items(state, data, labels, par, priors, tuning, sums, room)
-        if len(tuning.sd_annotator):
-            move_annotators(state, data, labels, par, priors, tuning, of_annotators)
+        move()
         move_scale(state, data, par, priors)
 
     return sweep
