@@ -9,7 +9,7 @@ from nested_rankings import nested
 
 from dissensus.arrays.group_moves import move_group
 from dissensus.arrays.plackett_luce_gibbs import sample
-from dissensus.arrays.ranked_item import ranked_item
+from dissensus.arrays.ranked_item import ranked_item, ranked_items
 from dissensus.arrays.stream import started
 from dissensus.arrays.unit_order import positions
 from dissensus.arrays.unit_view import room_for_moves, take
@@ -23,8 +23,10 @@ LARGER = {
 
 def moved(rankings, shape, sharpness, power, logs):
     """Move a group in each of many states (draw, cell), one cut after another."""
-    item = ranked_item(nested((rankings, len(shape))), 0, shape, sharpness, power, len(shape))
-    room, where, state, out = room_for_moves(item), positions(item), started(5), logs.copy()
+    named = np.array([len(shape)])
+    items = ranked_items(nested((rankings, len(shape))), shape, sharpness, power, named)
+    item, where = ranked_item(items, 0), positions(items, np.array([0]))
+    room, state, out = room_for_moves(item), started(5), logs.copy()
     numbers, listed, spans, each, shapes = item
     n = len(shape)
     for turn, now in enumerate(out):
@@ -57,8 +59,9 @@ def test_a_group_move_leaves_the_posterior_as_it_is(case, power, low, high):
 def test_units_are_ordered_by_what_the_rankings_say():
     """By who beats whom, not by how often they are listed."""
     rankings = [["closed", [3], [1]]] * 2 + [["closed", [1], [0], [2]]] * 5
-    item = ranked_item(nested((rankings, 4)), 0, np.full(4, 0.1), np.ones(7), 1.0, 4)
-    np.testing.assert_array_equal(positions(item), [2, 1, 3, 0])
+    one = nested((rankings, 4))
+    items = ranked_items(one, np.full(4, 0.1), np.ones(7), 1.0, np.array([4]))
+    np.testing.assert_array_equal(positions(items, np.array([0])), [2, 1, 3, 0])
 
 
 def test_weak_labels_move_together_relative_to_strong_ones():

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nested_rankings import nested, random_ranking
-from numba import njit
 
-from dissensus.arrays.ranked_item import ranked_item
-from dissensus.arrays.stream import started
+from dissensus.arrays.ranked_item import ranked_items
 from dissensus.arrays.time_memory import memory
 from dissensus.arrays.times_alone import sample_by_times
 from dissensus.arrays.times_ranked import times_expected, times_ranked
@@ -46,12 +44,12 @@ def test_is_the_rate_of_the_em_algorithm(seed, power, closed, tie):
     assert want - 0.12 < memory(rankings, 0, shape, power) < want + 0.002
 
 
-@njit
 def swept(rankings, shape, power, n):
-    item = ranked_item(rankings, 0, shape, np.ones(len(rankings.closed)), power, len(shape))
-    out = np.empty((n, len(shape)))
-    sample_by_times(started(5), item, len(shape), 100, out)
-    return out
+    named = np.array([len(shape)])
+    items = ranked_items(rankings, shape, np.ones(len(rankings.closed)), power, named)
+    out = np.empty((n, 1, len(shape)))
+    sample_by_times(items, np.array([0]), np.full(1, 5, dtype=np.uint64), named, 100, out)
+    return out[:, 0]
 
 
 @pytest.mark.long

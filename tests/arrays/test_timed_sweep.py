@@ -9,19 +9,19 @@ from nested_rankings import nested
 from numba import njit
 
 from dissensus.arrays.arrival_times import room_for_times
-from dissensus.arrays.ranked_item import ranked_item
+from dissensus.arrays.ranked_item import ranked_item, ranked_items
 from dissensus.arrays.stream import started
 from dissensus.arrays.tangents import tangents
 from dissensus.arrays.timed_sweep import timed_sweep
 
 
 @njit
-def go(rankings, shape, named, power, sharpness, out):
+def go(items, out):
     """Go through sweeps, and write shares of units, the tail's summed up."""
-    item, state = ranked_item(rankings, 0, shape, sharpness, power, named), started(1)
-    n_units, n_tail = item.shapes.shape[1], max(item.numbers.n_tail, 1)
+    item, state = ranked_item(items, 0), started(1)
+    n_units, n_tail = len(item.shapes), max(item.numbers.n_tail, 1)
     log_share, used = np.zeros(n_units - 1 + n_tail), n_units - 1 + n_tail
-    work, terms, lines = room_for_times(item), np.empty((2, len(sharpness) + 1)), tangents()
+    work, terms, lines = room_for_times(item), np.empty((2, len(item.spans) + 1)), tangents()
     for i in range(len(out)):
         used = timed_sweep(state, item, log_share, used, 90.0, work, terms, lines)
         log_share[:used] -= np.log(np.exp(log_share[:used]).sum())
@@ -33,7 +33,8 @@ def go(rankings, shape, named, power, sharpness, out):
 def draw(rankings, shape, named, power, sharpness, n=20_000):
     out = np.zeros((n, len(shape)))
     where = nested((rankings, len(shape)))
-    n_units = go(where, np.asarray(shape, float), named, power, sharpness, out)
+    items = ranked_items(where, np.asarray(shape, float), sharpness, power, np.array([named]))
+    n_units = go(items, out)
     return columns(out[200:, :n_units], named)
 
 

@@ -9,30 +9,25 @@ from nested_rankings import nested
 from numba import njit
 
 from dissensus.arrays.plain_times import SHARE, is_plain, plain_room, plain_sweep
-from dissensus.arrays.ranked_item import ranked_item
+from dissensus.arrays.ranked_item import ranked_item, ranked_items
 from dissensus.arrays.stream import started
 from dissensus.arrays.tangents import tangents
 from dissensus.arrays.times_alone import sample_by_times
 
 
-@njit
 def read(rankings, shape, power, named):
-    return ranked_item(rankings, 0, shape, np.ones(len(rankings.closed)), power, named)
-
-
-@njit
-def go(item, named, out):
-    sample_by_times(started(1), item, named, 200, out)
+    sharpness = np.ones(len(rankings.closed))
+    return ranked_items(rankings, shape, sharpness, power, np.array([named]))
 
 
 def draw(rankings, shape, named, power, n=20_000):
     """Return shares, or None where plain numbers will not do."""
-    item = read(nested((rankings, len(shape))), np.asarray(shape, float), power, named)
-    if not is_plain(item):
+    items = read(nested((rankings, len(shape))), np.asarray(shape, float), power, named)
+    if not is_plain(items).all():
         return None
-    out = np.zeros((n, named + 1))
-    go(item, named, out)
-    return out
+    out, state = np.zeros((n, 1, named + 1)), np.ones(1, dtype=np.uint64)
+    sample_by_times(items, np.array([0]), state, np.array([named]), 200, out)
+    return out[:, 0]
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0])
@@ -74,22 +69,23 @@ def test_larger_ties(power):
 )
 def test_what_could_underflow_is_not_plain(shape, power, sharpness):
     rankings = nested(([[[0], [1]]], 3))
-    item = ranked_item(rankings, 0, np.array(shape), np.array([sharpness]), power, 3)
-    assert not is_plain(item)
+    items = ranked_items(rankings, np.array(shape), np.array([sharpness]), power, np.array([3]))
+    assert not is_plain(items).any()
 
 
 @njit
-def refused(item, share):
-    plain, state = plain_room(item), started(1)
+def refused(items, share):
+    item, state = ranked_item(items, 0), started(1)
+    plain = plain_room(item.shapes)
     plain[SHARE] = share
     done = plain_sweep(state, item.numbers, item.listed, item.spans, plain, tangents())
     return done, state[0] == started(1)[0], (plain[SHARE] == share).all()
 
 
 def test_shares_too_small_are_left_as_they_are():
-    item = read(nested(([[[0], [1]]], 3)), np.ones(3), 1.0, 3)
-    assert refused(item, np.array([0.5, 0.5, 1e-61])) == (False, True, True)
-    assert refused(item, np.array([0.5, 0.5 - 1e-59, 1e-59]))[0]
+    items = read(nested(([[[0], [1]]], 3)), np.ones(3), 1.0, 3)
+    assert refused(items, np.array([0.5, 0.5, 1e-61])) == (False, True, True)
+    assert refused(items, np.array([0.5, 0.5 - 1e-59, 1e-59]))[0]
 
 
 def test_shares_too_small_are_drawn_in_logarithms():

@@ -1,15 +1,15 @@
 """Sampling items by exact moves, with arrival times before each sweep where these are needed.
 
 Of what a sweep consists, the numbers of units and places decide; see
-`dissensus.arrays.plackett_luce_gibbs`. Items without arrival times go through all their sweeps in
-one call of a kernel. Of the others each sweep is two calls: so neither kernel has to be compiled
-into a third, and the first is not compiled where no item needs it.
+`dissensus.arrays.plackett_luce_gibbs`. Items with and without arrival times have kernels of their
+own, each compiled where an item needs it.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -98,22 +98,16 @@ def sample_exactly(
     """
     plan, position = plan_of(items), positions(items, which)
     start = np.cumsum([0, *plan.n_cells])
-    log_strength, used = np.empty(start[-1]), plan.n_cells.copy()
+    log_strength, used = np.empty(start[-1]), plan.n_cells
     _begin(items, which, start, log_strength)
-    at_once, timed = which[~plan.timed[which]], which[plan.timed[which]]
-    n_moves, end = np.maximum(1, (plan.n_moves + 1) // _ONE_IN), tune + len(out)
-
-    def move(some: Codes, sweep: int, stop: int) -> None:
-        _move(
-            items, some, states, n_moves, position, start, used, log_strength, sweep, stop, named,
-            tune, out,
-        )  # fmt: skip
-
-    if len(at_once):
-        move(at_once, 0, end)
-    for sweep in range(end if len(timed) else 0):
-        _draw_times(items, timed, states, plan.depth, start, used, log_strength)
-        move(timed, sweep, sweep + 1)
+    n_moves = np.maximum(1, (plan.n_moves + 1) // _ONE_IN)
+    for timed in (False, True):
+        some = which[plan.timed[which] == timed]
+        if len(some):
+            _mover(timed)(
+                items, some, states, n_moves, plan.depth, position, start, used, log_strength,
+                named, tune, out,
+            )  # fmt: skip
 
 
 @kernel
@@ -127,49 +121,44 @@ def _begin(items: RankedItems, which: Codes, start: Codes, log_strength: Floats)
         normalise(now, len(now))
 
 
-@kernel
-def _draw_times(
-    items: RankedItems, which: Codes, states: Keys, depth: Floats, start: Codes, used: Codes,
-    log_strength: Floats,
-) -> None:  # fmt: skip
-    """Go through one sweep by arrival times."""
-    lines = tangents()
-    for k in range(len(which)):
-        number = which[k]
-        item, state = ranked_item(items, number), states[number : number + 1]
-        work, terms = room_for_times(item), np.empty((2, len(item.spans) + 1))
-        now = log_strength[start[number] : start[number + 1]]
-        used[number] = timed_sweep(
-            state, item, now, used[number], depth[number], work, terms, lines
-        )
+@functools.cache
+def _mover(timed: bool) -> Any:
+    """Compile sweeps with or without arrival times: few items need them."""
 
-
-@kernel
-def _move(
-    items: RankedItems, which: Codes, states: Keys, n_moves: Codes, positions: Codes,
-    start: Codes, used: Codes, log_strength: Floats, sweep: int, stop: int, named: Codes,
-    tune: int, out: Floats,
-) -> None:  # fmt: skip
-    """Go through the exact moves of some sweeps."""
-    for k in range(len(which)):
-        i = which[k]
-        item, state, now = ranked_item(items, i), states[i : i + 1], log_strength[start[i] :]
-        position = positions[items.unit_start[i] : items.unit_start[i + 1]]
-        numbers, listed, spans, sharpness, shapes = item
-        log_rate, rate, choices, ties, table = room_for_moves(item)
-        for turn in range(sweep, stop):
-            move_units(
-                state, numbers, listed, spans, sharpness, shapes, now, used[i],
-                turn * n_moves[i] % len(shapes), n_moves[i], log_rate, rate, choices, ties, table,
-            )  # fmt: skip
-            if turn % _GROUP_EVERY == 0:
-                move_group(
-                    state, numbers, listed, spans, sharpness, shapes, now, used[i], position,
-                    turn // _GROUP_EVERY, log_rate, rate, choices, ties, table,
+    @kernel
+    def move(
+        items: RankedItems, which: Codes, states: Keys, n_moves: Codes, depth: Floats,
+        positions: Codes, start: Codes, used: Codes, log_strength: Floats, named: Codes, tune: int,
+        out: Floats,
+    ) -> None:  # fmt: skip
+        for k in range(len(which)):
+            i = which[k]
+            item, state, now = ranked_item(items, i), states[i : i + 1], log_strength[start[i] :]
+            position = positions[items.unit_start[i] : items.unit_start[i + 1]]
+            numbers, listed, spans, sharpness, shapes = item
+            log_rate, rate, choices, ties, table = room_for_moves(item)
+            if timed:
+                work, lines = room_for_times(item), tangents()
+                terms = np.empty((2, len(spans) + 1))
+            n, first = used[i], 0
+            for sweep in range(tune + len(out)):
+                if timed:
+                    n = timed_sweep(state, item, now, n, depth[i], work, terms, lines)
+                move_units(
+                    state, numbers, listed, spans, sharpness, shapes, now, n, first, n_moves[i],
+                    log_rate, rate, choices, ties, table,
                 )  # fmt: skip
-            normalise(now, used[i])
-            if turn >= tune:
-                _write(now, used[i], named[i], i, turn - tune, out)
+                if sweep % _GROUP_EVERY == 0:
+                    move_group(
+                        state, numbers, listed, spans, sharpness, shapes, now, n, position,
+                        sweep // _GROUP_EVERY, log_rate, rate, choices, ties, table,
+                    )  # fmt: skip
+                first = (first + n_moves[i]) % len(shapes)
+                normalise(now, n)
+                if sweep >= tune:
+                    _write(now, n, named[i], i, sweep - tune, out)
+
+    return move
 
 
 @inner

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
-from dissensus.arrays.tied_block import by_integral
+from dissensus.arrays.tied_block import log_before_rest
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def table_for(n: int) -> Floats:
 def log_block(table: Floats, n: int) -> float:
     """Return the log probability, in plain numbers if the block is small and they allow.
 
-    The recursion is that of `dissensus.arrays.tied_block`, whose integral is for all others.
+    The recursion is that of `dissensus.arrays.tied_block`, which is slower and always right.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def log_block(table: Floats, n: int) -> float:
         if plain:
             table[_PLAIN, k] = math.exp(table[RATIO, k])
     if not plain:
-        return min(by_integral(table[RATIO, :n], table[RATIO, :0]), 0.0)
+        return log_before_rest(table[RATIO, :n], table[RATIO, :0])
     table[_TOTAL, 0] = table[_CHANCE, 0] = 1.0
     for left in range(1, 1 << n):
         summed, total = 0.0, 1.0

@@ -47,7 +47,7 @@ def timed_sweep(
     for cell in range(used):
         log_strength[cell] += log_sum
     draw_times(state, item, log_strength, used, work, lines)
-    used = len(shapes) - 1 if n_tail > 1 else shapes.shape[1]
+    used = len(shapes) - 1 if n_tail > 1 else len(shapes)
     for unit in range(used):
         n = exposures(common, sharpness, unit, work, terms)
         log_strength[unit] = draw_log_strength(state, shapes[unit, POSTERIOR], terms, n, lines)
