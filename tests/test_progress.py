@@ -61,7 +61,7 @@ def test_it_names_what_is_compiled_and_about_how_long_it_takes(said):
         assert kernel(np.float64(step)) == -1
     words = [one for one in said if one is not None]
     assert re.fullmatch(
-        r"Sampling \(compiling a latent truth, about \d+ s, once on this machine\)", words[0]
+        r"Sampling \(compiling a latent truth, about \d+ s in all, once on this machine\)", words[0]
     )
 
 

@@ -8,12 +8,14 @@ from typing import Any, Final
 from numba.core.event import Listener, install_listener
 from rich.progress import Progress, TaskID
 
+_TRUTH, _CROSSED, _RASCH = ("a latent truth", 12), ("crossed effects", 8), ("Rasch", 15)
+_RANKINGS = ("rankings", 20)
 _FAMILIES: Final = {
-    "truth": ("a latent truth", 10), "crossed": ("crossed effects", 10), "rasch": ("Rasch", 10),
-    "plackett": ("rankings", 15), "times": ("rankings", 15),
+    "truth": _TRUTH, "crossed": _CROSSED, "rasch": _RASCH, "ranked": _RANKINGS,
+    "time": _RANKINGS, "times": _RANKINGS, "exact": _RANKINGS, "plackett": _RANKINGS,
 }  # fmt: skip
-"""Kernels by how their modules' names begin: what they sample, and about how many seconds it takes
-to compile all of them (benchmarks/README.md)."""
+"""Kernels by how the names of their modules begin: what they sample, and about how many seconds all
+of them together take to compile (benchmarks/first_call.py)."""
 
 
 def bar[Step](steps: Iterable[Step], text: str, total: float | None = None) -> Iterator[Step]:
@@ -39,7 +41,7 @@ class _Compiling(Listener):  # type: ignore[misc]
         if self.depth == 0:
             name = event.data["dispatcher"].py_func.__module__.rpartition(".")[2]
             family = _FAMILIES.get(name.partition("_")[0])
-            subject = f" {family[0]}, about {family[1]} s" if family else ""
+            subject = f" {family[0]}, about {family[1]} s in all" if family else ""
             self._show(f"{self.text} (compiling{subject}, once on this machine)")
         self.depth += 1
 
