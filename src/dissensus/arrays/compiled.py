@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from numba import njit
@@ -36,7 +37,7 @@ class Inner:
 
     def __init__(self, function: Callable[..., Any], *, cache: bool = True) -> None:
         alone = njit(cache=cache, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-        self.compiled = alone(function)
+        self.compiled, self.cache = alone(function), cache
         self.py_func = function
         functools.update_wrapper(self, function)
 
@@ -46,8 +47,18 @@ class Inner:
 
     @functools.cached_property
     def _wrapped(self) -> Any:
-        called = self.compiled
-        return njit(lambda *args: called(*args))
+        # The function is a global of its wrapper, as if that stood beside it: Numba can cache what
+        # refers to a global on disk, but not what has a compiled function in a closure.
+        code = _forward.__code__.replace(
+            co_filename=self.py_func.__code__.co_filename,
+            co_firstlineno=self.py_func.__code__.co_firstlineno,
+        )
+        wrapper = FunctionType(code, {"called": self.compiled}, "wrapped")
+        return njit(named_after(wrapper, self.py_func), cache=self.cache)
+
+
+def _forward(*args: Any) -> Any:
+    return called(*args)  # type: ignore[name-defined]  # noqa: F821 (a global of each copy)
 
 
 @typeof_impl.register(Inner)
