@@ -93,8 +93,7 @@ def label_shares(rows: Grouped, codes: npt.NDArray[np.integer], n_labels: int) -
 
     Examples
     --------
-    >>> from dissensus.arrays.compiled import inner, kernel
-    from dissensus.arrays.grouped import grouped
+    >>> from dissensus.arrays.grouped import grouped
     >>> rows = grouped(np.array([0, 0, 0]), np.array([0, 1, 2]), 1)
     >>> found = label_shares(rows, np.array([1, 1, 0]), 2)
     >>> found.label.tolist(), found.amount.tolist(), found.agreement.tolist()
