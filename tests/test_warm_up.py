@@ -56,6 +56,12 @@ def test_models_that_are_not_there_are_refused():
         dx.warm_up("dawid", "rasch", "skene")
 
 
+@pytest.mark.parametrize("name", [None, 3, ["rasch"], {"rasch": 1}, "", "rasch "])
+def test_what_is_no_name_is_refused(name):
+    with pytest.raises(dx.ArgumentError, match="names: expected models of this library"):
+        dx.warm_up(name)
+
+
 def test_the_command_says_what_was_compiled():
     done = CliRunner().invoke(app, ["warm-up", "dirichlet", "--no-progress"])
     assert done.exit_code == 0
