@@ -74,6 +74,7 @@ def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
     studies: dict[str, tuple[xr.Dataset, ...]] = {
         "nominal": (_study("nominal"),), "continuous": (_study("continuous"),),
         "ordinal": (_study("ordinal"),), "ranking": (_rankings(),),
+        "few rankings": (_few_rankings(),),
     }  # fmt: skip
     for name in names:
         for kind, options in _FORMS[name]:
@@ -91,7 +92,7 @@ _FEW: Final[dict[str, Any]] = {"draws": 20, "random_seed": 1, "progressbar": Fal
 _FORMS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
     "dirichlet": (("nominal", {}),),
     "inverse_rank": (("ranking", {}),),
-    "plackett_luce": (("ranking", {}),),
+    "plackett_luce": (("ranking", {}), ("few rankings", {})),  # two ways of sampling
     "normal_scores": (("continuous", {}),),
     "crossed_effects": (
         ("continuous", {}), ("ordinal", {"family": "ordinal"}),
@@ -137,6 +138,10 @@ def _rankings() -> xr.Dataset:
         f"i{i}": {f"a{a}": orders[(i + a) % 4] for a in range(_ANNOTATORS)} for i in range(_ITEMS)
     }
     return from_rankings(said, labels="uvwxyz")
+
+
+def _few_rankings() -> xr.Dataset:
+    return from_rankings({"i": {"a": [["x"], ["y"]], "b": [["y", "z"]]}}, labels="xyz")
 
 
 def _answers(labels: Any) -> xr.Dataset:
