@@ -71,20 +71,19 @@ def warm_up(*names: str, progressbar: bool = True) -> None:
 
 def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
     """Return fits of small studies, and evaluations if all that there is is asked for."""
-    studies: dict[str, tuple[xr.Dataset, ...]] = {
-        "nominal": (_study("nominal"),), "continuous": (_study("continuous"),),
-        "ordinal": (_study("ordinal"),), "ranking": (_rankings(),),
-        "few rankings": (_few_rankings(),),
+    studies = {
+        "nominal": _study("nominal"), "continuous": _study("continuous"),
+        "ordinal": _study("ordinal"), "ranking": _rankings(), "few rankings": _few_rankings(),
     }  # fmt: skip
     for name in names:
         for kind, options in _FORMS[name]:
-            study = _study(kind, pools=True) if models.get(name).pools else studies[kind][0]
+            study = _study(kind, pools=True) if models.get(name).pools else studies[kind]
             yield _fit(name, study, options)
     if whole:
-        yield lambda: evaluate(studies["nominal"][0], _answers("xyz"), **_FEW)
-        yield lambda: evaluate(studies["ordinal"][0], _answers((1, 2, 3)), **_FEW)
-        yield lambda: evaluate(studies["continuous"][0], None, threshold=2.0, **_FEW)
-        yield lambda: evaluate(studies["ranking"][0], _ordered(), **_FEW)
+        yield lambda: evaluate(studies["nominal"], _answers("xyz"), **_FEW)
+        yield lambda: evaluate(studies["ordinal"], _answers((1, 2, 3)), **_FEW)
+        yield lambda: evaluate(studies["continuous"], None, threshold=2.0, **_FEW)
+        yield lambda: evaluate(studies["ranking"], _ordered(), **_FEW)
 
 
 _FEW: Final[dict[str, Any]] = {"draws": 20, "random_seed": 1, "progressbar": False}
