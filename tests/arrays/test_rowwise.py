@@ -1,4 +1,4 @@
-"""Kernels as generalised ufuncs, and a cache that several processes may fill at once."""
+"""Kernels of a row over arrays of any shape, and a cache that two processes may fill at once."""
 
 from __future__ import annotations
 
@@ -23,6 +23,36 @@ def test_rows_of_any_shape_are_broadcast():
     power = np.array([1, 2, 3])
     np.testing.assert_allclose(_power_sum(x, power), (x ** power[:, None]).sum(-1))
     assert _power_sum(x[0, 0, ::2], 1) == x[0, 0, ::2].sum()
+
+
+def test_more_dimensions_than_are_compiled():
+    x = np.random.default_rng(1).random((2, 1, 3, 2, 1, 2, 4))
+    np.testing.assert_allclose(_power_sum(x, 2), (x**2).sum(-1))
+
+
+def test_arguments_are_taken_as_they_are_declared():
+    whole = np.arange(6).reshape(2, 3)
+    whole.flags.writeable = False
+    np.testing.assert_array_equal(_power_sum(whole, np.int8(1)), [3, 12])
+    with pytest.raises(TypeError, match="safe"):
+        _power_sum(whole, 1.5)
+
+
+@rowwise("void(float64[:], float64[:], float64[:], float64[:])", "(n),(n)->(n),()")
+def _products(row, other, each, total):
+    """Multiply."""
+    for place in range(len(row)):
+        each[place] = row[place] * other[place]
+    total[0] = each.sum()
+
+
+def test_several_results_and_sizes_that_must_agree():
+    x = np.random.default_rng(1).random((5, 3))
+    each, total = _products(x, x[0])
+    np.testing.assert_allclose(each, x * x[0])
+    np.testing.assert_allclose(total, x @ x[0])
+    with pytest.raises(ValueError, match="_products: n is 3 in one argument, 2 in another"):
+        _products(x, x[0, :2])
 
 
 KERNEL = """

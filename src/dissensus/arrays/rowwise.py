@@ -1,4 +1,4 @@
-"""Kernels written for one row, applied to all rows of any shape: generalised ufuncs."""
+"""Kernels written for one row, applied to all rows of any shape, as NumPy broadcasts them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import guvectorize, njit
+from numba import njit, types
 
-_ROWS = "rows_"
+from dissensus.arrays.compiled import named_after
+
+_LOOPS = 4
+"""Dimensions that are looped over in compiled code: chain, draw, item and system. Of more, Python
+loops over the first ones."""
 
 
 class _Argument(NamedTuple):
@@ -21,25 +25,19 @@ class _Argument(NamedTuple):
     written: bool
 
 
-def rowwise(types: str, layout: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
-    """Compile a function of one row, its last arguments being what it writes, to a gufunc.
+def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
+    """Compile a function of one row, its last arguments being what it writes, for arrays of rows.
 
-    The function is called in a compiled loop over the last dimension that its arguments are
-    broadcast along, so that a row costs no call of its own; NumPy loops over the dimensions
-    before.
+    It is then called as a generalised ufunc is: without what it writes, which is returned. It is
+    not made one, though: Numba cannot cache a gufunc that two processes may compile at once
+    (decision 0005).
 
-    Numba can cache a gufunc, but it does so in two files, the kernel's and its wrapper's, which
-    refer to each other by names that differ from process to process. If two processes meet an empty
-    cache, the files of different processes may stay side by side, and every later use ends in a
-    segmentation fault. So only the loop is cached here, in one file that stands by itself;
-    the wrapper is compiled anew in each process, when the kernel is first called: a tenth of a
-    second for each kernel used.
 
     Parameters
     ----------
-    types : str
-        Numba's signature of one row, such as "void(float64[:], float64[:])". What is written is
-        an array, of length 1 for a number.
+    signature : str
+        The types of one row, such as "void(float64[:], float64[:])". What is written is an array,
+        of length 1 for a number; what is read cannot be written to.
     layout : str
         NumPy's signature of core dims, such as "(n)->()".
 
@@ -52,32 +50,50 @@ def rowwise(types: str, layout: str) -> Callable[[Callable[..., None]], Callable
     >>> largest(np.array([[1.0, 3.0], [2.0, 0.0]]))
     array([3., 2.])
     """
-    arguments = _arguments(types, layout)
+    arguments = _arguments(signature, layout)
+    read = [one for one in arguments if not one.written]
+    written = [one for one in arguments if one.written]
 
     def decorate(function: Callable[..., None]) -> Callable[..., Any]:
-        loop_types = f"void({', '.join(_loop_type(argument) for argument in arguments)})"
-        sides = [
-            ",".join(
-                f"({','.join((_ROWS, *one.core))})" for one in arguments if one.written == side
-            )
-            for side in (False, True)
-        ]
+        compiled = functools.cache(lambda: _loops(function, arguments))
 
-        @functools.cache
-        def compiled() -> Callable[..., Any]:
-            gufunc = guvectorize([loop_types], "->".join(sides), nopython=True)
-            loop = _loop(function, arguments, loop_types)
-            made: Callable[..., Any] = gufunc(_wrapper(loop, len(arguments)))
-            return made
+        @functools.wraps(function)
+        def apply(*values: Any) -> Any:
+            arrays = [
+                np.require(
+                    np.asarray(value).astype(one.dtype, casting="safe", copy=False), None, "A"
+                )
+                for one, value in zip(read, values, strict=True)
+            ]
+            split = [array.ndim - len(one.core) for one, array in zip(read, arrays, strict=True)]
+            sides = [
+                (array.shape[:at], array.shape[at:])
+                for array, at in zip(arrays, split, strict=True)
+            ]
+            loops = np.broadcast_shapes(*(loop for loop, _ in sides))
+            wide = (1,) * (_LOOPS - len(loops)) + loops
+            sizes = _sizes(function.__name__, read, [core for _, core in sides])
+            views = [
+                np.broadcast_to(array, (*wide, *core))
+                for array, (_, core) in zip(arrays, sides, strict=True)
+            ]
+            out = [
+                np.empty((*wide, *(sizes[dim] for dim in one.core)), one.dtype) for one in written
+            ]
+            rows = compiled()
+            for place in np.ndindex(wide[:-_LOOPS]):
+                rows(*(array[place] for array in (*views, *out)))
+            found = [array.reshape(loops + array.shape[len(wide) :])[()] for array in out]
+            return found[0] if len(found) == 1 else tuple(found)
 
-        return _broadcast(function, compiled, arguments)
+        return apply
 
     return decorate
 
 
-def _arguments(types: str, layout: str) -> tuple[_Argument, ...]:
+def _arguments(signature: str, layout: str) -> tuple[_Argument, ...]:
     """Read the two signatures together."""
-    dtypes = re.findall(r"(\w+)(?:\[[:, ]*\])?(?=,\s*\w|\))", types[types.index("(") :])
+    dtypes = re.findall(r"(\w+)(?:\[[:, ]*\])?(?=,\s*\w|\))", signature[signature.index("(") :])
     taken, written = (re.findall(r"\(([^)]*)\)", side) for side in layout.split("->"))
     cores = [tuple(part for part in core.split(",") if part) for core in (*taken, *written)]
     return tuple(
@@ -86,62 +102,45 @@ def _arguments(types: str, layout: str) -> tuple[_Argument, ...]:
     )
 
 
-def _loop_type(argument: _Argument) -> str:
-    return f"{argument.dtype}[{', '.join([':'] * (1 + len(argument.core)))}]"
+def _sizes(name: str, read: list[_Argument], cores: list[tuple[int, ...]]) -> dict[str, int]:
+    """Return the size of each core dim, which is the same wherever it stands."""
+    sizes: dict[str, int] = {}
+    for one, core in zip(read, cores, strict=True):
+        for dim, size in zip(one.core, core, strict=True):
+            if sizes.setdefault(dim, size) != size:
+                raise ValueError(
+                    f"{name}: {dim} is {sizes[dim]} in one argument, {size} in another"
+                )
+    return sizes
 
 
-def _loop(function: Callable[..., None], arguments: tuple[_Argument, ...], types: str) -> Any:
-    """Compile the loop over rows, the kernel within it."""
-    names = [f"x{place}" for place in range(len(arguments))]
-    each = [
-        f"{name}[i:i + 1]" if one.written and not one.core else f"{name}[i]"
-        for name, one in zip(names, arguments, strict=True)
-    ]
-    text = f"def rows({', '.join(names)}):\n for i in range(len(x0)): row({', '.join(each)})"
-    scope: dict[str, Any] = {"row": njit(function, inline="always")}
-    code = function.__code__
-    # As if it stood where the kernel stands: Numba caches beside the source, by file and line.
-    exec(compile("\n" * (code.co_firstlineno - 1) + text, code.co_filename, "exec"), scope)  # noqa: S102
-    rows = scope["rows"]
-    rows.__name__ = rows.__qualname__ = f"{function.__name__}_rows"
-    rows.__module__ = function.__module__
+def _loops(function: Callable[..., None], arguments: tuple[_Argument, ...]) -> Any:
+    """Compile the loops over rows, the kernel within them."""
+    at = [[f"x{place}_{depth}" for place in range(len(arguments))] for depth in range(_LOOPS)]
+    lines = [f"def rows({', '.join(at[0])}):"]
+    for depth, names in enumerate(at):
+        lines.append(f"{' ' * depth} for i in range(len({names[0]})):")
+        if depth + 1 < _LOOPS:
+            parts = ", ".join(f"{name}[i]" for name in names)
+            lines.append(f"{' ' * depth}  {', '.join(at[depth + 1])} = {parts}")
+    # A number that is written is an array of length 1.
+    row = ", ".join(
+        f"{name}[{'i:i + 1' if one.written and not one.core else 'i'}]"
+        for name, one in zip(at[-1], arguments, strict=True)
+    )
+    lines.append(f"{' ' * _LOOPS} row({row})")
     # A function typed in at a prompt has no file to keep a cache beside.
-    return njit(types, cache=not code.co_filename.startswith("<"))(rows)
-
-
-def _wrapper(loop: Any, n_arguments: int) -> Callable[..., None]:
-    """Return a function that calls the loop; Numba reads a gufunc's arity off its code."""
-    names = ", ".join(f"x{place}" for place in range(n_arguments))
-    scope: dict[str, Any] = {"loop": loop}
-    exec(f"def call({names}):\n    loop({names})", scope)  # noqa: S102 (our own names)
-    found: Callable[..., None] = scope["call"]
-    return found
-
-
-def _broadcast(
-    function: Callable[..., None],
-    compiled: Callable[[], Callable[..., Any]],
-    arguments: tuple[_Argument, ...],
-) -> Callable[..., Any]:
-    """Give all arguments the last loop dimension, as views, and take it away again if none had."""
-    cores = [len(one.core) for one in arguments if not one.written]
-
-    @functools.wraps(function)
-    def apply(*values: Any) -> Any:
-        arrays = [np.asarray(value) for value in values]
-        loops = [
-            array.shape[: array.ndim - core] for array, core in zip(arrays, cores, strict=True)
-        ]
-        (n_rows,) = np.broadcast_shapes(*(loop[-1:] for loop in loops), (1,))
-        wide = [
-            np.broadcast_to(array, (*loop[:-1], n_rows, *array.shape[len(loop) :]))
-            if loop
-            else np.broadcast_to(array, (n_rows, *array.shape))
-            for array, loop in zip(arrays, loops, strict=True)
-        ]
-        found = compiled()(*wide)
-        if any(loops):
-            return found
-        return tuple(one[0] for one in found) if isinstance(found, tuple) else found[0]
-
-    return apply
+    cache = not function.__code__.co_filename.startswith("<")
+    code = function.__code__
+    scope: dict[str, Any] = {"row": njit(function, inline="always")}
+    # As if it stood where the kernel stands: Numba caches beside the source, by file and line.
+    text = "\n" * (code.co_firstlineno - 1) + "\n".join(lines)
+    exec(compile(text, code.co_filename, "exec"), scope)  # noqa: S102
+    kinds = [
+        types.Array(
+            getattr(types, one.dtype), _LOOPS + len(one.core), "A", readonly=not one.written
+        )
+        for one in arguments
+    ]
+    made = njit(types.void(*kinds), cache=cache, nogil=True)
+    return made(named_after(scope["rows"], function))

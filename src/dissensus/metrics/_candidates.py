@@ -27,7 +27,7 @@ def on_candidates(
     Parameters
     ----------
     kernel : callable
-        A gufunc of a row in candidate form, see `dissensus.arrays.remainder`.
+        A kernel of a row in candidate form, see `dissensus.arrays.remainder`.
     plausibility : xarray.DataArray
         (..., item, candidate).
     where : Space
