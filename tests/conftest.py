@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import hypothesis
@@ -61,12 +62,22 @@ def pytest_ignore_collect(collection_path, config):
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
 def pytest_collection_modifyitems(items):
-    """Mark what is in these folders as long, and where designs may be too small."""
+    """Mark long folders, cases beyond those of a unit test, and where designs may be too small."""
+    cases = defaultdict(list)
     for item in items:
         if _LONG.intersection(item.path.parts):
             item.add_marker("long")
+        elif item.get_closest_marker("unit") and not item.get_closest_marker("long"):
+            cases[item.nodeid.split("[")[0]].append(item)
         if _SMALL.intersection([*item.path.parts, "/".join(item.path.parts[-2:])]):
             item.add_marker(pytest.mark.filterwarnings(_OF_DESIGNS))
+    for every in cases.values():
+        (number,) = every[0].get_closest_marker("unit").args
+        step = max(len(every) / number, 1)
+        first = {int(place * step) for place in range(number)}
+        for place, item in enumerate(every):
+            if place not in first:
+                item.add_marker("long")
 
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -8,25 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from one_truth import OPTIONS, evaluated, kept, study
 
 import dissensus as dx
 from dissensus import _accuracy, _accuracy_fits
 from dissensus._accuracy import majority
 
-QUIET = {"draws": 60, "random_seed": 1, "progressbar": False, "components": None,
-         "ground_truth": None, "reliability": (1,)}  # fmt: skip
-
-
-@cache
-def study():
-    return dx.simulate.confusion_study(
-        200, ipc=(0.8, 0.7, 0.6, 0.7), n_annotators=4, system_accuracy=[0.9, 0.6], random_seed=1
-    )
-
-
-@cache
-def evaluated():
-    return dx.evaluate(study().annotations, study().predictions, **QUIET)
+QUIET = {**OPTIONS, "ground_truth": None}
 
 
 @cache
@@ -48,7 +36,7 @@ def test_the_group_has_draws_of_systems_and_annotators():
 
 def test_accuracies_are_those_that_the_study_was_made_with():
     """Within .08, three posterior standard deviations or so, of what was put in."""
-    found = evaluated()["accuracy"].to_dataset()
+    found = kept()["accuracy"].to_dataset()
     mean = found.mean(("chain", "draw"))
     np.testing.assert_allclose(
         mean["estimated_accuracy"].sel(scope="new items"), [0.9, 0.6], atol=0.08
@@ -61,7 +49,7 @@ def test_accuracies_are_those_that_the_study_was_made_with():
 
 
 def test_majority_vote_charges_the_system_with_errors_of_the_annotators():
-    rows = dx.summary(evaluated(), "accuracy")
+    rows = dx.summary(kept(), "accuracy")
     best = rows[(rows["name"] == "system A") & (rows["scope"] == "new items")].iloc[0]
     direct = dx.majority_vote_accuracy(study().annotations, study().predictions)
     assert best["majority"] == pytest.approx(float(direct.sel(system="system A")))
@@ -142,6 +130,7 @@ def test_a_reason_that_a_reader_would_miss_is_among_the_notes():
     assert "Accuracies are not estimated: only 3 items" in result["agreement"].attrs["notes"]
 
 
+@pytest.mark.long
 def test_what_speaks_against_the_assumptions_is_kept_in_words():
     ann = dx.simulate.confusion_study(400, asymmetry=3, random_seed=1).annotations
     nominal = ann.assign_attrs(kind="nominal")
@@ -173,6 +162,7 @@ def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monke
     assert asked["accuracy"].attrs["n_items_poor"] == 1
 
 
+@pytest.mark.long
 def test_single_annotators_whose_draws_hang_together_are_a_note(monkeypatch):
     monkeypatch.setattr(_accuracy, "settled", lambda draws: _accuracy_fits.settled(draws) | {
         "n_items_poor": int("annotator" in draws.dims)})  # fmt: skip
@@ -181,6 +171,7 @@ def test_single_annotators_whose_draws_hang_together_are_a_note(monkeypatch):
     assert "Intervals of single annotators are rough" in attrs["notes"]
 
 
+@pytest.mark.long
 def test_of_many_systems_the_likeliest_are_judged(monkeypatch):
     monkeypatch.setattr(_accuracy_fits, "MOST_SYSTEMS", 1)
     found = dx.evaluate(study().annotations, study().predictions, **QUIET)["accuracy"]
@@ -189,10 +180,10 @@ def test_of_many_systems_the_likeliest_are_judged(monkeypatch):
 
 
 def test_the_group_survives_a_file(tmp_path):
-    evaluated().to_netcdf(tmp_path / "evaluation.nc", engine="h5netcdf")
+    kept().to_netcdf(tmp_path / "evaluation.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "evaluation.nc", engine="h5netcdf") as tree:
         again = dx.summary(tree, "accuracy")
-    pd.testing.assert_frame_equal(again, dx.summary(evaluated(), "accuracy"))
+    pd.testing.assert_frame_equal(again, dx.summary(kept(), "accuracy"))
 
 
 def test_what_each_systems_fit_warns_of_is_noted_once():

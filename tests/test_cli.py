@@ -423,6 +423,7 @@ def test_rankings_show_two_models(ranked, tmp_path):
     assert "Two models" in (out / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.unit(2)
 @pytest.mark.parametrize(
     ("options", "found"),
     [

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from lean import LEAN
 
 import dissensus as dx
 from dissensus import _runs
 from dissensus._recipe import Recipe
-
-LEAN = {"truth": None, "ground_truth": None, "components": None}
 
 
 def run(ann, pred=None, **options):
@@ -51,6 +50,7 @@ def test_new_items_are_those_of_the_bootstrap(votes):
     np.testing.assert_allclose(found, direct, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_new_items_are_less_certain_than_these_items():
     study = dx.simulate.study(n_items=60, random_seed=3)
     result = run(study.annotations, study.predictions, model="inverse_rank")
@@ -339,6 +339,7 @@ def test_rankings_go_through_two_models(rankings):
         xr.testing.assert_identical(result["statistics"][name], beside["statistics"][name])
 
 
+@pytest.mark.long
 def test_the_companion_is_the_model_itself(rankings):
     both = run(*rankings, draws=50, reliability=(1,))["companion"]
     alone = run(*rankings, draws=50, model="inverse_rank")
@@ -359,6 +360,7 @@ def test_a_model_asked_for_comes_alone_and_may_have_a_companion(rankings, votes)
         run(*votes, companion="dirichlet")
 
 
+@pytest.mark.long
 def test_hyperparameters_are_the_main_model_s(rankings):
     result = run(*rankings, draws=50, concentration=2.0, reliability=(1,))
     assert result["posterior"].attrs["hyper_concentration"] == 2.0
@@ -366,6 +368,7 @@ def test_hyperparameters_are_the_main_model_s(rankings):
         run(*rankings, split_ties=False)
 
 
+@pytest.mark.long
 def test_both_models_are_in_the_summary_and_a_companion_has_one_too(rankings):
     result = run(*rankings, draws=50, reliability=(1,))
     table = dx.summary(result)

@@ -88,6 +88,7 @@ def test_rankings_through_two_models():
     assert_same(dx.evaluate(ann, pred, chunks=5, **run), dx.evaluate(ann, pred, **run))
 
 
+@pytest.mark.long
 def test_clusters_keep_their_weights():
     rng = np.random.default_rng(2)
     item = np.repeat(np.arange(20), 3)
@@ -143,6 +144,7 @@ def test_from_the_command_line(tmp_path):
     assert isinstance(nowhere.exception, dx.ArgumentError)
 
 
+@pytest.mark.long
 def test_too_few_draws_to_tell_of_chains_say_nothing_in_chunks_either(tmp_path):
     study = dx.simulate.study(n_items=6, kind="ranking", random_seed=1)
     result = dx.evaluate(

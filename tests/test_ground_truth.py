@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from one_truth import OPTIONS, evaluated, kept, study
 from scipy import optimize, special
 
 import dissensus as dx
@@ -15,23 +14,9 @@ from dissensus import _ground_truth, _ground_truth_panels
 from dissensus._ground_truth_plan import planned
 from dissensus.arrays.truth_parameters import fifths
 
-QUIET = {"draws": 60, "random_seed": 1, "progressbar": False, "components": None}
-
-
-@cache
-def study():
-    return dx.simulate.confusion_study(
-        200, ipc=(0.8, 0.7, 0.6, 0.7), n_annotators=4, system_accuracy=[0.9, 0.6], random_seed=1
-    )
-
-
-@cache
-def evaluated():
-    return dx.evaluate(study().annotations, study().predictions, **QUIET)
-
 
 def judged(annotations, **options):
-    result = dx.evaluate(annotations, truth=None, **{**QUIET, **options})
+    result = dx.evaluate(annotations, truth=None, **{**OPTIONS, **options})
     return result["weighted_reliability"].to_dataset()
 
 
@@ -48,8 +33,8 @@ def test_draws_of_annotators_are_those_of_the_model_of_one_true_label():
 
 
 def test_items_that_differ_make_the_majority_worse_than_independent_votes():
-    found = evaluated()["weighted_reliability"].to_dataset()
-    people = evaluated()["accuracy"].to_dataset()["annotator_accuracy"]
+    found = kept()["weighted_reliability"].to_dataset()
+    people = kept()["accuracy"].to_dataset()["annotator_accuracy"]
     alone = dx.majority_accuracy(None, people, found.attrs["n_labels"])
     assert found.attrs["by_difficulty"] == 1
     assert (found["truth_accuracy"] <= alone + 1e-9).all()
@@ -59,7 +44,7 @@ def test_the_majority_is_as_good_as_in_the_study_it_was_made_with():
     """Within .06: of 200 items the majority label is right on so many, by the known truth."""
     ann, truth = study().annotations, study().truth
     vote = dx.majority_vote_accuracy(ann, _answers(truth["truth_label"]))
-    found = evaluated()["weighted_reliability"]["truth_accuracy"]
+    found = kept()["weighted_reliability"]["truth_accuracy"]
     assert float(found.mean()) == pytest.approx(float(vote[0]), abs=0.06)
 
 
@@ -103,8 +88,8 @@ def test_a_majority_is_that_of_those_who_labelled_the_item(monkeypatch):
 
 
 def test_draws_of_a_panel_are_majorities_of_its_draws_item_by_item():
-    people = evaluated()["accuracy"].to_dataset()
-    found = evaluated()["weighted_reliability"]["truth_accuracy"]
+    people = kept()["accuracy"].to_dataset()
+    found = kept()["weighted_reliability"]["truth_accuracy"]
     accuracy = people["annotator_accuracy"].isel(chain=1, draw=7).to_numpy()
     spread = float(people["difficulty_spread"].isel(chain=1, draw=7))
     skill = [
@@ -118,31 +103,31 @@ def test_draws_of_a_panel_are_majorities_of_its_draws_item_by_item():
 
 
 def test_a_fit_brings_its_draws_and_its_difficulty():
-    fit = xr.DataTree.from_dict({"posterior": evaluated()["accuracy"].to_dataset()})
+    fit = xr.DataTree.from_dict({"posterior": kept()["accuracy"].to_dataset()})
     found = judged(study().annotations, ground_truth=fit)
     assert found.attrs["by_difficulty"] == 1
     assert found.attrs["accuracy"] == "given"
     xr.testing.assert_allclose(
-        found["truth_accuracy"], evaluated()["weighted_reliability"]["truth_accuracy"]
+        found["truth_accuracy"], kept()["weighted_reliability"]["truth_accuracy"]
     )
 
 
 @pytest.mark.long
 def test_without_a_fit_it_is_the_majority_of_the_others():
     ann = study().annotations
-    result = dx.evaluate(ann, truth=None, **QUIET)
+    result = dx.evaluate(ann, truth=None, **OPTIONS)
     found = result["weighted_reliability"].to_dataset()
     assert result.attrs["ground_truth"] == "majority"
     np.testing.assert_array_equal(
         found["label_accuracy"], result["agreement"]["leave_one_out_agreement"]
     )
-    asked = dx.evaluate(ann, study().predictions, ground_truth="majority", **QUIET)
+    asked = dx.evaluate(ann, study().predictions, ground_truth="majority", **OPTIONS)
     assert asked["weighted_reliability"].attrs["accuracy"] == "majority"
     assert "accuracy" in asked.children
 
 
 def test_a_system_is_worth_its_agreement_times_the_truth():
-    found = evaluated()["weighted_reliability"].to_dataset()
+    found = kept()["weighted_reliability"].to_dataset()
     np.testing.assert_allclose(
         found["actual_accuracy"], found["measured_accuracy"] * found["truth_accuracy"]
     )
@@ -180,11 +165,11 @@ def test_many_labels_take_fewer_draws(monkeypatch):
 
 @pytest.mark.long
 def test_the_same_seed_gives_the_same_and_none_leaves_it_out():
-    again = dx.evaluate(study().annotations, study().predictions, **QUIET)
+    again = dx.evaluate(study().annotations, study().predictions, **OPTIONS)
     xr.testing.assert_identical(
         again["weighted_reliability"].to_dataset(), evaluated()["weighted_reliability"].to_dataset()
     )
-    without = dx.evaluate(study().annotations, truth=None, ground_truth=None, **QUIET)
+    without = dx.evaluate(study().annotations, truth=None, ground_truth=None, **OPTIONS)
     assert "weighted_reliability" not in without.children
     assert without.attrs["ground_truth"] == "none: not asked for"
     with pytest.raises(dx.ArgumentError, match="none: not asked for"):
@@ -221,4 +206,4 @@ def test_what_has_no_ground_truth_says_why(annotations, threshold, reason):
 )  # fmt: skip
 def test_accuracies_that_are_none_are_refused_before_anything_is_fitted(given, said):
     with pytest.raises(dx.ArgumentError, match=rf"^ground_truth.*{said}"):
-        dx.evaluate(study().annotations, ground_truth=given, **QUIET)
+        dx.evaluate(study().annotations, ground_truth=given, **OPTIONS)

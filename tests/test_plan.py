@@ -13,6 +13,7 @@ def pilot():
     return dx.simulate.study(n_items=80, random_seed=5, kind="nominal").annotations
 
 
+@pytest.mark.long
 def test_more_annotators_settle_more_and_more_items_narrow_the_interval(pilot):
     found = dx.plan(pilot, annotators=(1, 4, 16, 64), items=(100, 1600), random_seed=1)
     assert (found["certainty"].diff("annotator") > 0).all()

@@ -110,6 +110,7 @@ def test_unequal_annotators_are_right_so_often_on_average(kappa, k):
     assert np.ptp(setting._replace(violated=False).accuracies(k)) == 0
 
 
+@pytest.mark.long
 def test_two_labels_can_be_planned_with_and_without_violations():
     for violated in (False, True):
         found = dx.plan_accuracy(
@@ -130,6 +131,7 @@ def test_a_pilot_tells_kappa_and_labels_and_how_well_it_knows():
     xr.testing.assert_equal(found, given)
 
 
+@pytest.mark.long
 def test_same_seed_same_plan_whatever_else_is_tried():
     one = dx.plan_accuracy(kappa=0.4, n_labels=3, **SMALL)
     two = dx.plan_accuracy(kappa=0.4, n_labels=3, **{**SMALL, "items": (20, 40)})

@@ -78,6 +78,7 @@ def test_width_of_a_balanced_study_of_numbers_is_that_of_theory():
     np.testing.assert_allclose(found["half_width"].item(), expected, rtol=0.1)
 
 
+@pytest.mark.long
 def test_width_of_normalised_xcc_without_noise_is_that_of_a_correlation():
     # Labels that show the item's effect as it is leave a plain correlation of n pairs, with the
     # standard deviation (1 - rho^2) / sqrt(n - 1).
@@ -163,6 +164,7 @@ def test_several_pools_have_intervals_of_their_own_and_of_each_pair():
     assert found.attrs["pilot_annotators"] == [6, 8, 5]
 
 
+@pytest.mark.unit(1)
 @pytest.mark.parametrize(
     ("family", "kind"), [("gaussian", None), ("bernoulli", "nominal"), ("ordinal", "ordinal")]
 )

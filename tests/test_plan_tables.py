@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import component_fits as made
+import pytest
 import xarray as xr
 from rich.console import Console
 
@@ -34,6 +35,7 @@ def test_pools_and_pairs_have_rows_of_their_own():
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.long
 def test_accuracy_without_the_truth_has_a_row_for_each_estimate():
     found = dx.plan_accuracy(
         annotators=(3, 5), items=(20, 50, 100, 1000), kappa=0.4, n_labels=4, studies=2,

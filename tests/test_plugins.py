@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from lean import LEAN
 from typer.testing import CliRunner
 
 import dissensus as dx
@@ -46,7 +47,7 @@ def test_a_model_is_found_by_its_entry_point(bring, study):
 
 def test_evaluate_takes_it_and_agrees_with_the_librarys_own(bring, study):
     bring(panel="plugins.panel")
-    settings = {"draws": 500, "random_seed": 1, "progressbar": False}
+    settings = {"draws": 500, "random_seed": 1, "progressbar": False, **LEAN}
     theirs = dx.evaluate(study.annotations, study.predictions, model="panel", **settings)
     ours = dx.evaluate(
         study.annotations, study.predictions, model="dirichlet", reliability=[1.0], **settings
@@ -63,7 +64,7 @@ def test_reports_and_summaries_of_it_are_written(bring, study, tmp_path):
     bring(panel="plugins.panel")
     result = dx.evaluate(
         study.annotations, study.predictions, model="panel", draws=200, random_seed=1,
-        progressbar=False,
+        progressbar=False, **LEAN,
     )  # fmt: skip
     assert set(dx.summary(result)["model"]) == {"panel"}
     page = dx.report(result, tmp_path / "report.html").read_text("utf-8")
@@ -72,7 +73,7 @@ def test_reports_and_summaries_of_it_are_written(bring, study, tmp_path):
 
 def test_hyperparameters_are_its_own(bring, study):
     bring(panel="plugins.panel")
-    settings = {"draws": 20, "random_seed": 1, "progressbar": False, "model": "panel"}
+    settings = {"draws": 20, "random_seed": 1, "progressbar": False, "model": "panel", **LEAN}
     sure, unsure = (
         dx.evaluate(study.annotations, smoothing=much, **settings)["certainty"]
         for much in (0.1, 50.0)
@@ -88,7 +89,7 @@ def test_one_with_a_reliability_can_be_gone_through(bring, study):
     bring(trusting="plugins.trusting")
     result = dx.evaluate(
         study.annotations, study.predictions, model="trusting", reliability=(1.0, 4.0), draws=200,
-        random_seed=1, progressbar=False,
+        random_seed=1, progressbar=False, **LEAN,
     )  # fmt: skip
     certainty = result["certainty"]["annotation_certainty"].mean("item")
     assert certainty.sel(reliability=4.0) > certainty.sel(reliability=1.0)
@@ -147,7 +148,7 @@ def test_an_evaluation_says_which_package_its_model_is_of(bring, study, tmp_path
     bring(panel="plugins.panel")
     made = dx.evaluate(
         study.annotations, study.predictions, model="panel", draws=100, random_seed=1,
-        progressbar=False,
+        progressbar=False, **LEAN,
     )  # fmt: skip
     assert made.attrs["model_package"] == "their-models"
     assert made.attrs["their-models_version"] == "1.0"

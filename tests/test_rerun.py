@@ -18,6 +18,7 @@ from dissensus import _rerun, cli
 from dissensus._files import _writers, write_evaluation
 
 runner = CliRunner()
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def written(tmp_path, annotations, predictions=None, store="nc", **options):
@@ -85,6 +86,7 @@ def test_lists_with_risks_and_categories_come_out_the_same(rankings, tmp_path):
     assert done.output.startswith("the same to the last digit: ")
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
 def test_numbers_that_were_cut_come_out_the_same(scores, tmp_path):
     path = written(tmp_path, *scores, threshold=0.0)

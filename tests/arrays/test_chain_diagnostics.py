@@ -25,6 +25,7 @@ def chains(seed, n_chains, n_draws, kind):
     return np.round(out) if kind == "few values" else out
 
 
+@pytest.mark.long
 @given(
     seed=st.integers(0, 2**31), n_chains=st.integers(1, 4), n_draws=st.integers(8, 301),
     kind=st.sampled_from(["independent", "sluggish", "swinging", "apart", "few values"]),

@@ -32,6 +32,7 @@ def test_equals_adaptive_quadrature_over_shares_of_the_largest(alpha):
         assert found[k] == pytest.approx(expected, abs=1e-7)
 
 
+@pytest.mark.long
 def test_a_thousand_labels_nobody_named():
     alpha = np.r_[np.full(1000, 1e-3), 1.001]
     # All of them together are one label of count 1, but for that each is looked at alone:

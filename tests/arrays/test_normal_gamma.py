@@ -41,6 +41,7 @@ def test_marginal_likelihood_is_multivariate_t(values):
     assert log_marginal(PRIOR, of_one_item(values))[0] == pytest.approx(student(values))
 
 
+@pytest.mark.long
 def test_marginal_likelihood_by_quadrature():
     values, (m, k, a, b) = [2.0, -1.0, 3.5], (float(x) for x in PRIOR)
 

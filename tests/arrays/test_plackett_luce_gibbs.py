@@ -35,6 +35,7 @@ def iterate(rankings, shape, n, **options):
     return out
 
 
+@pytest.mark.unit(21)
 @pytest.mark.parametrize(("power", "g"), TEMPERINGS)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_agrees_with_importance_sampling(case, power, g):
@@ -54,6 +55,7 @@ def test_each_annotator_may_have_a_sharpness(case, power):
     compare(theta, *by_importance(rankings, shape, named, **options))
 
 
+@pytest.mark.unit(1)
 @pytest.mark.parametrize(
     ("case", "power", "g"),
     [
@@ -105,6 +107,7 @@ def test_a_sparse_prior_needs_no_floor():
         agree(theta, [2.02 / 3, 0.98 / 3])
 
 
+@pytest.mark.unit(1)
 @pytest.mark.parametrize(("power", "g"), [(1.0, 1.0), (0.5, 1.0), (3.0, 1.0), (1.0, 2.0)])
 def test_a_sparse_prior_and_a_sequence_against_quadrature(power, g):
     """One reader puts x before y among three labels of shape 1/50: a double integral of log odds.

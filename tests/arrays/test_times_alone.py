@@ -82,6 +82,7 @@ def refused(items, share):
     return done, state[0] == started(1)[0], (plain[SHARE] == share).all()
 
 
+@pytest.mark.long
 def test_shares_too_small_are_left_as_they_are():
     items = read(nested(([[[0], [1]]], 3)), np.ones(3), 1.0, 3)
     assert refused(items, np.array([0.5, 0.5, 1e-61])) == (False, True, True)

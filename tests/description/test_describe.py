@@ -4,6 +4,7 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
+from lean import LEAN
 
 import dissensus as dx
 from dissensus._description.writing import number
@@ -215,7 +216,7 @@ def test_evaluations_and_items_are_refused_with_what_to_do():
     with pytest.raises(dx.ArgumentError, match="top_k_accuracy"):
         dx.describe(fit)
     result = dx.evaluate(
-        study.annotations, study.predictions, draws=20, random_seed=1, progressbar=False
+        study.annotations, study.predictions, draws=20, random_seed=1, progressbar=False, **LEAN
     )
     with pytest.raises(dx.ArgumentError, match=r"dissensus.summary makes tables"):
         dx.describe(result)

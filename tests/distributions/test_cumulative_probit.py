@@ -166,6 +166,7 @@ def density_of_labels(eta):
     return np.diff(stats.norm.cdf(ends)), np.diff(stats.norm.pdf(ends))
 
 
+@pytest.mark.long
 def test_a_likelihood_of_thousands_with_its_gradient():
     """The whole log-probability is the likelihood here, as the priors are flat."""
     rng = np.random.default_rng(1)

@@ -36,6 +36,7 @@ def by_hand(label, level, log_truth, log_level):
     return total
 
 
+@pytest.mark.unit(1)
 @pytest.mark.parametrize("known", [False, True])
 def test_density_is_that_of_the_definition_and_sums_to_one(known):
     share = SHARE.copy()
@@ -55,6 +56,7 @@ def test_density_is_that_of_the_definition_and_sums_to_one(known):
     assert total == pytest.approx(1.0)
 
 
+@pytest.mark.long
 def test_draws_come_as_often_as_the_density_says():
     y = LatentAnswers.dist(SHARE, LOGIT, LEVEL, ITEM)
     draws = pm.draw(y, 20_000, random_seed=2)

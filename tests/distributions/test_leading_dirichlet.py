@@ -115,6 +115,7 @@ def test_draws_are_those_of_the_dirichlet_that_lead(mode, a, own):
     assert stats.ks_2samp(x[:, own], want[:, own]).pvalue > 1e-3
 
 
+@pytest.mark.long
 def test_a_place_that_seldom_leads():
     """Once in 250 draws: the density and the draws still know of nothing else."""
     a, n = np.array([1.0, 8.0]), 300

@@ -163,6 +163,7 @@ dx.read_annotations(sys.argv[1], store=sys.argv[2], item="case", annotator="who"
     dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS)
 
 
+@pytest.mark.unit(1)
 @pytest.mark.parametrize("column", ["item_code", "annotator_code", "label_code", "confidence"])
 def test_a_chunk_that_was_lost_is_not_taken_for_the_first_label(table, tmp_path, column):
     folder = split(table, tmp_path / "labels")

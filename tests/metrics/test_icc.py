@@ -169,6 +169,7 @@ def test_bounds(family, mu, item, annotator, sigma):
     assert dx.icc(fit).item() + dx.annotator_icc(fit).item() < 1
 
 
+@pytest.mark.long
 @given(st.sampled_from(FAMILIES), sds, sds, st.floats(1.01, 4), st.sampled_from(SCALES))
 @some
 def test_grows_with_what_items_differ_by_and_falls_with_what_annotators_do(
@@ -187,6 +188,7 @@ def test_grows_with_what_items_differ_by_and_falls_with_what_annotators_do(
     assert more_items[1] < base[1] < more_annotators[1]
 
 
+@pytest.mark.long
 @given(st.floats(0.01, 100), st.floats(-100, 100))
 @some
 def test_units_and_origin_of_numbers_do_not_matter(unit, origin):

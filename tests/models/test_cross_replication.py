@@ -46,6 +46,7 @@ VARIANTS = {
 }  # fmt: skip
 
 
+@pytest.mark.unit(2)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_posterior_is_that_of_integration(name):
     family = name if name in FAMILIES else "gaussian"
@@ -56,6 +57,7 @@ def test_the_posterior_is_that_of_integration(name):
     crossed_reference.compare(found, integrated(ann, family, **same), enough=300)
 
 
+@pytest.mark.unit(1)
 @pytest.mark.parametrize("family", ["bernoulli", "ordinal"])
 def test_labels_by_nobody_in_particular(family):
     ann = two_pools(family)
@@ -63,6 +65,7 @@ def test_labels_by_nobody_in_particular(family):
     crossed_reference.compare(found, integrated(ann, family, anonymous=True), enough=300)
 
 
+@pytest.mark.unit(1)
 @by_family
 def test_an_annotator_in_two_pools_is_two_members(family):
     ann = two_pools(family, shared=True)
@@ -75,12 +78,14 @@ def test_an_annotator_in_two_pools_is_two_members(family):
     assert not np.allclose(here.isel(pool=0), here.isel(pool=1))
 
 
+@pytest.mark.long
 def test_two_ordered_labels_have_no_gap():
     ann = two_pools("ordinal", n_labels=2)
     found = fit(ann, family="ordinal", priors=priors_of("ordinal"))
     crossed_reference.compare(found, integrated(ann, "ordinal"), enough=300)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("eta", [1.0, 3.0])
 def test_three_pools(eta):
     ann = two_pools("gaussian", n_pools=3)
@@ -112,6 +117,7 @@ def test_names_do_not_matter(family, study):
         np.testing.assert_array_equal(one[name].to_numpy(), two[name].to_numpy())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["gaussian", "ordinal"])
 def test_the_order_of_pools_does_not_matter(family, study):
     ann = study(family)
@@ -133,6 +139,7 @@ def test_the_unit_of_numbers_does_not_matter(residual, study):
         np.testing.assert_allclose(two[name], one[name] * 0.3, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.long
 def test_pools_without_a_link_are_pools_apart():
     """No item in both: each pool has the posterior it has alone, and the correlation its prior."""
     both = two_pools("gaussian")

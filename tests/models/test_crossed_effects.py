@@ -64,6 +64,7 @@ DESIGNS = {
 }
 
 
+@pytest.mark.unit(3)
 @by_family
 @pytest.mark.parametrize("places", DESIGNS.values(), ids=DESIGNS)
 def test_designs_that_identify_little(family, places):
@@ -177,6 +178,7 @@ def test_names_do_not_matter(family, study):
         np.testing.assert_array_equal(one[name].to_numpy(), two[name].to_numpy())
 
 
+@pytest.mark.unit(1)
 @by_family
 def test_the_order_of_rows_items_and_annotators_does_not_matter(family, study):
     ann = study(family)
@@ -213,6 +215,7 @@ def test_a_large_offset_costs_no_digits(study):
     np.testing.assert_allclose(one["mu"], two["mu"] - 1e8, atol=1e-5)
 
 
+@pytest.mark.unit(1)
 @pytest.mark.parametrize("family", ["bernoulli", "ordinal"])
 def test_reversing_the_labels_turns_the_scale_round(family, study):
     ann = study(family)

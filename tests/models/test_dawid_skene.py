@@ -38,16 +38,19 @@ def test_posterior_is_what_integration_over_the_prior_gives(name):
     crossed_reference.compare(fit, reference, enough=200)
 
 
+@pytest.mark.unit(3)
 @by_case
 def test_pymc_form_has_the_likelihood_of_sums_over_states(name):
     truth_pymc.likelihood_agrees(ROWS[name])
 
 
+@pytest.mark.unit(3)
 @by_case
 def test_pymc_form_has_the_priors_of_the_card(name):
     truth_pymc.prior_agrees(ROWS[name])
 
 
+@pytest.mark.unit(3)
 @by_case
 def test_what_is_said_of_items_follows_from_the_other_parameters(name):
     case = ROWS[name]
@@ -84,6 +87,7 @@ def anaesthetists():
     return dx.datasets.load("anaesthesia").annotations
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pooling", ["none", "hierarchical", "complete"])
 def test_both_maxima_lie_within_the_posterior(anaesthetists, pooling):
     """Prevalences of EM from the votes, as published, and of the highest of 3,000 starts.
@@ -118,6 +122,7 @@ def test_em_is_the_mode_that_chains_are_near(anaesthetists):
     assert (one.argmax("label") == two.argmax("label")).mean() > 0.9
 
 
+@pytest.mark.long
 def test_many_items_give_back_what_they_were_drawn_from():
     study = dx.simulate.confusion_study(
         3000, 5, 3, ipc=[0.6, 0.7, 0.8, 0.7, 0.9], asymmetry=3.0, system_accuracy=[0.85],
@@ -196,6 +201,7 @@ def test_accuracies_next_to_0_and_1_have_a_density(difficulty):
             assert np.isfinite(gradient(point)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pooling", ["complete", "none", "hierarchical"])
 def test_nuts_finds_starts_where_there_are_many_labels(pooling):
     """PyMC moves each coordinate of its start by up to one, until the density is above zero."""

@@ -122,6 +122,7 @@ class Interruption:
 
 
 # After so short a warm-up steps may diverge, by the last bits of a processor's arithmetic.
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.* transitions diverged")
 @pytest.mark.filterwarnings("ignore:.*chains have not run long enough")
 @pytest.mark.parametrize(
@@ -136,12 +137,14 @@ def test_nuts_gives_back_what_it_drew(model, examples, monkeypatch):
         assert np.isfinite(draws).all()
 
 
+@pytest.mark.long
 def test_nuts_in_its_warm_up_raises_cleanly(examples, monkeypatch):
     Interruption(monkeypatch, at=20)
     with pytest.raises(KeyboardInterrupt, match="in the warm-up: there are no draws"):
         fit("crossed_effects", examples, sampler="nuts", draws=50, tune=60, chains=1)
 
 
+@pytest.mark.long
 def test_half_a_nuts_run_is_of_no_use_to_who_wants_all(examples, monkeypatch):
     draws, real = [], pm.NUTS.step
 

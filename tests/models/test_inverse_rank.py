@@ -286,6 +286,7 @@ def test_nuts_on_the_same_model_agrees(ann, close_to):
     close_to(trace, (alpha / alpha.sum("candidate")).rename("plausibility"))
 
 
+@pytest.mark.long
 def test_new_annotators_are_learnt_from_exactly(ann, close_to):
     """Their first choices are multinomial, so the posterior stays Dirichlet: alpha + counts."""
     options = {"reliability": 4.0, "prior_count": 0.2}

@@ -151,6 +151,7 @@ def said():
     )
 
 
+@pytest.mark.unit(14)
 @pytest.mark.parametrize("unranked", ["exact", "one", "ignore", "absent"])
 @pytest.mark.parametrize(
     ("tempering", "reliability"),
@@ -372,6 +373,7 @@ def test_where_unnamed_labels_are_one_they_are_told_as_another():
     assert set(np.unique(new["posterior_predictive"]["label_code"])) == {-1, 0, 1}
 
 
+@pytest.mark.long
 def test_metrics_read_the_draws_of_pymc(ann):
     with plackett_luce.build(ann, concentration=0.8):
         raw = pm.sample(1500, tune=200, chains=2, cores=1, random_seed=1, progressbar=False)

@@ -195,6 +195,7 @@ def test_log_likelihood_and_new_labels(guessing):
     assert 0.4 < share < 0.9
 
 
+@pytest.mark.unit(2)
 @short
 @pytest.mark.parametrize("guessing", [True, False])
 @pytest.mark.parametrize("known", [0, 30])
@@ -233,6 +234,7 @@ def test_log_likelihood_has_difficulties_summed_out(guessing, known):
         assert given[i] == pytest.approx(np.log(whole) + np.log(scale), abs=1e-6)
 
 
+@pytest.mark.unit(1)
 @short
 @pytest.mark.parametrize("guessing", [True, False])
 def test_an_item_that_all_are_wrong_about_is_summed_out_as_well(guessing):
@@ -314,6 +316,7 @@ def readers(name):
     return table.assign(label=table["label"] >= 3, truth=table["gold"] == 1)
 
 
+@pytest.mark.unit(1)
 @pytest.mark.parametrize(
     ("name", "group"), [("vandyke", 1), ("vandyke", 2), ("franken", 1), ("franken", 2)]
 )

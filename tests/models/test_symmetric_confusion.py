@@ -33,16 +33,19 @@ def test_posterior_is_what_integration_over_the_prior_gives(name):
     crossed_reference.compare(fit, reference)
 
 
+@pytest.mark.unit(4)
 @by_case
 def test_pymc_form_has_the_likelihood_of_sums_over_states(name):
     truth_pymc.likelihood_agrees(SYMMETRIC[name])
 
 
+@pytest.mark.unit(4)
 @by_case
 def test_pymc_form_has_the_priors_of_the_card(name):
     truth_pymc.prior_agrees(SYMMETRIC[name])
 
 
+@pytest.mark.unit(4)
 @pytest.mark.parametrize(
     "name", [one for one in SYMMETRIC if one not in ("unequal", "unequal around graded, one each")]
 )
@@ -75,6 +78,7 @@ def test_truth_by_hand():
     np.testing.assert_allclose(post["truth"][[0, 2], 1], [first, third])
 
 
+@pytest.mark.long
 def test_a_system_that_is_no_evidence_does_not_move_what_is_learned_from_annotators():
     """Whatever it says, annotators, prevalence and truth have the same posterior."""
     lone = symmetric(TWO)

@@ -90,6 +90,7 @@ def test_nothing_of_items_without_keep_items(study):
             np.testing.assert_allclose(one["constant_data"]["truth_mean"], mean, atol=1e-12)
 
 
+@pytest.mark.unit(5)
 @pytest.mark.parametrize("name", [one for one in ALL if "unequal" not in one])
 def test_labels_drawn_anew_have_the_frequencies_of_the_model(name):
     """Each label, and each pair of labels of an item, which hang together by its truth."""
@@ -216,6 +217,7 @@ def test_the_order_of_rows_does_not_matter(model, study):
     assert one["posterior"].equals(two["posterior"])
 
 
+@pytest.mark.long
 def test_names_of_labels_do_not_matter():
     """Told in another order the same labels have the same posterior, within sampling error."""
     case = SYMMETRIC["unequal"]

@@ -36,6 +36,7 @@ def test_shares_and_errors_are_those_counted_by_hand():
     assert found["half_width_error"].item() == pytest.approx(0.0)
 
 
+@pytest.mark.long
 def test_the_error_of_a_root_mean_square_is_that_of_repeated_plans():
     rng = np.random.default_rng(1)
     plans = [

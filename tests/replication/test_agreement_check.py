@@ -228,6 +228,7 @@ def simulated(rng, n_items, n_annotators, alpha):
     ]
 
 
+@pytest.mark.long
 def test_a_true_model_is_in_no_tail():
     rng = np.random.default_rng(4)
     tails = []

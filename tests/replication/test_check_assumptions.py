@@ -152,6 +152,7 @@ def test_the_right_check_fires_and_names_the_right_setting(name):
     assert again.attrs["recommendation"].startswith("Nothing speaks against this model.")
 
 
+@pytest.mark.long
 def test_where_all_holds_nothing_is_said():
     smallest = []
     for seed in range(8):

@@ -36,6 +36,7 @@ def test_ranks_as_arviz_does_and_finds_what_the_labels_were_made_by():
     assert "clearly worse" in found.in_words
 
 
+@pytest.mark.long
 def test_loo_is_near_the_log_probability_of_items_left_out():
     study = dx.simulate.confusion_study(12, 3, 3, random_seed=1)
     options = {**FEW, "draws": 2000}

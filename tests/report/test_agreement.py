@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from lean import LEAN
 
 import dissensus as dx
 from dissensus._report import agreement
@@ -77,7 +78,7 @@ def test_a_system_that_is_worse_is_said_to_be(evaluation):
 def test_one_frequent_label_is_pointed_out():
     cells = [["yes", "yes"]] * 90 + [["yes", "no"]] * 5 + [["no", "yes"]] * 5
     ann = dx.from_matrix(np.array(cells, dtype=object))
-    result = dx.evaluate(ann, draws=50, random_seed=1, progressbar=False)
+    result = dx.evaluate(ann, draws=50, random_seed=1, progressbar=False, **LEAN)
     words = said(agreement.section(result))
     assert "disagree as much as chance would make them, or more" in words
     assert "Gwet's AC1 is .89, much more" in words

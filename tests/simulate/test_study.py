@@ -110,6 +110,7 @@ def test_a_generator_is_a_seed_too():
     xr.testing.assert_identical(one, two)
 
 
+@pytest.mark.unit(6)
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -36,6 +36,7 @@ def test_a_callable_is_called_with_named_weights_for_each_draw(ann):
     assert float(found["agreement"][0, 3]) == float(dx.percent_agreement(ann, weights=seen[3]))
 
 
+@pytest.mark.long
 def test_a_callable_around_a_statistic_has_its_distribution(ann):
     def alpha(annotations, weights=None):
         return dx.krippendorff_alpha(annotations, weights=weights)

@@ -191,6 +191,7 @@ def test_who_never_agree_may_be_always_right_and_never():
     np.testing.assert_array_equal(found, [[NAN, 0, NAN], [0, NAN, 0], [NAN, 0, NAN]])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chance", ["uniform", "empirical"])
 def test_the_bootstrap_draws_pairs_too(chance):
     rng = np.random.default_rng(6)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import component_fits as made
 import numpy as np
+import one_truth
 import xarray as xr
 from component_fits import cross_replication
 
@@ -153,7 +154,14 @@ def _of_the_sure():
     return {name: getattr(dx, name)(ann, truth, draws=100, random_seed=1) for name in made}
 
 
-MADE = {"dense": dense, "candidates": candidates, "beside": beside}
+def judged():
+    """Accuracies of a study of 200 items, and what its ground truth is worth, without the rest."""
+    result = one_truth.evaluated()
+    others = set(result.children) - {"accuracy", "weighted_reliability", "statistics"}
+    return result.drop_nodes(sorted(others))
+
+
+MADE = {"dense": dense, "candidates": candidates, "beside": beside, "one_truth": judged}
 
 
 def write(tree, path):

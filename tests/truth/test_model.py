@@ -14,6 +14,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.unit(6)
 @pytest.mark.parametrize("name", CASES)
 def test_coordinates_are_as_long_as_the_dims(name):
     """Else `pymc.sample` would fail where it names its draws, after all the work."""
