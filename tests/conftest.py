@@ -93,8 +93,8 @@ def no_figures_left():
 
 @pytest.fixture
 def no_pictures(request, monkeypatch):
-    """Leave the pictures of reports empty, which take most of the time; long tests draw them."""
-    if request.node.get_closest_marker("long") is None:
+    """Leave the pictures of reports empty, which take most of the time."""
+    if request.node.get_closest_marker("pictures") is None:
         monkeypatch.setattr("dissensus._report.pictures.drawn", empty_picture)
 
 

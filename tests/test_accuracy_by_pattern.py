@@ -84,7 +84,7 @@ def test_neither_order_nor_chunks_change_a_draw(study):
     order = np.random.default_rng(1).permutation(N)
     shuffled = dx.top_k_accuracy_by_pattern(ann, pred.isel(item=order), draws=50, random_seed=1)
     xr.testing.assert_identical(shuffled, found)
-    for items in (1, 40, N):
+    for items in (7, N):
         lazy = dx.top_k_accuracy_by_pattern(
             dx.chunked(ann, items), pred.chunk(item=70), draws=50, random_seed=1
         )

@@ -48,6 +48,7 @@ def files(tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.pictures
 def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     ann, pred = files
     out = tmp_path / "out"
@@ -199,6 +200,7 @@ def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.pictures
 def test_demo_shows_the_known_truth(tmp_path):
     done = call("demo", "--out", tmp_path / "demo", "--draws", 20, "--no-progress")
     assert done.exit_code == 0, done.output
@@ -401,6 +403,7 @@ def ranked(tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.pictures
 def test_rankings_show_two_models(ranked, tmp_path):
     groups = tmp_path / "groups.json"
     groups.write_text(json.dumps({"x": "mild", "y": "grave", "z": "mild"}))

@@ -102,6 +102,7 @@ def test_clusters_keep_their_weights():
 
 
 @pytest.mark.long
+@pytest.mark.pictures
 def test_is_shown_reported_and_made_again(study, tmp_path):
     from dissensus import _rerun
     from dissensus._files import write_evaluation

@@ -38,7 +38,10 @@ print(len(compiled.buffer))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["dawid_skene", "rasch", "crossed_effects", "plackett_luce"])
+@pytest.mark.parametrize("name", [
+    "crossed_effects",  # the others take up to a minute each
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("dawid_skene", "plackett_luce", "rasch")),
+])  # fmt: skip
 def test_a_first_fit_in_a_second_process_compiles_nothing(name, tmp_path):
     def compiled(ahead):
         done = subprocess.run(

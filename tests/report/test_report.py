@@ -85,7 +85,7 @@ def test_refuses_what_it_cannot_write(evaluate, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["cebab_aspects", "wax"])
+@pytest.mark.parametrize("name", ["cebab_aspects", pytest.param("wax", marks=pytest.mark.slow)])
 def test_real_data(shared, parse, name, tmp_path):
     folder = shared / name
     if not folder.is_dir():

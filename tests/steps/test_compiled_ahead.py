@@ -42,9 +42,11 @@ print(len(first.buffer) > 0, len(again.buffer), step.rng.bit_generator.state != 
 """
 
 
-@pytest.mark.parametrize(
-    "kind", ["LatentTruthGibbs", "CrossedEffectsGibbs", "RaschGibbs", "PlackettLuceGibbs"]
-)
+@pytest.mark.parametrize("kind", [
+    "CrossedEffectsGibbs",  # the others take up to half a minute each
+    *(pytest.param(kind, marks=pytest.mark.slow)
+      for kind in ("LatentTruthGibbs", "RaschGibbs", "PlackettLuceGibbs")),
+])  # fmt: skip
 def test_a_step_that_was_made_compiles_nothing_more(kind, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", CODE, kind], check=True, capture_output=True, text=True,

@@ -49,9 +49,9 @@ def test_pymc_chooses_it_for_everything(name):
     ("module", "settings", "draws"),
     [
         (symmetric_confusion, {}, 1500),
-        (dawid_skene, {}, 6000),
         (dawid_skene, {"pooling": "complete", "difficulty": True}, 6000),
         *(pytest.param(*case, marks=pytest.mark.slow) for case in [
+            (dawid_skene, {}, 6000),
             (symmetric_confusion, EVERYTHING, 10_000),
             (symmetric_confusion, {"evidence": "annotators", "errors": "unequal"}, 6000),
             (dawid_skene, {"pooling": "none", "systems": "related"}, 4000),
