@@ -40,7 +40,8 @@ print(len(compiled.buffer))
 @pytest.mark.long
 @pytest.mark.parametrize("name", [
     "crossed_effects",  # the others take up to a minute each
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("dawid_skene", "plackett_luce", "rasch")),
+    *(pytest.param(name, marks=pytest.mark.slow)
+      for name in ("dawid_skene", "plackett_luce", "rasch")),
 ])  # fmt: skip
 def test_a_first_fit_in_a_second_process_compiles_nothing(name, tmp_path):
     def compiled(ahead):

@@ -219,7 +219,9 @@ def first_that_varies(draws):
 
 
 @pytest.mark.long
-@by_kind
+@pytest.mark.parametrize(
+    ("model", "kind"), [pytest.param(m, m.kinds[-1], id=m.name) for m in MODELS]
+)
 # A density of label codes is no good picture, but it is one; so few draws are too few for LOO.
 @pytest.mark.filterwarnings("ignore:Variables .* look discrete:UserWarning")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto:UserWarning")
