@@ -98,6 +98,7 @@ def test_a_system_with_a_label_of_its_own_is_left_out_and_the_others_are_not():
         dx.evaluate(ann, strange, truth="symmetric_confusion", **QUIET)
 
 
+@pytest.mark.long
 def test_without_systems_there_are_annotators_only():
     assert "estimated_accuracy" not in without_systems()["accuracy"]
     assert set(dx.summary(without_systems(), "accuracy")["of"]) == {"annotator"}
@@ -141,6 +142,7 @@ def test_what_speaks_against_the_assumptions_is_kept_in_words():
     assert "error_pairs" in attrs["against"]
 
 
+@pytest.mark.long
 def test_so_many_labels_are_not_checked(monkeypatch):
     monkeypatch.setattr(_accuracy, "_CELLS", 10)
     attrs = dx.evaluate(study().annotations, **QUIET)["accuracy"].attrs

@@ -111,6 +111,7 @@ def test_labels_may_be_called_otherwise(study):
     xr.testing.assert_identical(found, other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chunks", rest_long([True, False], unit=1))
 def test_items_that_one_side_lacks_are_left_out_if_asked(study, chunks):
     ann, pred = study

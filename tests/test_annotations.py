@@ -92,7 +92,7 @@ ROWS = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(rows=ROWS, data=st.data())
 def test_the_order_of_rows_changes_nothing_that_is_said(rows, data):
     listed = [(*pair, label) for pair, label in rows.items()]

@@ -27,6 +27,7 @@ def said(ann):
     return sorted(zip(*(n.tolist() for n in names), strict=True))
 
 
+@pytest.mark.long
 @given(st.integers(1, 12), st.integers(0, 99))
 @settings(deadline=None, max_examples=25)
 def test_chunks_are_of_whole_items_and_nothing_is_lost(items, seed):

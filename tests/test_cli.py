@@ -225,6 +225,7 @@ def numbers(tmp_path):
     return write(tmp_path / "pilot.csv", rows, ("item", "annotator", "pool", "label"))
 
 
+@pytest.mark.long
 def test_reliability_is_planned_with_a_picture(numbers, tmp_path):
     picture = tmp_path / "plan.svg"
     sizes = ("--annotators", "2,4", "--items", "20,40", "--studies", 2)
@@ -237,6 +238,7 @@ def test_reliability_is_planned_with_a_picture(numbers, tmp_path):
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
 
 
+@pytest.mark.long
 def test_accuracy_without_the_truth_is_planned_with_and_without_a_pilot(tmp_path):
     sizes = ("--annotators", "3", "--items", "20,40", "--studies", 2, "--seed", 1, "--no-progress")
     picture = tmp_path / "plan.svg"

@@ -174,6 +174,7 @@ def test_draws_of_pools_and_what_a_reference_adds(family):
     assert "xcc_difference" not in component_draws(fit, n_labels)
 
 
+@pytest.mark.long
 def test_an_evaluation_has_the_group_and_can_be_asked_again():
     result = dx.evaluate(study(), threshold=0.0, **QUIET)
     found = result["components"]
@@ -197,6 +198,7 @@ def of_pools(evaluated):
     return ann, evaluated("two labels of two pools", ann, **QUIET, **OF_POOLS)
 
 
+@pytest.mark.long
 def test_pools_go_through_cross_replication_with_what_was_observed_beside(of_pools):
     ann, result = of_pools
     found, beside = result["components"], result["pools"]
@@ -241,6 +243,7 @@ def test_chains_that_are_too_short_are_warned_of(monkeypatch):
     assert result["components"].attrs["n_items_poor"] > 0
 
 
+@pytest.mark.long
 def test_rows_say_each_number_once(of_pools):
     _, result = of_pools
     rows = dx.summary(result, "components")

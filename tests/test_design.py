@@ -25,7 +25,7 @@ def grown(rows, who):
         group |= more
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(CODES)
 def test_groups_are_what_grows_from_each_annotator(rows):
     item, annotator = np.array(rows).T
@@ -38,7 +38,7 @@ def test_groups_are_what_grows_from_each_annotator(rows):
     assert (np.diff(sizes) <= 0).all()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(CODES)
 def test_skills_are_told_that_products_of_two_tell(rows):
     """Logarithms of products are sums: a skill is told if it is a combination of these."""
@@ -58,7 +58,7 @@ def test_a_known_skill_tells_those_that_hang_on_it():
     assert anchored(item, annotator, 5, np.array([2])).tolist() == [True] * 3 + [False] * 2
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(CODES)
 def test_pairs_say_which_variances_of_numbers_can_be_told_apart(rows):
     """Three covariance matrices, as quadratic forms of labels whose mean is known.

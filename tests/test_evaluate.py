@@ -228,6 +228,7 @@ def test_real_language_model_judges(shared, name):
     assert best["naive"] > best["mean"]
 
 
+@pytest.mark.long
 def test_real_rankings(shared):
     names = (shared / "dermatology" / "dermatology_conditions.txt").read_text().split("\n")[:419]
     table = pd.read_csv(shared / "dermatology" / "rankings.csv")
@@ -322,6 +323,7 @@ def test_the_summary_of_something_else_is_refused(bad):
 RISK = dict(zip("abcdef", ["low", "high", "low", "high", "medium", "low"], strict=True))
 
 
+@pytest.mark.long
 def test_rankings_go_through_two_models(rankings):
     result = run(*rankings, draws=50, reliability=(2, 4))
     beside = result["companion"]
@@ -378,6 +380,7 @@ def test_both_models_are_in_the_summary_and_a_companion_has_one_too(rankings):
     assert table.attrs["probability"] == az.rcParams["stats.ci_prob"]
 
 
+@pytest.mark.long
 def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
     rankings, monkeypatch
 ):
@@ -410,6 +413,7 @@ def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, 
     assert max(alive) == 0
 
 
+@pytest.mark.long
 def test_categories_of_labels(rankings):
     ann, pred = rankings
     result = run(ann, pred, draws=50, groups=RISK, reliability=(1, 3))

@@ -129,6 +129,7 @@ def call(*arguments):
     return CliRunner().invoke(cli.app, [str(one) for one in arguments])
 
 
+@pytest.mark.long
 def test_from_the_command_line(tmp_path):
     path = tmp_path / "a.csv"
     rows = [f"{k},{who},{'xy'[(k + who) % 3 == 0]}\n" for k in range(20) for who in range(2)]

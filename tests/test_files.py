@@ -155,6 +155,7 @@ write_evaluation(tree, out)
     assert held(tmp_path) == before
 
 
+@pytest.mark.long
 def test_a_table_of_an_earlier_run_goes_with_it(tmp_path, small):
     (tmp_path / "accuracy.csv").write_text("of an earlier run")
     paths = write_evaluation(small, tmp_path)

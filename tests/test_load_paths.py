@@ -55,6 +55,7 @@ def dangers(tree, path):
             yield ast.unparse(node)
 
 
+@pytest.mark.long
 def test_no_source_can_run_what_it_reads():
     assert len(SOURCES) > 300
     found = {

@@ -93,7 +93,7 @@ def test_labels_outside_the_space_are_named_with_their_item():
         dx.from_rankings({"p": {"ann": [["x"]]}}, labels="abc")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.dictionaries(
         st.sampled_from("pqr"),

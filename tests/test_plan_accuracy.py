@@ -15,7 +15,7 @@ SMALL = {"annotators": (3,), "items": (40,), "studies": 3, **QUICK}
 @pytest.fixture(scope="module")
 def found():
     return dx.plan_accuracy(
-        annotators=(2, 5), items=(40, 400), kappa=0.4, n_labels=4, studies=12, prob=0.9, **QUICK
+        annotators=(2, 5), items=(40, 400), kappa=0.4, n_labels=4, studies=8, prob=0.9, **QUICK
     )
 
 
@@ -34,6 +34,7 @@ def test_more_items_and_more_annotators_tell_more(found):
     assert (found["within_share"].sel(item=400) >= found["within_share"].sel(item=40)).all()
 
 
+@pytest.mark.long
 def test_with_many_items_the_interval_is_that_of_coin_flips():
     # Five annotators of .98 all but show the truth: half the interval of a share of 400 flips.
     found = dx.plan_accuracy(
@@ -78,6 +79,7 @@ def test_an_estimate_is_that_of_a_study_simulated_and_fitted_by_hand():
     np.testing.assert_allclose(one.kappa, dx.bennett_s(study.annotations))
 
 
+@pytest.mark.long
 def test_violations_are_the_sources_and_the_extended_model_is_fitted(monkeypatch):
     seen = []
     real = dx.models.symmetric_confusion.fit
@@ -141,6 +143,7 @@ def test_same_seed_same_plan_whatever_else_is_tried():
     assert other["rmse"].values.ravel()[0] != one["rmse"].values.ravel()[0]
 
 
+@pytest.mark.long
 def test_studies_without_an_estimate_are_counted_and_not_as_near():
     # Two annotators who all but guess, twelve items: agreement is often below that of guesses.
     found = dx.plan_accuracy(

@@ -147,6 +147,7 @@ def test_items_enough_are_the_first_that_are_sure_enough():
     assert np.isnan(none["items_enough"]).all()
 
 
+@pytest.mark.long
 def test_several_pools_have_intervals_of_their_own_and_of_each_pair():
     study = dx.simulate.replication_study(
         40, (6, 8, 5), 4, pools=("new", "old", "experts"), random_seed=2
@@ -202,6 +203,7 @@ def test_annotators_without_names_stay_nobody_in_particular():
         dx.plan_reliability(fit, (3,), (40,), panel=5, **QUICK)
 
 
+@pytest.mark.long
 def test_ordered_labels_keep_their_numbers_in_new_studies():
     # Labels far apart at one end: counted as 1, 2, 3, 4 the observed ICC would be another.
     pilot = known("ordinal", sigma_annotator=0.0, sigma_item=2.0)

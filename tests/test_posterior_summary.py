@@ -31,6 +31,7 @@ def test_what_a_fit_has_of_items_only_is_shown(ann):
     assert "plausibility[3, b]" in dx.summary(fit).index
 
 
+@pytest.mark.long
 def test_an_evaluation_has_a_posterior_too(ann):
     result = dx.evaluate(ann, draws=50, chains=2, random_seed=1, progressbar=False)
     assert len(dx.summary(result, "posterior"))

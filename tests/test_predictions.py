@@ -103,7 +103,7 @@ def test_items_that_some_system_lacks_are_dropped_on_demand_and_counted():
     assert "items_dropped" not in dx.predictions(TABLE, on_missing="drop").attrs
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.lists(
         st.tuples(st.sampled_from("pq"), st.sampled_from("abcd"), st.sampled_from([0.0, 0.5, 1.0])),

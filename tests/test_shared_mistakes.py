@@ -65,6 +65,7 @@ def off(draws, truth):
     return np.abs((draws.mean(("chain", "draw")) - truth) / draws.std(("chain", "draw"))).values
 
 
+@pytest.mark.long
 def test_with_the_true_share_accuracies_are_the_true_ones(study, large):
     found = dx.shared_mistakes(large, SHARE, repeated=REPEATED, random_seed=1)
     posterior = large["posterior"].to_dataset()

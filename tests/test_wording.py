@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dissensus import _wording as wording
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.text(max_size=60), max_size=6), st.integers(4, 40))
 def test_short_names_are_safe_short_and_distinct(names, width):
     found = wording.short_names(names, width)

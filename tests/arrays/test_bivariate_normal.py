@@ -20,7 +20,7 @@ correlations = st.one_of(
 )
 # How far two bounds are apart: nothing, or by orders of magnitude.
 apart = st.one_of(st.just(0.0), st.floats(-12, 1).map(lambda x: 10**x))
-some = settings(deadline=None, max_examples=150)
+some = settings(deadline=None, max_examples=50)
 
 
 def by_owens_t(h, k, r):

@@ -18,7 +18,7 @@ from dissensus.arrays.certainty import modal_share, set_codes
         max_size=30,
     )
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_equal_sets_and_only_they_have_equal_codes(sets):
     codes = set_codes(np.array(sets))
     for i, one in enumerate(sets):
@@ -27,7 +27,7 @@ def test_equal_sets_and_only_they_have_equal_codes(sets):
 
 
 @given(codes=st.lists(st.integers(0, 5), min_size=4, max_size=24))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_modal_share_counts(codes):
     codes = np.array(codes[: len(codes) // 2 * 2]).reshape(2, -1)
     share, mcse, bias = modal_share(codes)

@@ -30,7 +30,7 @@ def chains(seed, n_chains, n_draws, kind):
     seed=st.integers(0, 2**31), n_chains=st.integers(1, 4), n_draws=st.integers(8, 301),
     kind=st.sampled_from(["independent", "sluggish", "swinging", "apart", "few values"]),
 )  # fmt: skip
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_equal_to_arviz(seed, n_chains, n_draws, kind):
     draws = chains(seed, n_chains, n_draws, kind)
     found = diagnostics(draws, PROB)

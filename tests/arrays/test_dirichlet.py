@@ -28,7 +28,7 @@ parameters = arrays(
 
 
 @given(parameters, st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_draws_are_on_the_simplex_and_densities_finite(alpha, seed):
     theta, density = draw_dirichlet(alpha, keys(len(alpha), seed), 6)
     assert theta.shape == (6, *alpha.shape)

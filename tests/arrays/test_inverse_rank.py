@@ -30,7 +30,7 @@ def test_by_hand():
 
 
 @given(st.lists(blocks, min_size=1, max_size=4), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_a_ranking_of_l_blocks_weighs_the_harmonic_number(rankings, random):
     """Split ties share a block's 1/l, so the sum is 1 + 1/2 + ... + 1/L, in any order of rows."""
     rank, ranking = rows(rankings)

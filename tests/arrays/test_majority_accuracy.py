@@ -16,7 +16,7 @@ from dissensus.arrays.majority_accuracy import (
     majority_unlike,
 )
 
-some = settings(deadline=None, max_examples=60)
+some = settings(deadline=None, max_examples=30)
 label_counts = st.integers(2, 6)
 
 
@@ -104,6 +104,7 @@ def test_rows_of_annotators_are_taken_one_by_one():
     assert found[0, 1] == pytest.approx(tables(p[0, 1], 3))
 
 
+@pytest.mark.long
 @given(st.floats(0, 1), st.floats(0.5, 0.999), label_counts)
 @some
 def test_is_the_least_number_that_reaches_the_target(above, target, n_labels):

@@ -36,7 +36,7 @@ def student(values, prior=PRIOR):
 
 
 @given(scores)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_marginal_likelihood_is_multivariate_t(values):
     assert log_marginal(PRIOR, of_one_item(values))[0] == pytest.approx(student(values))
 
@@ -56,7 +56,7 @@ def test_marginal_likelihood_by_quadrature():
 
 
 @given(scores, scores)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_learning_twice_is_learning_once(first, second):
     stepwise = update(update(PRIOR, of_one_item(first)), of_one_item(second))
     at_once = update(PRIOR, of_one_item(first + second))
@@ -85,7 +85,7 @@ def test_moments_do_not_cancel():
 
 
 @given(st.floats(-1e9, 1e9), st.integers(2, 9))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_equal_scores_have_no_spread_at_all(value, n):
     found = of_one_item([value] * n)
     assert found.squares.tolist() == [0]

@@ -37,7 +37,7 @@ def tops(depth):
 
 
 @given(lists=tied_lists())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_block_bounds(lists):
     _, block = lists
     start, end = block_bounds(block)
@@ -48,7 +48,7 @@ def test_block_bounds(lists):
 
 
 @given(lists=tied_lists(), top=tops(3), depth=st.integers(0, 8), nobody=st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_holds_first_and_same_set(lists, top, depth, nobody):
     code, block = lists
     start, end = block_bounds(block)
@@ -72,7 +72,7 @@ def test_holds_first_and_same_set(lists, top, depth, nobody):
     nobody=st.integers(1, 5),
     long=st.booleans(),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_weighted_overlap(lists, top, weight, nobody, long):
     code, block = lists
     top = np.where(np.arange(5) >= nobody, -1, top)

@@ -148,6 +148,7 @@ def test_figure_5():
     assert np.isin(top, [*nevi, "Melanoma"]).mean() == pytest.approx(1.0, abs=0.002)
 
 
+@pytest.mark.long
 def test_many_annotators():
     """So many that one unit a sweep is moved exactly, and arrival times do the rest.
 

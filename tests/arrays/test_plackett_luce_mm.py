@@ -182,7 +182,7 @@ def a_study(draw):
 
 
 @given(a_study())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_names_and_order_do_not_matter(study):
     rankings, n_cells, closed, rng = study
     found = solved(rankings, n_cells, closed)
@@ -196,7 +196,7 @@ def test_names_and_order_do_not_matter(study):
 
 
 @given(a_study(), st.integers(2, 4))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_to_repeat_all_rankings_changes_nothing(study, times):
     rankings, n_cells, closed, _ = study
     found = solved(rankings, n_cells, closed)
@@ -206,7 +206,7 @@ def test_to_repeat_all_rankings_changes_nothing(study, times):
 
 
 @given(a_study())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_no_point_is_better_and_points_far_out_come_as_near_as_can_be(study):
     """The maximum is that of all groups; strengths e^60 apart between groups all but reach it."""
     rankings, n_cells, closed, rng = study
@@ -232,7 +232,7 @@ def _share_of(rankings, n_cells, closed, mine):
 
 
 @given(a_study())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_within_a_group_the_score_is_zero(study):
     rankings, n_cells, closed, _ = study
     several = nested((rankings, n_cells), closed=closed)

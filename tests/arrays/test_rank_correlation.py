@@ -14,7 +14,7 @@ small = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, ma
 
 
 @given(pairs=small)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_tau_b_with_many_ties(pairs):
     theta, place = (np.array(column, dtype=np.float64) for column in zip(*pairs, strict=True))
     if len(set(theta)) == 1 or len(set(place)) == 1:
@@ -25,7 +25,7 @@ def test_tau_b_with_many_ties(pairs):
 
 
 @given(pairs=small)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_footrule_with_many_ties(pairs):
     theta, place = (np.array(column, dtype=np.float64) for column in zip(*pairs, strict=True))
     ranks = rankdata(place)

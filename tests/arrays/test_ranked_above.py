@@ -29,7 +29,7 @@ def an_item(draw):
 
 
 @given(st.lists(an_item(), min_size=1, max_size=4), st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=30)
 def test_groups_are_those_of_the_transitive_closure(items, closed):
     several = nested(*items, closed=closed)
     found = groups(several)

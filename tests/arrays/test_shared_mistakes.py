@@ -115,7 +115,7 @@ def test_who_always_agrees_loses_what_annotators_lose():
 number = st.floats(0, 1)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(number, st.floats(0, 0.49), st.floats(0, 0.49), number, st.integers(2, 9))
 def test_parts_sum_up_and_more_mistakes_are_no_better(agreement, low, high, repeated, n_labels):
     share = np.sort([low, high])

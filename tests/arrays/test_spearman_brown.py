@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dissensus.arrays.spearman_brown import labels_needed, stepped_up
 
-some = settings(deadline=None, max_examples=150)
+some = settings(deadline=None, max_examples=50)
 reliabilities = st.floats(1e-6, 1)
 targets = st.floats(0.01, 0.999)
 

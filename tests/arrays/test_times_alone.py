@@ -89,6 +89,7 @@ def test_shares_too_small_are_left_as_they_are():
     assert refused(items, np.array([0.5, 0.5 - 1e-59, 1e-59]))[0]
 
 
+@pytest.mark.long
 def test_shares_too_small_are_drawn_in_logarithms():
     """At shape .1 one share in a million is below 1e-60: the next sweep cannot be a plain one."""
     theta = draw([[[0]]], [1.0, 0.1], 2, 1.0, n=3_000_000)[:, :2]

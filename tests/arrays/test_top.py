@@ -33,7 +33,7 @@ def sorted_top(theta, k):
     theta=st.lists(st.integers(0, 6), min_size=1, max_size=40),
     k=st.integers(1, 40),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_dense_is_a_stable_sort_without_zeros(theta, k):
     values = np.array(theta, dtype=np.float64)
     assert top_dense(values, like(k)).tolist() == sorted_top(values, k)
@@ -45,7 +45,7 @@ def test_dense_is_a_stable_sort_without_zeros(theta, k):
     k=st.integers(1, 30),
     a=st.sampled_from([np.inf, 2.0, 0.2]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_candidates_are_the_top_of_the_expanded_row(seed, n_labels, k, a):
     rng = np.random.default_rng(seed)
     n_named = rng.integers(0, n_labels + 1)

@@ -21,7 +21,7 @@ def plain(rows, n_items):
     ]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=50)
 @given(ROWS, st.integers(7, 9))
 def test_patterns_are_the_distinct_tuples(rows, n_items):
     item, voice, label = (np.array([row[k] for row in rows], dtype=np.int64) for k in range(3))

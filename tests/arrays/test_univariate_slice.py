@@ -102,6 +102,7 @@ def test_stepping_out_ends_somewhere():
     assert stats.kstest(after, "norm").pvalue > 1e-3
 
 
+@pytest.mark.long
 def test_the_last_point_looked_at_is_the_one_returned():
     """Kernels leave behind what they computed there."""
     state, draw, seen, x = started(np.uint64(9)), slicer(_recorded), np.zeros(2), 0.0

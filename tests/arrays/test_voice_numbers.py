@@ -22,7 +22,7 @@ def item_of(values):
     st.integers(0, 300),
     st.floats(-1e6, 1e6),
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_equal_the_loop_over_pairs_wherever_numbers_lie(whole, tolerance, shift):
     values = np.array(whole, dtype=float)
     rows, voices, given_values = item_of(values + np.round(shift))

@@ -210,6 +210,7 @@ def test_what_is_no_draws_is_refused(wrong, found):
         dx.describe(wrong)
 
 
+@pytest.mark.long
 def test_evaluations_and_items_are_refused_with_what_to_do():
     study = dx.simulate.study(n_items=8, kind="nominal", random_seed=1)
     fit = dx.models.dirichlet.fit(study.annotations, draws=20, random_seed=1, progressbar=False)

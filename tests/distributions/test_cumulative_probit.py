@@ -87,7 +87,7 @@ def test_the_rules_meet_without_a_seam(middle):
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     eta=st.floats(-40, 40),
     cutpoint=st.lists(st.floats(-40, 40), min_size=1, max_size=6, unique=True),

@@ -155,6 +155,7 @@ def test_support_point_leads_at_its_own_place(own, size, expected):
     assert_support_point_is_expected(model, np.array(expected), check_finite_logp=True)
 
 
+@pytest.mark.long
 def test_in_a_model():
     """A matrix whose rows name what they mean, moved on the unconstrained scale."""
     with pm.Model(coords={"label": list("abc"), "response": list("abc")}) as model:

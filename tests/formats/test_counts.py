@@ -57,6 +57,7 @@ def test_groups(file):
     assert ann["cluster"].values[ann["cluster_code"].values].tolist() == ["p", "q"]
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=40)
 @given(table=st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=8))
 def test_counts_are_read_back(table, tmp_path_factory):

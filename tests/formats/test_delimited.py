@@ -117,7 +117,7 @@ def test_reading_leaves_the_limit_of_pythons_reader_alone(file):
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff"), min_size=1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(rows=st.lists(st.tuples(CELL, CELL), min_size=1))
 def test_what_python_writes_is_read_back(rows, tmp_path_factory):
     text = io.StringIO(newline="")

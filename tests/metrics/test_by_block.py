@@ -73,6 +73,7 @@ def test_the_same_scores_whatever_the_chunks(make, metric, form, seed):
         assert_same(run(metric, lazy, predictions, **how), whole, exactly="per_item" in how)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["dense", "candidates"])
 @given(seed=SEEDS)
 @few

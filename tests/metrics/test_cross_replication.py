@@ -128,6 +128,7 @@ def test_treatment_minus_control_against_experts(metric, scale):
     assert found.attrs == {"metric": metric.__name__, "better": "higher"}
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**31), st.sampled_from(FAMILIES))
 @few
 def test_normalised_observed_is_nearer_to_zero_than_the_correlation(seed, family):

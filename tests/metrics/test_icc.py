@@ -131,6 +131,7 @@ def test_observed_is_the_correlation_of_simulated_labels(family):
     assert dx.annotator_icc(fit, "observed").item() == pytest.approx(of_another, abs=tolerance)
 
 
+@pytest.mark.long
 @given(sds, sds)
 @some
 def test_two_ordered_labels_cut_in_the_middle_are_an_arc_sine(item, annotator):
@@ -153,6 +154,7 @@ def test_agreement_becomes_perfect(family, mu):
     assert dx.icc(nobody).item() == 0
 
 
+@pytest.mark.long
 @given(st.sampled_from(FAMILIES), st.floats(-3, 3), sds, sds, sds)
 @some
 def test_bounds(family, mu, item, annotator, sigma):

@@ -154,6 +154,7 @@ def test_without_a_seed_looking_twice_gives_the_same():
                                 lazy["posterior"].to_dataset().compute())  # fmt: skip
 
 
+@pytest.mark.long
 def test_items_that_nobody_spoke_about_may_fill_a_chunk():
     matrix = np.array([["a", "b"], [None, None], [None, None], ["b", "b"]], dtype=object)
     ann = dx.from_matrix(matrix, labels=["a", "b"])

@@ -108,6 +108,7 @@ def study():
     return found.__getitem__
 
 
+@pytest.mark.long
 @by_family
 def test_names_do_not_matter(family, study):
     ann = study(family)
@@ -213,6 +214,7 @@ def test_log_likelihood_is_that_of_scipy(study):
     assert post["sigma"].dims == ("chain", "draw", "pool")
 
 
+@pytest.mark.long
 def test_one_pool_beside_another_of_two_labels_is_all_but_alone():
     ann = dx.simulate.replication_study(40, (8, 8), 4, pools=("a", "b"), random_seed=3).annotations
     pool, who = ann["pool_code"].to_numpy(), ann["annotator_code"].to_numpy()

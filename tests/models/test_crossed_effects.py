@@ -81,6 +81,7 @@ def test_one_label_says_little(family):
     crossed_reference.compare(found, integrated(ann, family), enough=100)
 
 
+@pytest.mark.long
 @by_family
 def test_items_and_annotators_without_labels_have_their_prior(family):
     whole = one_pool(family, [*PLACES[:6], (3, 3)])
@@ -90,6 +91,7 @@ def test_items_and_annotators_without_labels_have_their_prior(family):
     assert found["constant_data"]["n_labels_per_item"].to_numpy().tolist() == [2, 3, 1, 0]
 
 
+@pytest.mark.long
 def test_two_ordered_labels_have_no_gap():
     ann, priors = one_pool("ordinal", n_labels=2), priors_of("ordinal")
     found = fit(ann, family="ordinal", priors=priors)
@@ -97,6 +99,7 @@ def test_two_ordered_labels_have_no_gap():
     assert (found["posterior"]["cutpoint"] == 0).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("family", "n_labels"), [("bernoulli", 2), ("ordinal", 3)])
 def test_labels_that_are_all_alike(family, n_labels):
     ann = labels(PLACES, [n_labels - 1] * len(PLACES), kind="ordinal", labels=range(n_labels))

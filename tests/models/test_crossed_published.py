@@ -67,6 +67,7 @@ LARGE = {
 residual, and the intercept."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LARGE)
 def test_lme4_on_thousands_of_grades(name, shared):
     *parts, intercept = LARGE[name]

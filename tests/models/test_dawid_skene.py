@@ -101,6 +101,7 @@ def test_both_maxima_lie_within_the_posterior(anaesthetists, pooling):
         assert (high.to_numpy() > found).all()
 
 
+@pytest.mark.long
 def test_posterior_of_the_anaesthetists_is_near_that_of_rater():
     """The README of the R package rater gives prevalences .3756, .4073, .1432, .0738.
 

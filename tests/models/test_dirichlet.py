@@ -112,6 +112,7 @@ def test_lp_is_the_log_density_of_the_posterior(ann):
     np.testing.assert_allclose(got["sample_stats"]["lp"].to_numpy().ravel(), want)
 
 
+@pytest.mark.long
 def test_the_likelihood_is_tempered(ann):
     """The hand formula: gamma times the log of the multinomial, for each item."""
     theta = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7], [0.2, 0.2, 0.6]])

@@ -170,6 +170,7 @@ def test_warns_if_annotators_hesitate_together():
     fit(ann, **run)  # of its own, each
 
 
+@pytest.mark.long
 @short
 @pytest.mark.parametrize("guessing", [True, False])
 def test_log_likelihood_and_new_labels(guessing):

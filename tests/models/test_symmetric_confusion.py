@@ -110,6 +110,7 @@ def test_lehners_example():
     assert float(algebra["annotator_accuracy"]) == pytest.approx(0.5)
 
 
+@pytest.mark.long
 def test_many_items_give_back_what_they_were_drawn_from():
     study = dx.simulate.confusion_study(
         4000, 3, 4, ipc=0.7, system_accuracy=[0.9, 0.5], prevalence=[0.4, 0.3, 0.2, 0.1],

@@ -80,6 +80,7 @@ def test_names_and_dims(name, complete, study):
     np.testing.assert_allclose(truth.sum("label"), 1.0)
 
 
+@pytest.mark.long
 def test_nothing_of_items_without_keep_items(study):
     for model in MODELS.values():
         fit = model.fit(study.annotations, difficulty=True, keep_items=False, **RUN)
@@ -190,6 +191,7 @@ def test_files(name, complete, tmp_path):
 
 
 # A few items have labels that nobody expected, and ArviZ says so.
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto:UserWarning")
 def test_arviz_compares_variants_fitted_to_the_same_data(complete):
     """Annotators here are alike: matrices of their own are worth no more than they cost."""

@@ -305,6 +305,7 @@ def test_survives_netcdf(labels, tmp_path):
     json.dumps(again.attrs["in_words"])
 
 
+@pytest.mark.long
 def test_rankings_survive_netcdf(lists, tmp_path):
     for model in ("plackett_luce", "inverse_rank"):
         fit = fitted(model, lists)
@@ -313,6 +314,7 @@ def test_rankings_survive_netcdf(lists, tmp_path):
         xr.testing.assert_allclose(dx.agreement_check(again), dx.agreement_check(fit))
 
 
+@pytest.mark.long
 def test_a_level_that_the_data_do_not_have(labels, lists):
     with pytest.raises(dx.ArgumentError, match="level: expected 'nominal' or 'ordinal' or"):
         dx.agreement_check(fitted("dirichlet", labels), level="cardinal")

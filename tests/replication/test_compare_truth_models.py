@@ -80,6 +80,7 @@ def test_candidates_fit_the_labels():
     assert "related" not in candidates_for(many.annotations, many.predictions)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
 def test_default_candidates_of_few_labels_all_run():
     study = dx.simulate.confusion_study(30, 3, 2, system_accuracy=(0.9, 0.8), random_seed=1)

@@ -131,6 +131,7 @@ def test_an_item_that_splits_the_annotators_is_found():
     assert "spread of residuals" in check.attrs["in_words"]
 
 
+@pytest.mark.long
 def test_a_true_model_is_rarely_outside():
     for family in ("gaussian", "bernoulli", "ordinal"):
         ann = dx.simulate.replication_study(100, 20, 5, family=family, random_seed=4).annotations

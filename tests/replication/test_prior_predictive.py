@@ -42,6 +42,7 @@ def test_shares_of_observed_labels_are_counted():
     assert found.attrs["hyper_family"] == "ordinal"
 
 
+@pytest.mark.long
 def test_the_prior_that_is_given_is_the_one_that_speaks(numbers):
     # Labels are Normal(10, sigma) and items hardly differ, so that the ICC is next to nothing.
     middle = (numbers["bin_lower"] + numbers["bin_upper"]) / 2

@@ -75,6 +75,7 @@ def test_a_system_that_is_worse_is_said_to_be(evaluation):
     assert "far is closer to the others than 1 of 2 annotators" in words
 
 
+@pytest.mark.long
 def test_one_frequent_label_is_pointed_out():
     cells = [["yes", "yes"]] * 90 + [["yes", "no"]] * 5 + [["no", "yes"]] * 5
     ann = dx.from_matrix(np.array(cells, dtype=object))

@@ -65,6 +65,7 @@ def test_the_words_are_the_numbers(evaluation):
     assert "The mean of the 4 labels of a typical item has reliability .89 [.89 to .89]" in said
 
 
+@pytest.mark.long
 def test_one_label_is_no_mean(evaluation):
     said = words(with_components(evaluation, one(), n_labels=1.0))
     assert "One label of an item has reliability .67" in said
@@ -134,6 +135,7 @@ def test_without_components_nothing_is_said(evaluation, page):
     assert "components" not in page(evaluation).ids
 
 
+@pytest.mark.long
 def test_an_icc_far_from_alpha_is_pointed_out():
     # Half the items are clear to everybody, and for the others labels are tossed.
     rng = np.random.default_rng(1)

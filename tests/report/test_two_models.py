@@ -77,6 +77,7 @@ def test_an_order_that_changes_by_chance(two):
     assert "though not both are sure of it." in full(result)
 
 
+@pytest.mark.long
 def test_swaps_are_those_of_the_probabilities(two):
     result = two(
         {"a": [0.9], "b": [0.8], "c": [0.7]}, {"a": [0.7], "b": [0.8], "c": [0.9]}, spread=0.01

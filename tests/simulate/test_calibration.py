@@ -62,6 +62,7 @@ def test_accuracy_on_these_items_is_calibrated(matched):
     assert (covered >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / GROUPS)).all()
 
 
+@pytest.mark.long
 def test_intervals_for_new_items_cover_the_population(matched):
     """They cover more than they claim: each draw of the truth is bootstrapped as if observed."""
     study, theta = matched

@@ -81,7 +81,7 @@ def slowly(accuracy, asymmetry, error_range, prevalence, rng):
     return out
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     n_labels=st.integers(2, 6),
     accuracy=st.floats(0.01, 0.99),

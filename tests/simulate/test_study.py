@@ -63,6 +63,7 @@ def test_truth_over_these_items_is_the_metric_itself(kind):
         np.testing.assert_allclose(value.sel(system=known["system"]), known)
 
 
+@pytest.mark.long
 def test_new_items_are_what_a_large_study_shows():
     small = dx.simulate.study(30, random_seed=3).truth.sel(scope="new items")
     large = dx.simulate.study(20_000, 2, random_seed=4).truth.sel(scope="these items")

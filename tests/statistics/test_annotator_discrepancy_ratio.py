@@ -169,6 +169,7 @@ def test_others_who_agree_are_seen_to_on_items_of_all_magnitudes(seeds):
             assert np.isfinite(found.isel(annotator=slice(1, None))).all()
 
 
+@pytest.mark.long
 def test_bootstrap_draws_are_the_statistic_at_drawn_weights():
     study = dx.simulate.study(n_items=40, n_annotators=5, kind="nominal", random_seed=4)
     for alpha_items in ("same", "all"):

@@ -125,6 +125,7 @@ def test_one_accuracy_for_all_is_one_point():
     np.testing.assert_allclose(roc["false_positive_rate"][..., 0], (1 - p) / 3)
 
 
+@pytest.mark.long
 def test_real_fits_are_read_and_give_what_their_truth_gives():
     study = dx.simulate.confusion_study(300, 5, 2, ipc=0.8, system_accuracy=(0.9,), random_seed=1)
     fit = dx.models.dawid_skene.fit(

@@ -215,6 +215,7 @@ def test_numbers_on_a_scale_agree_by_distance():
     assert float(dx.concordance(same, distance="squared")) == 1.0
 
 
+@pytest.mark.long
 def test_the_bootstrap_takes_chance_along_with_its_weights():
     items = study(np.random.default_rng(3), items=40, annotators=3, missing=0.1)
     while len(items) < 25:

@@ -252,6 +252,7 @@ def test_names_and_order_of_labels_do_not_matter():
             np.testing.assert_allclose(renamed[name], found[name], atol=1e-10)
 
 
+@pytest.mark.long
 def test_order_of_rows_weights_of_one_and_repeated_items_do_not_matter():
     rng = np.random.default_rng(4)
     for seed in range(10):

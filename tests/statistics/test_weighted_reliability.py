@@ -161,6 +161,7 @@ def test_graded_agreement_counts_what_labels_have_in_common(seed):
                        accuracy=lambda r, x, y: of(0, r, x if seed % 3 else 0), **how))  # fmt: skip
 
 
+@pytest.mark.long
 @given(seed=SEEDS)
 @few
 def test_more_accuracy_or_confidence_is_never_less_reliability(seed):
