@@ -8,6 +8,7 @@ import signal
 import sys
 from collections import defaultdict
 from pathlib import Path
+from zlib import crc32
 
 import hypothesis
 import pytest
@@ -71,12 +72,13 @@ def pytest_collection_modifyitems(items):
             cases[item.nodeid.split("[")[0]].append(item)
         if _SMALL.intersection([*item.path.parts, "/".join(item.path.parts[-2:])]):
             item.add_marker(pytest.mark.filterwarnings(_OF_DESIGNS))
-    for every in cases.values():
+    for name, every in cases.items():
         (number,) = every[0].get_closest_marker("unit").args
         step = max(len(every) / number, 1)
-        first = {int(place * step) for place in range(number)}
+        start = crc32(name.encode())  # so that tests side by side do not leave out the same cases
+        chosen = {(start + int(place * step)) % len(every) for place in range(number)}
         for place, item in enumerate(every):
-            if place not in first:
+            if place not in chosen:
                 item.add_marker("long")
 
 

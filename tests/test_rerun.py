@@ -36,7 +36,7 @@ def of_votes(tmp_path_factory):
 
     def put(tmp_path, votes):
         if not list(folder.iterdir()):
-            options = {"draws": 40, "progressbar": False, "random_seed": 5}
+            options = {"draws": 40, "reliability": (1,), "progressbar": False, "random_seed": 5}
             write_evaluation(dx.evaluate(*votes, **options), folder)
         return Path(shutil.copytree(folder, tmp_path / "out")) / "evaluation.nc"
 
@@ -46,7 +46,7 @@ def of_votes(tmp_path_factory):
 @pytest.fixture
 def evaluated_votes(votes, evaluated):
     """An evaluation of the small study, to be changed as one likes."""
-    return evaluated("votes", *votes, draws=20)
+    return evaluated("votes", *votes, draws=20, reliability=(1,))
 
 
 def rerun(path):
@@ -110,7 +110,7 @@ def test_another_process_comes_to_the_same(votes, of_votes, tmp_path):
 
 
 def test_a_seed_that_was_drawn_does_too(votes, tmp_path):
-    assert rerun(written(tmp_path, *votes, random_seed=None)).exit_code == 0
+    assert rerun(written(tmp_path, *votes, random_seed=None, reliability=(1,))).exit_code == 0
 
 
 def test_a_study_of_demo_is_compared_without_its_truth(evaluated_votes, tmp_path):

@@ -32,6 +32,8 @@ FIT_DEFAULTS = {
 GROUPS = {"posterior", "sample_stats", "observed_data", "constant_data"}
 PAIRS = [pytest.param(model, kind, id=f"{model.name}-{kind}") for model in MODELS
          for kind in model.kinds]  # fmt: skip
+pytestmark = pytest.mark.unit(9)
+
 by_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 LAST = [pytest.param(model, kind, id=f"{model.name}-{kind}",
                      marks=[] if kind == model.kinds[-1] else pytest.mark.long)

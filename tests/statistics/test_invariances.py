@@ -13,6 +13,8 @@ from statistic_cases import CASES, assert_same, every_variant, studies, taken
 
 import dissensus as dx
 
+pytestmark = pytest.mark.unit(18)
+
 SEEDS = st.integers(0, 2**31)
 few = settings(max_examples=2, deadline=None)
 

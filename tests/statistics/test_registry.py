@@ -25,6 +25,8 @@ import dissensus as dx
 from dissensus import statistics
 from dissensus.statistics import STATISTICS
 
+pytestmark = pytest.mark.unit(30)
+
 STUB = re.sub(
     r"import \(\n    (.*),\n\)",  # a name so long that its line is broken
     r"import \1",
