@@ -22,7 +22,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from numba import njit
+from numba import njit, types
 from numba.extending import typeof_impl
 
 kernel = njit(cache=True, nogil=True)
@@ -38,6 +38,7 @@ class Inner:
     def __init__(self, function: Callable[..., Any], *, cache: bool = True) -> None:
         alone = njit(cache=cache, no_cpython_wrapper=True, no_cfunc_wrapper=True)
         self.compiled, self.cache = alone(function), cache
+        _without_literals(self.compiled)
         self.py_func = function
         functools.update_wrapper(self, function)
 
@@ -55,6 +56,20 @@ class Inner:
         )
         wrapper = FunctionType(code, {"called": self.compiled}, "wrapped")
         return njit(named_after(wrapper, self.py_func), cache=self.cache)
+
+
+def _without_literals(compiled: Any) -> None:
+    """Take the types of arguments without their values.
+
+    Numba compiles a function again for each number that stands where it is called.
+    """
+    of = compiled.get_call_template
+
+    def template(args: Any, kws: dict[str, Any]) -> Any:
+        plain = {name: types.unliteral(value) for name, value in kws.items()}
+        return of(tuple(types.unliteral(value) for value in args), plain)
+
+    compiled.get_call_template = template
 
 
 def _forward(*args: Any) -> Any:
