@@ -6,6 +6,9 @@ wrappers besides, for calls from Python and from C. Hence:
 - Python calls few kernels, each with plain arrays and numbers; a sweep is put together of them in
   Python, at a microsecond a call. Only loops over items or labels belong into a kernel.
 - What only kernels call has no wrappers: `inner`.
+- What is called at one place only may be a `part` of what calls it, before anything is optimised.
+  That saves optimising all that is below once more, but is not free: where little is below, or no
+  bundles of arrays are handed on, it takes as long.
 - Functions that a factory makes get a name of their own (`named_after`). Numba names machine code
   after module, function and a count that begins anew in each process: of two functions of one
   name, cached by different processes, one would be taken for the other, without a word
@@ -27,6 +30,9 @@ from numba.extending import typeof_impl
 
 kernel = njit(cache=True, nogil=True)
 """Compile a function that is called from Python; the interpreter goes on meanwhile."""
+
+part = njit(cache=True, inline="always")
+"""Make a function a part of what calls it, which is to be one place: it is compiled there alone."""
 
 
 class Inner:
