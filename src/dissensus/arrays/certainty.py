@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.rowwise import rowwise
+from dissensus.arrays.stable_sort import sort_with
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -30,22 +33,63 @@ def set_codes(top: Codes) -> Codes:
     return code.reshape(top.shape[:-1])
 
 
-@njit(cache=True)
-def _mode(codes: Codes) -> int:
-    """Return the commonest code, the first to appear of them if several are.
+_ALL, _ONE, _TWO = range(3)
+"""Which draws: all, the first half of each chain, or the second."""
+
+_MOST, _FIRST, _ELSEWHERE = range(3)
+"""How often the commonest code appears in them, where first, and how often in all others."""
+
+
+@inner
+def _modes(codes: Codes, half: int) -> Codes:
+    """Return (`_ALL` ..., `_MOST` ...) of the commonest codes, the first to appear if several are.
 
     What number a code has depends on the other items of the array, so it cannot decide.
     """
-    ordered = np.sort(codes)
-    most, count = 0, 0
-    for i in range(len(ordered)):
-        count = count + 1 if i > 0 and ordered[i] == ordered[i - 1] else 1
-        most = max(most, count)
-    for code in codes:
-        low = np.searchsorted(ordered, code)
-        if low + most <= len(ordered) and ordered[low + most - 1] == code:
-            return int(code)
-    return -1
+    n_chains, n_draws = codes.shape
+    n = n_chains * n_draws
+    code, at = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for i in range(n):
+        code[i], at[i] = codes[i // n_draws, i % n_draws], i
+    sort_with(code, at, 0, n)
+    count, first = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    best = np.zeros((3, 3), dtype=np.int64)
+    for i in range(n):
+        side = _ONE if at[i] % n_draws < half else _TWO
+        for part in (_ALL, side):
+            if count[part] == 0:
+                first[part] = at[i]
+            count[part] += 1
+        if i + 1 < n and code[i + 1] == code[i]:
+            continue
+        for part in range(3):
+            most = best[part, _MOST]
+            if count[part] > most or (count[part] == most and first[part] < best[part, _FIRST]):
+                best[part, _MOST], best[part, _FIRST] = count[part], first[part]
+                best[part, _ELSEWHERE] = count[_ALL] - count[part]
+        for part in range(3):
+            count[part] = 0
+    return best
+
+
+@inner
+def _error(codes: Codes, best: int) -> float:
+    """Return the Monte Carlo error of a code's share, from batch means."""
+    n_chains, n_draws = codes.shape
+    size = max(1, int(math.sqrt(n_draws)))
+    batches = n_draws // size
+    n, summed, squares = n_chains * batches, 0.0, 0.0
+    means = np.empty(n)
+    for i in range(n):
+        count, start = 0, i % batches * size
+        for draw in range(start, start + size):
+            count += codes[i // batches, draw] == best
+        means[i] = count / size
+        summed += means[i]
+    for i in range(n):
+        squares += (means[i] - summed / n) ** 2
+    variance = squares / n
+    return math.sqrt(variance * n / (n - 1) / n) if n > 1 else np.nan
 
 
 @rowwise("void(int64[:, :], float64[:], float64[:], float64[:])", "(c,d)->(),(),()")
@@ -57,23 +101,12 @@ def modal_share(codes: Codes, share: Floats, mcse: Floats, bias: Floats) -> None
     to choose it: the bias is estimated by choosing on one half of each chain and counting on the
     other. (On every other draw, draws that follow from one another would stand on both sides.)
     """
-    n_chains, n_draws = codes.shape
-    best = _mode(codes.copy().reshape(-1))
-    share[0] = np.mean(codes == best)
-
-    size = max(1, int(np.sqrt(n_draws)))
-    batches = n_draws // size
-    means = np.empty(n_chains * batches)
-    for c in range(n_chains):
-        for b in range(batches):
-            means[c * batches + b] = np.mean(codes[c, b * size : (b + 1) * size] == best)
-    mcse[0] = np.nan
-    if len(means) > 1:
-        mcse[0] = np.sqrt(np.var(means) * len(means) / (len(means) - 1) / len(means))
-
+    n_draws = codes.shape[1]
+    best = _modes(codes, n_draws // 2)
+    first = best[_ALL, _FIRST]
+    share[0] = best[_ALL, _MOST] / codes.size
+    mcse[0] = _error(codes, codes[first // n_draws, first % n_draws])
     bias[0] = np.nan
     if n_draws > 1:
-        half = n_draws // 2
-        one, two = codes[:, :half].copy(), codes[:, half:].copy()
-        honest = np.sum(two == _mode(one.reshape(-1))) + np.sum(one == _mode(two.reshape(-1)))
+        honest = best[_ONE, _ELSEWHERE] + best[_TWO, _ELSEWHERE]
         bias[0] = max(0.0, share[0] - honest / codes.size)

@@ -6,6 +6,9 @@ wrappers besides, for calls from Python and from C. Hence:
 - Python calls few kernels, each with plain arrays and numbers; a sweep is put together of them in
   Python, at a microsecond a call. Only loops over items or labels belong into a kernel.
 - What only kernels call has no wrappers: `inner`.
+- What is called at one place only may be a `part` of what calls it, before anything is optimised.
+  That saves optimising all that is below once more, but is not free: where little is below, or no
+  bundles of arrays are handed on, it takes as long.
 - Functions that a factory makes get a name of their own (`named_after`). Numba names machine code
   after module, function and a count that begins anew in each process: of two functions of one
   name, cached by different processes, one would be taken for the other, without a word
@@ -22,11 +25,14 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from numba import njit
+from numba import njit, types
 from numba.extending import typeof_impl
 
 kernel = njit(cache=True, nogil=True)
 """Compile a function that is called from Python; the interpreter goes on meanwhile."""
+
+part = njit(cache=True, inline="always")
+"""Make a function a part of what calls it, which is to be one place: it is compiled there alone."""
 
 
 class Inner:
@@ -38,6 +44,7 @@ class Inner:
     def __init__(self, function: Callable[..., Any], *, cache: bool = True) -> None:
         alone = njit(cache=cache, no_cpython_wrapper=True, no_cfunc_wrapper=True)
         self.compiled, self.cache = alone(function), cache
+        _without_literals(self.compiled)
         self.py_func = function
         functools.update_wrapper(self, function)
 
@@ -55,6 +62,20 @@ class Inner:
         )
         wrapper = FunctionType(code, {"called": self.compiled}, "wrapped")
         return njit(named_after(wrapper, self.py_func), cache=self.cache)
+
+
+def _without_literals(compiled: Any) -> None:
+    """Take the types of arguments without their values.
+
+    Numba compiles a function again for each number that stands where it is called.
+    """
+    of = compiled.get_call_template
+
+    def template(args: Any, kws: dict[str, Any]) -> Any:
+        plain = {name: types.unliteral(value) for name, value in kws.items()}
+        return of(tuple(types.unliteral(value) for value in args), plain)
+
+    compiled.get_call_template = template
 
 
 def _forward(*args: Any) -> Any:

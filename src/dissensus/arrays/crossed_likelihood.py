@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.normal_interval import interval
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ordinal_log_likelihood(eta: Floats, code: Codes, cutpoint: Floats) -> Floats:
     """Return log P(label).
 

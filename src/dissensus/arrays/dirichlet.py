@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.gamma import LEAST, SMALL, constants, gamma_of, log_gamma_variate
 from dissensus.errors import ArgumentError
 
@@ -72,7 +72,7 @@ def draw_dirichlet(
     return Draws(theta, density)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(alpha: Floats, states: Keys, theta: Floats, density: Floats) -> None:
     """Draw all rows again and again, so that what is written lies side by side."""
     n_rows, n = alpha.shape
@@ -94,7 +94,7 @@ def _fill(alpha: Floats, states: Keys, theta: Floats, density: Floats) -> None:
         density[draw] = total
 
 
-@njit(cache=True)
+@inner
 def _log_constant(alpha: Floats) -> float:
     """Return the logarithm of the Dirichlet density's constant, over the positive parameters."""
     total, out = 0.0, 0.0
@@ -105,7 +105,7 @@ def _log_constant(alpha: Floats) -> float:
     return out + math.lgamma(total)
 
 
-@njit(cache=True)
+@inner
 def _draw(
     states: Keys, alpha: Floats, of_shape: Floats, theta: Floats, draw: int, row: int
 ) -> float:
@@ -129,7 +129,7 @@ def _draw(
     return out - excess * math.log(mass)
 
 
-@njit(cache=True)
+@inner
 def _draw_in_logs(state: Keys, alpha: Floats, logs: Floats, theta: Floats) -> float:
     """Do so where variates may be below the smallest number."""
     top, mass, excess, out = -math.inf, 0.0, 0.0, 0.0

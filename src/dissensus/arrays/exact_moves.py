@@ -22,9 +22,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.compiled import inner
+from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import PRIOR, SHARED_OWN, SINGLE, ItemNumbers
 from dissensus.arrays.slicing import slicer, width
@@ -51,7 +50,7 @@ _FAR = 50.0
 """After a move of so much all rates are taken anew, relative to the largest as it is then."""
 
 
-@njit(cache=True, inline="always")
+@part
 def _against_two(ties: Floats, tie: int, rate: float) -> float:
     """Return 1 / P of a block of two: both orders, with as few operations as can be."""
     one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST]
@@ -79,7 +78,7 @@ def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) ->
 _sliced = slicer(_against_two, _log_tie)
 
 
-@inner
+@part
 def _move(
     state: State, listed: Codes, spans: Codes, sharpness: Floats, common: float, power: float,
     unit: int, log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, table: Floats,

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.stream import uniform
 
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ def draw_exponential(keys: Keys, draws: int) -> Floats:
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(states: Keys, out: Floats) -> None:
     for draw in range(len(out)):
         for column in range(out.shape[1]):

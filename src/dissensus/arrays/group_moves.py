@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.compiled import inner
+from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.group_view import MOVED, collect_group, group_everything
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import ItemNumbers
@@ -40,7 +39,7 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 
-@njit(cache=True, inline="always")
+@part
 def _against_two(ties: Floats, tie: int, rate: float) -> float:
     """Return 1 / P of a block of two, in plain numbers."""
     one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST] + rate

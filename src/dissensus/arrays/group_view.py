@@ -12,9 +12,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.compiled import inner
+from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import (
     BEGIN,
@@ -154,7 +153,7 @@ def collect_group(
     return n, n_ties, slope, left, right
 
 
-@njit(cache=True, inline="always")
+@part
 def _write_choice(
     choices: Floats, k: int, weight: float, g: float, own: float, others: float, log_own: float,
     log_others: float,

@@ -6,19 +6,25 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.stable_sort import sort_with
 
 TOLERANCE: Final = 1e-9
 """Scores that differ by less than this share are tied: 1/2 + 1/3 - 1/3 is not 1/2 to the bit."""
 
 
-@njit(cache=True)
+@inner
 def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
     """Find groups of tied totals from the highest on: their numbers, sizes and scores."""
+    n = len(group)
+    falling, order = np.empty(n), np.arange(n)
+    for entry in range(n):
+        falling[entry] = -total[entry]
+    sort_with(falling, order, 0, n)
     n = -1
-    for entry in np.argsort(-total):
+    for entry in order:
         if n < 0 or total[entry] < score[n] * (1.0 - TOLERANCE):
             n += 1
             size[n], score[n] = 0, total[entry]
@@ -26,7 +32,7 @@ def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
         size[n] += 1
 
 
-@njit(cache=True)
+@inner
 def _named(
     entry: Ints, own: Floats, total: Floats, group: Ints, size: Ints, score: Floats, mine: Ints
 ) -> tuple[int, int]:
@@ -52,16 +58,17 @@ def _named(
     return leading + named, named
 
 
-@njit(cache=True)
+@kernel
 def _leading_label_named(
-    start: Ints, end_of: Ints, weight: Floats, said: Ints, n_labels: int, any_tied: bool
-) -> tuple[Floats, Floats]:
-    n_items = len(start) - 1
-    each = np.full(len(said), np.nan)
-    where = np.full(n_labels, -1, dtype=np.int64)  # of a label's entry, if this item has one
-    stamp = np.full(n_labels, -1, dtype=np.int64)  # the last annotator's first row to name it
-    out = np.full(n_items, np.nan)
-    for i in range(n_items):
+    start: Ints, end_of: Ints, weight: Floats, said: Ints, any_tied: bool, where: Ints,
+    stamp: Ints, out: Floats, each: Floats,
+) -> None:  # fmt: skip
+    """Write the means by item, and each annotator's credit at his first row of an item.
+
+    `where` (label) is that of a label's entry, if this item has one, -1 before; `stamp` (label) the
+    last annotator's first row to name it.
+    """
+    for i in range(len(start) - 1):
         first, last = start[i], start[i + 1]
         if first == last or end_of[first] == last:
             continue
@@ -73,7 +80,7 @@ def _leading_label_named(
             total[where[said[row]]] += weight[row]
         group, size = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         score, mine = np.empty(n), np.zeros(n, dtype=np.int64)
-        _ordered(total[:n], group, size, score)
+        _ordered(total, group, size, score)
         entry, own, begin = np.empty(n, dtype=np.int64), np.zeros(n), first
         credit, voices = 0.0, 0
         while begin < last:
@@ -93,7 +100,6 @@ def _leading_label_named(
         out[i] = credit / voices
         for row in range(first, last):
             where[said[row]] = -1
-    return out, each
 
 
 def leading_label_named(
@@ -214,4 +220,9 @@ def _both(
 ) -> tuple[Floats, Floats]:
     """Return the means by item, and each annotator's credit at his first row of an item."""
     said = codes.astype(np.int64, copy=False)[rows.order]
-    return _leading_label_named(rows.start, rows.own, weight[rows.order], said, n_labels, any_tied)
+    out, each = np.full(len(rows.start) - 1, np.nan), np.full(len(said), np.nan)
+    where, stamp = np.full(n_labels, -1), np.full(n_labels, -1)
+    _leading_label_named(
+        rows.start, rows.own, weight[rows.order], said, any_tied, where, stamp, out, each
+    )
+    return out, each

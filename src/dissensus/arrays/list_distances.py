@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.grouped import Floats, Ints
 
 
@@ -54,7 +55,7 @@ def lists_of(number: Ints, code: Ints, block: Ints, n_lists: int) -> Lists:
     return Lists(start, code[order], ahead[order], size[order])
 
 
-@njit(cache=True)
+@kernel
 def _jaccard(start: Ints, code: Ints, starts: Ints, codes: Ints, left: Ints, right: Ints) -> Floats:
     out = np.empty(len(left))
     for pair in range(len(left)):
@@ -81,13 +82,13 @@ def jaccard(lists: Lists, others: Lists, left: Ints, right: Ints) -> Floats:
     return _jaccard(lists.start, lists.code, others.start, others.code, left, right)
 
 
-@njit(cache=True)
+@inner
 def _among_first(depth: int, ahead: int, size: int) -> float:
     """Return the probability that a label of this block is among the first few."""
     return min(1.0, max(0.0, (depth - ahead) / size))
 
 
-@njit(cache=True)
+@kernel
 def _lengths(start: Ints, ahead: Ints, size: Ints, n_labels: int, depth: int) -> Floats:
     """Return the root of each list's overlap with itself."""
     out = np.empty(len(start) - 1)
@@ -101,11 +102,11 @@ def _lengths(start: Ints, ahead: Ints, size: Ints, n_labels: int, depth: int) ->
             if rest > 0:
                 here += rest * _among_first(d, listed, rest) ** 2
             total += here / d
-        out[n] = np.sqrt(total / depth)
+        out[n] = math.sqrt(total / depth)
     return out
 
 
-@njit(cache=True)
+@kernel
 def _rank_distance(
     start: Ints, code: Ints, ahead: Ints, size: Ints, length: Floats,
     starts: Ints, codes: Ints, aheads: Ints, sizes: Ints, lengths: Floats,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import gammaln
 
+from dissensus.arrays.compiled import kernel
 from dissensus.arrays.gamma import LEAST, log_gamma_variate
 from dissensus.arrays.normal_variates import normal
 
@@ -87,7 +87,7 @@ def draw(posterior: NormalGamma, keys: Keys, out_mean: Floats, out_variance: Flo
     _fill(*posterior, keys.copy(), out_mean, out_variance)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(
     m: Floats, k: Floats, a: Floats, b: Floats, states: Keys, mean: Floats, variance: Floats
 ) -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.rowwise import rowwise
 
 Floats = npt.NDArray[np.float64]
@@ -21,7 +21,7 @@ Codes = npt.NDArray[np.int64]
 _FEW = 16
 
 
-@njit(cache=True)
+@inner
 def _within(start: int, end: int, depth: int) -> float:
     """Return the probability that a label of block [start, end) is among the first ``depth``."""
     if depth <= start:
@@ -93,21 +93,26 @@ def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out:
     out[0] = 1.0 / ways
 
 
-@njit(cache=True)
+@inner
 def _table(code: Codes) -> Codes:
     """Return where each label stands in a long list, by code; -1 for a label that does not.
 
     For a short list nothing: it is searched sooner than the table is made.
     """
-    size = int(np.max(code)) + 1 if len(code) > _FEW else 0
-    place = np.full(max(0, size), -1)
+    size = 0
+    if len(code) > _FEW:
+        for p in range(len(code)):
+            size = max(size, code[p] + 1)
+    place = np.empty(size, dtype=np.int64)
+    for label in range(size):
+        place[label] = -1
     for p in range(len(code)):
         if 0 <= code[p] < len(place):
             place[code[p]] = p
     return place
 
 
-@njit(cache=True)
+@inner
 def _find(label: int, code: Codes, table: Codes) -> int:
     """Return where a label stands in a list, -1 if it does not."""
     if len(code) > _FEW:

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.remainder import expand
 from dissensus.arrays.rowwise import rowwise
+from dissensus.arrays.stable_sort import sort_with
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 
-@njit(cache=True)
-def _tied_pairs(ordered: Floats) -> float:
-    """Count the pairs of equal neighbours, at any distance, in a sorted array."""
+@inner
+def _by_theta(theta: Floats, place: Floats) -> tuple[Floats, Floats]:
+    """Return minus theta in rising order, and the places along with it."""
+    n = len(theta)
+    falling, walked = np.empty(n), np.empty(n)
+    for label in range(n):
+        falling[label], walked[label] = -theta[label], place[label]
+    sort_with(falling, walked, 0, n)
+    return falling, walked
+
+
+@inner
+def _tied_pairs(ordered: Floats, first: int, last: int) -> float:
+    """Count the pairs of equal neighbours, at any distance, in a sorted part of an array."""
     pairs, run = 0.0, 0
-    for i in range(1, len(ordered)):
+    for i in range(first + 1, last):
         run = run + 1 if ordered[i] == ordered[i - 1] else 0
         pairs += run
     return pairs
 
 
-@njit(cache=True)
+@inner
 def _sort_counting(values: Floats) -> float:
     """Sort in place by merging, and return how many pairs stood in the wrong order."""
     n, width, swaps = len(values), 1, 0.0
-    other = np.empty_like(values)
+    other = np.empty(n)
     while width < n:
         for low in range(0, n, 2 * width):
             middle, high = min(low + width, n), min(low + 2 * width, n)
@@ -40,46 +54,46 @@ def _sort_counting(values: Floats) -> float:
                     other[k] = values[j]
                     j += 1
                     swaps += middle - i
-        values[:] = other
+        for k in range(n):
+            values[k] = other[k]
         width *= 2
     return swaps
 
 
-@njit(cache=True)
+@inner
 def _tau_b(theta: Floats, place: Floats) -> float:
     """Return tau-b of falling theta and rising place, by Knight's (1966) O(n log n) method."""
     n = len(theta)
-    order = np.argsort(-theta)
-    ranked, walked = theta[order], place[order]
-    tied_both, i = 0.0, 0
+    falling, walked = _by_theta(theta, place)
+    tied_theta, tied_both, i = 0.0, 0.0, 0
     for j in range(1, n + 1):  # within ties of theta, no pair may count as a wrong one
-        if j == n or ranked[j] != ranked[i]:
+        if j == n or falling[j] != falling[i]:
             if j - i > 1:
-                walked[i:j] = np.sort(walked[i:j])
-                tied_both += _tied_pairs(walked[i:j])
+                tied_theta += (j - i) * (j - i - 1) / 2
+                sort_with(walked, falling, i, j)
+                tied_both += _tied_pairs(walked, i, j)
             i = j
-    tied_theta = _tied_pairs(ranked)
     wrong = _sort_counting(walked)
-    tied_place = _tied_pairs(walked)
+    tied_place = _tied_pairs(walked, 0, n)
     pairs = n * (n - 1) / 2
     score = pairs - tied_theta - tied_place + tied_both - 2 * wrong
-    scale = np.sqrt(pairs - tied_theta) * np.sqrt(pairs - tied_place)
+    scale = math.sqrt(pairs - tied_theta) * math.sqrt(pairs - tied_place)
     return max(-1.0, min(1.0, score / scale)) if scale > 0 else np.nan
 
 
-@njit(cache=True)
+@inner
 def _footrule(theta: Floats, place: Floats) -> float:
     """Return the summed distance of mid-ranks, as a share of its largest value floor(n^2/2)."""
     n = len(theta)
-    order = np.argsort(-theta)
+    falling, walked = _by_theta(theta, place)
     total, i = 0.0, 0
     while i < n:
         j = i
-        while j + 1 < n and theta[order[j + 1]] == theta[order[i]]:
+        while j + 1 < n and falling[j + 1] == falling[i]:
             j += 1
         middle = (i + j) / 2 + 1
-        for p in range(i, j + 1):
-            total += abs(middle - place[order[p]])
+        for k in range(i, j + 1):
+            total += abs(middle - walked[k])
         i = j + 1
     return total / (n * n // 2) if n > 1 else np.nan
 

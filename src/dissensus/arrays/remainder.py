@@ -11,10 +11,12 @@ shares, however far it looks.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.stream import State, started, uniform
 
@@ -22,15 +24,16 @@ ANONYMOUS = -10
 """The remainder's labels without a name in the label space have this code and those below."""
 
 
-@njit(cache=True)
+@inner
 def unnamed_labels(codes: npt.NDArray[np.int64], size: int, n_labels: int) -> npt.NDArray[np.int64]:
     """List the codes of the remainder's labels; those without a name are `ANONYMOUS` or below."""
     used = np.zeros(n_labels, dtype=np.bool_)
     for c in range(len(codes)):
         if codes[c] >= 0:
             used[codes[c]] = True
-    out = ANONYMOUS - np.arange(size)
-    filled = 0
+    out, filled = np.empty(size, dtype=np.int64), 0
+    for place in range(size):
+        out[place] = ANONYMOUS - place
     for label in range(n_labels):
         if not used[label] and filled < size:
             out[filled] = label
@@ -38,7 +41,7 @@ def unnamed_labels(codes: npt.NDArray[np.int64], size: int, n_labels: int) -> np
     return out
 
 
-@njit(cache=True)
+@inner
 def next_share(
     state: State, rest: float, step: int, labels: npt.NDArray[np.int64], a: float
 ) -> tuple[float, float]:
@@ -53,12 +56,12 @@ def next_share(
         return rest, 0.0
     odds = log_gamma_variate(state, a * left) - log_gamma_variate(state, 1.0 + a)
     # Both parts by themselves: rest - share would be 0 or noise where the share is nearly all.
-    ratio = np.exp(-abs(odds))
+    ratio = math.exp(-abs(odds))
     larger, smaller = rest / (1.0 + ratio), rest * ratio / (1.0 + ratio)
     return (smaller, larger) if odds > 0 else (larger, smaller)
 
 
-@njit(cache=True)
+@inner
 def expand(
     theta: npt.NDArray[np.float64],
     codes: npt.NDArray[np.int64],
@@ -78,7 +81,7 @@ def expand(
             share, rest = theta[c] / sizes[c], theta[c]
             state = started(key)
             for step in range(sizes[c]):
-                if not np.isinf(a):
+                if not math.isinf(a):
                     share, rest = next_share(state, rest, step, labels, a)
                 if labels[step] >= 0:
                     out[labels[step]] = share

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.compiled import Inner, named_after
+from dissensus.arrays.compiled import Inner, named_after, part
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.unit_view import (
@@ -47,7 +46,7 @@ _FLAT = 1e-6
 """A slope that is as good as none, where the width of a curve is guessed."""
 
 
-@njit(cache=True, inline="always")
+@part
 def width(left: float, right: float) -> float:
     """Guess the width of a curve from how steep it is on both sides.
 

@@ -21,7 +21,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.compiled import inner, kernel, part
 from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.times_ranked import in_plain_numbers, times_ranked
@@ -48,7 +48,7 @@ def memories(rankings: Rankings, items: Codes, shape: Floats, power: float, out:
         out[k] = memory(rankings, items[k], mine, power)
 
 
-@inner
+@part
 def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
     """Return the part of itself that the slowest direction keeps from sweep to sweep.
 
@@ -113,7 +113,7 @@ def _length(weight: Floats, away: Floats) -> float:
     return math.sqrt(summed)
 
 
-@inner
+@part
 def _step(
     rankings: Rankings, item: int, shape: Floats, power: float, got: Floats, at: Floats,
     expected: Floats, out: Floats,

@@ -14,7 +14,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.compiled import inner
+from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.plackett_luce import log_likelihood_and_gradient
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.tied_block import log_before_rest
@@ -120,7 +120,7 @@ def _rest_after(strength: Floats, place: Ints, rank: Ints, rest: float, later: F
         total += strength[place[row]]
 
 
-@inner
+@part
 def _expect_listed(
     strength: Floats, place: Ints, rank: Ints, later: Floats, ratio: Floats, share: Floats,
     expected: Floats,

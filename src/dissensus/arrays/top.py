@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dissensus.arrays.compiled import inner
 from dissensus.arrays.remainder import expand, next_share, unnamed_labels
 from dissensus.arrays.rowwise import rowwise
+from dissensus.arrays.stable_sort import sort_with
 from dissensus.arrays.stream import started
 
 NOBODY = -1
@@ -20,7 +23,7 @@ Codes = npt.NDArray[np.int64]
 _FEW = 16
 
 
-@njit(cache=True)
+@inner
 def _ahead(value: float, label: int, other_value: float, other_label: int) -> bool:
     """Return whether a label comes before another: by plausibility, then by code.
 
@@ -33,7 +36,7 @@ def _ahead(value: float, label: int, other_value: float, other_label: int) -> bo
     return label < other_label
 
 
-@njit(cache=True)
+@inner
 def _insert(values: Floats, labels: Codes, value: float, label: int) -> None:
     """Insert into a list kept in order; what falls off its end is forgotten."""
     place = len(values) - 1
@@ -45,13 +48,17 @@ def _insert(values: Floats, labels: Codes, value: float, label: int) -> None:
     labels[place] = label
 
 
-@njit(cache=True)
+@inner
 def _sorted_top(theta: Floats, top: Codes) -> None:
     """Fill ``top`` from a full sort."""
-    order = np.argsort(-theta, kind="mergesort")
+    n = len(theta)
+    falling, order = np.empty(n), np.arange(n)
+    for label in range(n):
+        falling[label] = -theta[label]
+    sort_with(falling, order, 0, n)
     top[:] = NOBODY
-    for place in range(min(len(top), len(theta))):
-        if theta[order[place]] > 0:
+    for place in range(min(len(top), n)):
+        if falling[place] < 0:
             top[place] = order[place]
 
 
@@ -79,7 +86,7 @@ def top_dense(theta: Floats, like: Codes, top: Codes) -> None:
             _insert(values, top, theta[label], label)
 
 
-@njit(cache=True)
+@inner
 def _insert_even(values: Floats, top: Codes, share: float, labels: Codes) -> None:
     """Insert the remainder's labels, all of one share."""
     for label in labels:
@@ -88,7 +95,7 @@ def _insert_even(values: Floats, top: Codes, share: float, labels: Codes) -> Non
         _insert(values, top, share, label)
 
 
-@njit(cache=True)
+@inner
 def _insert_drawn(
     values: Floats, top: Codes, rest: float, labels: Codes, a: float, key: int
 ) -> None:
@@ -117,7 +124,10 @@ def top_candidates(
     top: Codes,
 ) -> None:
     """Do the same for the candidate form, drawing the remainder's shares as far as they matter."""
-    if len(like) > _FEW and np.sum(sizes) <= n_labels:
+    n_held = 0
+    for c in range(len(sizes)):
+        n_held += sizes[c]
+    if len(like) > _FEW and n_held <= n_labels:
         dense = np.empty(n_labels)
         expand(theta, codes, sizes, a, key, dense)
         _sorted_top(dense, top)
@@ -130,7 +140,7 @@ def top_candidates(
     for c in range(len(theta)):
         if sizes[c] > 1 and theta[c] > 0 and theta[c] >= values[-1]:
             labels = unnamed_labels(codes, sizes[c], n_labels)
-            if np.isinf(a):
+            if math.isinf(a):
                 _insert_even(values, top, theta[c] / sizes[c], labels)
             else:
                 _insert_drawn(values, top, theta[c], labels, a, key)

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dissensus.arrays.compiled import inner
+from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import BEGIN, LAST, RANK, STOP, UNIT, ItemNumbers, RankedItem
 from dissensus.arrays.small_block import table_for
@@ -171,7 +170,7 @@ def collect(
     return n, n_ties, left, right
 
 
-@njit(cache=True, inline="always")
+@part
 def _members(
     listed: Codes, low: int, high: int, mine: int, row: int, log_rate: Floats, rate: Floats,
     ties: Floats, tie: int,
