@@ -20,8 +20,8 @@ def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
     """Find groups of tied totals from the highest on: their numbers, sizes and scores."""
     n = len(group)
     falling, order = np.empty(n), np.arange(n)
-    for entry in range(n):
-        falling[entry] = -total[entry]
+    for place in range(n):
+        falling[place] = -total[place]
     sort_with(falling, order, 0, n)
     n = -1
     for entry in order:
