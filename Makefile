@@ -1,4 +1,6 @@
 .DEFAULT_GOAL := help
+# Where a run began: hours later there may be other commits.
+COMMIT := $(shell git describe --always --dirty --exclude '*')
 .PHONY: help demo doctest fresh fuzz long test lint format types imports calibrate stored reference benchmark docs afresh check
 
 help:  ## Show this list
@@ -18,6 +20,7 @@ long:  ## Run tests that take seconds: whole evaluations; calibration, fuzzing, 
 
 fuzz:  ## Call every public function with hostile input, 50,000 times and more
 	DISSENSUS_FUZZ=full uv run pytest -m "slow or not slow" --numprocesses=2 --dist=worksteal tests/fuzz
+	PYTHONPATH=tests uv run python -m calibration.passes 'fuzzing' $(COMMIT)
 
 fresh:  ## Forget compiled kernels (Numba misses changes in the functions they call)
 	find src models -name '*.nb[ci]' -delete
@@ -40,6 +43,7 @@ imports:  ## Check that imports go one way
 calibrate:  ## Run simulation-based calibration in full, and write its page
 	PYTHONPATH=tests uv run python -m calibration.full
 	uv run pytest -m slow
+	PYTHONPATH=tests uv run python -m calibration.passes 'calibration' 'slow tests' $(COMMIT)
 
 stored:  ## Make the evaluations that tests of pictures read again
 	PYTHONPATH=tests uv run python -m stored.make

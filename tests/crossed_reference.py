@@ -210,14 +210,16 @@ def _log_bernoulli(predictor: Any, code: Any) -> Any:
 
 
 def compare(
-    fit: xr.DataTree, reference: Reference, *, enough: float = 400, errors: float = 4
-) -> None:
+    fit: xr.DataTree, reference: Reference, *, enough: float = 400, errors: float = 4,
+    points: float = 800,
+) -> None:  # fmt: skip
     """Compare means and shares below quantiles of a fit with the reference's.
 
     Each is a mean of some function of the draws, and is compared in Monte Carlo errors of its own,
-    of draws and of points together.
+    of draws and of points together. There must be ``enough`` draws that are worth independent ones,
+    and so many ``points``.
     """
-    assert reference.ess > 800, f"the points are worth {reference.ess:.0f} only"
+    assert reference.ess > points, f"the points are worth {reference.ess:.0f} only"
     for name, values in reference.points.items():
         if name in fit["posterior"]:
             _compare_points(fit["posterior"][name], reference, values, enough, errors)

@@ -24,5 +24,19 @@ def rest_long(cases, unit=6):
     ]
 
 
+def in_two_sizes(cases, reduced, full):
+    """Return cases (id: values) for `parametrize`, each twice, with a size as its last value.
+
+    The reduced size is that of long tests, which run in CI, and the full one that of slow tests.
+    """
+    return [
+        pytest.param(*_values(case), size, id=f"{name}{word}", marks=mark)
+        for name, case in cases.items()
+        for size, word, mark in [
+            (reduced, ", reduced", pytest.mark.long), (full, "", pytest.mark.slow)
+        ]
+    ]  # fmt: skip
+
+
 def _values(case):
     return case if isinstance(case, tuple) else (case,)

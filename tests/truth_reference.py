@@ -75,7 +75,7 @@ def weights(log: Any) -> Any:
     return weight / weight.sum(axis=-1, keepdims=True)
 
 
-def integrate(case: Case, *, log2: int = 16, seed: int = 1) -> Reference:
+def integrate(case: Case, *, log2: int = 16, seed: int = 1, outer: int = 2000) -> Reference:
     """Return the posterior of everything that a fit keeps."""
     _, common, n_dims = prior(case, np.full((1, 200), 0.5))
     u = uniform(n_dims, log2, seed)
@@ -83,11 +83,11 @@ def integrate(case: Case, *, log2: int = 16, seed: int = 1) -> Reference:
     log = log_likelihood(case, points, systems=not case.cut).sum(axis=1)
     weight = weights(np.where(names_kept(points), log, -np.inf))
     if case.cut:
-        points, weight = _judged(case, u, weight, common, seed), np.full(_OUTER, 1 / _OUTER)
+        points, weight = _judged(case, u, weight, common, seed, outer), np.full(outer, 1 / outer)
     return Reference(weight, *kept(case, points))
 
 
-_OUTER, _INNER = 2000, 8
+_INNER = 8
 
 
 def names_kept(points: Points) -> Any:
@@ -98,13 +98,13 @@ def names_kept(points: Points) -> Any:
     return (rows.argmax(axis=-1) == np.arange(rows.shape[-1])).all(axis=-1)
 
 
-def _judged(case: Case, u: Any, weight: Any, common: int, seed: int) -> Points:
+def _judged(case: Case, u: Any, weight: Any, common: int, seed: int, n_outer: int) -> Points:
     """Draw what annotators are like from their own labels, systems given that and all labels."""
-    assert 1 / np.sum(weight**2) > _OUTER, "too few points of weight to draw from"
+    assert 1 / np.sum(weight**2) > n_outer, "too few points of weight to draw from"
     rng = np.random.default_rng(seed)
-    place = (np.arange(_OUTER) + rng.random()) / _OUTER
+    place = (np.arange(n_outer) + rng.random()) / n_outer
     outer = u[rng.permutation(np.searchsorted(np.cumsum(weight), place).clip(max=len(u) - 1))]
-    for low in range(0, _OUTER, 100):
+    for low in range(0, n_outer, 100):
         some = np.repeat(outer[low : low + 100], 2**_INNER, axis=0)
         inner = uniform(u.shape[1] - common, _INNER, seed + 1 + low)
         some[:, common:] = np.tile(inner, (len(some) // len(inner), 1))

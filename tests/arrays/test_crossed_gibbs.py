@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from arrays.crossed_designs import residual, study
 from scipy import special, stats
+from seeds import rest_long
 
 from dissensus.arrays.crossed_gibbs import advance, learned, room_for
 from dissensus.arrays.crossed_parameters import cutpoints
@@ -117,7 +118,7 @@ def suspects(family, n_pools, own_residual, sweeps, **how):
 
 
 @pytest.mark.unit(1)
-@pytest.mark.parametrize(("family", "n_pools", "own_residual"), CASES)
+@pytest.mark.parametrize(("family", "n_pools", "own_residual"), rest_long(CASES + MORE, len(CASES)))
 def test_sweeps_and_new_labels_leave_the_prior(family, n_pools, own_residual):
     assert suspects(family, n_pools, own_residual, REDUCED) == {}
 

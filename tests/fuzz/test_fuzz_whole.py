@@ -194,8 +194,7 @@ def test_a_function_is_sound_or_refused(name, data):
 
 
 @pytest.mark.parametrize("name", sorted(DEAR))
-@pytest.mark.slow
-@cases(2, 40)
+@cases(5, 40)
 @given(data=st.data())
 def test_a_dear_function_is_sound_or_refused(name, data):
     checked(name, data)
@@ -223,8 +222,7 @@ def drawn_now(fit, annotations, **settings):
     return fit(annotations, **settings).compute()
 
 
-@pytest.mark.slow
-@cases(2, 40)
+@cases(1, 40)
 @given(data=st.data())
 def test_an_evaluation_is_summarised_and_reported(data):
     args, more = data.draw(CALLS["evaluate"])

@@ -1,8 +1,8 @@
 """The Gibbs sampler of crossed effects beside NUTS on the same model.
 
 NUTS needs minutes for what takes Gibbs a second, so that most of these run with ``make calibrate``
-only; what runs always is integration over the prior, in the files beside this one. Data say
-enough of every effect for NUTS to get there: it moves effects and their spread together, and
+only; in CI the gradient that NUTS follows is compared with the draws of Gibbs (`gradients`). Data
+say enough of every effect for NUTS to get there: it moves effects and their spread together, and
 diverges where the spread may be 0.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import crossed_reference
 import numpy as np
 import pytest
+from gradients import disagreements
 
 import dissensus as dx
 
@@ -66,14 +67,53 @@ POOLS = [
 ]
 
 
+def several_pools(n_items, n_annotators, family, n_pools, options):
+    """Return annotations of pools that share items, and the options of a fit."""
+    cutpoint = [0.0] if "n_labels" in options else None
+    study = dx.simulate.replication_study(
+        n_items, n_annotators, None, family=family, pools=list("abc")[:n_pools],
+        correlation=0.3, sigma_item=1.5, sigma_annotator=1.2, cutpoint=cutpoint, random_seed=2,
+    )  # fmt: skip
+    options = {name: value for name, value in options.items() if name != "n_labels"}
+    return unbalanced(study.annotations, 0.9), {"correlation_prior": 4.0, **options}
+
+
 @slow
 @pytest.mark.parametrize(("family", "n_pools", "options"), POOLS)
 def test_several_pools(family, n_pools, options):
-    cutpoint = [0.0] if "n_labels" in options else None
-    options = {name: value for name, value in options.items() if name != "n_labels"}
+    n_items = 20 if family == "gaussian" else 30
+    ann, options = several_pools(n_items, 10, family, n_pools, options)
+    both("cross_replication", ann, family=family, **options)
+
+
+# -- Reduced -----------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("family", "options"), [pytest.param(*each.values, id=each.id) for each in ONE_POOL[1:]]
+)
+def test_draws_go_with_the_gradient_that_nuts_follows(family, options):
     study = dx.simulate.replication_study(
-        20 if family == "gaussian" else 30, 10, None, family=family, pools=list("abc")[:n_pools],
-        correlation=0.3, sigma_item=1.5, sigma_annotator=1.2, cutpoint=cutpoint, random_seed=2,
-    )  # fmt: skip
-    ann = unbalanced(study.annotations, 0.9)
-    both("cross_replication", ann, family=family, correlation_prior=4.0, **options)
+        12, 6, None, family=family, sigma_item=1.5, sigma_annotator=1.2, random_seed=2
+    )
+    ann = unbalanced(study.annotations)
+    assert disagreements(dx.models.crossed_effects.build(ann, family=family, **options)) == {}
+
+
+def small(family, n_pools, options, **more):
+    """Build a small model of several pools."""
+    ann, options = several_pools(12, 5, family, n_pools, options)
+    return dx.models.cross_replication.build(ann, family=family, **{**options, **more})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("family", "n_pools", "options"), POOLS[1:])  # three are two and more
+def test_so_do_those_of_several_pools(family, n_pools, options):
+    assert disagreements(small(family, n_pools, options)) == {}
+
+
+@pytest.mark.long
+def test_draws_under_another_prior_do_not():
+    one, other = (small("gaussian", 2, {}, correlation_prior=eta) for eta in (4.0, 1.0))
+    assert disagreements(other, one)

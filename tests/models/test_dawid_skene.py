@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import truth_pymc
 import truth_reference
+from seeds import in_two_sizes
 from truth_cases import ROWS, THREE, rows
 
 import dissensus as dx
@@ -20,22 +21,30 @@ LONG = ("complete, related systems", "hierarchical, difficulty, related systems"
         "evidence of annotators")  # fmt: skip
 
 
-def slow_if_long(name):
-    return pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+ORDINARY, FULL = (4000, {}, {"enough": 200}), (8000, {}, {"enough": 200})
+REDUCED = (2000, {"log2": 15, "outer": 1000}, {"enough": 100, "points": 200})
+"""Draws of a chain, how the prior is integrated over, and what is asked of both."""
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [slow_if_long(name) for name in ROWS])
-def test_posterior_is_what_integration_over_the_prior_gives(name):
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        *((name, ORDINARY) for name in ROWS if name not in LONG),
+        *in_two_sizes({name: name for name in LONG}, REDUCED, FULL),
+    ],
+)
+def test_posterior_is_what_integration_over_the_prior_gives(name, size):
+    draws, extent, asked = size
     case = ROWS[name]
-    reference = truth_reference.integrate(case)
-    fit = case.fit(draws=8000 if name in LONG else 4000, tune=300)
+    reference = truth_reference.integrate(case, **extent)
+    fit = case.fit(draws=draws, tune=300)
     assert set(fit["posterior"].data_vars) == set(reference.points) | set(reference.inner)
     for values in (fit["posterior"], reference.points):
         for one in ("truth", "confusion", "population_confusion", "system_confusion"):
             if one in values:  # of 1e-290 floating point numbers know little
                 values[one] = values[one].clip(min=1e-4)
-    crossed_reference.compare(fit, reference, enough=200)
+    crossed_reference.compare(fit, reference, **asked)
 
 
 @pytest.mark.unit(3)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import rasch_reference
+from gradients import disagreements
 from scipy import integrate, special, stats
 
 import dissensus as dx
@@ -105,6 +106,27 @@ def test_both_samplers_find_one_posterior(known, confidence):
     nuts = fit(ann, draws=4000, tune=1500, chains=2, sampler="nuts", random_seed=2, **options)
     assert "NUTS" in nuts.attrs["inference"]
     crossed_reference.compare_fits(gibbs, nuts, enough=80, errors=4.5)
+
+
+def small(known, confidence, prior_count=1.0):
+    """Build a small model."""
+    ann, truth, *_ = study(15, 4, 3, seed=3)
+    return dx.models.rasch.build(
+        ann, truth=dict(enumerate(truth[:known].tolist())), confidence=confidence,
+        prior_count=prior_count,
+    )  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("known", "confidence"), [(0, True), (5, False), (15, True)])
+def test_draws_go_with_the_gradient_that_nuts_follows(known, confidence):
+    """What the test above asks, reduced."""
+    assert disagreements(small(known, confidence)) == {}
+
+
+@pytest.mark.long
+def test_draws_under_another_prior_do_not():
+    assert disagreements(small(15, False, prior_count=5.0), small(15, False))
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import truth_pymc
 import truth_reference
+from seeds import in_two_sizes
 from truth_cases import SYMMETRIC, TWO, TWO_SYSTEMS, symmetric
 
 import dissensus as dx
@@ -19,18 +20,26 @@ LONG = (
 )  # fmt: skip
 
 
-def slow_if_long(name):
-    return pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+ORDINARY, FULL = (4000, {}, {"enough": 400}), (8000, {}, {"enough": 400})
+REDUCED = (2000, {"log2": 14, "outer": 500}, {"enough": 100, "points": 200})
+"""Draws of a chain, how the prior is integrated over, and what is asked of both."""
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [slow_if_long(name) for name in SYMMETRIC])
-def test_posterior_is_what_integration_over_the_prior_gives(name):
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        *((name, ORDINARY) for name in SYMMETRIC if name not in LONG),
+        *in_two_sizes({name: name for name in LONG}, REDUCED, FULL),
+    ],
+)
+def test_posterior_is_what_integration_over_the_prior_gives(name, size):
+    draws, extent, asked = size
     case = SYMMETRIC[name]
-    reference = truth_reference.integrate(case)
-    fit = case.fit(draws=8000 if name in LONG else 4000, tune=300)
+    reference = truth_reference.integrate(case, **extent)
+    fit = case.fit(draws=draws, tune=300)
     assert set(fit["posterior"].data_vars) == set(reference.points) | set(reference.inner)
-    crossed_reference.compare(fit, reference)
+    crossed_reference.compare(fit, reference, **asked)
 
 
 @pytest.mark.unit(4)

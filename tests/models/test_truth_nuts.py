@@ -1,8 +1,7 @@
 """The Gibbs sampler of a latent truth beside NUTS on the same model.
 
 NUTS takes a minute for what takes Gibbs a second, so that most of these run with ``make calibrate``
-only; what runs always is integration over the prior, in the files beside this one, and posteriors
-enumerated in `tests/reference`.
+only; in CI the gradient that NUTS follows is compared with the draws of Gibbs (`gradients`).
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import crossed_reference
 import numpy as np
 import pytest
 import xarray as xr
+from gradients import disagreements
 
 import dissensus as dx
 
@@ -69,6 +69,40 @@ def test_both_find_one_posterior(model, settings):
     crossed_reference.compare_fits(gibbs, nuts, enough=60, errors=4.5)
 
 
+def built(model, settings):
+    """Build a small model: of matrices with data enough that labels keep their names."""
+    settings = dict(settings)
+    n_items, ipc = (40, 0.85) if model == "dawid_skene" else (20, 0.7)
+    study = dx.simulate.confusion_study(
+        n_items, 3, settings.pop("n_labels", 3), ipc=ipc, system_accuracy=[0.8, 0.7],
+        asymmetry=1.5, random_seed=2,
+    )  # fmt: skip
+    module = dx.models.get(model).module
+    return module.build(study.annotations, predictions=study.predictions, **settings)
+
+
+# Matrices as they stand have nothing that those with more to them, below, do not have.
+REDUCED = [case for case in CASES[1:] if case != ("dawid_skene", {})]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("model", "settings"), [pytest.param(*case, id=f"{case[0]} {case[1]}") for case in REDUCED]
+)
+def test_draws_go_with_the_gradient_that_nuts_follows(model, settings):
+    """What `test_both_find_one_posterior` asks, reduced."""
+    assert disagreements(built(model, settings)) == {}
+
+
+@pytest.mark.long
+def test_draws_under_another_prior_do_not():
+    settings = {"evidence": "annotators", "errors": "unequal"}
+    one, other = (
+        built("symmetric_confusion", {**settings, "prior_count": count}) for count in (1.0, 3.0)
+    )
+    assert disagreements(other, one)
+
+
 @slow
 @pytest.mark.parametrize("kind", ["nominal", "ordinal"])
 def test_two_labels_have_no_errors_to_choose_from(kind):
@@ -80,3 +114,14 @@ def test_two_labels_have_no_errors_to_choose_from(kind):
         random_seed=1,
     )  # fmt: skip
     assert 0.5 < fit["posterior"]["annotator_accuracy"].mean() < 0.95
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["nominal", "ordinal"])
+def test_two_labels_have_no_rows_of_errors(kind):
+    """The same, reduced."""
+    study = dx.simulate.confusion_study(30, 3, 2, ipc=0.7, random_seed=1)
+    ann = study.annotations.assign_attrs(kind=kind)
+    model = dx.models.symmetric_confusion.build(ann, errors="unequal")
+    assert {rv.name for rv in model.free_RVs} == {"prevalence", "annotator_accuracy"}
+    assert disagreements(model) == {}

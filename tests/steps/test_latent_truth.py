@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 from pymc.step_methods import STEP_METHODS
 from pymc_runs import run
+from seeds import in_two_sizes
 from truth_cases import ROWS, SYMMETRIC
 
 import dissensus as dx
@@ -46,28 +47,34 @@ def test_pymc_chooses_it_for_everything(name):
 
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")  # of fit's items
 @pytest.mark.parametrize(
-    ("module", "settings", "draws"),
+    ("module", "settings", "size"),
     [
-        (symmetric_confusion, {}, 1500),
-        (dawid_skene, {"pooling": "complete", "difficulty": True}, 6000),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in [
-            (dawid_skene, {}, 6000),
-            (symmetric_confusion, EVERYTHING, 10_000),
-            (symmetric_confusion, {"evidence": "annotators", "errors": "unequal"}, 6000),
-            (dawid_skene, {"pooling": "none", "systems": "related"}, 4000),
-        ]),
+        (symmetric_confusion, {}, (1500, 100)),
+        (dawid_skene, {"pooling": "complete", "difficulty": True}, (6000, 100)),
+        *in_two_sizes(
+            {
+                "plain": (dawid_skene, {}),
+                "everything": (symmetric_confusion, EVERYTHING),
+                "evidence of annotators": (
+                    symmetric_confusion, {"evidence": "annotators", "errors": "unequal"},
+                ),
+                "unpooled, related systems": (
+                    dawid_skene, {"pooling": "none", "systems": "related"},
+                ),
+            },
+            (700, 20), (10_000, 100),
+        ),
     ],
-    ids=lambda value: value.__name__.split(".")[-1] if hasattr(value, "__name__") else str(value),
 )  # fmt: skip
-def test_agrees_with_the_sampler_of_fit(module, settings, draws):
+def test_agrees_with_the_sampler_of_fit(module, settings, size):
     """Which is compared with NUTS, and with sums over the prior, in tests/models."""
-    data = study()
+    data, (draws, enough) = study(), size
     options = {"predictions": data.predictions, **settings}
     found = run(module.build(data.annotations, **options), draws=draws)
     fit = module.fit(
         data.annotations, draws=draws, random_seed=3, progressbar=False, keep_items=False, **options
     )
-    crossed_reference.compare_fits(_shared(found, fit), _shared(fit, found), enough=100)
+    crossed_reference.compare_fits(_shared(found, fit), _shared(fit, found), enough=enough)
 
 
 def _shared(one, other):

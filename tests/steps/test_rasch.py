@@ -9,6 +9,7 @@ import pytest
 from pymc.step_methods import STEP_METHODS
 from pymc_runs import run
 from rasch_cases import N_ITEMS, only, study
+from seeds import in_two_sizes
 
 import dissensus as dx
 from dissensus.models import rasch
@@ -16,7 +17,6 @@ from dissensus.steps import RaschGibbs
 
 # PyMC runs on a slower BLAS, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")
-slow = pytest.mark.slow
 
 
 def known(truth, how_many):
@@ -63,16 +63,20 @@ def test_pymc_chooses_it_for_everything(form):
 
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")  # of fit's items
 @pytest.mark.parametrize(
-    "form", [f if f in OFTEN else pytest.param(f, marks=slow) for f in FORMS]
-)  # fmt: skip
-def test_agrees_with_the_sampler_of_fit(form):
+    ("form", "draws"),
+    [
+        *((form, 6000) for form in OFTEN),
+        *in_two_sizes({form: form for form in FORMS if form not in OFTEN}, 800, 6000),
+    ],
+)
+def test_agrees_with_the_sampler_of_fit(form, draws):
     """Which is compared with integration over the prior, and with NUTS, in tests/models."""
     ann, settings = options(form)
-    found = run(rasch.build(ann, **settings), draws=6000)
-    fit = rasch.fit(ann, draws=6000, random_seed=3, progressbar=False, **settings)
+    found = run(rasch.build(ann, **settings), draws=draws)
+    fit = rasch.fit(ann, draws=draws, random_seed=3, progressbar=False, **settings)
     names = set(found["posterior"].data_vars)
     assert set(fit["posterior"].data_vars) - names == {"accuracy", "truth"}
-    crossed_reference.compare_fits(found, only(fit, names), enough=150)
+    crossed_reference.compare_fits(found, only(fit, names), enough=draws / 40)
 
 
 def test_reads_the_data_from_the_model():

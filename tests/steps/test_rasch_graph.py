@@ -9,6 +9,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
+from gradients import disagreements
 from pymc.distributions.transforms import Interval
 from pymc_runs import by_nuts, run
 from rasch_cases import N_ITEMS, N_PEOPLE, only, study
@@ -118,6 +119,14 @@ def test_agrees_with_nuts_on_models_put_together_by_hand(form):
     found = run(model, draws=8000)
     nuts = by_nuts(other, draws=3000, tune=800, target_accept=0.9)
     crossed_reference.compare_fits(found, only(nuts, found["posterior"].data_vars), enough=150)
+
+
+def test_draws_go_with_the_gradient_that_nuts_follows():
+    """What the test above asks where the mean is bounded, reduced."""
+    changes, *_ = BY_HAND["no guessing, above a bound"]
+    assert disagreements(by_hand(**changes)) == {}
+    other = by_hand(**changes, share=lambda _: pm.Dirichlet("prevalence", a=[30.0, 30.0, 1.0]))
+    assert disagreements(other, by_hand(**changes))
 
 
 def test_what_stands_beside_it_is_left_to_other_steps():
