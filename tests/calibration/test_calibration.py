@@ -26,11 +26,11 @@ from scipy import stats
 import dissensus as dx
 from dissensus.arrays import crossed_gibbs
 
-REDUCED, FAULTY = (20, 199), (8, 199)
+REDUCED, FAULTY = (12, 199), (8, 199)
 """Studies of 40 items each, and draws of each fit."""
-ONE_ANSWER = {"reduced": (25, 99), "faulty": (80, 99), "coarse": (12, 99)}
+ONE_ANSWER = {"reduced": (15, 99), "faulty": (80, 99), "coarse": (12, 99)}
 """The same where a study has one answer to a question, and not one for each item."""
-TRUTH = {"reduced": (20, 39), "faulty": (100, 39), "coarse": (12, 39)}
+TRUTH = {"reduced": (12, 39), "faulty": (100, 39), "coarse": (12, 39)}
 """The same of a latent truth: many variants, each a kernel's work."""
 FALSE_ALARM = 0.001
 """Of one question; seeds are fixed, so that a run that passes goes on passing."""
