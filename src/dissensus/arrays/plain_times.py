@@ -16,7 +16,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.compiled import inner
+from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.gamma import SMALL, constants, gamma_of, gamma_variate
 from dissensus.arrays.ranked_item import (
     BEGIN,
@@ -72,7 +72,7 @@ def plain_room(shapes: Floats) -> Floats:
     return out
 
 
-@inner
+@part
 def plain_sweep(
     state: State, numbers: ItemNumbers, listed: Codes, spans: Codes, plain: Floats, lines: Floats
 ) -> bool:
@@ -112,7 +112,7 @@ def plain_sweep(
     return True
 
 
-@inner
+@part
 def _wait(
     state: State, listed: Codes, spans: Codes, ranking: int, power: float, plain: Floats,
     lines: Floats,
@@ -139,7 +139,7 @@ def _wait(
         plain[EXPOSURE, listed[UNIT, place]] += now
 
 
-@inner
+@part
 def _wait_for_tied(
     state: State, listed: Codes, low: int, high: int, power: float, now: float, after: int,
     plain: Floats, lines: Floats,
