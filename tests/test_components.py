@@ -13,8 +13,6 @@ from dissensus import _components
 from dissensus._component_groups import component_draws
 from dissensus._component_plan import planned, shared_items
 from dissensus._components import _typical
-from dissensus._observed import Settings
-from dissensus._pool_agreement import pool_agreement
 
 QUIET = {"draws": 60, "random_seed": 1, "progressbar": False}
 OF_POOLS = {"reference": "old", "reliability": (1,), "truth": None, "ground_truth": None}
@@ -283,29 +281,3 @@ def test_pools_whose_names_are_numbers_stay_whole_numbers(tmp_path):
 def test_numbers_need_a_threshold_and_are_told_how_to_do_without():
     with pytest.raises(dx.ArgumentError, match=r"^threshold: .*fit models\.crossed_effects"):
         dx.evaluate(study(), components="gaussian", **QUIET)
-
-
-@pytest.mark.long
-def test_published_components_of_a_rating_study(shared):
-    """NFLX public set, REML of the crossed model (lme4 1.1-31, the folder's README).
-
-    Item 1.40403, annotator 0.08761, residual 0.39405: ICC .7446, annotator ICC .0465.
-    """
-    frame = pd.read_csv(shared / "nflx_video_quality" / "ratings.csv")
-    ann = dx.annotations(frame, kind="ordinal")
-    result = dx.evaluate(ann, components="gaussian", reliability=(1,), **QUIET)
-    mean = result["components"].to_dataset().sel(scale="latent").mean(("chain", "draw"))
-    assert float(mean["icc"]) == pytest.approx(0.7446, abs=0.02)
-    assert float(mean["annotator_icc"]) == pytest.approx(0.0465, abs=0.015)
-    assert float(result["components"]["n_labels"]) == 26
-
-
-def test_published_agreement_of_pools(shared):
-    """Two annotation paradigms: figures of the folder's README, computed by other packages."""
-    frame = pd.read_csv(shared / "annotation_paradigms" / "ratings.csv.gz")
-    ann = dx.annotations(frame, pool="group")
-    found = pool_agreement(ann, Settings(100, 1, None, 0.1, "raise"))
-    alpha = found["observed_krippendorff_alpha"].sel(pool=["g1", "g2", "g3"])
-    np.testing.assert_allclose(alpha, [0.1978, 0.7781, 0.1478], atol=5e-5)
-    between = found["observed_normalized_cross_kappa"].sel(pool="g1", pool_=["g2", "g3"])
-    np.testing.assert_allclose(between, [0.5696, 1.0512], atol=5e-5)

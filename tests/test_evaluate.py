@@ -228,6 +228,29 @@ def test_real_language_model_judges(shared, name):
     assert best["naive"] > best["mean"]
 
 
+def test_simulated_judges():
+    """The same in a bare clone: six systems, people who disagree, answers that nobody gave."""
+    study = dx.simulate.confusion_study(
+        150, 4, 3, ipc=0.6, system_accuracy=[0.9, 0.8, 0.75, 0.7, 0.6, 0.5], random_seed=3
+    )
+    pred = study.predictions
+    frame = pd.DataFrame({
+        role: pred[role].to_numpy()[codes] for role, codes in (
+            ("item", np.repeat(np.arange(150), 6)), ("system", np.tile(np.arange(6), 150)),
+            ("label", pred["label_code"].to_numpy()[..., 0].ravel()),
+        )
+    }).astype({"label": object})  # fmt: skip
+    frame.loc[frame.index % 40 == 5, "label"] = "none of the above"  # of the last system
+    with pytest.warns(dx.DissensusWarning, match="'none of the above'"):
+        result = run(
+            study.annotations, dx.predictions(frame), reliability=(1.0,), draws=100, **LEAN
+        )
+    table = dx.summary(result)
+    assert table["mean"].between(0, 1).all()
+    best = table.sort_values("naive").iloc[-1]
+    assert best["naive"] > best["mean"]
+
+
 @pytest.mark.long
 def test_real_rankings(shared):
     names = (shared / "dermatology" / "dermatology_conditions.txt").read_text().split("\n")[:419]
@@ -469,6 +492,29 @@ def test_real_risk_categories(shared):
         result[name]["annotation_certainty"].mean() for name in ("categories", "certainty")
     ]
     assert certainty[0] > certainty[1]
+
+
+def test_simulated_risk_categories():
+    """The same in a bare clone: labels that are taken for one another are of one category."""
+    rng = np.random.default_rng(2)
+    cases = {}
+    for case in range(30):
+        like = 20 * (case % 3) + rng.choice(20, 4, replace=False)  # of one third of 60 labels
+        cases[case] = [
+            [[int(k)] for k in rng.permutation(like)[: rng.integers(1, 4)]] for _ in range(4)
+        ]
+    ann = dx.from_rankings(cases, labels=range(60))
+    groups = {label: label // 20 for label in range(60)}
+    result = run(ann, draws=50, reliability=(1.0,), groups=groups, companion=None)
+    assert result["categories"]["label"].to_numpy().tolist() == [0, 1, 2]
+    share = result["categories"]["plausibility"]
+    np.testing.assert_allclose(share.sum("label"), 1)
+    best = share.mean(("chain", "draw")).argmax("label")
+    assert best.to_numpy().tolist() == [case % 3 for case in range(30)]
+    certainty = [
+        result[name]["annotation_certainty"].mean() for name in ("categories", "certainty")
+    ]
+    assert certainty[0] > certainty[1] + 0.1
 
 
 def test_new_items_are_new_clusters_where_the_annotations_name_them():

@@ -71,8 +71,49 @@ def test_drivers_who_are_always_last_are_on_the_boundary(shared):
 
 
 def test_beans_against_a_general_optimiser(shared):
-    """Each farmer orders three of ten varieties; the likelihood written out choice by choice."""
+    """Each farmer orders three of ten varieties."""
     table = pd.read_csv(shared / "beans" / "rankings.csv").sort_values(["annotator", "rank"])
+    goes_with_a_general_optimiser(table)
+
+
+def threes(n_people=150, n_labels=10, never_first=()):
+    """Simulate people who order three of ten labels; some labels are last whenever they appear."""
+    rng = np.random.default_rng(7)
+    strength = np.exp(np.linspace(0.0, 2.0, n_labels))
+    strength[list(never_first)] = 1e-12
+    order = []
+    for _ in range(n_people):
+        three = rng.choice(n_labels, 3, replace=False)
+        while len(set(three) & set(never_first)) > 1:  # nothing would tell these apart
+            three = rng.choice(n_labels, 3, replace=False)
+        order.append(three[np.argsort(rng.exponential(size=3) / strength[three])])
+    names = np.array([f"variety {k}" for k in range(n_labels)])
+    return pd.DataFrame({
+        "annotator": np.repeat(np.arange(n_people), 3), "item": names[np.concatenate(order)],
+        "rank": np.tile([1, 2, 3], n_people),
+    })  # fmt: skip
+
+
+def test_simulated_choices_against_a_general_optimiser():
+    """The same in a bare clone."""
+    goes_with_a_general_optimiser(threes())
+
+
+def test_simulated_labels_that_are_always_last_are_on_the_boundary():
+    """As Hunter's drivers 84 to 87, in a bare clone."""
+    table = threes(never_first=(3, 8))
+    found = maximum_likelihood(season(table), unranked="absent")
+    worth = named(found, "all")
+    rest = table[~table["item"].isin(["variety 3", "variety 8"])]
+    kept = named(maximum_likelihood(season(rest), unranked="absent"), "all")
+    assert found["boundary"].item()
+    assert found["unique"].item()
+    assert {name for name, value in worth.items() if value == 0} == {"variety 3", "variety 8"}
+    assert {name: worth[name] for name in kept} == pytest.approx(kept, rel=1e-8)
+
+
+def goes_with_a_general_optimiser(table):
+    """Compare with the likelihood written out choice by choice."""
     names, codes = np.unique(table["item"], return_inverse=True)
     order = codes.reshape(-1, 3)
 
@@ -112,6 +153,36 @@ def test_all_dermatology_cases(shared):
     assert found.attrs["n_not_reached"] == 0
     for unranked in ("one", "ignore"):
         np.testing.assert_array_equal(maximum_likelihood(ann, unranked=unranked), found)
+
+
+def test_items_on_the_boundary_are_those_where_somebody_is_never_beaten():
+    """In a bare clone: counted by a transitive closure of who is above whom (Hunter 2004).
+
+    All named labels have something if, and only if, each is above each other by some chain.
+    """
+    rng = np.random.default_rng(3)
+    cases = {}
+    for item in range(60):
+        pool = rng.choice(40, 5, replace=False)
+        cases[item] = []
+        for _ in range(4):  # readers agree in part
+            order = pool[np.argsort(np.arange(5) + 1.5 * rng.normal(size=5))]
+            cases[item].append([[k] for k in order[: rng.integers(1, 4)].tolist()])
+    closed = 0
+    for rankings in cases.values():
+        labels = sorted({k for ranking in rankings for (k,) in ranking})
+        above = np.zeros((len(labels), len(labels)), dtype=int)
+        for ranking in rankings:
+            first = [labels.index(k) for (k,) in ranking]
+            last = [k for k in range(len(labels)) if k not in first]  # what is not listed
+            for place, k in enumerate(first):
+                above[k, first[place + 1 :] + last] = 1
+        reach = np.linalg.matrix_power(above + np.eye(len(labels), dtype=int), len(labels)) > 0
+        closed += bool(reach.all())
+    assert 10 < closed < 50
+    found = maximum_likelihood(dx.from_rankings(cases, labels=range(40)))
+    np.testing.assert_allclose(found.sum("candidate"), 1)
+    assert found.attrs["n_boundary"] == 60 - closed
 
 
 CASES = {

@@ -102,6 +102,31 @@ def test_rankings_in_a_table_say_what_the_nested_lists_say(shared):
     assert said(ann) == said(table)
 
 
+def test_a_typed_table_says_what_the_nested_lists_say(tmp_path):
+    """The same in a bare clone: two cases, ties, and a reader who names one label only."""
+    path = tmp_path / "rankings.csv"
+    path.write_text(
+        "item,annotator,class,rank\n"
+        "c1,r1,7,1\nc1,r1,3,2\nc1,r1,9,2\nc1,r2,3,1\nc2,r1,0,1\nc2,r2,9,1\nc2,r2,0,2\n"
+    )
+    table = dx.read_annotations(path, label="class", rank="rank", labels=range(12))
+    nested = {"c1": {"r1": [[7], [3, 9]], "r2": [[3]]}, "c2": {"r1": [[0]], "r2": [[9], [0]]}}
+    ann = dx.from_rankings(nested, labels=range(12))
+    assert table.attrs["kind"] == "ranking"
+    assert (table.sizes["item"], table.sizes["annotator"], table.sizes["label"]) == (2, 2, 12)
+    assert ranks(table) == ranks(ann)
+    assert ranks(table)["c1", "r1", 9] == ranks(table)["c1", "r1", 3] == 2
+
+
+def ranks(data):
+    """Return ranks by item, annotator and label."""
+    keys = [
+        data[role].values[data[f"{role}_code"].values].tolist()
+        for role in ("item", "annotator", "label")
+    ]
+    return dict(zip(zip(*keys, strict=True), data["rank"].values.tolist(), strict=True))
+
+
 @pytest.mark.parametrize(
     ("name", "rows"),
     [("dices350", 43050), ("insteval", 73421), ("vcc2018_mos", 54040), ("mlqe_pe_da", 39000)],

@@ -80,6 +80,55 @@ def test_lme4_on_thousands_of_grades(name, shared):
     assert abs(mu.mean() - intercept) < 0.25 * mu.std()
 
 
+def by_mean_squares(table):
+    """Return REML's variances of a complete table, which are those of mean squares, and ICC(A,1).
+
+    Where none is negative (Searle, Casella & McCulloch 1992, chapter 4; McGraw & Wong 1996).
+    """
+    n, k = table.shape
+    rows, columns = table.mean(axis=1), table.mean(axis=0)
+    rest = table - rows[:, None] - columns + table.mean()
+    item, annotator = k * rows.var(ddof=1), n * columns.var(ddof=1)
+    error = (rest**2).sum() / ((n - 1) * (k - 1))
+    parts = np.array([(item - error) / k, (annotator - error) / n, error])
+    assert (parts > 0).all()
+    return parts, parts[0] / parts.sum()
+
+
+def complete(n_items, n_annotators, sds, seed):
+    """Simulate a number from everybody of everything."""
+    rng = np.random.default_rng(seed)
+    item, annotator, rest = (
+        sd * rng.standard_normal(size)
+        for sd, size in zip(
+            sds, [(n_items, 1), (1, n_annotators), (n_items, n_annotators)], strict=True
+        )
+    )
+    return 3.0 + item + annotator + rest
+
+
+def test_mean_squares_on_thousands_of_simulated_grades():
+    """What lme4 is for the sets above, in a bare clone: 80 items by 40 annotators."""
+    table = complete(80, 40, (0.7, 0.5, 1.0), seed=4)
+    parts, icc = by_mean_squares(table)
+    found = fit(dx.from_matrix(table.tolist(), kind="continuous"), draws=800, tune=200)
+    for part, value in zip(PARTS, parts, strict=True):
+        draws = variances(found)[part]
+        assert abs(np.median(draws) - value) < 0.35 * draws.std(), part
+    mu = found["posterior"]["mu"].to_numpy()
+    assert abs(mu.mean() - table.mean()) < 0.25 * mu.std()
+    assert np.median(dx.icc(found)) == pytest.approx(icc, abs=0.02)
+
+
+def test_mean_squares_on_a_small_table():
+    """What pingouin is for the tables below, in a bare clone: eight items by nine annotators."""
+    table = complete(8, 9, (14.0, 8.5, 12.5), seed=2)
+    _, expected = by_mean_squares(table)
+    icc = dx.icc(fit(dx.from_matrix(table.tolist(), kind="continuous")))
+    assert inside(icc, expected)
+    assert abs(np.median(icc) - expected) < 0.75 * float(icc.std())
+
+
 def test_lme4_and_pingouin_on_wine_scores(shared):
     """REML SDs: bottle 13.817, judge 8.517, residual 12.587; ICC(A,1) .4525."""
     found = fit(read(shared / "wine_bitterness" / "ratings.csv", "response"))

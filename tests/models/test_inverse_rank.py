@@ -248,7 +248,34 @@ def test_certainty_of_real_cases_by_quadrature(shared, leads):
     """The first 80 dermatology cases at gamma = 20."""
     table = pd.read_csv(shared / "dermatology" / "rankings.csv")
     table = table[table["item"].isin(table["item"].unique()[:80])]
-    ann = dx.annotations(table, label="class", rank="rank", labels=range(419))
+    certain_as_by_quadrature(
+        dx.annotations(table, label="class", rank="rank", labels=range(419)), leads
+    )
+
+
+def test_certainty_of_simulated_cases_by_quadrature(leads):
+    """The same in a bare clone: 40 cases of 419 labels, three to seven readers with tied lists."""
+    rng = np.random.default_rng(6)
+    cases = {}
+    for case in range(40):
+        likely = rng.choice(419, 8, replace=False)
+        share = rng.dirichlet(np.full(8, 0.6)) + 1e-3
+        cases[case] = []
+        for _ in range(rng.integers(3, 8)):
+            one = rng.choice(likely, rng.integers(1, 5), replace=False, p=share / share.sum())
+            tied = rng.random(len(one)) < 0.25
+            blocks = [[int(one[0])]]
+            for label, same in zip(one[1:].tolist(), tied[1:], strict=True):
+                if same:
+                    blocks[-1].append(label)
+                else:
+                    blocks.append([label])
+            cases[case].append(blocks)
+    certain_as_by_quadrature(dx.from_rankings(cases, labels=range(419)), leads)
+
+
+def certain_as_by_quadrature(ann, leads):
+    """Compare shares of draws with integrals, at gamma = 20."""
     got = fit(ann, draws=2500, reliability=20.0)
     certainty = dx.annotation_certainty(got)
     alpha = got["constant_data"]["parameters"].to_numpy()

@@ -463,6 +463,27 @@ def test_nascar(shared):
     np.testing.assert_allclose(logs - logs.mean(), known - known.mean(), atol=0.12)
 
 
+def test_many_simulated_races():
+    """The same in a bare clone: 400 races of five of twelve drivers."""
+    rng = np.random.default_rng(1)
+    strength = np.exp(rng.normal(0.0, 0.7, 12))
+    fields = [rng.choice(12, 5, replace=False) for _ in range(400)]
+    order = [field[np.argsort(rng.exponential(size=5) / strength[field])] for field in fields]
+    races = dx.annotations(
+        {"item": np.full(2000, "season"), "annotator": np.repeat(np.arange(400), 5),
+         "label": np.concatenate(order), "rank": np.tile(np.arange(1, 6), 400)}, rank="rank",
+    )  # fmt: skip
+    fitted = fit(races, unranked="absent", concentration=1.0, draws=1000)
+    logs = np.log(fitted["posterior"]["plausibility"].isel(item=0)[..., :-1]).mean(
+        ("chain", "draw")
+    )
+    best = plackett_luce.maximum_likelihood(races, unranked="absent").isel(item=0)
+    known = np.log(best.to_numpy()[:-1])
+    np.testing.assert_allclose(logs - logs.mean(), known - known.mean(), atol=0.03)
+    true = np.log(strength[logs["candidate_label"].to_numpy().astype(int)])
+    np.testing.assert_allclose(logs - logs.mean(), true - true.mean(), atol=0.35)
+
+
 def _dense(frame):
     return frame.groupby("annotator")["rank"].rank("dense").astype(int)
 

@@ -358,6 +358,21 @@ def test_readers_accuracies_are_recovered(name, group):
     assert np.corrcoef(ability, special.logit(given))[0, 1] > 0.97
 
 
+def test_simulated_readers_accuracies_are_recovered():
+    """The same in a bare clone: five readers of a hundred cases."""
+    ann, truth, *_ = study(100, 5, 2, seed=6)
+    found = fit(
+        ann, truth=dict(enumerate(truth.tolist())), draws=500, random_seed=1, progressbar=False
+    )["posterior"]  # fmt: skip
+    right = ann["label"].to_numpy()[ann["label_code"]] == truth[ann["item_code"]]
+    share = np.bincount(ann["annotator_code"], right) / np.bincount(ann["annotator_code"])
+    accuracy = found["accuracy"].mean("item")
+    low, high = accuracy.quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
+    assert ((low < share) & (share < high)).all()
+    ability = found["ability"].mean(("chain", "draw"))
+    assert np.corrcoef(ability, special.logit(share))[0, 1] > 0.97
+
+
 @pytest.mark.long
 @short
 def test_without_the_truth_guessing_keeps_accuracies_where_they_are():
