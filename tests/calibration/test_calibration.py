@@ -274,7 +274,6 @@ COARSE = {
     "cross_replication: bernoulli: a wrong power",
     "cross_replication: ordinal: a dropped annotator",
     "symmetric_confusion: related systems: systems taken for independent",
-    "symmetric_confusion: evidence of annotators: truth of the prior",
     "symmetric_confusion: known annotators: systems judged afterwards",
     "dawid_skene: one for all: patterns counted once",
 }

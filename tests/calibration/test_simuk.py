@@ -16,7 +16,7 @@ from dissensus._uncompiled import uncompiled
 @pytest.mark.parametrize(
     ("items", "studies", "draws", "context"),
     [
-        pytest.param(40, 3, 40, uncompiled, id="reduced"),
+        pytest.param(60, 2, 40, uncompiled, id="reduced"),
         pytest.param(15, 20, 400, nullcontext, marks=pytest.mark.slow, id="full"),
     ],
 )
