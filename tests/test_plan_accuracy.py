@@ -121,6 +121,7 @@ def test_two_labels_can_be_planned_with_and_without_violations():
         assert np.isfinite(found["rmse"]).all()
 
 
+@pytest.mark.long
 def test_a_pilot_tells_kappa_and_labels_and_how_well_it_knows():
     study = dx.simulate.confusion_study(60, 4, 5, ipc=0.7, random_seed=3)
     found = dx.plan_accuracy(study.annotations, **SMALL)

@@ -159,6 +159,7 @@ def test_what_is_there_once_only_is_named(evaluated_votes):
     assert {one.how for one in found.differences} == {"not in the file"}
 
 
+@pytest.mark.long
 def test_other_versions_are_named(votes, of_votes, tmp_path):
     path = of_votes(tmp_path, votes)
     with xr.open_datatree(path, engine="h5netcdf") as tree:
@@ -178,6 +179,7 @@ def test_other_data_than_were_evaluated_are_refused(votes, of_votes, tmp_path):
         rerun(path)
 
 
+@pytest.mark.long
 def test_what_could_not_be_recorded_is_named(votes, tmp_path):
     path = written(tmp_path, *votes, distance=lambda a, b: float(a != b))
     with pytest.raises(dx.ArgumentError, match=r"made with distance \(a function\)"):

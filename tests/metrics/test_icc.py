@@ -18,7 +18,7 @@ SCALES = ("latent", "observed")
 CUTS = np.array([-0.9, -0.2, 1.1])
 VALUES = (1, 2, 4, 8)
 sds = st.floats(0.01, 20)
-some = settings(deadline=None, max_examples=30)
+some = settings(deadline=None, max_examples=12)
 every_family = pytest.mark.parametrize("family", FAMILIES)
 every_scale = pytest.mark.parametrize("scale", SCALES)
 

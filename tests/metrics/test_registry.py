@@ -18,6 +18,7 @@ from dissensus.metrics import METRICS
 
 COMMON = ("plausibility", "predictions", "item_weights", "per_item", "on_missing", "random_seed")
 STUB = Path(dx.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
+pytestmark = pytest.mark.unit(9)
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 of_plausibilities = [
     m for m in METRICS if m.name not in {"annotation_certainty", "certainty"}

@@ -15,20 +15,14 @@ from dissensus.models import MODELS
 
 FILES = Path("/proc/self/fd")
 FEW = {"draws": 5, "tune": 5, "chains": 2, "random_seed": 1, "progressbar": False}
-ONE_OF_EACH = {"dirichlet", "plackett_luce", "crossed_effects"}
-"""A model drawn at once, one drawn item by item, and one swept; the others in long tests."""
 REFITS = 5  # a leak leaves at least one with each
 
 
 # Five draws after five sweeps may have labels of six items anywhere, and the fit says so.
-@pytest.mark.unit(1)
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Annotators mostly call:dissensus.errors.DissensusWarning")
 @pytest.mark.skipif(not FILES.is_dir(), reason="open files are listed on Linux only")
-@pytest.mark.parametrize(
-    "model",
-    [pytest.param(model, id=model.name, marks=[] if model.name in ONE_OF_EACH else pytest.mark.long)
-     for model in MODELS],
-)  # fmt: skip
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_no_fit_leaves_a_file_or_a_thread(model, examples):
     def held():
         gc.collect()  # what earlier tests left may be closed meanwhile, and is not of these fits

@@ -16,6 +16,7 @@ def found():
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scope", ["new items", "these items"])
 def test_lines_are_at_the_numbers_planned(found, scope):
     shares, halves = dx.plots.accuracy_plan(found, scope=scope).axes

@@ -60,6 +60,7 @@ def test_the_words_are_the_numbers(plain):
     assert "it is right on 76 % [76 to 77]" in said
 
 
+@pytest.mark.long
 def test_what_is_not_known_is_not_said(plain):
     tree = with_ground_truth(plain, names=(), by_difficulty=0, most_annotators=3)
     said = words(tree)
@@ -102,6 +103,7 @@ def test_it_is_said_where_accuracies_are_from(plain, source, said):
     assert said in ground_truth.section(with_ground_truth(plain, accuracy=source)).intro
 
 
+@pytest.mark.long
 def test_confidence_is_taken_at_its_word_or_for_certain(plain):
     unsaid, given = with_ground_truth(plain), with_ground_truth(plain, confidence="as given")
     assert "all are taken to be certain" in ground_truth.section(unsaid).intro

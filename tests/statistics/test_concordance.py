@@ -24,7 +24,7 @@ from seeds import seeds
 import dissensus as dx
 
 SEEDS = st.integers(0, 2**31)
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=15, deadline=None)
 
 
 def weights_for(rng, n):

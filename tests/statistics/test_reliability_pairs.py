@@ -28,7 +28,7 @@ import dissensus as dx
 from dissensus.statistics import _reliability_pairs
 
 SEEDS = st.integers(0, 2**31)
-few = settings(max_examples=30, deadline=None)
+few = settings(max_examples=12, deadline=None)
 SAMPLE = ("chain", "draw")
 
 

@@ -15,6 +15,8 @@ import dissensus as dx
 from dissensus.statistics import STATISTICS
 from dissensus.statistics._settings import code_of, names_in, proportion, whole
 
+pytestmark = pytest.mark.unit(10)
+
 NONSENSE = {
     "None": None,
     "3.5": 3.5,

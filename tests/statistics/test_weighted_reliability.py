@@ -18,7 +18,7 @@ from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._resampling import over_units
 
 SEEDS = st.integers(0, 2**31)
-few = settings(max_examples=30, deadline=None)
+few = settings(max_examples=12, deadline=None)
 
 
 def quietly(function, *args, **more):
