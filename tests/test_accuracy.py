@@ -181,6 +181,7 @@ def test_of_many_systems_the_likeliest_are_judged(monkeypatch):
     assert "the 1 of 2 systems that agree best" in found.attrs["notes"]
 
 
+@pytest.mark.long
 def test_the_group_survives_a_file(tmp_path):
     kept().to_netcdf(tmp_path / "evaluation.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "evaluation.nc", engine="h5netcdf") as tree:

@@ -37,6 +37,7 @@ def flat(found):
     return found.stack(sample=("chain", "draw")).transpose("sample", "system").to_numpy()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("item_weights", [None, "bayesian-bootstrap"])
 @pytest.mark.parametrize(("k", "how"), rest_long([
     (1, {"reliability": 2.5, "prior_count": 0.25}), (1, {}), (2, {}),

@@ -185,6 +185,7 @@ def test_risks_and_label_space_from_files(files, tmp_path):
         assert tree["expected_risk"]["expected_risk"].dims == ("chain", "draw", "item")
 
 
+@pytest.mark.long
 def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
     rows = [("i", who, label) for who, label in zip("abc", "xyz", strict=True)]
     ann = write(tmp_path / "a.csv", rows, ("item", "annotator", "label"))

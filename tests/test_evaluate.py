@@ -78,6 +78,7 @@ def test_without_predictions(votes):
     assert dx.summary(result).empty
 
 
+@pytest.mark.long
 def test_rankings_get_the_metrics_of_lists(rankings):
     risk = dict(zip("abcdef", (0, 1, 2, 0, 1, 2), strict=True))
     result = run(*rankings, risk=risk, draws=50)

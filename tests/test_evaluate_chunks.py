@@ -72,6 +72,7 @@ def test_the_same_as_at_once(study, how):
     assert_same(dx.evaluate(ann, pred, chunks=7, **RUN, **how), whole)
 
 
+@pytest.mark.long
 def test_of_annotations_that_are_in_chunks(study):
     ann, pred = study
     whole = dx.evaluate(ann, pred, **RUN)

@@ -163,6 +163,7 @@ def test_a_table_of_an_earlier_run_goes_with_it(tmp_path, small):
     assert tmp_path / "accuracy.csv" not in paths
 
 
+@pytest.mark.long
 def test_names_in_tables_are_no_formulas(tmp_path, small, earlier):
     earlier(tmp_path)
     for table in ("summary", "statistics"):

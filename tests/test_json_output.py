@@ -44,6 +44,7 @@ def test_an_evaluation_is_its_tables(files, tmp_path):
     assert str(tmp_path / "out" / "report.html") in found["files"]
 
 
+@pytest.mark.long
 def test_without_predictions_there_are_no_metrics(files, tmp_path):
     found = said("evaluate", files[0], "--draws", 50, "--out", tmp_path / "out", *LEAN)
     assert found["metrics"] == []

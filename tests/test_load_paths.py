@@ -143,6 +143,7 @@ def test_an_object_array_is_not_read(tmp_path, bomb):
     assert not trace.exists()
 
 
+@pytest.mark.long
 def test_what_an_evaluation_notes_is_text_when_it_comes_back(tmp_path, bomb):
     # Attributes of NetCDF are text or numbers: an expression stays one, and a pickle bytes.
     data, trace = bomb

@@ -26,6 +26,7 @@ def test_annotators_are_as_accurate_as_the_source_says():
     assert found.attrs["annotator_accuracy"] == 0.5
 
 
+@pytest.mark.long
 def test_more_items_and_more_annotators_tell_more(found):
     new = found.sel(scope="new items")
     assert (new["half_width"].diff("item") < 0).all()

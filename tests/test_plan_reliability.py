@@ -65,6 +65,7 @@ def test_probabilities_rise_with_annotators_and_are_probabilities():
     assert found["reliability"].dims[:2] == ("chain", "draw")
 
 
+@pytest.mark.long
 def test_width_of_a_balanced_study_of_numbers_is_that_of_theory():
     # Without annotators' effects the ICC of n items by k labels has for large n the variance
     # 2 (1 - r)^2 (1 + (k - 1) r)^2 / (k (k - 1) (n - 1)): Donner (1986), International
@@ -165,7 +166,7 @@ def test_several_pools_have_intervals_of_their_own_and_of_each_pair():
     assert found.attrs["pilot_annotators"] == [6, 8, 5]
 
 
-@pytest.mark.unit(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("family", "kind"), [("gaussian", None), ("bernoulli", "nominal"), ("ordinal", "ordinal")]
 )

@@ -20,6 +20,7 @@ def printed(found):
     return console.file.getvalue()
 
 
+@pytest.mark.long
 def test_pools_and_pairs_have_rows_of_their_own():
     pilot = made.cross_replication("gaussian", draws=20, names=("crowd [a]", "experts"))
     found = dx.plan_reliability(

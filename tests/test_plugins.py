@@ -60,6 +60,7 @@ def test_evaluate_takes_it_and_agrees_with_the_librarys_own(bring, study):
     assert int(theirs["convergence"]["n_items_poor"].item()) == 0
 
 
+@pytest.mark.long
 def test_reports_and_summaries_of_it_are_written(bring, study, tmp_path):
     bring(panel="plugins.panel")
     result = dx.evaluate(

@@ -81,6 +81,7 @@ def test_times_in_other_units_are_the_same_times():
     assert data_hash(one) == data_hash(two)
 
 
+@pytest.mark.long
 def test_a_seed_that_was_not_given_is_drawn_and_recorded(votes):
     result = dx.evaluate(*votes, draws=20, progressbar=False)
     assert result.attrs["random_seed_source"] == "drawn"

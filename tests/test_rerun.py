@@ -109,10 +109,12 @@ def test_another_process_comes_to_the_same(votes, of_votes, tmp_path):
     assert done.stdout.startswith("the same to the last digit: ")
 
 
+@pytest.mark.long
 def test_a_seed_that_was_drawn_does_too(votes, tmp_path):
     assert rerun(written(tmp_path, *votes, random_seed=None, reliability=(1,))).exit_code == 0
 
 
+@pytest.mark.long
 def test_a_study_of_demo_is_compared_without_its_truth(evaluated_votes, tmp_path):
     evaluated_votes["truth"] = xr.Dataset({"anything": 1.0})
     assert rerun(write_evaluation(evaluated_votes, tmp_path)[0]).exit_code == 0

@@ -76,6 +76,7 @@ def test_with_the_true_share_accuracies_are_the_true_ones(study, large):
     assert found["impossible"].values.tolist() == [0, 0]
 
 
+@pytest.mark.long
 def test_the_wrong_assumption_of_who_repeats_them_is_wrong(study, large):
     with pytest.warns(DissensusWarning, match="'system A' would have to"):
         found = dx.shared_mistakes(large, SHARE, repeated={A: 0, B: 1}, random_seed=1)

@@ -63,6 +63,7 @@ def test_equals_a_general_optimiser_on_enumerated_orders(seed, closed):
     assert found.n_tops.tolist() == [1]
 
 
+@pytest.mark.long
 def test_equals_the_best_point_of_a_grid():
     """Three labels, two of them tied once: no point of a grid over the simplex is better."""
     rankings = [[[0, 1], [2]], [[2], [0]], [[1], [2], [0]]]

@@ -176,6 +176,7 @@ def test_a_chunk_that_was_lost_is_not_taken_for_the_first_label(table, tmp_path,
             dx.models.dirichlet.fit(again, draws=10).compute()
 
 
+@pytest.mark.long
 def test_a_store_is_read_again(table, tmp_path):
     folder = split(table, tmp_path / "labels")
     first = dx.read_annotations(folder, chunks=5, store=tmp_path / "a", **COLUMNS)

@@ -13,6 +13,7 @@ import dissensus as dx
 SEEDS = st.integers(0, 2**31)
 
 
+@pytest.mark.long
 @given(seed=SEEDS, k=st.integers(1, 6), zeros=st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_top_k_accuracy_is_the_expectation_over_the_orders_of_predicted_ties(make, seed, k, zeros):

@@ -42,6 +42,7 @@ def test_expected_risk_is_the_mean_under_the_plausibility(make, seed):
     xr.testing.assert_allclose(dx.expected_risk(theta, as_array), found)
 
 
+@pytest.mark.long
 @given(seed=SEEDS, concentration=st.sampled_from([np.inf, 2.0, 0.3, 0.01]))
 @settings(max_examples=20, deadline=None)
 def test_a_remainder_is_grouped_without_losing_mass(make, seed, concentration):

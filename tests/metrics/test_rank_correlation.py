@@ -53,6 +53,7 @@ def test_kendall_tau_is_scipys_tau_b(make, seed, n_labels, tied, whole):
     np.testing.assert_allclose(found, oracle, atol=1e-12)
 
 
+@pytest.mark.long
 @given(seed=SEEDS, n_labels=st.integers(2, 9), tied=st.booleans(), whole=st.booleans())
 @settings(max_examples=30, deadline=None)
 def test_footrule_is_the_distance_of_mid_ranks(make, seed, n_labels, tied, whole):

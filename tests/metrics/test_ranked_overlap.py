@@ -69,6 +69,7 @@ def test_rank_biased_overlap_of_one_order_with_itself_is_one(make):
     assert dx.average_overlap(plausibility, predictions, depth=5).item() <= 1
 
 
+@pytest.mark.long
 @given(seed=SEEDS, n_labels=st.integers(17, 30))
 @settings(max_examples=10, deadline=None)
 def test_long_lists_take_another_way_to_the_same_number(make, seed, n_labels):

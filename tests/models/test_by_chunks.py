@@ -148,6 +148,7 @@ def test_a_generator_goes_on_as_it_does_without_chunks():
     assert one.bit_generator.state == two.bit_generator.state
 
 
+@pytest.mark.long
 def test_without_a_seed_looking_twice_gives_the_same():
     lazy = fit("dirichlet", chunked(labelled("nominal"), 2), None)
     xr.testing.assert_identical(lazy["posterior"].to_dataset().compute(),

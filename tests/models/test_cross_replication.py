@@ -57,7 +57,7 @@ def test_the_posterior_is_that_of_integration(name):
     crossed_reference.compare(found, integrated(ann, family, **same), enough=300)
 
 
-@pytest.mark.unit(1)
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["bernoulli", "ordinal"])
 def test_labels_by_nobody_in_particular(family):
     ann = two_pools(family)
@@ -65,7 +65,7 @@ def test_labels_by_nobody_in_particular(family):
     crossed_reference.compare(found, integrated(ann, family, anonymous=True), enough=300)
 
 
-@pytest.mark.unit(1)
+@pytest.mark.long
 @by_family
 def test_an_annotator_in_two_pools_is_two_members(family):
     ann = two_pools(family, shared=True)

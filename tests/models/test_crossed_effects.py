@@ -218,7 +218,7 @@ def test_a_large_offset_costs_no_digits(study):
     np.testing.assert_allclose(one["mu"], two["mu"] - 1e8, atol=1e-5)
 
 
-@pytest.mark.unit(1)
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["bernoulli", "ordinal"])
 def test_reversing_the_labels_turns_the_scale_round(family, study):
     ann = study(family)

@@ -338,6 +338,7 @@ def test_prior_predictive_of_new_annotators(ann):
     assert (np.abs(first.mean(("chain", "draw")).to_numpy() - mean) <= 4 * error).all()
 
 
+@pytest.mark.long
 def test_predictions_follow_the_draws_they_come_from(ann):
     got = fit(ann, draws=1000, posterior_predictive=True, reliability=3.0)
     first = got["posterior_predictive"]["first_choice"]

@@ -45,7 +45,7 @@ def grid_moments(scores, prior=PRIOR):
     return np.array(out)
 
 
-@pytest.mark.unit(1)
+@pytest.mark.long
 @pytest.mark.parametrize("item", [0, 1, 2])
 def test_draws_agree_with_quadrature(ann, item):
     got = fit(ann, draws=5000)["posterior"].isel(item=item)

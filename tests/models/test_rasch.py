@@ -339,7 +339,7 @@ def readers(name):
     return table.assign(label=table["label"] >= 3, truth=table["gold"] == 1)
 
 
-@pytest.mark.unit(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "group"), [("vandyke", 1), ("vandyke", 2), ("franken", 1), ("franken", 2)]
 )
@@ -358,6 +358,7 @@ def test_readers_accuracies_are_recovered(name, group):
     assert np.corrcoef(ability, special.logit(given))[0, 1] > 0.97
 
 
+@pytest.mark.long
 def test_simulated_readers_accuracies_are_recovered():
     """The same in a bare clone: five readers of a hundred cases."""
     ann, truth, *_ = study(100, 5, 2, seed=6)

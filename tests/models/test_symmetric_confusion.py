@@ -42,7 +42,7 @@ def test_posterior_is_what_integration_over_the_prior_gives(name, size):
     crossed_reference.compare(fit, reference, **asked)
 
 
-@pytest.mark.unit(4)
+@pytest.mark.long
 @by_case
 def test_pymc_form_has_the_likelihood_of_sums_over_states(name):
     truth_pymc.likelihood_agrees(SYMMETRIC[name])

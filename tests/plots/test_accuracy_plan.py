@@ -34,6 +34,7 @@ def test_lines_are_at_the_numbers_planned(found, scope):
     assert halves.lines[2].get_ydata()[0] == 0.1
 
 
+@pytest.mark.long
 def test_lines_have_their_names_at_their_ends(found):
     shares, halves = dx.plots.accuracy_plan(found).axes
     assert [text.get_text() for text in halves.texts] == ["2 annotators", "4 annotators"]

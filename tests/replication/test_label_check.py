@@ -156,6 +156,7 @@ def test_who_said_too_little_has_no_spread_and_who_said_nothing_has_nothing():
     assert check["tail_probability"].isnull().all("statistic").to_numpy().nonzero()[0] == [4]
 
 
+@pytest.mark.long
 def test_survives_netcdf(tmp_path):
     fit, _ = made("cross_replication", "ordinal")
     fit.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")

@@ -49,6 +49,7 @@ def with_ratios(evaluation, systems, annotators):
     return tree
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_the_page_has_the_section(page, evaluation):
     found = page(evaluation)

@@ -103,6 +103,7 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
     assert "the mean of" not in text(component_checks.outweighed(single)[0])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_pools_are_told_apart(evaluation, page):
     tree = with_components(evaluation, pools(), reference="crowd")

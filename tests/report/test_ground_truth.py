@@ -71,6 +71,7 @@ def test_what_is_not_known_is_not_said(plain):
     assert [one.id for one in ground_truth.section(tree).tables] == ["table-ground-truth"]
 
 
+@pytest.mark.long
 def test_no_number_of_annotators_may_do(plain):
     assert "no number of such annotators would do" in words(with_ground_truth(plain, needed=np.inf))
     some = with_ground_truth(plain)

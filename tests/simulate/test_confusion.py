@@ -85,7 +85,7 @@ def test_average_kappa_is_that_of_figures_1_to_7(ipc, n_items, printed, spread):
     assert kappa(truth) == pytest.approx(printed, abs=3 * spread)
 
 
-@pytest.mark.unit(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ipc", "printed", "spread"),
     [
