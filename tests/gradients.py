@@ -51,7 +51,7 @@ def _drawn(model: Any) -> list[dict[str, Any]]:
     with model:
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
         (kind,) = chosen
-        step = kind(rng=7)
+        step = kind(chosen[kind], rng=7)
     point, out = model.initial_point(), []
     for number in range(TUNE + POINTS * THIN):
         if number == TUNE:

@@ -111,6 +111,7 @@ def test_every_interval_on_the_terminal_is_marked(planted):
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("group", "ids"),
     [

@@ -74,19 +74,16 @@ def test_interval_settings(evaluate, page):
 
 
 @pytest.mark.usefixtures("no_pictures")
-@pytest.mark.parametrize(
-    "sections", [{"truth": None, "ground_truth": None}, pytest.param({}, marks=pytest.mark.long)],
-    ids=["few", "all"],
-)  # fmt: skip
-def test_untrusted_names(page, sections):
+def test_untrusted_names(page):
     rng = np.random.default_rng(1)
     items = [f"{name} {k}" for k, name in enumerate(HOSTILE)]
     rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE[:3]]
     ann = dx.annotations(pd.DataFrame(rows, columns=["item", "annotator", "label"]), labels=HOSTILE)
     rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE]
     pred = dx.predictions(pd.DataFrame(rows, columns=["item", "system", "label"]))
-    options = {"draws": 30, "random_seed": 1, "progressbar": False, "reliability": (1.0,)}
-    parsed = page(dx.evaluate(ann, pred, **options, **sections), title=HOSTILE[0])
+    options = {"draws": 30, "random_seed": 1, "progressbar": False, "reliability": (1.0,),
+               "truth": None, "ground_truth": None}  # fmt: skip
+    parsed = page(dx.evaluate(ann, pred, **options), title=HOSTILE[0])
     assert len(parsed.all("script")) == 1  # ours
     assert not parsed.all("img")
     assert not any(name.startswith("on") for _, attrs in parsed.elements for name in attrs)
@@ -110,6 +107,7 @@ def test_without_predictions(evaluate, page):
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("no_pictures")
 def test_truth_is_shown_beside_the_intervals(page):
     study = dx.simulate.study(n_items=10, kind="nominal", random_seed=2)
     options = {"draws": 150, "random_seed": 1, "progressbar": False, "reliability": (1.0,)}
@@ -122,7 +120,7 @@ def test_truth_is_shown_beside_the_intervals(page):
     assert re.search(r"\.\d+, (inside|above|below)", text)
 
 
-@pytest.mark.long
+@pytest.mark.usefixtures("no_pictures")
 def test_trouble_is_loud(evaluate, dictated, page):
     good = dictated({"a": [0.8], "b": [0.6]})
     assert checks.troubles(good) == []

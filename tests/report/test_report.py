@@ -13,7 +13,7 @@ from dissensus.errors import ArgumentError
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["nominal", "ranking"])
+@pytest.mark.parametrize("kind", ["nominal", pytest.param("ranking", marks=pytest.mark.slow)])
 def test_the_same_evaluation_gives_the_same_bytes(kind, tmp_path):
     study = dx.simulate.study(n_items=8, n_labels=3, kind=kind, random_seed=1)
     options = {"draws": 40, "random_seed": 1, "progressbar": False, "reliability": (1, 5)}

@@ -50,10 +50,10 @@ def test_pymc_chooses_it_for_everything(name):
     ("module", "settings", "size"),
     [
         (symmetric_confusion, {}, (1500, 100)),
-        (dawid_skene, {"pooling": "complete", "difficulty": True}, (6000, 100)),
         *in_two_sizes(
             {
                 "plain": (dawid_skene, {}),
+                "pooled, difficulty": (dawid_skene, {"pooling": "complete", "difficulty": True}),
                 "everything": (symmetric_confusion, EVERYTHING),
                 "evidence of annotators": (
                     symmetric_confusion, {"evidence": "annotators", "errors": "unequal"},

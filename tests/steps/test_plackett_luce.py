@@ -7,6 +7,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
+from gradients import disagreements
 from pymc.step_methods import STEP_METHODS
 from pymc_runs import by_nuts, run
 
@@ -47,12 +48,26 @@ def test_pymc_chooses_it_by_itself(ann):
     assert list(chosen) == [PlackettLuceGibbs]
 
 
-@pytest.mark.parametrize("hyper", [{}, {"tempering": "strength", "reliability": 1.5}], ids=str)
+HYPER = pytest.mark.parametrize(
+    "hyper", [{}, {"tempering": "strength", "reliability": 1.5}], ids=str
+)
+
+
+@pytest.mark.slow
+@HYPER
 def test_agrees_with_nuts_on_the_same_model(ann, hyper):
     model = plackett_luce.build(ann, concentration=0.8, **hyper)
     gibbs, nuts = run(model, 2000), by_nuts(model, draws=2000)
     same(gibbs, nuts, "plausibility")
     same(gibbs, nuts, "log_strength")
+
+
+@HYPER
+def test_draws_go_with_the_gradient_that_nuts_follows(ann, hyper):
+    """What the test above asks, reduced."""
+    assert disagreements(plackett_luce.build(ann, concentration=0.8, **hyper)) == {}
+    other = plackett_luce.build(ann, concentration=0.8, **(hyper | {"reliability": 4}))
+    assert disagreements(plackett_luce.build(ann, concentration=0.8, **hyper), other) != {}
 
 
 def test_goes_with_nuts_for_what_is_learned(ann):
@@ -155,8 +170,12 @@ def test_closed_rankings_compare_only_what_they_list():
         padded = pt.concatenate([u, [-np.inf]])
         PartialRanking("all", log_strength=u, observed=[1, 0, 0])
         PartialRanking("two", log_strength=padded[[[3, 1, 2]]], observed=[[0, 1, 2]])
-    gibbs, nuts = run(model, 2000), by_nuts(model, draws=2000)
-    same(gibbs, nuts, "u")
+    assert disagreements(model) == {}
+    strength = np.exp(run(model, 3000)["posterior"]["u"])
+    first = strength[..., 0] / strength.sum("u_dim_0")
+    second = strength[..., 1] / strength[..., [1, 2]].sum("u_dim_0")
+    assert float(first.mean()) == pytest.approx(1 / 2, abs=0.02)  # Beta(2, 2)
+    assert float(second.mean()) == pytest.approx(2 / 3, abs=0.02)  # Beta(2, 1)
 
 
 def test_two_variables_of_strengths_have_a_step_each():

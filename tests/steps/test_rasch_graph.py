@@ -96,9 +96,8 @@ BY_HAND = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "form", [f if "nobody" in f else pytest.param(f, marks=pytest.mark.slow) for f in BY_HAND]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("form", BY_HAND)
 def test_agrees_with_nuts_on_models_put_together_by_hand(form):
     """NUTS moves effects in units of their spreads: else it would not come near small spreads."""
     changes, n_items, n_people = BY_HAND[form]
@@ -121,10 +120,15 @@ def test_agrees_with_nuts_on_models_put_together_by_hand(form):
     crossed_reference.compare_fits(found, only(nuts, found["posterior"].data_vars), enough=150)
 
 
-def test_draws_go_with_the_gradient_that_nuts_follows():
-    """What the test above asks where the mean is bounded, reduced."""
-    changes, *_ = BY_HAND["no guessing, above a bound"]
-    assert disagreements(by_hand(**changes)) == {}
+@pytest.mark.parametrize("form", BY_HAND)
+def test_draws_go_with_the_gradient_that_nuts_follows(form):
+    """What the test above asks, reduced."""
+    changes, n_items, n_people = BY_HAND[form]
+    sizes = {
+        "ability": lambda v: pm.Normal("ability", v.mean, v.spread, shape=n_people),
+        "difficulty": lambda v: pm.Normal("difficulty", 0.0, v.item_spread, shape=n_items),
+    }
+    assert disagreements(by_hand(**sizes, **changes)) == {}
 
 
 def test_what_stands_beside_it_is_left_to_other_steps():
@@ -140,13 +144,14 @@ def test_what_stands_beside_it_is_left_to_other_steps():
     with model:
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
     assert {step: len(moved) for step, moved in chosen.items()} == {RaschGibbs: 8, pm.NUTS: 1}
-    both = run(model, draws=2000, mode="NUMBA")["posterior"]
+    # NUTS is not compiled: 300 draws by it take 4 s, and those of the step nearly nothing.
+    both = run(model, draws=300, tune=200)["posterior"]
     alone = run(by_hand(), draws=2000)["posterior"]
-    assert float(both["other"].mean()) == pytest.approx(3.0, abs=0.1)
+    assert float(both["other"].mean()) == pytest.approx(3.0, abs=0.15)
     np.testing.assert_array_equal(both["best"], both["ability"].max("ability_dim_0"))
     for name in ("ability", "prevalence"):
         averages = [tree[name].mean(("chain", "draw")) for tree in (both, alone)]
-        np.testing.assert_allclose(*averages, atol=0.15)
+        np.testing.assert_allclose(*averages, atol=0.25)
 
 
 def _two_may_be_true(v):
