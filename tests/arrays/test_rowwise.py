@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from dissensus.arrays import rowwise as module
 from dissensus.arrays.rowwise import rowwise
 
 
@@ -53,6 +54,24 @@ def test_several_results_and_sizes_that_must_agree():
     np.testing.assert_allclose(total, x @ x[0])
     with pytest.raises(ValueError, match="_products: n is 3 in one argument, 2 in another"):
         _products(x, x[0, :2])
+
+
+@pytest.mark.parametrize("shape", [(4, 3000, 1), (1, 2, 9000)])
+def test_many_rows_go_in_threads_and_come_out_in_their_places(shape, monkeypatch):
+    """The longest dimension is cut into as many parts as there are processors."""
+    rng = np.random.default_rng(1)
+    rows, other = rng.normal(size=(*shape, 20)), rng.normal(size=(shape[-1], 20))
+    started, asked = module.ThreadPoolExecutor, []
+    monkeypatch.setattr(module, "ThreadPoolExecutor", lambda n: asked.append(n) or started(n))
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    each, total = _products(rows, other)
+    np.testing.assert_array_equal(each, rows * other)
+    np.testing.assert_allclose(total, (rows * other).sum(-1))
+    assert asked == [3]
+    with started(1) as pool:  # of threads none starts others
+        np.testing.assert_array_equal(pool.submit(_products, rows, other).result()[0], each)
+    _products(rows[0, :3], other)  # few rows
+    assert asked == [3]
 
 
 KERNEL = """

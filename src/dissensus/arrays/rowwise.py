@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from threading import current_thread, main_thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +19,9 @@ from dissensus.arrays.compiled import named_after
 _LOOPS = 4
 """Dimensions that are looped over in compiled code: chain, draw, item and system. Of more, Python
 loops over the first ones."""
+
+_MANY = 200_000
+"""Numbers in the largest argument, from which on threads are worth starting: a millisecond's work."""
 
 
 class _Argument(NamedTuple):
@@ -80,15 +87,37 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
             out = [
                 np.empty((*wide, *(sizes[dim] for dim in one.core)), one.dtype) for one in written
             ]
-            rows = compiled()
             for place in np.ndindex(wide[:-_LOOPS]):
-                rows(*(array[place] for array in (*views, *out)))
+                _in_threads(compiled(), [array[place] for array in (*views, *out)])
             found = [array.reshape(loops + array.shape[len(wide) :])[()] for array in out]
             return found[0] if len(found) == 1 else tuple(found)
 
         return apply
 
     return decorate
+
+
+def _in_threads(rows: Callable[..., None], arrays: list[Any]) -> None:
+    """Go through all rows; many of them in as many threads as there are processors.
+
+    Not if this is itself a thread: then others are at work already.
+    """
+    loops = arrays[-1].shape[:_LOOPS]
+    longest = int(np.argmax(loops))
+    size = max(array.size for array in arrays)
+    n_threads = min(os.cpu_count() or 1, loops[longest])
+    if n_threads < 2 or size < _MANY or current_thread() is not main_thread():
+        rows(*arrays)
+        return
+    edges = np.linspace(0, loops[longest], n_threads + 1).astype(int).tolist()
+    before = (slice(None),) * longest
+    with ThreadPoolExecutor(n_threads) as pool:
+        jobs = [
+            pool.submit(rows, *(array[(*before, slice(low, high))] for array in arrays))
+            for low, high in pairwise(edges)
+        ]
+        for job in jobs:
+            job.result()
 
 
 def _arguments(signature: str, layout: str) -> tuple[_Argument, ...]:
