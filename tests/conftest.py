@@ -68,18 +68,31 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if _LONG.intersection(item.path.parts):
             item.add_marker("long")
-        elif item.get_closest_marker("unit") and not item.get_closest_marker("long"):
+        mark = item.get_closest_marker("unit")
+        left_out = item.get_closest_marker("slow" if mark and mark.args == (0,) else "long")
+        if mark and not left_out and not item.get_closest_marker("slow"):
             cases[item.nodeid.split("[")[0]].append(item)
         if _SMALL.intersection([*item.path.parts, "/".join(item.path.parts[-2:])]):
             item.add_marker(pytest.mark.filterwarnings(_OF_DESIGNS))
     for name, every in cases.items():
-        (number,) = every[0].get_closest_marker("unit").args
-        step = max(len(every) / number, 1)
-        start = crc32(name.encode())  # so that tests side by side do not leave out the same cases
-        chosen = {(start + int(place * step)) % len(every) for place in range(number)}
-        for place, item in enumerate(every):
-            if place not in chosen:
-                item.add_marker("long")
+        mark = every[0].get_closest_marker("unit")
+        for item in _spread(name, every, *mark.args)[1]:
+            item.add_marker("long")
+        if "long" in mark.kwargs:
+            rest = _spread(name, every, *mark.args)[1]
+            for item in _spread(name, rest, mark.kwargs["long"])[1]:
+                item.add_marker("slow")
+
+
+def _spread(name, every, number):
+    """Part cases in so many, evenly spread, and the rest."""
+    step = max(len(every) / max(number, 1), 1)
+    start = crc32(name.encode())  # so that tests side by side do not leave out the same cases
+    chosen = {(start + int(place * step)) % len(every) for place in range(number)}
+    return (
+        [item for place, item in enumerate(every) if place in chosen],
+        [item for place, item in enumerate(every) if place not in chosen],
+    )
 
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -84,6 +84,7 @@ KINDS = {
 }  # fmt: skip
 
 
+@pytest.mark.unit(0, long=4)
 @pytest.mark.long
 @pytest.mark.parametrize(("fail", "error"), [(full, OSError), (interrupt, KeyboardInterrupt)])
 @pytest.mark.parametrize("kind", KINDS)

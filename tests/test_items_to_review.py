@@ -103,7 +103,7 @@ def by_enumeration(fit, further):
     return out - truth.mean(axis=0).max(axis=-1)
 
 
-@pytest.mark.unit(12)
+@pytest.mark.unit(12, long=24)
 @pytest.mark.parametrize("further", rest_long([1, 3, 2], unit=2))
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("model", [*MODELS, "graded"])

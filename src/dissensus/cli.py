@@ -181,7 +181,7 @@ def demo(
     import dissensus as dx
 
     result_folder(out, "nc", force)
-    study = dx.simulate.study(n_items=120, n_annotators=20, random_seed=seed)
+    study = dx.simulate.study(n_items=100, n_annotators=20, random_seed=seed)
     result = dx.evaluate(
         study.annotations, study.predictions, draws=draws, tune=max(1, draws // 2),
         random_seed=seed, progressbar=progress,

@@ -97,7 +97,7 @@ def test_what_rows_have_in_common(n_labels, difficulty):
         counts.error[:, z] = np.where(np.arange(n_labels) == z, 0.0, said)
         par.skill[:, z] = special.logit(ROWS[z, :, z])
     found = []
-    for _ in range(60_000):
+    for _ in range(30_000):
         truth_pooling.draw_pooling(state, one, par, priors(n_labels), counts)
         found.append([math.log(par.number[SPREAD]), *par.level, *np.log(par.alike),
                       *np.exp(par.log_population).ravel()])  # fmt: skip

@@ -68,7 +68,7 @@ def assert_same(lazy, whole):
                 xr.testing.assert_identical(found[name].variable.compute(), values)
 
 
-@pytest.mark.unit(3)
+@pytest.mark.unit(3, long=8)
 @each_case
 @pytest.mark.parametrize("items", rest_long([3, 1, 100], unit=1))
 def test_the_same_draws_whatever_the_chunks(name, kind, hyper, items):
@@ -78,14 +78,14 @@ def test_the_same_draws_whatever_the_chunks(name, kind, hyper, items):
     assert_same(lazy, fit(name, ann, **hyper))
 
 
-@pytest.mark.unit(1)
+@pytest.mark.unit(1, long=3)
 @some_cases
 def test_the_same_draws_from_chunks_that_cut_items(name, kind, hyper):
     ann = labelled(kind)
     assert_same(fit(name, ann.chunk(annotation=4), **hyper), fit(name, ann, **hyper))
 
 
-@pytest.mark.unit(1)
+@pytest.mark.unit(1, long=3)
 @some_cases
 def test_draws_are_cut_to_what_dask_takes_for_a_chunk(name, kind, hyper):
     ann = labelled(kind)

@@ -26,6 +26,7 @@ REDUCED = (2000, {"log2": 15, "outer": 1000}, {"enough": 100, "points": 200})
 """Draws of a chain, how the prior is integrated over, and what is asked of both."""
 
 
+@pytest.mark.unit(0, long=4)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "size"),

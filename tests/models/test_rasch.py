@@ -61,6 +61,7 @@ TINY = {
 }
 
 
+@pytest.mark.unit(0, long=5)
 @pytest.mark.long
 @pytest.mark.parametrize("case", TINY)
 def test_posterior_is_what_integration_over_the_prior_gives(case):
@@ -133,7 +134,7 @@ def test_draws_under_another_prior_do_not():
 def test_abilities_and_difficulties_are_recovered_where_the_truth_is_known():
     ann, truth, ability, difficulty = study(400, 12, 2, seed=1)
     found = fit(
-        ann, truth=dict(enumerate(truth.tolist())), draws=4000, random_seed=1, progressbar=False
+        ann, truth=dict(enumerate(truth.tolist())), draws=1000, random_seed=1, progressbar=False
     )["posterior"]  # fmt: skip
     for name, true in (("ability", ability), ("difficulty", difficulty)):
         low, high = found[name].quantile([0.05, 0.95], ("chain", "draw")).to_numpy()

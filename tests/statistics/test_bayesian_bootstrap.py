@@ -32,7 +32,7 @@ def weights_of(seed, n_units, draws):
     return np.concatenate(list(replicated(identity, rng, draws)))
 
 
-@pytest.mark.unit(18)
+@pytest.mark.unit(18, long=22)
 @every_variant
 @pytest.mark.parametrize("draws", rest_long([4, 12], unit=1))
 def test_draws_are_the_statistic_under_the_weights_drawn(entry, variant, draws):
@@ -54,7 +54,7 @@ def test_draws_are_the_statistic_under_the_weights_drawn(entry, variant, draws):
                     assert found[dim].values.tolist() == one[dim].values.tolist()
 
 
-@pytest.mark.unit(18)
+@pytest.mark.unit(18, long=22)
 @every_variant
 @pytest.mark.parametrize("sets", rest_long([10, 60], unit=1))
 def test_many_sets_of_weights_at_once_are_one_after_the_other(entry, variant, sets):

@@ -41,7 +41,7 @@ def on_the_shared_items(made, pool):
     return {item: by for item, by in mine.items() if by and others[item]}
 
 
-@pytest.mark.unit(9)
+@pytest.mark.unit(9, long=9)
 @ITEMS
 @pytest.mark.parametrize("kind", ["nominal", "ordinal", "continuous"])
 @pytest.mark.parametrize("trials", [False, True])

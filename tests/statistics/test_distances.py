@@ -36,7 +36,7 @@ def check(found, made, distance, order):
     assert several == pytest.approx([across] * 2, abs=1e-10)
 
 
-@pytest.mark.unit(12)
+@pytest.mark.unit(12, long=12)
 @pytest.mark.parametrize("trials", [False, True])
 @pytest.mark.parametrize("kind", ["nominal", "ordinal", "continuous"])
 @pytest.mark.parametrize(("name", "distance"), NAMED)

@@ -35,6 +35,7 @@ def built(module=symmetric_confusion, **settings):
     return module.build(data.annotations, predictions=data.predictions, **settings)
 
 
+@pytest.mark.unit(0, long=6)
 @pytest.mark.parametrize("name", CASES)
 def test_pymc_chooses_it_for_everything(name):
     assert STEP_METHODS.count(LatentTruthGibbs) == 1
@@ -45,6 +46,7 @@ def test_pymc_chooses_it_for_everything(name):
     assert {v.name for v in chosen[LatentTruthGibbs]} == {v.name for v in model.value_vars}
 
 
+@pytest.mark.unit(0, long=2)
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")  # of fit's items
 @pytest.mark.parametrize(
     ("module", "settings", "size"),

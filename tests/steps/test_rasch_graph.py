@@ -145,7 +145,7 @@ def test_what_stands_beside_it_is_left_to_other_steps():
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
     assert {step: len(moved) for step, moved in chosen.items()} == {RaschGibbs: 8, pm.NUTS: 1}
     # NUTS is not compiled: 300 draws by it take 4 s, and those of the step nearly nothing.
-    both = run(model, draws=300, tune=200)["posterior"]
+    both = run(model, draws=300, tune=150, chains=1)["posterior"]
     alone = run(by_hand(), draws=2000)["posterior"]
     assert float(both["other"].mean()) == pytest.approx(3.0, abs=0.15)
     np.testing.assert_array_equal(both["best"], both["ability"].max("ability_dim_0"))

@@ -21,7 +21,7 @@ _LOOPS = 4
 loops over the first ones."""
 
 _MANY = 200_000
-"""Numbers in the largest argument, from which on threads are worth starting: a millisecond's work."""
+"""Numbers in the largest argument from which on threads are worth starting: some .2 ms of work."""
 
 
 class _Argument(NamedTuple):
