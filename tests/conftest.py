@@ -68,27 +68,26 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if _LONG.intersection(item.path.parts):
             item.add_marker("long")
-        mark = item.get_closest_marker("unit")
-        left_out = item.get_closest_marker("slow" if mark and mark.args == (0,) else "long")
-        if mark and not left_out and not item.get_closest_marker("slow"):
+        if item.get_closest_marker("unit") and not item.get_closest_marker("slow"):
             cases[item.nodeid.split("[")[0]].append(item)
         if _SMALL.intersection([*item.path.parts, "/".join(item.path.parts[-2:])]):
             item.add_marker(pytest.mark.filterwarnings(_OF_DESIGNS))
     for name, every in cases.items():
         mark = every[0].get_closest_marker("unit")
-        for item in _spread(name, every, *mark.args)[1]:
+        short = [item for item in every if not item.get_closest_marker("long")]
+        unit, _ = _spread(name, short, *mark.args)
+        rest = [item for item in every if item not in unit]
+        for item in rest:
             item.add_marker("long")
-        if "long" in mark.kwargs:
-            rest = _spread(name, every, *mark.args)[1]
-            for item in _spread(name, rest, mark.kwargs["long"])[1]:
-                item.add_marker("slow")
+        for item in _spread(name, rest, mark.kwargs.get("long", len(rest)))[1]:
+            item.add_marker("slow")
 
 
 def _spread(name, every, number):
     """Part cases in so many, evenly spread, and the rest."""
-    step = max(len(every) / max(number, 1), 1)
+    number = min(number, len(every))
     start = crc32(name.encode())  # so that tests side by side do not leave out the same cases
-    chosen = {(start + int(place * step)) % len(every) for place in range(number)}
+    chosen = {(start + place * len(every) // number) % len(every) for place in range(number)}
     return (
         [item for place, item in enumerate(every) if place in chosen],
         [item for place, item in enumerate(every) if place not in chosen],

@@ -37,6 +37,7 @@ def flat(found):
     return found.stack(sample=("chain", "draw")).transpose("sample", "system").to_numpy()
 
 
+@pytest.mark.unit(2, long=2)
 @pytest.mark.long
 @pytest.mark.parametrize("item_weights", [None, "bayesian-bootstrap"])
 @pytest.mark.parametrize(("k", "how"), rest_long([

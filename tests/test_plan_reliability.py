@@ -94,6 +94,7 @@ def test_width_of_normalised_xcc_without_noise_is_that_of_a_correlation():
     np.testing.assert_allclose(of_pair, expected, rtol=0.12)
 
 
+@pytest.mark.unit(0, long=1)
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")  # hardly matters here
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])

@@ -117,7 +117,7 @@ def suspects(family, n_pools, own_residual, sweeps, **how):
     return {name: value for name, value in p.items() if value < 1e-4}
 
 
-@pytest.mark.unit(1)
+@pytest.mark.unit(1, long=4)
 @pytest.mark.parametrize(("family", "n_pools", "own_residual"), rest_long(CASES + MORE, len(CASES)))
 def test_sweeps_and_new_labels_leave_the_prior(family, n_pools, own_residual):
     assert suspects(family, n_pools, own_residual, REDUCED) == {}

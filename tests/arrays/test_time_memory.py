@@ -53,6 +53,7 @@ def swept(rankings, shape, power, n):
     return out[:, 0]
 
 
+@pytest.mark.unit(0, long=2)
 @pytest.mark.long
 @pytest.mark.parametrize(
     "said",

@@ -78,6 +78,7 @@ def log_weight(level, alike, row, counts, rows):
     return out
 
 
+@pytest.mark.unit(0, long=2)
 @pytest.mark.long
 @pytest.mark.parametrize(("n_labels", "difficulty"), [(2, 0), (3, 0), (2, 1)])
 def test_what_rows_have_in_common(n_labels, difficulty):

@@ -22,6 +22,7 @@ CHECKED = {
 OF_MODEL = {form.model.name: form for form in reversed(CHECKED.values())}
 
 
+@pytest.mark.unit(0, long=10)
 @pytest.mark.parametrize("name", CHECKED)
 def test_chains_know_nothing_of_each_other(name):
     form = CHECKED[name]
@@ -66,6 +67,7 @@ def test_a_fit_after_that_of_other_data_is_that_of_a_fresh_process():
 MARKOV = ("crossed_effects", "plackett_luce", "symmetric_confusion")
 
 
+@pytest.mark.unit(0, long=8)
 @pytest.mark.parametrize("name", MARKOV)
 @pytest.mark.parametrize(
     ("fault", "seen_by"),

@@ -26,7 +26,7 @@ REDUCED = (2000, {"log2": 15, "outer": 1000}, {"enough": 100, "points": 200})
 """Draws of a chain, how the prior is integrated over, and what is asked of both."""
 
 
-@pytest.mark.unit(0, long=4)
+@pytest.mark.unit(0, long=3)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "size"),
@@ -196,6 +196,7 @@ def test_the_population_moves_though_annotators_hold_it():
         assert float(np.min(az.ess(fit["posterior"].to_dataset()[[name]])[name])) > 200
 
 
+@pytest.mark.unit(0, long=1)
 @pytest.mark.long
 @pytest.mark.parametrize("difficulty", [False, True])
 def test_accuracies_next_to_0_and_1_have_a_density(difficulty):

@@ -220,6 +220,7 @@ def first_that_varies(draws):
     return xr.DataArray(cells[..., varies.argmax()], dims=("chain", "draw"))
 
 
+@pytest.mark.unit(0, long=5)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "kind"), [pytest.param(m, m.kinds[-1], id=m.name) for m in MODELS]

@@ -61,7 +61,7 @@ TINY = {
 }
 
 
-@pytest.mark.unit(0, long=5)
+@pytest.mark.unit(0, long=3)
 @pytest.mark.long
 @pytest.mark.parametrize("case", TINY)
 def test_posterior_is_what_integration_over_the_prior_gives(case):
@@ -118,6 +118,7 @@ def small(known, confidence, prior_count=1.0):
     )  # fmt: skip
 
 
+@pytest.mark.unit(0, long=2)
 @pytest.mark.long
 @pytest.mark.parametrize(("known", "confidence"), [(0, True), (5, False), (15, True)])
 def test_draws_go_with_the_gradient_that_nuts_follows(known, confidence):
@@ -142,6 +143,7 @@ def test_abilities_and_difficulties_are_recovered_where_the_truth_is_known():
     assert np.corrcoef(found["ability"].mean(("chain", "draw")), ability)[0, 1] > 0.95
 
 
+@pytest.mark.unit(0, long=1)
 @pytest.mark.long
 @short
 @pytest.mark.parametrize("guessing", [True, False])

@@ -68,6 +68,7 @@ def test_a_chain_does_not_hang_on_those_after_it(model, examples):
             xr.testing.assert_equal(draws, three["posterior"][name].isel(chain=slice(2)))
 
 
+@pytest.mark.unit(0, long=1)
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.* transitions diverged")  # so short a warm-up finds no step
 @pytest.mark.parametrize(

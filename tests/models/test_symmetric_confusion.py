@@ -25,7 +25,7 @@ REDUCED = (2000, {"log2": 14, "outer": 500}, {"enough": 100, "points": 200})
 """Draws of a chain, how the prior is integrated over, and what is asked of both."""
 
 
-@pytest.mark.unit(0, long=6)
+@pytest.mark.unit(0, long=4)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "size"),

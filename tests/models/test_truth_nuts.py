@@ -88,7 +88,7 @@ REDUCED = [
 ]
 
 
-@pytest.mark.unit(0, long=4)
+@pytest.mark.unit(0, long=3)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "settings"), [pytest.param(*case, id=f"{case[0]} {case[1]}") for case in REDUCED]

@@ -128,7 +128,7 @@ def test_marks_say_their_numbers(page):
     assert any(one.startswith("<script>") for one in said)  # as text
 
 
-@pytest.mark.unit(0, long=6)
+@pytest.mark.unit(0, long=4)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("selector", ["body", ".note", "nav a", "thead th", "figcaption", ".doubt"])
 def test_text_stands_out(page, scheme, selector):

@@ -84,8 +84,8 @@ def test_refuses_what_it_cannot_write(evaluate, tmp_path):
         dx.report(evaluate(), tmp_path / "r.html", ci_prob=95)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["cebab_aspects", pytest.param("wax", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cebab_aspects", "wax"])
 def test_real_data(shared, parse, name, tmp_path):
     folder = shared / name
     if not folder.is_dir():

@@ -39,6 +39,7 @@ def test_nominal_studies_have_single_labels():
     assert "top_2_accuracy" not in study.truth
 
 
+@pytest.mark.unit(0, long=1)
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["ranking", "nominal"])
 def test_truth_over_these_items_is_the_metric_itself(kind):

@@ -31,6 +31,7 @@ def quiet():
         yield
 
 
+@pytest.mark.unit(8, long=3)
 @CASES
 @pytest.mark.parametrize("trials", [False, True])
 @over_seeds(50)
@@ -53,6 +54,7 @@ def test_advantage_is_its_definition(kind, distance, trials, quiet, seeds):
                 np.testing.assert_allclose(got, value, rtol=0, atol=1e-12)
 
 
+@pytest.mark.unit(8, long=3)
 @CASES
 @pytest.mark.parametrize("trials", [False, True])
 @over_seeds(50)

@@ -62,6 +62,7 @@ def expected(pairs, margin, few, q):
     return p, set(ordered[: max(passed, default=0)])
 
 
+@pytest.mark.unit(8, long=3)
 @pytest.mark.parametrize(
     ("kind", "distance"),
     [("nominal", nominal), ("ordinal", nominal), ("ordinal", squared), ("continuous", squared)],

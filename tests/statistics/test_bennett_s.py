@@ -24,6 +24,7 @@ from dissensus.statistics._weighting import blind_distance
 WEIGHTINGS = {None: nominal, "linear": absolute, "quadratic": squared}
 
 
+@pytest.mark.unit(6, long=3)
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("trials", [False, True])
 @over_seeds(150)

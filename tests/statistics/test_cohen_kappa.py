@@ -31,6 +31,7 @@ def crossed(path):
     return dx.from_matrix(rows.to_numpy().tolist(), labels=list(dict.fromkeys(table["rater1"])))
 
 
+@pytest.mark.unit(6, long=3)
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("trials", [False, True])
 @over_seeds(150, unit=20)

@@ -46,6 +46,7 @@ def check(found, said, answers, delta, weights=None):
         )
 
 
+@pytest.mark.unit(16, long=6)
 @pytest.mark.parametrize("distance", NUMBERS)
 @pytest.mark.parametrize("repeats", [1, 3])
 @pytest.mark.parametrize("draw", ["whole", "real"])

@@ -22,6 +22,7 @@ import dissensus as dx
 WEIGHTINGS = {None: nominal, "linear": absolute, "quadratic": squared}
 
 
+@pytest.mark.unit(6, long=3)
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("trials", [False, True])
 @over_seeds(150)

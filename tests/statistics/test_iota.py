@@ -27,6 +27,7 @@ def crooked(a, b):
     return float(max(0, abs(a - b) - 1)) + 0.5 * (a + b == 3) * (a != b)
 
 
+@pytest.mark.unit(10, long=4)
 @pytest.mark.parametrize("name", [*DISTANCES, "crooked"])
 @pytest.mark.parametrize("trials", [False, True])
 @over_seeds(120)

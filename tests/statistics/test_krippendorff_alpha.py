@@ -56,6 +56,7 @@ def test_four_observers_and_twelve_units(level, expected):
     assert round(alpha(ann, level=level), 3) == expected
 
 
+@pytest.mark.unit(8, long=4)
 @every_level
 @pytest.mark.parametrize("spread", ["labels", "numbers"])
 @over_seeds(60)
@@ -75,6 +76,7 @@ def test_it_is_what_the_krippendorff_package_gives(level, spread, seeds):
         assert alpha(ann, level=level) == pytest.approx(expected, abs=1e-10)
 
 
+@pytest.mark.unit(8, long=3)
 @every_level
 @pytest.mark.parametrize("trials", [False, True])
 @over_seeds(60)

@@ -94,6 +94,7 @@ def test_statistics_share_their_arguments(entry):
         assert {name for name, _ in variant} <= set(parameters)
 
 
+@pytest.mark.unit(30, long=60)
 @every_variant
 @pytest.mark.parametrize("trials", [False, True])
 @over_seeds(5, unit=1)

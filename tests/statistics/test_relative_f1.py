@@ -61,6 +61,7 @@ def by_definition(said, predicted, system, held, weights, labels, average):
     return f1(mine, labels, average) - float(np.mean(people)) if people else NAN
 
 
+@pytest.mark.unit(6, long=3)
 @pytest.mark.parametrize("average", ["binary", "macro", "micro"])
 @pytest.mark.parametrize("trials", [False, True])
 @over_seeds(50)

@@ -30,6 +30,7 @@ CASES = {"naive_accuracy": naive, "majority_vote_accuracy": majority}
 each_accuracy = pytest.mark.parametrize("name", CASES)
 
 
+@pytest.mark.unit(0, long=2)
 @each_accuracy
 @pytest.mark.parametrize("trials", [False, True])
 @over_seeds(60)

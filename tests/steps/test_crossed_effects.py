@@ -47,6 +47,7 @@ def same(one, other, names, least=150):
             assert (gap.to_numpy() <= 4 * np.asarray(error)).all(), (name, method)
 
 
+@pytest.mark.unit(0, long=4)
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 @pytest.mark.parametrize("pools", [None, POOLS], ids=["one pool", "two pools"])
 def test_pymc_chooses_it_for_everything(family, pools):
@@ -58,6 +59,7 @@ def test_pymc_chooses_it_for_everything(family, pools):
     assert {v.name for v in chosen[CrossedEffectsGibbs]} == {v.name for v in model.value_vars}
 
 
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(
     ("family", "pools"), [("gaussian", POOLS), ("ordinal", None), ("bernoulli", POOLS)]
 )

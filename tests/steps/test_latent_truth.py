@@ -46,7 +46,7 @@ def test_pymc_chooses_it_for_everything(name):
     assert {v.name for v in chosen[LatentTruthGibbs]} == {v.name for v in model.value_vars}
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")  # of fit's items
 @pytest.mark.parametrize(
     ("module", "settings", "size"),

@@ -51,6 +51,7 @@ def built(form="truth unknown"):
     return rasch.build(ann, **settings)
 
 
+@pytest.mark.unit(0, long=4)
 @pytest.mark.parametrize("form", FORMS)
 def test_pymc_chooses_it_for_everything(form):
     assert STEP_METHODS.count(RaschGibbs) == 1
@@ -61,7 +62,7 @@ def test_pymc_chooses_it_for_everything(form):
     assert {v.name for v in chosen[RaschGibbs]} == {v.name for v in model.value_vars}
 
 
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")  # of fit's items
 @pytest.mark.parametrize(
     ("form", "draws"),
