@@ -152,6 +152,7 @@ def test_the_table_shows_what_the_draws_say(files, tmp_path):
     assert float(shown[1]) == pytest.approx(mean.mean().item(), abs=5e-4)
 
 
+@pytest.mark.long
 def test_results_are_not_overwritten(files, tmp_path):
     ann, _ = files
     out = tmp_path / "out"

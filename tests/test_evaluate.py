@@ -328,6 +328,7 @@ def test_the_naive_value_leaves_out_items_without_annotations():
     assert run(scores, pred, threshold=0)["statistics"]["naive_top_1_accuracy"].item() == 0.5
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_a_metric_that_cannot_vary_is_reported(tmp_path):
     # Lists of all labels: the top-2 accuracy is 1, whatever the weights of the bootstrap.

@@ -49,6 +49,7 @@ def test_with_many_items_the_interval_is_that_of_coin_flips():
     assert found["rmse"].sel(scope="these items", estimator="symmetric_confusion").item() < 0.01
 
 
+@pytest.mark.long
 def test_intervals_cover_and_kappa_comes_out_as_it_was_put_in(found):
     # 48 intervals of 90 %: fewer than 36 of them in one of 100,000 studies (binomial).
     assert found["coverage"].sel(scope="new items").mean() >= 0.75

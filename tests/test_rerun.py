@@ -174,6 +174,7 @@ def test_other_versions_are_named(votes, of_votes, tmp_path):
     assert f"another version: numpy 1.0 then, {np.__version__} now" in done.output
 
 
+@pytest.mark.long
 def test_other_data_than_were_evaluated_are_refused(votes, of_votes, tmp_path):
     path = of_votes(tmp_path, votes)
     changed(path, "annotations", "label_code", lambda x: 1 - x)

@@ -170,6 +170,7 @@ def test_of_these_items_whole_numbers_are_right(small):
     assert not found.equals(other)
 
 
+@pytest.mark.long
 def test_a_believed_share_is_drawn_for_each_draw(large):
     found = dx.shared_mistakes(large, beta=(1, 9), random_seed=1)
     drawn = found["share"]

@@ -72,6 +72,7 @@ def test_a_gap_without_width_has_no_probability(x):
     assert interval(x, x) == (-INF, 0.0, 0.0)
 
 
+@pytest.mark.long
 @given(st.floats(-60, 60), st.floats(1e-4, 20))
 def test_slopes_are_those_of_the_logarithm(low, width):
     """By central differences, whose error is about a millionth of a slope."""

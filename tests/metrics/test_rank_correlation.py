@@ -40,6 +40,7 @@ def expected(make, plausibility, predictions, score):
     return out
 
 
+@pytest.mark.long
 @given(seed=SEEDS, n_labels=st.integers(2, 9), tied=st.booleans(), whole=st.booleans())
 @settings(max_examples=30, deadline=None)
 def test_kendall_tau_is_scipys_tau_b(make, seed, n_labels, tied, whole):

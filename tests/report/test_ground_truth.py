@@ -91,7 +91,7 @@ def test_an_undefined_reliability_is_called_so(plain):
     assert "nan" not in said
 
 
-@pytest.mark.unit(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("source", "said"),
     [
