@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from dissensus._interruption import all_or_nothing
-from dissensus._sweeps import first_draws, in_one_thread, mapped, swept
+from dissensus._sweeps import first_draws, mapped, swept
+from dissensus.arrays.threads import in_one_thread
 
 
 class Rows(NamedTuple):

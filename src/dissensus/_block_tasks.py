@@ -12,7 +12,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._chunk_rows import Frame, Rows
-from dissensus._sweeps import in_one_thread
+from dissensus.arrays.threads import in_one_thread
 from dissensus.dims import CANDIDATE, ITEM
 from dissensus.errors import ArgumentError, ConvergenceWarning, Said, held_back, warn_caller
 from dissensus.plausibility import widened

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
 from itertools import pairwise, product
 from typing import Any, Final
 
@@ -15,6 +13,7 @@ import numpy as np
 from dissensus._checkpoints import Checkpoint
 from dissensus._interruption import before_any_draw, wants_all
 from dissensus._resuming import Chain, Progress
+from dissensus.arrays.threads import no_threads
 
 _LOTS: Final = 50
 """Sweeps, and items, go in so many lots, for a smooth progress bar and for even work."""
@@ -31,24 +30,11 @@ def tracked[Step](
     return bar(steps, text, total)
 
 
-_ALONE: Final[ContextVar[bool]] = ContextVar("no threads are started", default=False)
-
-
-@contextmanager
-def in_one_thread() -> Iterator[None]:
-    """Start no threads: others are at work on other items already."""
-    token = _ALONE.set(True)
-    try:
-        yield
-    finally:
-        _ALONE.reset(token)
-
-
 def mapped[Job, Result](
     work: Callable[[Job], Result], jobs: Sequence[Job], text: str, show: bool
 ) -> list[Result]:
     """Do jobs in as many threads as there are processors; none is begun after an interruption."""
-    if _ALONE.get():
+    if no_threads():
         return [work(job) for job in tracked(jobs, text, show)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
 

@@ -11,6 +11,7 @@ import pytest
 
 from dissensus.arrays import rowwise as module
 from dissensus.arrays.rowwise import rowwise
+from dissensus.arrays.threads import in_one_thread
 
 
 @rowwise("void(float64[:], int64, float64[:])", "(n),()->()")
@@ -70,6 +71,8 @@ def test_many_rows_go_in_threads_and_come_out_in_their_places(shape, monkeypatch
     assert asked == [3]
     with started(1) as pool:  # of threads none starts others
         np.testing.assert_array_equal(pool.submit(_products, rows, other).result()[0], each)
+    with in_one_thread():  # nor do tasks of Dask's
+        np.testing.assert_array_equal(_products(rows, other)[0], each)
     _products(rows[0, 0, 0], other[0])  # few numbers
     assert asked == [3]
 

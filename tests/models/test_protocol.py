@@ -220,11 +220,8 @@ def first_that_varies(draws):
     return xr.DataArray(cells[..., varies.argmax()], dims=("chain", "draw"))
 
 
-@pytest.mark.unit(0, long=5)
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("model", "kind"), [pytest.param(m, m.kinds[-1], id=m.name) for m in MODELS]
-)
+@pytest.mark.unit(0)
+@by_kind
 # A density of label codes is no good picture, but it is one; so few draws are too few for LOO.
 @pytest.mark.filterwarnings("ignore:Variables .* look discrete:UserWarning")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto:UserWarning")

@@ -96,16 +96,21 @@ BY_HAND = {
 }  # fmt: skip
 
 
+def _of_form(form):
+    changes, n_items, n_people = BY_HAND[form]
+    return by_hand(
+        ability=lambda v: pm.Normal("ability", v.mean, v.spread, shape=n_people),
+        difficulty=lambda v: pm.Normal("difficulty", 0.0, v.item_spread, shape=n_items),
+        **changes,
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", BY_HAND)
 def test_agrees_with_nuts_on_models_put_together_by_hand(form):
     """NUTS moves effects in units of their spreads: else it would not come near small spreads."""
     changes, n_items, n_people = BY_HAND[form]
-    model = by_hand(
-        ability=lambda v: pm.Normal("ability", v.mean, v.spread, shape=n_people),
-        difficulty=lambda v: pm.Normal("difficulty", 0.0, v.item_spread, shape=n_items),
-        **changes,
-    )
+    model = _of_form(form)
     other = by_hand(
         ability=lambda v: pm.Deterministic(
             "ability", v.mean + v.spread * pm.Normal("one", shape=n_people)
@@ -123,12 +128,7 @@ def test_agrees_with_nuts_on_models_put_together_by_hand(form):
 @pytest.mark.parametrize("form", BY_HAND)
 def test_draws_go_with_the_gradient_that_nuts_follows(form):
     """What the test above asks, reduced."""
-    changes, n_items, n_people = BY_HAND[form]
-    sizes = {
-        "ability": lambda v: pm.Normal("ability", v.mean, v.spread, shape=n_people),
-        "difficulty": lambda v: pm.Normal("difficulty", 0.0, v.item_spread, shape=n_items),
-    }
-    assert disagreements(by_hand(**sizes, **changes)) == {}
+    assert disagreements(_of_form(form)) == {}
 
 
 def test_what_stands_beside_it_is_left_to_other_steps():

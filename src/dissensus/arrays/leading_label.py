@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.grouped import Floats, Grouped, Ints
-from dissensus.arrays.stable_sort import sort_with
+from dissensus.arrays.stable_sort import falling_with_order
 
 TOLERANCE: Final = 1e-9
 """Scores that differ by less than this share are tied: 1/2 + 1/3 - 1/3 is not 1/2 to the bit."""
@@ -18,11 +18,7 @@ TOLERANCE: Final = 1e-9
 @inner
 def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
     """Find groups of tied totals from the highest on: their numbers, sizes and scores."""
-    n = len(group)
-    falling, order = np.empty(n), np.arange(n)
-    for place in range(n):
-        falling[place] = -total[place]
-    sort_with(falling, order, 0, n)
+    _, order = falling_with_order(total[: len(group)])
     n = -1
     for entry in order:
         if n < 0 or total[entry] < score[n] * (1.0 - TOLERANCE):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.remainder import expand
 from dissensus.arrays.rowwise import rowwise
-from dissensus.arrays.stable_sort import sort_with
+from dissensus.arrays.stable_sort import falling_with_order, sort_with
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -19,11 +19,10 @@ Codes = npt.NDArray[np.int64]
 @inner
 def _by_theta(theta: Floats, place: Floats) -> tuple[Floats, Floats]:
     """Return minus theta in rising order, and the places along with it."""
-    n = len(theta)
-    falling, walked = np.empty(n), np.empty(n)
-    for label in range(n):
-        falling[label], walked[label] = -theta[label], place[label]
-    sort_with(falling, walked, 0, n)
+    falling, order = falling_with_order(theta)
+    walked = np.empty(len(order))
+    for k in range(len(order)):
+        walked[k] = place[order[k]]
     return falling, walked
 
 

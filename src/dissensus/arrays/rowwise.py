@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit, types
 
 from dissensus.arrays.compiled import named_after
+from dissensus.arrays.threads import no_threads
 
 _LOOPS = 4
 """Dimensions that are looped over in compiled code: chain, draw, item and system. Of more, Python
@@ -87,8 +88,9 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
             out = [
                 np.empty((*wide, *(sizes[dim] for dim in one.core)), one.dtype) for one in written
             ]
+            rows = compiled()
             for place in np.ndindex(wide[:-_LOOPS]):
-                _in_threads(compiled(), [array[place] for array in (*views, *out)])
+                _in_threads(rows, [array[place] for array in (*views, *out)])
             found = [array.reshape(loops + array.shape[len(wide) :])[()] for array in out]
             return found[0] if len(found) == 1 else tuple(found)
 
@@ -100,13 +102,13 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
 def _in_threads(rows: Callable[..., None], arrays: list[Any]) -> None:
     """Go through all rows; many of them in as many threads as there are processors.
 
-    Not if this is itself a thread: then others are at work already.
+    Not if this is itself a thread, or a task of Dask's: then others are at work already.
     """
     loops = arrays[-1].shape[:_LOOPS]
     longest = int(np.argmax(loops))
-    size = max(array.size for array in arrays)
     n_threads = min(os.cpu_count() or 1, loops[longest])
-    if n_threads < 2 or size < _MANY or current_thread() is not main_thread():
+    few = n_threads < 2 or max(array.size for array in arrays) < _MANY
+    if few or no_threads() or current_thread() is not main_thread():
         rows(*arrays)
         return
     edges = np.linspace(0, loops[longest], n_threads + 1).astype(int).tolist()

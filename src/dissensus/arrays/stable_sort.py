@@ -70,3 +70,20 @@ def sorted_with_order(values: Numbers) -> tuple[Numbers, Ints]:
     key, order = values.copy(), np.arange(len(values))
     sort_with(key, order, 0, len(values))
     return key, order
+
+
+@inner
+def falling_with_order(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], Ints]:
+    """Return numbers negated, from the largest on, and where each of them stood.
+
+    Examples
+    --------
+    >>> falling_with_order(np.array([1.0, 2.0, 1.0]))
+    (array([-2., -1., -1.]), array([1, 0, 2]))
+    """
+    n = len(values)
+    falling, order = np.empty(n), np.arange(n)
+    for place in range(n):
+        falling[place] = -values[place]
+    sort_with(falling, order, 0, n)
+    return falling, order

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.remainder import expand, next_share, unnamed_labels
 from dissensus.arrays.rowwise import rowwise
-from dissensus.arrays.stable_sort import sort_with
+from dissensus.arrays.stable_sort import falling_with_order
 from dissensus.arrays.stream import started
 
 NOBODY = -1
@@ -51,13 +51,9 @@ def _insert(values: Floats, labels: Codes, value: float, label: int) -> None:
 @inner
 def _sorted_top(theta: Floats, top: Codes) -> None:
     """Fill ``top`` from a full sort."""
-    n = len(theta)
-    falling, order = np.empty(n), np.arange(n)
-    for label in range(n):
-        falling[label] = -theta[label]
-    sort_with(falling, order, 0, n)
+    falling, order = falling_with_order(theta)
     top[:] = NOBODY
-    for place in range(min(len(top), n)):
+    for place in range(min(len(top), len(theta))):
         if falling[place] < 0:
             top[place] = order[place]
 

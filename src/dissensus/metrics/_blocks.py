@@ -14,6 +14,7 @@ import xarray as xr
 
 from dissensus._chunk_rows import alone
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.threads import in_one_thread
 from dissensus.dims import CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.metrics._items import bootstrap_weights
@@ -118,7 +119,9 @@ def _applied(block: _Block, drawn: list[Any]) -> Any:
     coords = {**block.known.coords, **found}
     draws = xr.DataArray(values, dims=dims, coords=coords, attrs=block.known.attrs)
     beside = [one.compute(scheduler="synchronous") for one in block.beside]
-    return block.function(draws, *beside).transpose(*block.dims).to_numpy().astype(np.float64)
+    with in_one_thread():  # Dask's workers are at other blocks
+        scored = block.function(draws, *beside)
+    return scored.transpose(*block.dims).to_numpy().astype(np.float64)
 
 
 def lazy_bootstrap_weights(
