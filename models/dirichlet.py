@@ -2,40 +2,59 @@ r"""Dirichlet reliability: each annotator names one label.
 
 The story. Behind each item stands a distribution over labels, its *plausibility*
 :math:`\theta_i`: what a large panel of such annotators would say of it. Each annotator drew one
-label from it.
+label from it. What items have in common, and what systems predicted of them, says where an item's
+plausibility is likely to be before anybody has labelled it.
 
 .. math::
 
-    \theta_i &\sim \mathrm{Dirichlet}(\alpha, \dots, \alpha) \\
+    \log \kappa &\sim \mathrm{Normal}(\log K, 1.5), \quad a_k \sim \mathrm{Normal}(0, 1), \quad
+        b_s, c_s \sim \mathrm{Normal}(0, 1.5) \\
+    m_{ik} &\propto \exp\bigl(a_k + \textstyle\sum_s b_s 1[k \text{ is what } s \text{ predicts}]
+        + \sum_s c_s \log p_s(k \mid i)\bigr) \\
+    \theta_i &\sim \mathrm{Dirichlet}(\kappa m_i) \\
     s_i \mid \theta_i &\sim \mathrm{Multinomial}(n_i, \theta_i)^{\gamma}
         \quad\text{so that}\quad
-    \theta_i \mid s_i \sim \mathrm{Dirichlet}(\alpha + \gamma s_i)
+    \theta_i \mid s_i \sim \mathrm{Dirichlet}(\kappa m_i + \gamma s_i)
 
 with :math:`s_i` the counts of labels. The *reliability* :math:`\gamma` says how much one label
 counts: 1 takes the annotators at their word as independent draws, 2 counts each of them twice,
 1/2 half; with :math:`\gamma \to \infty` the plausibility shrinks to the observed shares. The data
 do not tell :math:`\gamma`: it is a statement of trust, and results should be looked at over a
-range of it.
+range of it. What items have in common is learned from every label once, whatever the reliability.
 
-Priors and why. ``prior_count`` is :math:`\alpha`, the labels each label is given in advance. 1 is
-uniform over the simplex, mild with a few labels and strong with many: with 16 labels and three
-annotators it keeps 16/19 of the mass. 1/K gives all labels together the weight of one annotator.
+Priors and why. The prior of the plausibilities is learned, with the plausibilities summed out:
+``concentration`` :math:`\kappa` (how many labels the prior is worth), ``label_weight`` :math:`a`
+(of up to 30 labels; of more, all are alike), ``prediction_weight`` :math:`b` and, where systems
+gave a probability for every label, ``probability_weight`` :math:`c`. With a flat prior instead, and
+few labels an item, the posterior is mostly prior: with three of the hundred labels that ChaosNLI
+has for each item, systems that agree with the hundred on .73 come out at .60; with the learned
+prior at .74. Predictions are evidence: without them an item with the labels a, b, b is the same
+whatever systems say of it, and every system loses. ``prior_count=`` a number fixes the prior at
+Dirichlet(:math:`\alpha, \dots, \alpha`), as the source has it: 1 is uniform over the simplex.
 
-When to use it. Nominal or ordinal labels, one from each annotator, few labels. When not:
-annotators who name several labels in order (`plackett_luce`, `inverse_rank`); annotators who
-err in ways of their own, or labels with one right answer that you want to find (`dawid_skene`);
-scores on a scale (`normal_scores`). All annotators are exchangeable here, and the order of
-ordinal labels is not used.
+What it cannot see: a system that gives the panel's leading label where the panel is split nearly
+evenly. That much is not in a few labels. Such a system's agreement comes out too low, by .05 and
+more (`docs/validation.md`). A system that was trained on these very annotations repeats them: fit
+without its predictions.
+
+When to use it. Nominal or ordinal labels, one from each annotator. When not: annotators who name
+several labels in order (`plackett_luce`, `inverse_rank`); annotators who err in ways of their own,
+or labels with one right answer that you want to find (`dawid_skene`); scores on a scale
+(`normal_scores`). All annotators are exchangeable here, and the order of ordinal labels is not
+used.
 
 To tabulate: `arviz.summary` (1.3) cannot take a dimension called "label"; rename it on the way,
 ``az.summary(fit["posterior"].to_dataset().rename(label="answer"))``. Metrics are not concerned.
 
-Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth",
-Appendix A. The posterior is conjugate, and drawn exactly.
+Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth", Appendix A, and
+Section 4 for the plausibility given predictions, p(lambda | b, x), which is asked for and not done
+there. With the plausibilities summed out, items' counts are Dirichlet-multinomial; the prior's few
+parameters are drawn by elliptical slices, and the plausibilities exactly, given these.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -43,17 +62,37 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._by_chunks import by_chunks
+from dissensus._by_chunks import Settled, by_chunks
+from dissensus._chunk_rows import chunks_of
+from dissensus._chunks import is_chunked
 from dissensus._conjugate import dirichlet_draws
+from dissensus._learned_prior import (
+    INFERENCE,
+    LEARNED,
+    LearnedPrior,
+    in_graph,
+    learned,
+    log_marginal,
+    plausibilities,
+)
+from dissensus._prediction_features import Features, features
 from dissensus.arrays.seeds import generator
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
+from dissensus.errors import ArgumentError
 from dissensus.registry import check_flags
 from dissensus.schema import label_counts
 
+Floats = npt.NDArray[np.float64]
 KINDS = ("nominal", "ordinal")
 
 
-def build(annotations: xr.Dataset, *, reliability: float = 1.0, prior_count: float = 1.0) -> Any:
+def build(
+    annotations: xr.Dataset,
+    *,
+    reliability: float = 1.0,
+    prior_count: float | str = LEARNED,
+    predictions: xr.Dataset | None = None,
+) -> Any:
     """Write the process as a PyMC model.
 
     Parameters
@@ -62,79 +101,145 @@ def build(annotations: xr.Dataset, *, reliability: float = 1.0, prior_count: flo
         Nominal or ordinal annotations.
     reliability : float
         How much one label counts; > 0.
-    prior_count : float
-        Labels that each label is given in advance; > 0.
+    prior_count : "learned" or float
+        Learn the prior from all items; or the labels that each label is given in advance, > 0.
+    predictions : xarray.Dataset, optional
+        From `dissensus.predictions`: evidence for a learned prior. Their items may be others too.
 
     Returns
     -------
     pymc.Model
-        With ``plausibility`` (item, label) and the observed ``counts`` (item, label).
+        With ``plausibility`` (item, label), the observed ``counts`` (item, label) and, where it is
+        learned, the prior's parameters: see the model's card.
 
     Raises
     ------
     AnnotationError
         If the annotations are of another kind.
     ArgumentError
-        If a hyperparameter is not positive.
+        If a hyperparameter is not positive, or there are predictions beside a fixed prior.
 
     Examples
     --------
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": ["a", "b"]})
     >>> [v.name for v in dx.models.dirichlet.build(ann).basic_RVs]
-    ['plausibility', 'counts']
+    ['concentration', 'label_weight', 'plausibility', 'counts']
     """
     import pymc as pm
 
     from dissensus.distributions import PowerMultinomial
 
-    counts, gamma, alpha = _data(annotations, reliability, prior_count)
-    with pm.Model(coords=_names(annotations)) as model:
-        plausibility = pm.Dirichlet("plausibility", a=np.full(counts.shape, alpha), dims=_DIMS)
+    counts, gamma, alpha, said = _data(annotations, reliability, prior_count, predictions)
+    with pm.Model(coords=_names(annotations) | said.coords()) as model:
+        if isinstance(alpha, str):
+            concentration, tilt = in_graph(counts.shape[1], said)
+            mean = pm.math.softmax(np.zeros(counts.shape) + tilt, axis=-1)
+            parameters = concentration * mean
+            if gamma != 1.0:  # the prior is learned from every label once, whatever the reliability
+                once = log_marginal(parameters, counts) - log_marginal(parameters, gamma * counts)
+                pm.Potential("learned_once", once)
+        else:
+            parameters = np.full(counts.shape, alpha)
+        plausibility = pm.Dirichlet("plausibility", a=parameters, dims=_DIMS)
         PowerMultinomial(
-            "counts", n=counts.sum(axis=1), p=plausibility, power=gamma, observed=counts, dims=_DIMS
+            "counts",
+            n=counts.sum(axis=1).astype(np.int64),
+            p=plausibility,
+            power=gamma,
+            observed=counts.astype(np.int64),
+            dims=_DIMS,
         )
     return model
 
 
-@by_chunks()
+def prior_of(annotations: xr.Dataset, **settings: Any) -> LearnedPrior:
+    """Learn the prior from all items, in memory or in chunks; ``settings`` are those of `fit`.
+
+    What comes of it may stand for ``prior_count`` in fits with the same predictions, draws and
+    chains, whatever their reliability: it is the same for all.
+    """
+    given = {"reliability": 1.0, "prior_count": LEARNED, "predictions": settings["predictions"]}
+    parts = [annotations]
+    if is_chunked(annotations):
+        parts = [chunk.read() for chunk in chunks_of(annotations)]
+    return learned(
+        (_evidence(*_data(part, **given)) for part in parts),
+        fitting.sample_shape(settings["draws"], settings["chains"]),
+        fitting.whole("tune", settings["tune"], 0), settings["random_seed"],
+        progressbar=settings["progressbar"],
+    )  # fmt: skip
+
+
+def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
+    """Settle the prior that all chunks share."""
+    prior = settings["prior_count"]
+    if _is_learned(prior):
+        prior = prior_of(annotations, **settings)
+    if not isinstance(prior, LearnedPrior):
+        return Settled({}, {})
+    labels = annotations[LABEL].to_numpy()
+    return _settled(prior, labels, features(settings["predictions"], labels[:0], labels))
+
+
+def _evidence(
+    counts: Floats, _gamma: float, _alpha: Any, said: Features
+) -> tuple[Floats, list[Floats]]:
+    """Return what a prior is learned from: every label once."""
+    return counts, said.values
+
+
+def _settled(prior: LearnedPrior, labels: npt.NDArray[Any], said: Features) -> Settled:
+    """Return what a learned prior adds to a fit."""
+    density = xr.DataArray(prior.log_density, dims=(CHAIN, DRAW))
+    return Settled(
+        {"prior_count": prior._replace(told=False)}, prior.diagnosed(labels, said),
+        {"posterior": prior.draws(labels, said), "sample_stats": {"lp": density}},
+    )  # fmt: skip
+
+
+@by_chunks(settle=_prior_of_all)
 def fit(
     annotations: xr.Dataset,
     *,
     draws: int = 1000,
-    tune: int = 500,  # noqa: ARG001 (all models share these arguments; nothing to tune here)
+    tune: int = 500,
     chains: int = 4,
     random_seed: Any = None,
     progressbar: bool = True,
     log_likelihood: bool = False,
     posterior_predictive: bool = False,
     reliability: float = 1.0,
-    prior_count: float = 1.0,
+    prior_count: float | str = LEARNED,
+    predictions: xr.Dataset | None = None,
 ) -> xr.DataTree:
-    """Draw from the posterior, exactly.
+    """Draw from the posterior.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Nominal or ordinal annotations.
     draws, chains : int
-        How many; all draws are independent, chains only keep ArviZ's shape.
+        How many. Draws of a learned prior hang a little on the ones before; given it, draws of
+        plausibilities are independent.
     tune : int
-        Not used: there is nothing to warm up.
+        Draws of the prior before those that are kept; a fixed one needs none.
     random_seed : int or numpy.random.Generator, optional
         Makes the draws repeatable.
     progressbar : bool
-        For the two groups below only.
+        Show progress.
     log_likelihood, posterior_predictive : bool
         Add these groups, from the PyMC model. The log-likelihood carries the factor
         ``reliability``, so compare models by it at reliability 1 only.
-    reliability, prior_count : float
+    reliability, prior_count, predictions
         As in `build`.
 
     Returns
     -------
     xarray.DataTree
-        ``posterior`` with ``plausibility`` (chain, draw, item, label), and ``sample_stats``,
+        ``posterior`` with ``plausibility`` (chain, draw, item, label) and the learned prior's
+        ``concentration``, ``label_weight`` (label), ``prediction_weight`` (system) and
+        ``probability_weight`` (scored_system), as far as there are such; ``sample_stats``,
         ``observed_data``, ``constant_data``.
 
     Raises
@@ -151,22 +256,48 @@ def fit(
     (4, 10, 1, 2)
     """
     check_flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
-    counts, gamma, alpha = _data(annotations, reliability, prior_count)
+    counts, gamma, alpha, said = _data(annotations, reliability, prior_count, predictions)
+    size, names = fitting.sample_shape(draws, chains), _names(annotations)
+    more = Settled({}, {})
+    if _is_learned(alpha):
+        alpha = prior_of(
+            annotations, predictions=predictions, draws=draws, chains=chains, tune=tune,
+            random_seed=random_seed, progressbar=progressbar,
+        )  # fmt: skip
+    if isinstance(alpha, LearnedPrior) and alpha.told:
+        more = _settled(alpha, names[LABEL], said)
     rng = generator(random_seed, "fit")
-    parameters = alpha + gamma * counts
-    names, size = _names(annotations), fitting.sample_shape(draws, chains)
-    theta, density = dirichlet_draws(parameters, names[ITEM], size, fitting.stream_seed(rng))
+    seed = fitting.stream_seed(rng)
+    stats, constant = dict(more.groups.get("sample_stats", {})), {}
+    if isinstance(alpha, LearnedPrior):
+        theta = plausibilities(alpha, gamma * counts, said, names[ITEM], size, seed)
+    else:
+        parameters = alpha + gamma * counts
+        constant["parameters"] = xr.DataArray(parameters, dims=_DIMS, coords=names)
+        theta, density = dirichlet_draws(parameters, names[ITEM], size, seed)
+        stats["lp"] = xr.DataArray(density, dims=(CHAIN, DRAW))
     tree = fitting.fitted(
         "dirichlet",
-        posterior={"plausibility": xr.DataArray(theta, dims=(CHAIN, DRAW, *_DIMS), coords=names)},
-        sample_stats={"lp": xr.DataArray(density, dims=(CHAIN, DRAW))},
-        observed_data={"counts": xr.DataArray(counts, dims=_DIMS, coords=names)},
-        constant_data={"parameters": xr.DataArray(parameters, dims=_DIMS, coords=names)},
-        hyper={"reliability": gamma, "prior_count": alpha},
+        posterior={
+            "plausibility": xr.DataArray(theta, dims=(CHAIN, DRAW, *_DIMS), coords=names),
+            **more.groups.get("posterior", {}),
+        },
+        sample_stats=stats,
+        observed_data={"counts": xr.DataArray(counts.astype(np.int64), dims=_DIMS, coords=names)},
+        constant_data=constant,
+        hyper={
+            "reliability": gamma,
+            "prior_count": LEARNED if isinstance(alpha, LearnedPrior) else alpha,
+            "predictions": int(bool(said.systems)),
+        },
+        inference=INFERENCE if isinstance(alpha, LearnedPrior) else fitting.EXACT,
+        diagnostics=more.attrs,
     )
     return fitting.with_predictions(
         tree,
-        lambda: build(annotations, reliability=reliability, prior_count=prior_count),
+        lambda: build(
+            annotations, reliability=reliability, prior_count=prior_count, predictions=predictions
+        ),
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
         rng=rng,
@@ -178,13 +309,30 @@ _DIMS = (ITEM, LABEL)
 
 
 def _data(
-    annotations: xr.Dataset, reliability: float, prior_count: float
-) -> tuple[npt.NDArray[np.int64], float, float]:
-    """Return the counts of labels (item, label), and the checked hyperparameters."""
+    annotations: xr.Dataset, reliability: float, prior_count: Any, predictions: xr.Dataset | None
+) -> tuple[Floats, float, Any, Features]:
+    """Return the counts of labels (item, label), and the checked hyperparameters.
+
+    With them what predictions say of the items.
+    """
     fitting.require_kind(annotations, KINDS, "dirichlet")
-    counts = label_counts(annotations)
+    counts = label_counts(annotations).astype(np.float64)
     gamma = fitting.positive("reliability", reliability)
-    return counts, gamma, fitting.positive("prior_count", prior_count)
+    if isinstance(prior_count, LearnedPrior) or _is_learned(prior_count):
+        names = _names(annotations)
+        return counts, gamma, prior_count, features(predictions, names[ITEM], names[LABEL])
+    alpha = fitting.positive("prior_count", prior_count, other=LEARNED)
+    if predictions is not None:
+        raise ArgumentError(
+            "predictions", expected=f"None beside a prior that is fixed (prior_count={alpha:g})",
+            found=type(predictions).__name__,
+            hint=f'prior_count="{LEARNED}" (the default) learns from them',
+        )  # fmt: skip
+    return counts, gamma, alpha, features(None, *_names(annotations).values())
+
+
+def _is_learned(prior_count: Any) -> bool:
+    return isinstance(prior_count, str) and prior_count == LEARNED
 
 
 def _names(annotations: xr.Dataset) -> dict[str, Any]:

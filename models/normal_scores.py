@@ -36,7 +36,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._by_chunks import by_chunks
+from dissensus._by_chunks import Settled, by_chunks
 from dissensus._conjugate import normal_draws
 from dissensus.arrays import normal_gamma
 from dissensus.arrays.empirical_bayes import estimate_prior, grid_step
@@ -95,14 +95,12 @@ def build(annotations: xr.Dataset, *, prior: Prior | None = None) -> Any:
     return model
 
 
-def _prior_of_all(
-    annotations: xr.Dataset, settings: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
     """Return the prior that all chunks share: where it is not given, it is estimated from all."""
     if settings.get("prior") is not None:
-        return {}, {}
+        return Settled({}, {})
     prior = tuple(float(value) for value in _data(annotations, None)[-1])
-    return {"prior": prior}, {"hyper_prior_source": _ESTIMATED}
+    return Settled({"prior": prior}, {"hyper_prior_source": _ESTIMATED})
 
 
 @by_chunks(settle=_prior_of_all)

@@ -30,7 +30,6 @@ from dissensus.errors import held_back
 from dissensus.fitting import EXACT, sample_shape
 
 Array = npt.NDArray[Any]
-Settle = Callable[[xr.Dataset, Mapping[str, Any]], tuple[dict[str, Any], dict[Any, Any]]]
 
 _DATA: Final = ("observed_data", "constant_data")
 """Groups for which nothing has to be drawn."""
@@ -40,14 +39,27 @@ _WHOLE: Final = ("log_likelihood", "posterior_predictive", "checkpoint")
 """What is made of all items at once, in memory."""
 
 
+class Settled(NamedTuple):
+    """What is the same for all chunks, because it hangs on all items."""
+
+    settings: dict[str, Any]
+    attrs: dict[Any, Any]
+    """That say so."""
+    groups: Mapping[str, dict[str, xr.DataArray]] = {}
+    """What there is in the fit beside what its items have."""
+
+
+Settle = Callable[[xr.Dataset, Mapping[str, Any]], Settled]
+
+
 def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = None) -> Any:
     """Let a fit take annotations in chunks, and return what is drawn chunk by chunk.
 
     Parameters
     ----------
     settle : callable, optional
-        From annotations and settings to settings that must be the same for all chunks, such as
-        a prior that is estimated from all items, and to attributes that say so.
+        From annotations and settings to what must be the same for all chunks, such as a prior that
+        is learned from all items.
     whole : callable, optional
         Whether, with these settings, items are not drawn one by one.
     """
@@ -64,8 +76,8 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
             every.apply_defaults()
             settings = every.kwargs
             annotations = by_item(annotations)
-            fixed, said = ({}, {}) if settle is None else settle(annotations, settings)
-            return _Lazy(fitted, annotations, {**settings, **fixed}).tree(said)
+            found = Settled({}, {}) if settle is None else settle(annotations, settings)
+            return _Lazy(fitted, annotations, settings | found.settings).tree(found)
 
         return fitted
 
@@ -141,8 +153,9 @@ class _Lazy:
             if {CHAIN, ITEM} <= set(one.like.dims)
         )
 
-    def tree(self, said: dict[Any, Any]) -> xr.DataTree:
-        """Put the arrays together, and say what is to be said of all."""
+    def tree(self, settled: Settled) -> xr.DataTree:
+        """Put the arrays together, with what is the same for all."""
+        said = settled.attrs
         drawn = self._blocks(self.task)
         name = f"{self.task.name}-data"
         few = self.task._replace(settings=self._few(), name=name, bytes_each=0, for_draws=False)
@@ -162,9 +175,11 @@ class _Lazy:
                 groups[one.group] = groups[one.group].assign_coords({one.name: array})
             else:
                 groups[one.group][one.name] = array
-        if self.probe.attrs["inference"] != EXACT:
+        if self.probe.attrs["inference"] != EXACT and "n_items_poor" not in said:
             for number, (name, reduced) in enumerate(CHAINS):
                 groups["sample_stats"][name] = ((), self._of_chains(number, reduced, *drawn))
+        for group, whole in settled.groups.items():
+            groups[group] = groups[group].merge(whole)
         tree = xr.DataTree.from_dict(groups)
         tree.attrs.update(self.probe.attrs | said)
         return tree

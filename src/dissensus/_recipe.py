@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
+from dissensus._learned_prior import LEARNED
 from dissensus.dims import ITEM, LABEL, POSITION
 from dissensus.errors import ArgumentError, DissensusWarning, PredictionError
 from dissensus.metrics.events import event_plausibility
@@ -21,10 +22,13 @@ from dissensus.schema import label_counts, statements_per
 BELOW, ABOVE = "below", "above"
 
 _NOT_HYPER: Final = frozenset(
-    {"annotations", "draws", "chains", "random_seed", "progressbar", "reliability"}
+    {"annotations", "predictions", "draws", "chains", "random_seed", "progressbar", "reliability"}
     | {"log_likelihood", "posterior_predictive"}
 )
 """Arguments of every fit that an evaluation sets itself, or has no use for."""
+
+
+_WARM_UP: Final = 500
 
 
 def shares(annotations: xr.Dataset) -> xr.DataArray:
@@ -54,6 +58,9 @@ class Recipe:
     the data."""
     companion: str | None = None
     """The model beside it where this one is the default: where the choice moves the result."""
+    learns: str | None = None
+    """The hyperparameter of a prior that is learned, if none is given, with predictions for
+    evidence."""
     markov_chains: bool = False
     """Whether draws hang on each other, so that it must be seen whether there are enough."""
     kind: str = ""
@@ -64,6 +71,15 @@ class Recipe:
         fit = models.get(self.model).module.fit
         found: xr.DataTree = fit(annotations, reliability=reliability, progressbar=False, **options)
         return found
+
+    def learned(
+        self, annotations: xr.Dataset, hyper: Mapping[str, Any], **settings: Any
+    ) -> dict[str, Any]:
+        """Return what fits at all reliabilities share: a prior that is learned, and from what."""
+        if self.learns is None or hyper.get(self.learns, LEARNED) != LEARNED:
+            return {}
+        prior = models.get(self.model).module.prior_of(annotations, tune=_WARM_UP, **settings)
+        return {self.learns: prior, "predictions": settings["predictions"]}
 
     def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
         """Raise on a hyperparameter that the model does not have."""

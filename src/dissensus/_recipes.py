@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
+from dissensus._learned_prior import LEARNED
 from dissensus._plugged_recipe import plugged
 from dissensus._recipe import ABOVE, BELOW, Recipe, ThresholdRecipe, dense, shares
 from dissensus.arrays.normal_gamma import moments
@@ -35,7 +36,9 @@ class _Sides:
 
 
 def _prior_of_counts(annotations: xr.Dataset, reliability: float, **hyper: Any) -> float:
-    prior = float(hyper.get("prior_count", 1.0)) * annotations.sizes[LABEL]
+    if hyper.get("prior_count", LEARNED) == LEARNED:  # it says what the items say
+        return 0.0
+    prior = float(hyper["prior_count"]) * annotations.sizes[LABEL]
     said = reliability * float(np.median(statements_per(annotations, ITEM)))
     return prior / (prior + said)
 
@@ -51,7 +54,8 @@ _FIRST = "the first label of each item's inverse rank normalisation"
 
 RECIPES: Final = (
     Recipe(
-        "dirichlet", (0.5, 1.0, 2.0, 5.0, 10.0), 1.0, prior_weight=_prior_of_counts
+        "dirichlet", (0.5, 1.0, 2.0, 5.0, 10.0), 1.0, prior_weight=_prior_of_counts,
+        learns="prior_count",
     ),
     # Both ranges are those of Stutz et al. (2023), C.3: rankings repeated 1 to 10 times for
     # Plackett-Luce, temperatures of 10 to 100 for PrIRN, here with its middle for reference. At 1

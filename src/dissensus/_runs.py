@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -71,6 +71,13 @@ class Run:
 def results(run: Run, task: Task, notes: Notes) -> Groups:
     """Return the groups of an evaluation that one model accounts for."""
     point = run.recipe.point(task.annotations)  # before the fits: what it refuses, it refuses early
+    with notes.of(run.recipe.model):
+        shared = run.recipe.learned(
+            task.annotations if task.cut is None else task.cut, run.hyper,
+            predictions=task.predictions, draws=task.draws, chains=task.chains,
+            random_seed=task.random_seed, progressbar=task.progressbar,
+        )  # fmt: skip
+    run = replace(run, hyper={**run.hyper, **shared})
     scored: list[Groups] = []
     groups: Groups = {}
     text, waiting = f"Fitting {run.recipe.model}, reliability", 0

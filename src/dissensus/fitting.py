@@ -41,12 +41,13 @@ def require_kind(annotations: xr.Dataset, kinds: tuple[str, ...], model: str) ->
         )
 
 
-def positive(name: str, value: float, *, zero: bool = False) -> float:
-    """Return a finite positive number, or raise naming the argument."""
+def positive(name: str, value: float, *, zero: bool = False, other: str = "") -> float:
+    """Return a finite positive number, or raise naming the argument, and what else it may be."""
     number = _number(value)
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        either = f"{other!r} or " if other else ""
         raise ArgumentError(
-            name, expected=f"a finite number {'>= 0' if zero else '> 0'}", found=repr(value)
+            name, expected=f"{either}a finite number {'>= 0' if zero else '> 0'}", found=repr(value)
         )
     return number
 

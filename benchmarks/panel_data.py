@@ -1,0 +1,175 @@
+"""Panels of ten labels an item and more, of which a few are drawn for the annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from data import SHARED
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Panel(NamedTuple):
+    """How many of a panel gave each label."""
+
+    counts: Ints
+    """(item, label)"""
+    labels: list[str]
+    systems: dict[str, Floats]
+    """Probabilities (item, label) of real systems."""
+
+
+class Drawn(NamedTuple):
+    """A study: a few labels an item, systems' answers, and what the panel says of these."""
+
+    annotations: pd.DataFrame
+    predictions: pd.DataFrame
+    """item, system, label; with a score for each label where systems gave probabilities."""
+    truth: dict[str, float]
+    """By system: the share of items on which it gives the panel's leading label; ties in part."""
+    shares: Floats
+    """(item, label): the panel's, without those drawn for systems."""
+    size: Ints
+    """(item): of the panel."""
+
+
+def _counted(frame: pd.DataFrame) -> Panel:
+    table = pd.crosstab(frame["item"], frame["label"])
+    return Panel(table.to_numpy(), [str(name) for name in table.columns], {})
+
+
+def _read(path: str, **where: str) -> Panel:
+    frame = pd.read_csv(SHARED / path)
+    for column, value in where.items():
+        frame = frame[frame[column] == value]
+    return _counted(frame)
+
+
+def _chaosnli() -> Panel:
+    folder = SHARED / "chaosnli_snli"
+    votes = pd.read_csv(folder / "votes100.csv.gz", index_col="item")
+    predictions = pd.read_csv(folder / "predictions.csv.gz")
+    systems = {
+        str(name): rows.set_index("item").loc[votes.index, list(votes.columns)].to_numpy()
+        for name, rows in predictions.groupby("system")
+    }
+    return Panel(votes.to_numpy(), list(votes.columns), systems)
+
+
+def _faces() -> Panel:
+    counts = pd.read_csv(SHARED / "ferplus_counts" / "counts.csv", index_col="item")
+    return Panel(counts.to_numpy(), list(counts.columns), {})
+
+
+def _faces_rated(emotion: str) -> Panel:
+    """Is the emotion seen at all? Of nine and nine raters; the network's answer is p > .5."""
+    folder = SHARED / "mdns_faces"
+    ratings = pd.read_csv(folder / "ratings.csv.gz")
+    ratings = ratings[ratings["dimension"] == emotion]
+    seen = ratings.assign(label=np.where(ratings["label"] > 0, "yes", "no"))
+    found = _counted(seen)
+    items = np.unique(seen["item"])
+    p = pd.read_csv(folder / "predictions.csv", index_col="item").loc[items, f"p_{emotion}"]
+    yes = p.to_numpy()
+    order = {"no": 1 - yes, "yes": yes}
+    return found._replace(systems={"network": np.stack([order[n] for n in found.labels], axis=1)})
+
+
+PANELS: dict[str, Callable[[], Panel]] = {
+    "chaosnli_snli": _chaosnli,
+    "ferplus_counts": _faces,
+    "adult_content3": lambda: _read("adult_content3/ratings.csv.gz"),
+    "masc help-v": lambda: _read("masc_word_sense/help-v.csv.gz"),
+    "masc late-j": lambda: _read("masc_word_sense/late-j.csv.gz"),
+    "dices350": lambda: _read("dices350/ratings.csv.gz"),
+    "sentiment_popularity_amt": lambda: _read("sentiment_popularity_amt/ratings.csv"),
+    "weather_sentiment_amt": lambda: _read("weather_sentiment_amt/ratings.csv"),
+    "ducks": lambda: _read("ducks/ratings.csv"),
+    "annotation_paradigms": lambda: _read("annotation_paradigms/ratings.csv.gz"),
+    "mdns_faces, happy": lambda: _faces_rated("happy"),
+    "mdns_faces, angry": lambda: _faces_rated("angry"),
+}
+"""All sets with ten labels and more an item."""
+
+KINDS = ("real", "noisy", "where people err", "one of the panel")
+
+
+def drawn(panel: Panel, kind: str, n: int, seed: int) -> Iterator[Drawn]:
+    """Draw a study with systems of one kind; nothing where there are none of it.
+
+    Parameters
+    ----------
+    panel : Panel
+    kind : str
+        Of `KINDS`. Noisy systems give the panel's leading label with probabilities .95, .8 and .65,
+        others evenly; where people err, they are wrong as often as one of the panel, or less.
+    n : int
+        Labels an item.
+    seed : int
+    """
+    rng = np.random.default_rng(seed)
+    counts, systems = panel.counts.copy(), dict[str, Any]()
+    n_items, n_labels = counts.shape
+    if kind == "real":
+        systems = dict(panel.systems)
+    elif kind == "noisy":
+        top = _first(counts, rng)
+        for share in (0.95, 0.8, 0.65):
+            other = (top + rng.integers(1, n_labels, n_items)) % n_labels
+            systems[f"noisy {share}"] = np.where(rng.random(n_items) < share, top, other)
+    elif kind == "where people err":
+        share = counts / counts.sum(axis=1, keepdims=True)
+        for power in (4.0, 2.0, 1.0):
+            systems[f"share^{power:g}"] = _choice(share**power, rng)
+    else:
+        for number in (1, 2):
+            label = _choice(counts.astype(float), rng)
+            counts[np.arange(n_items), label] -= 1
+            systems[f"person {number}"] = label
+    if not systems:
+        return
+    said = rng.multivariate_hypergeometric
+    few = np.stack([said(row, min(n, int(row.sum()))) for row in counts])
+    top = counts == counts.max(axis=1, keepdims=True)
+    credit = top / top.sum(axis=1, keepdims=True)
+    truth, tables = {}, []
+    for name, answer in systems.items():
+        label = answer if answer.ndim == 1 else answer.argmax(axis=1)
+        truth[name] = float(credit[np.arange(n_items), label].mean())
+        tables.append(_table(name, answer, panel.labels))
+    yield Drawn(_annotations(few, panel.labels), pd.concat(tables), truth,
+                counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1))  # fmt: skip
+
+
+def _first(counts: Ints, rng: np.random.Generator) -> Ints:
+    return (counts + rng.random(counts.shape)).argmax(axis=1)
+
+
+def _choice(weight: Floats, rng: np.random.Generator) -> Ints:
+    edge = np.cumsum(weight, axis=1)
+    return (rng.random(len(weight)) * edge[:, -1] >= edge.T).sum(axis=0)
+
+
+def _annotations(few: Ints, labels: list[str]) -> pd.DataFrame:
+    item, label = np.nonzero(few)
+    times = few[item, label]
+    item, label = np.repeat(item, times), np.repeat(label, times)
+    frame = pd.DataFrame({"item": item, "label": np.array(labels)[label]})
+    frame["annotator"] = frame.groupby("item").cumcount()  # nobody knows who said what
+    return frame
+
+
+def _table(name: str, answer: Any, labels: list[str]) -> pd.DataFrame:
+    n_items = len(answer)
+    if answer.ndim == 1:
+        label = np.array(labels)[answer]
+        return pd.DataFrame({"item": np.arange(n_items), "system": name, "label": label})
+    return pd.DataFrame({
+        "item": np.repeat(np.arange(n_items), len(labels)), "system": name,
+        "label": np.tile(labels, n_items), "score": answer.ravel(),
+    })  # fmt: skip

@@ -1,0 +1,168 @@
+"""Learning the Dirichlet prior that all items share, and that leans to what was predicted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import fitting
+from dissensus._prediction_features import Features
+from dissensus._sweeps import by_lots, mapped
+from dissensus.arrays.keys import item_keys, row_keys
+from dissensus.arrays.learned_prior import (
+    CONCENTRATION_SPREAD,
+    FEATURE_SPREAD,
+    LABEL_SPREAD,
+    alike,
+    cells_of,
+    draw_hyperparameters,
+    draw_plausibilities,
+    layout,
+)
+from dissensus.arrays.seeds import generator
+from dissensus.convergence import diagnosed_parameters
+from dissensus.dims import LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
+
+Floats = npt.NDArray[np.float64]
+Size = tuple[int, int]
+
+LEARNED: Final = "learned"
+INFERENCE: Final = (
+    "the prior by elliptical slices, with plausibilities summed out; these exactly, given the prior"
+)
+
+
+class LearnedPrior(NamedTuple):
+    """Draws of the hyperparameters, from all items."""
+
+    values: Floats
+    """(chain, draw, hyperparameter): as `dissensus.arrays.learned_prior.Layout` says."""
+    log_density: Floats
+    """(chain, draw)"""
+    n_labels: int
+    told: bool = True
+    """Whether a fit is to hold these draws too: not where it is of a chunk of items."""
+
+    @property
+    def n_free(self) -> int:
+        """Labels with a weight of their own."""
+        return layout(self.n_labels, 0).n_free
+
+    def draws(self, labels: npt.NDArray[Any], found: Features) -> dict[str, xr.DataArray]:
+        """Return the hyperparameters by name."""
+        first, second = 1 + self.n_free, 1 + self.n_free + len(found.systems)
+        parts = {
+            "label_weight": (LABEL, labels, slice(1, first)),
+            "prediction_weight": (SYSTEM, found.systems, slice(first, second)),
+            "probability_weight": (SCORED_SYSTEM, found.with_probabilities, slice(second, None)),
+        }
+        out = {"concentration": xr.DataArray(np.exp(self.values[..., 0]), dims=SAMPLE)}
+        for name, (dim, names, where) in parts.items():
+            values = self.values[..., where]
+            if values.shape[-1]:
+                out[name] = xr.DataArray(values, dims=(*SAMPLE, dim), coords={dim: names})
+        return out
+
+    def diagnosed(self, labels: npt.NDArray[Any], found: Features) -> dict[str, Any]:
+        """Judge the chains, and warn if they are poor."""
+        return diagnosed_parameters(self.draws(labels, found))
+
+
+def learned(
+    lots: Iterable[tuple[Floats, list[Floats]]], size: Size, tune: int, random_seed: Any, *,
+    progressbar: bool,
+) -> LearnedPrior:  # fmt: skip
+    """Draw the hyperparameters.
+
+    Parameters
+    ----------
+    lots : iterable of (counts, features)
+        Of some items each: arrays (item, label) as `dissensus.arrays.learned_prior.cells_of`
+        takes them.
+    size : (chains, draws)
+    tune : int
+        Draws before these, of each chain.
+    random_seed : int or numpy.random.Generator, optional
+    progressbar : bool
+    """
+    kinds = [alike(*lot) for lot in lots]
+    n_features = len(kinds[0][1])
+    features = [np.concatenate([one[1][f] for one in kinds]) for f in range(n_features)]
+    counts, times = (np.concatenate([one[k] for one in kinds]) for k in (0, 2))
+    if len(kinds) > 1:
+        counts, features, times = alike(counts, features, times)
+    seed = fitting.stream_seed(generator(random_seed, "prior"))
+    keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=seed)
+    found = draw_hyperparameters(
+        cells_of(counts, features, times), n_features, size[1], keys, tune,
+        lambda job, n: mapped(job, range(n), "Learning the prior, chain", progressbar),
+    )  # fmt: skip
+    return LearnedPrior(found[..., :-1], found[..., -1], counts.shape[1])
+
+
+def plausibilities(
+    prior: LearnedPrior, counts: Floats, found: Features, items: npt.NDArray[Any], size: Size,
+    seed: int,
+) -> Floats:  # fmt: skip
+    """Draw each item's plausibilities, given the hyperparameters: (chain, draw, item, label).
+
+    Parameters
+    ----------
+    prior : LearnedPrior
+    counts : array (item, label)
+        How often each label was given, times the reliability.
+    found : Features
+        Of these items.
+    items : array of names
+    size : (chains, draws)
+    seed : int
+    """
+    keys = item_keys(items, size[0], seed=seed)
+    theta = np.empty((*size, *counts.shape))
+
+    def draw_lot(chain: int, low: int, high: int) -> None:
+        cells = cells_of(counts[low:high], [each[low:high] for each in found.values])
+        draw_plausibilities(
+            prior.values[chain, : size[1]], keys[chain, low:high], theta[chain, :, low:high],
+            cells.n_labels, cells.start, cells.label, cells.given, cells.spoken, cells.feature,
+            cells.value, prior.n_free,
+        )  # fmt: skip
+
+    by_lots(draw_lot, size[0], len(items))
+    return theta
+
+
+def in_graph(n_labels: int, found: Features) -> Any:
+    """Write the prior's parameters (item, label) as part of a PyMC model."""
+    import pymc as pm
+
+    concentration = pm.LogNormal("concentration", math.log(n_labels), CONCENTRATION_SPREAD)
+    tilt = 0.0
+    if layout(n_labels, 0).n_free:
+        tilt = pm.Normal("label_weight", 0.0, LABEL_SPREAD, dims=LABEL)
+    values = iter(found.values)
+    for name, dim, names in (
+        ("prediction_weight", SYSTEM, found.systems),
+        ("probability_weight", SCORED_SYSTEM, found.with_probabilities),
+    ):
+        if names:
+            weight = pm.Normal(name, 0.0, FEATURE_SPREAD, dims=dim)
+            tilt = tilt + sum(weight[k] * next(values) for k in range(len(names)))
+    return concentration, tilt
+
+
+def log_marginal(parameters: Any, counts: Floats) -> Any:
+    """Write the log density of counts (item, label) with the plausibilities summed out.
+
+    Up to a constant, as part of a PyMC model.
+    """
+    import pytensor.tensor as pt
+
+    total = parameters.sum(axis=-1)
+    each = pt.gammaln(parameters + counts) - pt.gammaln(parameters)
+    return each.sum() + (pt.gammaln(total) - pt.gammaln(total + counts.sum(axis=-1))).sum()

@@ -1,0 +1,99 @@
+"""What predictions say of items' labels, as features that a learned prior can lean to."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import tables
+from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
+
+Floats = npt.NDArray[np.float64]
+
+LEAST: Final = 1e-3
+"""A smaller predicted probability counts as this: classifiers say 1e-9 of labels that a tenth of
+all annotators give."""
+_WHOLE: Final = 0.01
+"""How far from 1 the sum of an item's probabilities may be."""
+
+
+class Features(NamedTuple):
+    """One for each system's answers, and one for its probabilities where it gave these."""
+
+    values: list[Floats]
+    """(item, label) each: first answers, then logarithms of probabilities; 0 says nothing."""
+    systems: list[Any]
+    """Names of the systems with answers, in the order of the features."""
+    with_probabilities: list[Any]
+    """Names of the systems with probabilities, likewise."""
+
+    def coords(self) -> dict[str, list[Any]]:
+        """Return the names by dimension."""
+        return {SYSTEM: self.systems, SCORED_SYSTEM: self.with_probabilities}
+
+
+def features(
+    predictions: xr.Dataset | None, items: npt.NDArray[Any], labels: npt.NDArray[Any]
+) -> Features:
+    """Lay predictions out by items and labels.
+
+    An item of which nothing was predicted has zeros, and so has a label that is not in the space.
+    Of labels that are tied in the first place each has its part of a 1.
+
+    Parameters
+    ----------
+    predictions : xarray.Dataset or None
+        Labels, as `dissensus.predictions` reads them.
+    items, labels : arrays
+        Their names.
+    """
+    if predictions is None:
+        return Features([], [], [])
+    names = list(predictions[SYSTEM].to_numpy())
+    dims = (ITEM, SYSTEM, POSITION)
+    code = predictions["label_code"].transpose(*dims).to_numpy()
+    place = np.append(tables.match(predictions[LABEL].to_numpy(), labels), -1)[code]
+    first = (predictions["block"].transpose(*dims).to_numpy() == 1) & (place >= 0)
+    row = tables.match(items, predictions[ITEM].to_numpy())
+    answers = [
+        _laid(first[:, s] / np.maximum(first[:, s].sum(axis=1, keepdims=True), 1), place[:, s],
+              row, len(labels))
+        for s in range(len(names))
+    ]  # fmt: skip
+    logs, scored = [], []
+    for s, name in enumerate(names):
+        probability = _probabilities(predictions, s, place[:, s], row, len(labels))
+        if probability is not None:
+            logs.append(np.log(probability))
+            scored.append(name)
+    return Features(answers + logs, names, scored)
+
+
+def _laid(
+    value: Floats, place: npt.NDArray[np.int64], row: npt.NDArray[np.int64], n_labels: int
+) -> Floats:
+    """Put what stands in lists (item, position) at the labels."""
+    out = np.zeros((len(value) + 1, n_labels))  # the last row is of items without predictions
+    item, position = np.nonzero(place >= 0)
+    out[item, place[item, position]] = value[item, position]
+    return out[row]
+
+
+def _probabilities(
+    predictions: xr.Dataset, system: int, place: npt.NDArray[np.int64],
+    row: npt.NDArray[np.int64], n_labels: int,
+) -> Floats | None:  # fmt: skip
+    """Return a system's probabilities (item, label), if its scores are such."""
+    if "score" not in predictions:
+        return None
+    dims = (ITEM, SYSTEM, POSITION)
+    score = predictions["score"].transpose(*dims).to_numpy()[:, system]
+    listed = np.isfinite(score)
+    total = np.where(listed, score, 0.0).sum(axis=1)
+    if (score[listed] < 0).any() or (np.abs(total - 1.0) > _WHOLE).any():
+        return None
+    found = np.maximum(_laid(np.where(listed, score, 0.0), place, row, n_labels), LEAST)
+    return found / found.sum(axis=1, keepdims=True)

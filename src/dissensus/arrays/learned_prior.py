@@ -1,0 +1,380 @@
+r"""The hyperparameters of a Dirichlet prior that all items share, plausibilities summed out.
+
+An item's prior leans to what was predicted of it:
+
+.. math::
+
+    \theta_i \sim \mathrm{Dirichlet}(\kappa m_i), \qquad
+    m_{ik} \propto \exp(a_k + \textstyle\sum_f w_f z_{ifk}), \qquad
+    p(n_i \mid \kappa, a, w) = \frac{\Gamma(\kappa)}{\Gamma(\kappa + \gamma n_{i\cdot})}
+        \prod_k \frac{\Gamma(\kappa m_{ik} + \gamma n_{ik})}{\Gamma(\kappa m_{ik})}
+
+with :math:`z_{if}` what feature f says of the labels: a 1 at the label that a system predicted, or
+the logarithms of its probabilities. Most labels of an item are in no way different from each
+other. So the sum goes over *cells*, the labels that somebody gave or that a feature speaks of.
+
+Drawn by elliptical slices (Murray, Adams & MacKay 2010) around a normal approximation at the mode:
+where that is good, as with many items it is, each draw takes about one evaluation, and hangs
+hardly on the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.gamma import LEAST, constants, gamma_of, log_gamma_variate
+from dissensus.arrays.normal_variates import normal
+from dissensus.arrays.rising_factorial import log_rising
+from dissensus.arrays.stream import State, uniform
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+
+MOST_FREE: Final = 30
+"""Labels up to which each has a weight of its own; of more, most are hardly ever given."""
+CONCENTRATION_SPREAD: Final = 1.5
+"""Of the logarithm of the concentration, around that of the number of labels."""
+LABEL_SPREAD: Final = 1.0
+FEATURE_SPREAD: Final = 1.5
+_WIDER: Final = 1.1
+"""Than the normal approximation: else chains would stand still in tails that are longer."""
+
+
+class Cells(NamedTuple):
+    """What is known of items, label by label where there is something to know."""
+
+    n_labels: int
+    times: Floats
+    """(item): how many items are like this one."""
+    start: Ints
+    """(item + 1): its first cell."""
+    label: Ints
+    """(cell)"""
+    given: Floats
+    """(cell): how often the label was given, times the reliability."""
+    spoken: Ints
+    """(cell + 1): its first word."""
+    feature: Ints
+    """(word)"""
+    value: Floats
+    """(word): what the feature says of the label."""
+
+
+def cells_of(counts: Floats, features: list[Floats], times: Floats | None = None) -> Cells:
+    """Find the cells.
+
+    Parameters
+    ----------
+    counts : array (item, label)
+        How often each label was given, times the reliability.
+    features : list of arrays (item, label)
+        0 where a feature says nothing.
+    times : array (item), optional
+        How many items are like each; 1 by default.
+
+    Examples
+    --------
+    >>> cells = cells_of(np.array([[2.0, 0, 0]]), [np.array([[0, 1.0, 0]])])
+    >>> cells.label.tolist(), cells.given.tolist(), np.diff(cells.spoken).tolist()
+    ([0, 1], [2.0, 0.0], [0, 1])
+    """
+    some = counts > 0
+    for each in features:
+        some |= each != 0
+    item, label = np.nonzero(some)
+    said = np.empty((len(item), len(features)))
+    for f, each in enumerate(features):
+        said[:, f] = each[item, label]
+    cell, feature = np.nonzero(said)
+    return Cells(
+        counts.shape[1], np.ones(len(counts)) if times is None else times,
+        np.searchsorted(item, np.arange(len(counts) + 1)), label, counts[item, label],
+        np.searchsorted(cell, np.arange(len(item) + 1)), feature, said[cell, feature],
+    )  # fmt: skip
+
+
+def alike(
+    counts: Floats, features: list[Floats], times: Floats | None = None
+) -> tuple[Floats, list[Floats], Floats]:
+    """Return each kind of item once, and how many there are of it; ``times`` of those given.
+
+    Examples
+    --------
+    >>> counts, _, times = alike(np.array([[1.0, 0], [0, 1.0], [1.0, 0]]), [])
+    >>> counts.tolist(), times.tolist()
+    ([[0.0, 1.0], [1.0, 0.0]], [1.0, 2.0])
+    """
+    whole = np.concatenate([counts, *features], axis=1)
+    found, which = np.unique(whole, axis=0, return_inverse=True)
+    parts = np.split(found, len(features) + 1, axis=1)
+    return parts[0], parts[1:], np.bincount(which.ravel(), times).astype(np.float64)
+
+
+class Layout(NamedTuple):
+    """Where a vector of hyperparameters holds what: first the logarithm of the concentration."""
+
+    n_free: int
+    """Labels with a weight of their own: all, or none."""
+    n_features: int
+
+    @property
+    def size(self) -> int:
+        """How many numbers."""
+        return 1 + self.n_free + self.n_features
+
+    def spreads(self) -> Floats:
+        """Return the standard deviations of the normal priors."""
+        labels = np.full(self.n_free, LABEL_SPREAD)
+        features = np.full(self.n_features, FEATURE_SPREAD)
+        return np.concatenate([[CONCENTRATION_SPREAD], labels, features])
+
+
+def layout(n_labels: int, n_features: int) -> Layout:
+    """Settle whether labels have weights of their own."""
+    return Layout(n_labels if n_labels <= MOST_FREE else 0, n_features)
+
+
+_STEPS: Final = 3
+"""For each draw, so that it hardly hangs on the one before."""
+
+
+def draw_hyperparameters(
+    cells: Cells, n_features: int, draws: int, keys: Keys, tune: int,
+    run: Callable[..., list[Floats]],
+) -> Floats:  # fmt: skip
+    """Draw hyperparameters, in as many chains as there are keys.
+
+    Parameters
+    ----------
+    cells : Cells
+        Of all items.
+    n_features : int
+    draws, tune : int
+        Of a chain, and before these.
+    keys : array (chain)
+        Where each chain's random numbers start.
+    run : callable
+        Does a job for each chain, perhaps side by side: takes the job and the number of chains.
+
+    Returns
+    -------
+    array (chain, draw, hyperparameter)
+        As `Layout` says, and behind them their log density.
+    """
+    where = layout(cells.n_labels, n_features)
+    spread = where.spreads()
+    centre = np.zeros(where.size)
+    centre[0] = math.log(cells.n_labels)
+    data = (*cells, centre, spread, where.n_free)
+
+    def loss(x: Floats) -> float:
+        return -log_density(x, *data)
+
+    mode = minimize(loss, centre, method="L-BFGS-B", options={"maxiter": 500}).x
+    root = _root(loss, mode, spread)
+
+    def chain(number: int) -> Floats:
+        out = np.empty((draws, where.size + 1))
+        state = keys[number : number + 1].copy()
+        _sliced(state, mode, root, tune, out, *data)
+        return out
+
+    return np.stack(run(chain, len(keys)))
+
+
+def _root(loss: Callable[[Floats], float], mode: Floats, spread: Floats) -> Floats:
+    """Return a square root of the inverse curvature at the mode, by differences."""
+    n = len(mode)
+    step = 1e-3 * spread
+    curved = np.empty((n, n))
+    ahead = np.array([[loss(mode + sign * step * one) for sign in (1, -1)] for one in np.eye(n)])
+    here = loss(mode)
+    for j in range(n):
+        curved[j, j] = (ahead[j].sum() - 2 * here) / step[j] ** 2
+        for k in range(j):
+            both = [loss(mode + sign * (step * (np.eye(n)[j] + np.eye(n)[k]))) for sign in (1, -1)]
+            curved[j, k] = curved[k, j] = (
+                sum(both) - ahead[j].sum() - ahead[k].sum() + 2 * here
+            ) / (2 * step[j] * step[k])
+    # In units of the priors' spreads no direction is known less well than by the prior.
+    size, direction = np.linalg.eigh(curved * np.outer(spread, spread))
+    return np.ascontiguousarray(spread[:, None] * direction / np.sqrt(np.maximum(size, 1.0)))
+
+
+@kernel
+def log_density(
+    x: Floats, n_labels: int, times: Floats, start: Ints, label: Ints, given: Floats, spoken: Ints,
+    feature: Ints, value: Floats, centre: Floats, spread: Floats, n_free: int,
+) -> float:  # fmt: skip
+    """Return the log density of hyperparameters, priors included, up to a constant."""
+    out, total, own = 0.0, float(n_labels), np.empty(n_labels)
+    for k in range(len(x)):
+        out -= 0.5 * ((x[k] - centre[k]) / spread[k]) ** 2
+    if n_free > 0:
+        total = 0.0
+        for k in range(n_free):
+            total += math.exp(x[1 + k])
+    kappa = math.exp(x[0])
+    for item in range(len(times)):
+        first, last = start[item], start[item + 1]
+        mass = _masses(x, own, total, n_labels, first, last, label, spoken, feature, value, n_free)
+        term, said = 0.0, 0.0
+        for cell in range(first, last):
+            if given[cell] > 0.0:
+                term += _rising(max(kappa * own[cell - first] / mass, LEAST), given[cell])
+                said += given[cell]
+        out += times[item] * (term - _rising(kappa, said))
+    return out
+
+
+@inner
+def _rising(a: float, n: float) -> float:
+    """Return log gamma(a + n) / gamma(a), also where n is not whole."""
+    if n == math.floor(n):
+        return log_rising(a, n)
+    return math.lgamma(a + n) - math.lgamma(a)
+
+
+@inner
+def _masses(
+    x: Floats, own: Floats, total: float, n_labels: int, first: int, last: int, label: Ints,
+    spoken: Ints, feature: Ints, value: Floats, n_free: int,
+) -> float:  # fmt: skip
+    """Fill in each cell's share of the prior, and return what all of an item's add up to."""
+    other, out = total, 0.0
+    for cell in range(first, last):
+        tilt = 0.0
+        if n_free > 0:
+            tilt = x[1 + label[cell]]
+            other -= math.exp(tilt)
+        else:
+            other -= 1.0
+        for word in range(spoken[cell], spoken[cell + 1]):
+            tilt += x[1 + n_free + feature[word]] * value[word]
+        own[cell - first] = math.exp(tilt)
+        out += own[cell - first]
+    if last - first == n_labels:  # nothing is left but what rounding leaves
+        return out
+    return out + max(other, 0.0)
+
+
+@kernel
+def _sliced(
+    state: State, mode: Floats, root: Floats, tune: int, out: Floats, n_labels: int, times: Floats,
+    start: Ints, label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats,
+    centre: Floats, spread: Floats, n_free: int,
+) -> None:  # fmt: skip
+    """Fill a chain with draws."""
+    n = len(mode)
+    at, aside, there, x = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
+    for k in range(n):
+        at[k] = _WIDER * normal(state)
+    height = -math.inf
+    for step in range(-tune, _STEPS * len(out)):
+        for k in range(n):
+            aside[k] = _WIDER * normal(state)
+        if height == -math.inf:  # at the start
+            height = _height(at, mode, root, x, n_labels, times, start, label, given, spoken,
+                             feature, value, centre, spread, n_free)  # fmt: skip
+        level = height + math.log(uniform(state))
+        angle = 2.0 * math.pi * uniform(state)
+        low, high = angle - 2.0 * math.pi, angle
+        while True:
+            c, s = math.cos(angle), math.sin(angle)
+            for k in range(n):
+                there[k] = c * at[k] + s * aside[k]
+            height = _height(there, mode, root, x, n_labels, times, start, label, given, spoken,
+                             feature, value, centre, spread, n_free)  # fmt: skip
+            if height > level:
+                break
+            if angle < 0.0:
+                low = angle
+            else:
+                high = angle
+            angle = low + (high - low) * uniform(state)
+        square = 0.0
+        for k in range(n):
+            at[k] = there[k]
+            square += at[k] * at[k]
+        if step >= 0 and step % _STEPS == _STEPS - 1:
+            for k in range(n):
+                out[step // _STEPS, k] = x[k]
+            out[step // _STEPS, n] = height - 0.5 * square / (_WIDER * _WIDER)
+
+
+@inner
+def _height(
+    at: Floats, mode: Floats, root: Floats, x: Floats, n_labels: int, times: Floats, start: Ints,
+    label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats, centre: Floats,
+    spread: Floats, n_free: int,
+) -> float:  # fmt: skip
+    """Return how much higher the density is than the normal one, at a place in units of that."""
+    square = 0.0
+    for j in range(len(at)):
+        x[j] = mode[j]
+        square += at[j] * at[j]
+        for k in range(len(at)):
+            x[j] += root[j, k] * at[k]
+    high = log_density(x, n_labels, times, start, label, given, spoken, feature, value, centre,
+                       spread, n_free)  # fmt: skip
+    return high + 0.5 * square / (_WIDER * _WIDER)
+
+
+@kernel
+def draw_plausibilities(
+    x: Floats, states: Keys, theta: Floats, n_labels: int, start: Ints, label: Ints, given: Floats,
+    spoken: Ints, feature: Ints, value: Floats, n_free: int,
+) -> None:  # fmt: skip
+    """Draw each item's plausibilities given the hyperparameters of each draw.
+
+    Parameters
+    ----------
+    x : array (draw, hyperparameter)
+    states : array (item)
+        Streams of random numbers; moved on.
+    theta : array (draw, item, label)
+        What is written.
+    """
+    base, alpha, own = np.empty(n_labels), np.empty(n_labels), np.empty(n_labels)
+    for draw in range(len(x)):
+        at, total = x[draw], 0.0
+        kappa = math.exp(at[0])
+        for k in range(n_labels):
+            base[k] = math.exp(at[1 + k]) if n_free > 0 else 1.0
+            total += base[k]
+        for item in range(len(states)):
+            first, last = start[item], start[item + 1]
+            mass = _masses(
+                at, own, total, n_labels, first, last, label, spoken, feature, value, n_free
+            )
+            for k in range(n_labels):
+                alpha[k] = kappa * base[k] / mass
+            for cell in range(first, last):
+                alpha[label[cell]] = kappa * own[cell - first] / mass + given[cell]
+            _one(states[item : item + 1], alpha, theta, draw, item)
+
+
+@inner
+def _one(state: State, alpha: Floats, theta: Floats, draw: int, item: int) -> None:
+    """Draw one item's, in logarithms: shapes of a prior with many labels are small."""
+    top, mass = -math.inf, 0.0
+    for k in range(len(alpha)):
+        shape = max(alpha[k], LEAST)
+        if shape >= 1.0:
+            alpha[k] = math.log(gamma_of(state, shape, *constants(shape)))
+        else:
+            alpha[k] = log_gamma_variate(state, shape)
+        top = max(top, alpha[k])
+    for k in range(len(alpha)):
+        theta[draw, item, k] = math.exp(alpha[k] - top)
+        mass += theta[draw, item, k]
+    for k in range(len(alpha)):
+        theta[draw, item, k] /= mass
