@@ -64,16 +64,15 @@ import xarray as xr
 from dissensus import fitting
 from dissensus._by_chunks import Settled, by_chunks
 from dissensus._chunk_rows import chunks_of
-from dissensus._chunks import is_chunked
 from dissensus._conjugate import dirichlet_draws
 from dissensus._learned_prior import (
     INFERENCE,
     LEARNED,
     LearnedPrior,
     in_graph,
-    learned,
     log_marginal,
     plausibilities,
+    prior_of,
 )
 from dissensus._prediction_features import Features, features
 from dissensus.arrays.seeds import generator
@@ -153,40 +152,16 @@ def build(
     return model
 
 
-def prior_of(annotations: xr.Dataset, **settings: Any) -> LearnedPrior:
-    """Learn the prior from all items, in memory or in chunks; ``settings`` are those of `fit`.
-
-    What comes of it may stand for ``prior_count`` in fits with the same predictions, draws and
-    chains, whatever their reliability: it is the same for all.
-    """
-    given = {"reliability": 1.0, "prior_count": LEARNED, "predictions": settings["predictions"]}
-    parts = [annotations]
-    if is_chunked(annotations):
-        parts = [chunk.read() for chunk in chunks_of(annotations)]
-    return learned(
-        (_evidence(*_data(part, **given)) for part in parts),
-        fitting.sample_shape(settings["draws"], settings["chains"]),
-        fitting.whole("tune", settings["tune"], 0), settings["random_seed"],
-        progressbar=settings["progressbar"],
-    )  # fmt: skip
-
-
 def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
     """Settle the prior that all chunks share."""
     prior = settings["prior_count"]
     if _is_learned(prior):
-        prior = prior_of(annotations, **settings)
+        fitting.require_kind(chunks_of(annotations)[0].read(), KINDS, "dirichlet")
+        prior = prior_of(annotations, **{name: settings[name] for name in _TO_LEARN})
     if not isinstance(prior, LearnedPrior):
         return Settled({}, {})
     labels = annotations[LABEL].to_numpy()
     return _settled(prior, labels, features(settings["predictions"], labels[:0], labels))
-
-
-def _evidence(
-    counts: Floats, _gamma: float, _alpha: Any, said: Features
-) -> tuple[Floats, list[Floats]]:
-    """Return what a prior is learned from: every label once."""
-    return counts, said.values
 
 
 def _settled(prior: LearnedPrior, labels: npt.NDArray[Any], said: Features) -> Settled:
@@ -261,9 +236,14 @@ def fit(
     more = Settled({}, {})
     if _is_learned(alpha):
         alpha = prior_of(
-            annotations, predictions=predictions, draws=draws, chains=chains, tune=tune,
-            random_seed=random_seed, progressbar=progressbar,
-        )  # fmt: skip
+            annotations,
+            predictions=predictions,
+            draws=draws,
+            chains=chains,
+            tune=tune,
+            random_seed=random_seed,
+            progressbar=progressbar,
+        )
     if isinstance(alpha, LearnedPrior) and alpha.told:
         more = _settled(alpha, names[LABEL], said)
     rng = generator(random_seed, "fit")
@@ -306,6 +286,7 @@ def fit(
 
 
 _DIMS = (ITEM, LABEL)
+_TO_LEARN = ("predictions", "draws", "chains", "tune", "random_seed", "progressbar")
 
 
 def _data(

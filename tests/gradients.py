@@ -21,14 +21,17 @@ FAR = 5.0
 """Of a z-score: one in 1.7 million, for some hundred numbers of few effective draws each."""
 
 
-def disagreements(sampled: Any, judge: Any = None) -> dict[str, float]:
+def disagreements(
+    sampled: Any, judge: Any = None, points: list[dict[str, Any]] | None = None
+) -> dict[str, float]:
     """Return z-scores past `FAR` of what is drawn from one model, by another one's density.
 
-    Without another it is the same one. The keys name the numbers, on the scale PyMC moves them.
+    Without another it is the same one; points are drawn by its step, if there are none. The keys
+    name the numbers, on the scale PyMC moves them.
     """
     judge = judge or sampled
     with uncompiled():
-        points = _drawn(sampled)
+        points = points or _drawn(sampled)
         with judge:
             gradient = judge.logp_dlogp_function(ravel_inputs=True)
         gradient.set_extra_values({})

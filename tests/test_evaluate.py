@@ -35,7 +35,9 @@ def test_groups_and_dims(votes):
 def test_the_metric_is_that_of_the_fit(votes):
     ann, pred = votes
     result = run(ann, pred, reliability=(2.0,))
-    fit = dx.models.dirichlet.fit(ann, draws=200, random_seed=1, reliability=2.0)
+    fit = dx.models.dirichlet.fit(
+        ann, predictions=pred, draws=200, random_seed=1, reliability=2.0, progressbar=False
+    )
     direct = dx.top_k_accuracy(fit, pred)
     found = result["metrics"]["top_1_accuracy"].sel(reliability=2.0, scope="these items")
     np.testing.assert_allclose(found, direct, rtol=1e-12)
@@ -44,7 +46,9 @@ def test_the_metric_is_that_of_the_fit(votes):
 def test_new_items_are_those_of_the_bootstrap(votes):
     ann, pred = votes
     result = run(ann, pred, reliability=(2.0,))
-    fit = dx.models.dirichlet.fit(ann, draws=200, random_seed=1, reliability=2.0)
+    fit = dx.models.dirichlet.fit(
+        ann, predictions=pred, draws=200, random_seed=1, reliability=2.0, progressbar=False
+    )
     direct = dx.top_k_accuracy(fit, pred, item_weights="bayesian-bootstrap", random_seed=1)
     found = result["metrics"]["top_1_accuracy"].sel(reliability=2.0, scope="new items")
     np.testing.assert_allclose(found, direct, rtol=1e-12)
@@ -224,9 +228,9 @@ def test_real_language_model_judges(shared, name):
     result = run(ann, pred, reliability=(1.0,), draws=100, **LEAN)
     table = dx.summary(result)
     assert table["mean"].between(0, 1).all()
-    # Ignoring disagreement flatters: the naive accuracy is above the adjusted one for the best.
-    best = table.sort_values("naive").iloc[-1]
-    assert best["naive"] > best["mean"]
+    # A flat prior gives every label its part, against every system.
+    flat = run(ann, pred, reliability=(1.0,), draws=100, prior_count=1.0, **LEAN)
+    assert (table["mean"] > dx.summary(flat)["mean"]).all()
 
 
 def test_simulated_judges():
@@ -246,10 +250,12 @@ def test_simulated_judges():
         result = run(
             study.annotations, dx.predictions(frame), reliability=(1.0,), draws=100, **LEAN
         )
-    table = dx.summary(result)
-    assert table["mean"].between(0, 1).all()
-    best = table.sort_values("naive").iloc[-1]
-    assert best["naive"] > best["mean"]
+    table = dx.summary(result).query("scope == 'these items'")
+    # A large panel of such annotators names the true label, four of them often another one.
+    truth = study.truth["system_correct"].to_numpy()[:5]
+    naive, mean = (np.abs(table[name].to_numpy()[:5] - truth) for name in ("naive", "mean"))
+    assert mean[0] < 0.02 < 0.1 < naive[0]
+    assert (mean < naive).all()
 
 
 @pytest.mark.long

@@ -23,7 +23,8 @@ STEPS = {
         "dx.predictions({'item': [1], 'system': ['s'], 'label': ['a']})"
     ),
     "fit": (
-        "fit = dx.models.dirichlet.fit(ann, draws=5, random_seed=1)\ndx.annotation_certainty(fit)"
+        "fit = dx.models.dirichlet.fit(ann, draws=5, random_seed=1, progressbar=False)\n"
+        "dx.annotation_certainty(fit)"
     ),
     "models": "\n".join(f"dx.models.{name}" for name in dx.models.names()),
 }

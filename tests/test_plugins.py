@@ -50,7 +50,12 @@ def test_evaluate_takes_it_and_agrees_with_the_librarys_own(bring, study):
     settings = {"draws": 500, "random_seed": 1, "progressbar": False, **LEAN}
     theirs = dx.evaluate(study.annotations, study.predictions, model="panel", **settings)
     ours = dx.evaluate(
-        study.annotations, study.predictions, model="dirichlet", reliability=[1.0], **settings
+        study.annotations,
+        study.predictions,
+        model="dirichlet",
+        reliability=[1.0],
+        prior_count=1.0,
+        **settings,
     )
     one, other = (
         each["metrics"]["top_1_accuracy"].mean(("chain", "draw")) for each in (theirs, ours)

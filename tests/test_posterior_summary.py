@@ -27,7 +27,7 @@ def test_a_fit_is_summarised_without_its_items(ann):
 
 
 def test_what_a_fit_has_of_items_only_is_shown(ann):
-    fit = dx.models.dirichlet.fit(ann, draws=50, random_seed=1, progressbar=False)
+    fit = dx.models.dirichlet.fit(ann, draws=50, random_seed=1, progressbar=False, prior_count=1)
     assert "plausibility[3, b]" in dx.summary(fit).index
 
 
@@ -47,7 +47,7 @@ def test_what_is_no_fit_is_refused():
 
 def test_draws_that_are_yet_to_be_made_are_not_made_for_a_table():
     ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aba")})
-    fit = dx.models.dirichlet.fit(dx.chunked(ann), draws=20, random_seed=1)
+    fit = dx.models.dirichlet.fit(dx.chunked(ann), draws=20, random_seed=1, prior_count=1)
     with pytest.raises(dx.ArgumentError, match=r"expected draws in memory.*fit\.compute"):
         dx.summary(fit)
     assert len(dx.summary(fit.compute())) == 4

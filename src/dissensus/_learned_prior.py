@@ -11,7 +11,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._prediction_features import Features
+from dissensus._chunk_rows import chunks_of
+from dissensus._chunks import is_chunked
+from dissensus._prediction_features import Features, features
 from dissensus._sweeps import by_lots, mapped
 from dissensus.arrays.keys import item_keys, row_keys
 from dissensus.arrays.learned_prior import (
@@ -26,7 +28,8 @@ from dissensus.arrays.learned_prior import (
 )
 from dissensus.arrays.seeds import generator
 from dissensus.convergence import diagnosed_parameters
-from dissensus.dims import LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
+from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
+from dissensus.schema import label_counts
 
 Floats = npt.NDArray[np.float64]
 Size = tuple[int, int]
@@ -73,33 +76,42 @@ class LearnedPrior(NamedTuple):
         return diagnosed_parameters(self.draws(labels, found))
 
 
-def learned(
-    lots: Iterable[tuple[Floats, list[Floats]]], size: Size, tune: int, random_seed: Any, *,
+def prior_of(
+    annotations: xr.Dataset,
+    *,
+    predictions: xr.Dataset | None,
+    draws: int,
+    chains: int,
+    tune: int,
+    random_seed: Any,
     progressbar: bool,
-) -> LearnedPrior:  # fmt: skip
-    """Draw the hyperparameters.
+) -> LearnedPrior:
+    """Draw the hyperparameters from all items, in memory or in chunks: every label counts once.
 
-    Parameters
-    ----------
-    lots : iterable of (counts, features)
-        Of some items each: arrays (item, label) as `dissensus.arrays.learned_prior.cells_of`
-        takes them.
-    size : (chains, draws)
-    tune : int
-        Draws before these, of each chain.
-    random_seed : int or numpy.random.Generator, optional
-    progressbar : bool
+    What comes of it may stand for ``prior_count`` in fits with the same predictions, draws and
+    chains, whatever their reliability: it is the same for all.
     """
+    size = fitting.sample_shape(draws, chains)
+    parts: Iterable[xr.Dataset] = [annotations]
+    if is_chunked(annotations):
+        parts = (chunk.read() for chunk in chunks_of(annotations))
+    lots = (
+        (
+            label_counts(part).astype(np.float64),
+            features(predictions, part[ITEM].to_numpy(), part[LABEL].to_numpy()).values,
+        )
+        for part in parts
+    )
     kinds = [alike(*lot) for lot in lots]
     n_features = len(kinds[0][1])
-    features = [np.concatenate([one[1][f] for one in kinds]) for f in range(n_features)]
+    values = [np.concatenate([one[1][f] for one in kinds]) for f in range(n_features)]
     counts, times = (np.concatenate([one[k] for one in kinds]) for k in (0, 2))
     if len(kinds) > 1:
-        counts, features, times = alike(counts, features, times)
+        counts, values, times = alike(counts, values, times)
     seed = fitting.stream_seed(generator(random_seed, "prior"))
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=seed)
     found = draw_hyperparameters(
-        cells_of(counts, features, times), n_features, size[1], keys, tune,
+        cells_of(counts, values, times), n_features, size[1], keys, fitting.whole("tune", tune, 0),
         lambda job, n: mapped(job, range(n), "Learning the prior, chain", progressbar),
     )  # fmt: skip
     return LearnedPrior(found[..., :-1], found[..., -1], counts.shape[1])

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
-from dissensus._learned_prior import LEARNED
+from dissensus._learned_prior import LEARNED, prior_of
 from dissensus.dims import ITEM, LABEL, POSITION
 from dissensus.errors import ArgumentError, DissensusWarning, PredictionError
 from dissensus.metrics.events import event_plausibility
@@ -78,7 +78,7 @@ class Recipe:
         """Return what fits at all reliabilities share: a prior that is learned, and from what."""
         if self.learns is None or hyper.get(self.learns, LEARNED) != LEARNED:
             return {}
-        prior = models.get(self.model).module.prior_of(annotations, tune=_WARM_UP, **settings)
+        prior = prior_of(annotations, tune=_WARM_UP, **settings)
         return {self.learns: prior, "predictions": settings["predictions"]}
 
     def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
