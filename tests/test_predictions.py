@@ -240,3 +240,29 @@ def test_ranks_with_an_imaginary_part_are_refused():
     rows = {"item": ["a", "a"], "system": ["s", "s"], "label": ["x", "y"], "rank": [1, 1 + 2j]}
     with pytest.raises(dx.PredictionError, match=r"column 'rank', row 1: expected a finite number"):
         dx.predictions(rows, rank="rank")
+
+
+WIDE = {
+    "item": [1, 2, 1, 2], "system": list("ssxx"),
+    "b": [0.2, 0.5, 0.1, 0.0], "a": [0.7, 0.5, 0.1, 1.0], "c": [0.1, 0.0, 0.8, 0.0],
+}  # fmt: skip
+
+
+def test_a_wide_table_of_probabilities_says_what_a_long_one_does():
+    rows = [
+        (WIDE["item"][k], WIDE["system"][k], label, WIDE[label][k])
+        for k in range(4) for label in "bac"
+    ]  # fmt: skip
+    names = ("item", "system", "label", "probability")
+    long = {name: [row[k] for row in rows] for k, name in enumerate(names)}
+    xr.testing.assert_identical(dx.predictions(WIDE), dx.predictions(long, score="probability"))
+    assert dx.predictions(pd.DataFrame(WIDE))["label"].to_numpy().tolist() == ["a", "b", "c"]
+
+
+def test_a_wide_table_whose_rows_do_not_add_up_is_refused():
+    with pytest.raises(dx.PredictionError) as caught:
+        dx.predictions(WIDE | {"d": [0.0, 0.0, 0.2, 0.0]})
+    assert "row 2: expected a column 'label', or probabilities of all labels" in str(caught.value)
+    assert "with the sum 1.2 (such rows: 1)" in str(caught.value)
+    with pytest.raises(dx.PredictionError, match="column 'label': expected a column of this name"):
+        dx.predictions({"item": [1], "system": ["s"], "answer": ["x"]})

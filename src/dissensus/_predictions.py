@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from dissensus import tables
 from dissensus._prediction_schema import KINDS, check_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
-from dissensus.frames import columns
+from dissensus.frames import columns, opened
 
 
 def predictions(
@@ -29,10 +29,14 @@ def predictions(
 ) -> xr.Dataset:
     """Read predictions from a table: one row per item and system, or several if ordered.
 
+    Where scores are probabilities of every label, models that learn a prior use them (see
+    `dissensus.models.dirichlet`).
+
     Parameters
     ----------
     frame : dataframe, mapping of columns, or rows
-        As `dissensus.annotations` takes them.
+        As `dissensus.annotations` takes them. Or a wide table: items, systems, and for each label a
+        column of that name with its probability; these add up to 1 in each row.
     item, system, label : str
         The columns that say what was predicted about what, and by which system.
     score : str, optional
@@ -69,6 +73,9 @@ def predictions(
     array([1, 0])
     """
     _check_options(score, rank, kind, on_missing)
+    wide = _wide(frame, item, system, label) if score is None and rank is None else None
+    if wide is not None:
+        frame, score = wide, _PROBABILITY
     wanted = {"item": item, "system": system, "label": label, "score": score, "rank": rank}
     column = columns(frame, wanted, PredictionError, ("item", "system", "label"))
     items = tables.encode(column["item"], str(item), error=PredictionError)
@@ -95,6 +102,41 @@ def predictions(
     out = _complete(out, on_missing)
     check_predictions(out)
     return out
+
+
+_PROBABILITY: Final = "probability"
+_WHOLE: Final = 0.01
+"""How far from 1 a row's probabilities may add up, which are often rounded."""
+
+
+def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | None:
+    """Return a wide table of probabilities as a long one; None if it is not such a table."""
+    table = opened(frame, PredictionError)
+    names = [str(name) for name in (item, system)]
+    labels = [name for name in table if name not in names]
+    if str(label) in table or len(labels) < 2 or not all(name in table for name in names):
+        return None
+    columns = [table[name] for name in labels]
+    kinds = {pd.api.types.infer_dtype(column) for column in columns}
+    if not kinds <= {"floating", "mixed-integer-float", "integer"} or kinds == {"integer"}:
+        return None
+    probability = np.stack([column.to_numpy(dtype=np.float64) for column in columns], axis=1)
+    total = probability.sum(axis=1)
+    bad = np.flatnonzero(~((probability >= 0).all(axis=1) & (np.abs(total - 1) < _WHOLE)))
+    if len(bad):
+        raise PredictionError(
+            "the table",
+            where=f"row {bad[0]}",
+            expected=f"a column {str(label)!r}, or probabilities of all labels that add up to 1",
+            found=f"{shown(labels)} with the sum {total[bad[0]]:g} (such rows: {len(bad)})",
+            hint="Name the column of labels with label=, or leave out columns that are no labels",
+        )
+    n = len(labels)
+    return {
+        **{name: table[name].repeat(n).reset_index(drop=True) for name in names},
+        str(label): labels * len(probability),
+        _PROBABILITY: probability.ravel(),
+    }
 
 
 class _Rows(NamedTuple):

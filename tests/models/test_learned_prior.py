@@ -262,10 +262,9 @@ def test_few_labels_tell_what_a_hundred_would_say(shared, n):
         "label": np.array(labels)[np.repeat(label, times)],
     })  # fmt: skip
     frame["annotator"] = frame.groupby("item").cumcount()
-    long = wide.melt(["item", "system"], labels, "label", "score")
     fit = dirichlet.fit(
         dx.annotations(frame, labels=labels), draws=250,
-        predictions=(pred := dx.predictions(long, score="score")), **RUN,
+        predictions=(pred := dx.predictions(wide)), **RUN,
     )  # fmt: skip
     accuracy = dx.top_k_accuracy(fit, pred)
     truth = xr.DataArray([0.722, 0.738], coords={"system": ["bert-base", "roberta-base"]})
