@@ -11,6 +11,7 @@ import xarray as xr
 
 from dissensus import _accuracy_model, _ground_truth_plan
 from dissensus._accuracy import with_accuracy
+from dissensus._answers import question_of, with_answers
 from dissensus._categories import categories
 from dissensus._chunks import ITEM_CHUNKS, by_item, checked_items, chunked, is_chunked
 from dissensus._component_plan import AUTO, planned
@@ -25,6 +26,7 @@ from dissensus._runs import Run, Task, results
 from dissensus.arrays.seeds import seed_or_drawn
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.registry import check_flags
 from dissensus.schema import checked_annotations, checked_predictions
 
 
@@ -48,6 +50,8 @@ def evaluate(
     reference: Any = None,
     truth: str | None = AUTO,
     ground_truth: Any = AUTO,
+    question: str | None = None,
+    new_items: bool = False,
     on_missing: str = "raise",
     chunks: int | None = None,
     **hyper: Any,
@@ -119,6 +123,11 @@ def evaluate(
         nothing for numbers and rankings, and for fewer than five items with two annotators. Or
         accuracies by annotator as `dissensus.weighted_reliability` takes them, from a test, say.
         None leaves it out.
+    question : {"panel", "truth"}, optional
+        Which of the ``answers`` leads: agreement with the panel (the default), which is what to ask
+        where people may rightly disagree, or accuracy against one true label of each item.
+    new_items : bool
+        Whether ``answers`` are to speak of new items like these, and not of these.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     chunks : int, optional
@@ -131,7 +140,13 @@ def evaluate(
     Returns
     -------
     xarray.DataTree
-        ``posterior`` (at the reference reliability), ``metrics`` (chain, draw, reliability,
+        ``answers``, draws of ``annotator_agreement`` (how often a label of an annotator is the
+        system's answer), ``panel_agreement`` (how often the answer is the label that most of a
+        large panel of such annotators would give: ``top_1_accuracy`` at the reference reliability)
+        and ``accuracy`` (how often it is the one true label, as in ``accuracy`` below), over
+        (chain, draw, system), and of ``human_agreement``, of one annotator with another of the same
+        item; the attribute ``question`` says which leads. ``posterior`` (at the reference
+        reliability), ``metrics`` (chain, draw, reliability,
         scope, system), ``comparison`` of the systems metric by metric, ``certainty`` and
         ``expected_risk`` per item, ``statistics`` of the observed annotations (among them the
         naive metrics against the point estimate), ``agreement`` and ``discrepancy``, draws of
@@ -178,8 +193,11 @@ def evaluate(
         "model": model, "threshold": threshold, "risk": risk, "groups": groups,
         "companion": companion, "distance": distance, "margin": margin, "components": components,
         "reference": reference, "truth": truth, "ground_truth": ground_truth,
-        "on_missing": on_missing, "chunks": chunks, **hyper,
+        "question": question, "new_items": new_items, "on_missing": on_missing,
+        "chunks": chunks, **hyper,
     }  # fmt: skip
+    question = question_of(question, None)
+    check_flags(new_items=new_items)
     cut = _cut(annotations, chunks)
     if cut is not None:
         recorded["chunks"] = cut.attrs[ITEM_CHUNKS][0]
@@ -215,6 +233,9 @@ def evaluate(
     found, words = with_components(found, plan, asked, chains, progressbar, notes)
     found, accuracies = with_accuracy(found, one_truth, asked, chains, progressbar, notes)
     found, judged_by = with_ground_truth(found, labels, asked)
+    found = with_answers(
+        found, question, new_items=new_items, random_seed=random_seed, reference=run.reference
+    )
     tree = xr.DataTree.from_dict(found)
     tree.attrs.update(
         _made_by(run, task, tree), components=words, truth=accuracies, ground_truth=judged_by,

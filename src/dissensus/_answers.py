@@ -1,0 +1,190 @@
+"""The three numbers that people call accuracy, each with its name, and which of them is asked for.
+
+Agreement with an annotator drawn at random needs no model; beside it stands that of annotators with
+each other. Agreement with the panel is how often a system gives the label that most of a large
+panel of such annotators would give. Accuracy is how often it gives the one true label, where there
+is one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus._annotation_rows import ranking_code, ranks
+from dissensus._prediction_features import features
+from dissensus.arrays.seeds import generator
+from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, RELIABILITY, SCOPE, SCOPES, SYSTEM
+from dissensus.registry import one_of
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Groups = dict[str, xr.Dataset]
+
+PANEL, TRUTH = "panel", "truth"
+GROUP: Final = "answers"
+_WORDS: Final = {
+    PANEL: "the label that most of a large panel of such annotators would give",
+    TRUTH: "the one true label of each item",
+}
+_AT_ONCE: Final = 20_000_000
+"""Random weights."""
+
+
+def question_of(question: str | None, known: Any) -> str:
+    """Return which question leads: the truth where some of it is known, else the panel.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no question.
+    """
+    one_of("question", question, (PANEL, TRUTH, None))
+    if question is not None:
+        return question
+    return PANEL if known is None else TRUTH
+
+
+def with_answers(
+    found: Groups, question: str, *, new_items: bool, random_seed: Any, reference: float
+) -> Groups:
+    """Add the group ``answers``, where annotators and systems gave labels."""
+    annotations, predictions = found["annotations"], found.get("predictions")
+    if "label_code" not in annotations:
+        return found
+    scope, parts = SCOPES[int(new_items)], dict[str, xr.DataArray]()
+    draws = None
+    if "metrics" in found:
+        at = {RELIABILITY: reference, SCOPE: scope}
+        draws = found["metrics"]["top_1_accuracy"].sel(at, drop=True)
+        if "accuracy" in found and "estimated_accuracy" in found["accuracy"]:
+            right = found["accuracy"]["estimated_accuracy"].sel({SCOPE: scope}, drop=True)
+            draws = _thinned(draws, right.sizes[DRAW])
+            parts["accuracy"] = right.reindex({SYSTEM: draws[SYSTEM]})
+        parts["panel_agreement"] = draws
+    shape = (4, 1000) if draws is None else (draws.sizes[CHAIN], draws.sizes[DRAW])
+    rng = generator(random_seed, "answers")
+    votes = votes_of(annotations, predictions)
+    people, systems = agreements(votes, int(np.prod(shape)), rng, new_items=new_items)
+    numbers = {CHAIN: np.arange(shape[0]), DRAW: np.arange(shape[1])}
+    parts["human_agreement"] = xr.DataArray(people.reshape(shape), numbers)
+    if predictions is not None:
+        coords = numbers | {SYSTEM: predictions[SYSTEM].to_numpy()}
+        parts["annotator_agreement"] = xr.DataArray(systems.reshape(*shape, -1), coords)
+    order = ("annotator_agreement", "panel_agreement", "accuracy", "human_agreement")
+    out = xr.Dataset({name: parts[name].drop_attrs() for name in order if name in parts})
+    asked = question if f"{question}_agreement" in out or question == TRUTH else PANEL
+    words = f"How often does a system give {_WORDS[asked]}?"
+    return found | {GROUP: out.assign_attrs(question=asked, in_words=words, scope=scope)}
+
+
+def _thinned(draws: xr.DataArray, n: int) -> xr.DataArray:
+    """Keep so many draws of each chain, evenly."""
+    places = np.linspace(0, draws.sizes[DRAW] - 1, n).round().astype(int)
+    return draws.isel({DRAW: places}).assign_coords({DRAW: np.arange(n)})
+
+
+class Votes(NamedTuple):
+    """First choices, in the order of items: each annotator has one vote, ties have parts of it."""
+
+    start: Ints
+    """(item with votes): its first vote."""
+    agrees: Floats
+    """(vote, system): how much of it is the system's answer."""
+    vote: Ints
+    """(part): whose it is; parts are in the order of items and labels."""
+    part: Floats
+    """(part): how much of the vote."""
+    first_part: Ints
+    """(label of an item): its first part."""
+    first_cell: Ints
+    """(item with votes): the first of its labels."""
+
+
+def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
+    """Lay out what each annotator put first about each item."""
+    first = ranks(annotations) == 1
+    vote = ranking_code(annotations)[first]
+    item = annotations["item_code"].to_numpy()[first]
+    label = annotations["label_code"].to_numpy()[first]
+    names = np.unique(vote, return_inverse=True)[1]
+    of_vote = np.zeros(int(names.max()) + 1, dtype=np.int64)
+    of_vote[names] = item
+    rank = np.empty_like(of_vote)
+    order = np.argsort(of_vote, kind="stable")
+    rank[order] = np.arange(len(order))
+    vote, part = rank[names], 1.0 / np.bincount(names)[names]
+    n_labels = annotations.sizes[LABEL]
+    used, cell = np.unique(item * n_labels + label, return_inverse=True)
+    answer = features(predictions, annotations[ITEM].to_numpy(), annotations[LABEL].to_numpy())
+    agrees = np.stack([
+        np.bincount(vote, part * each[item, label]) for each in answer.values[: len(answer.systems)]
+    ] or [np.zeros(len(order))], axis=1)  # fmt: skip
+    start = np.flatnonzero(np.diff(of_vote[order], prepend=-1))
+    by_cell = np.argsort(cell, kind="stable")
+    first_part = np.flatnonzero(np.diff(cell[by_cell], prepend=-1))
+    first_cell = np.flatnonzero(np.diff(used // n_labels, prepend=-1))
+    return Votes(start, agrees, vote[by_cell], part[by_cell], first_part, first_cell)
+
+
+def agreements(
+    votes: Votes, draws: int, rng: np.random.Generator, *, new_items: bool
+) -> tuple[Floats, Floats]:
+    """Draw how often an annotator agrees with another one, and systems with annotators.
+
+    Of these items by the Bayesian bootstrap of each item's annotators; of new ones, of items.
+
+    Returns
+    -------
+    people : array (draw)
+        NaN where no item has two annotators.
+    systems : array (draw, system)
+    """
+    n_votes = len(votes.agrees)
+    size = np.diff(np.append(votes.start, n_votes))
+    at_once = max(1, _AT_ONCE // n_votes)
+    parts = [
+        _drawn(votes, size, min(at_once, draws - first), rng, new_items=new_items)
+        for first in range(0, draws, at_once)
+    ]
+    people, systems = zip(*parts, strict=True)
+    return np.concatenate(people), np.concatenate(systems)
+
+
+def _drawn(
+    votes: Votes, size: npt.NDArray[np.int64], draws: int, rng: np.random.Generator, *,
+    new_items: bool,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Do so for some draws."""
+    n_votes, n_systems = votes.agrees.shape
+    several = size > 1
+    if new_items:
+        of_item = rng.standard_exponential((draws, len(size)))
+        weight = np.ones((1, n_votes))
+    else:
+        of_item = np.ones((1, len(size)))
+        weight = rng.standard_exponential((draws, n_votes))
+        total = np.add.reduceat(weight, votes.start, axis=1)
+        weight *= np.repeat(size / total, size, axis=1)
+    agreed = np.stack([
+        np.add.reduceat(weight * one, votes.start, axis=1) for one in votes.agrees.T
+    ], axis=-1)  # fmt: skip
+    n_labels_given = (of_item * size).sum(axis=1)[:, None]
+    systems = (of_item[:, :, None] * agreed).sum(axis=1) / n_labels_given
+    # Of two annotators of an item: all pairs, less those of one with himself.
+    own = weight**2 * np.bincount(votes.vote, votes.part**2)
+    given = np.add.reduceat(weight[:, votes.vote] * votes.part, votes.first_part, axis=1)
+    same = np.add.reduceat(given**2, votes.first_cell, axis=1)
+    same -= np.add.reduceat(own, votes.start, axis=1)
+    square = np.add.reduceat(weight**2, votes.start, axis=1)
+    total = np.add.reduceat(weight, votes.start, axis=1) ** 2 - square
+    with np.errstate(invalid="ignore"):
+        each = np.where(several, same / total, 0.0)
+        counted = (of_item * size * several).sum(axis=1)
+        people = (of_item * size * each).sum(axis=1) / np.where(counted > 0, counted, np.nan)
+    return np.broadcast_to(people, draws).copy(), np.broadcast_to(
+        systems, (draws, n_systems)
+    ).copy()

@@ -1,0 +1,139 @@
+"""The three numbers that people call accuracy, in the group ``answers`` of an evaluation."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus._answers import agreements, question_of, votes_of
+
+SAMPLE = ("chain", "draw")
+LEAN = {"components": None, "truth": None, "ground_truth": None, "reliability": (1.0,)}
+RUN = {"draws": 200, "random_seed": 1, "progressbar": False}
+
+
+@pytest.fixture
+def ann():
+    rows = [(1, "x"), (1, "x"), (1, "y"), (2, "y"), (2, "z"), (3, "z"), (4, "x"), (4, "x")]
+    table = {"item": [i for i, _ in rows], "label": [label for _, label in rows]}
+    return dx.annotations(table | {"annotator": range(8)})
+
+
+@pytest.fixture
+def pred():
+    table = {"item": [4, 3, 2, 1] * 2, "system": list("ssssrrrr"), "label": list("xzzxyyyy")}
+    return dx.predictions(table)
+
+
+def by_hand(rows, answer, weight):
+    """Go through all labels, and through all ordered pairs of an item's annotators."""
+    agreed = sum(weight[i] * (answer[i] == label) for i, label in rows)
+    total = sum(weight[i] for i, _ in rows)
+    same = pairs = 0.0
+    for item in sorted({i for i, _ in rows}):
+        mine = [label for i, label in rows if i == item]
+        if len(mine) > 1:
+            alike = [one == other for one, other in permutations(mine, 2)]
+            same += weight[item] * len(mine) * np.mean(alike)
+            pairs += weight[item] * len(mine)
+    return agreed / total, same / pairs
+
+
+def rows_of(ann):
+    items, labels = ann["item"].to_numpy(), ann["label"].to_numpy()
+    codes = zip(ann["item_code"].to_numpy(), ann["label_code"].to_numpy(), strict=True)
+    return [(items[i], labels[k]) for i, k in codes]
+
+
+def test_the_middle_is_what_counting_gives(ann, pred):
+    people, systems = agreements(
+        votes_of(ann, pred), 40_000, np.random.default_rng(1), new_items=False
+    )
+    weight = dict.fromkeys((1, 2, 3, 4), 1.0)
+    for place, answer in enumerate(({1: "x", 2: "z", 3: "z", 4: "x"}, dict.fromkeys(weight, "y"))):
+        share, pairs = by_hand(rows_of(ann), answer, weight)
+        assert systems[:, place].mean() == pytest.approx(share, abs=0.005)
+        assert people.mean() == pytest.approx(pairs, abs=0.02)  # of a ratio, not quite
+
+
+def test_of_new_items_items_are_drawn(ann, pred):
+    """Each draw is what counting gives with weights of items."""
+
+    class Weights:
+        def standard_exponential(self, shape):
+            assert shape == (1, 4)
+            return np.array([[0.5, 2.0, 1.0, 3.0]])
+
+    people, systems = agreements(votes_of(ann, pred), 1, Weights(), new_items=True)
+    weight = dict(zip((1, 2, 3, 4), (0.5, 2.0, 1.0, 3.0), strict=True))
+    share, pairs = by_hand(rows_of(ann), {1: "x", 2: "z", 3: "z", 4: "x"}, weight)
+    assert systems[0, 0] == pytest.approx(share)
+    assert people[0] == pytest.approx(pairs)
+
+
+def test_ties_in_first_place_count_in_part():
+    lists = {1: [[["a", "b"], ["c"]], [["a"]]], 2: [[["c"]]]}
+    ann = dx.from_rankings({i: dict(enumerate(many)) for i, many in lists.items()})
+    table = {"item": [1, 2], "system": ["s", "s"], "label": ["a", "c"]}
+    votes = votes_of(ann, dx.predictions(table))
+    assert votes.agrees[:, 0].tolist() == [0.5, 1.0, 1.0]
+    people, _ = agreements(votes, 5, np.random.default_rng(1), new_items=False)
+    np.testing.assert_allclose(people, 0.5)  # of two, whatever they weigh
+
+
+def test_nobody_to_agree_with_is_undefined():
+    ann = dx.annotations({"item": [1, 2], "annotator": ["a", "b"], "label": ["x", "y"]})
+    people, systems = agreements(votes_of(ann, None), 3, np.random.default_rng(1), new_items=False)
+    assert np.isnan(people).all()
+    assert systems.shape == (3, 1)
+
+
+def test_an_evaluation_has_them_and_says_which_leads():
+    study = dx.simulate.confusion_study(
+        150, 4, 3, ipc=0.8, system_accuracy=[0.9, 0.6], random_seed=1
+    )
+    ann, pred = study.annotations, study.predictions
+    settings = RUN | LEAN | {"truth": "symmetric_confusion", "draws": 1000}
+    result = dx.evaluate(ann, pred, **settings)
+    answers = result["answers"].to_dataset()
+    assert list(answers.data_vars) == [
+        "annotator_agreement", "panel_agreement", "accuracy", "human_agreement",
+    ]  # fmt: skip
+    for name, values in answers.data_vars.items():
+        system = () if name == "human_agreement" else ("system",)
+        assert values.dims == (*SAMPLE, *system)
+    assert answers.attrs["question"] == "panel"
+    assert "most of a large panel" in answers.attrs["in_words"]
+    right = result["accuracy"]["estimated_accuracy"].sel(scope="these items", drop=True)
+    xr.testing.assert_equal(answers["accuracy"], right.drop_attrs().reset_coords(drop=True))
+    assert dx.evaluate(ann, pred, question="truth", **RUN, **LEAN)["answers"].attrs[
+        "question"
+    ] == "truth"  # fmt: skip
+
+
+def test_without_a_fit_of_the_truth_there_is_no_accuracy(ann, pred):
+    answers = dx.evaluate(ann, pred, **RUN, **LEAN)["answers"].to_dataset()
+    assert "accuracy" not in answers
+    metrics = dx.evaluate(ann, pred, **RUN, **LEAN)["metrics"]["top_1_accuracy"]
+    of_new = dx.evaluate(ann, pred, new_items=True, **RUN, **LEAN)["answers"].to_dataset()
+    for found, scope in ((answers, "these items"), (of_new, "new items")):
+        want = metrics.sel(reliability=1.0, scope=scope, drop=True)
+        np.testing.assert_array_equal(found["panel_agreement"], want)
+        assert found.attrs["scope"] == scope
+    assert (of_new.std(SAMPLE) > 0).all()
+    alone = dx.evaluate(ann, **RUN, **LEAN)["answers"].to_dataset()
+    assert list(alone.data_vars) == ["human_agreement"]
+
+
+def test_the_question_follows_from_what_is_known():
+    assert question_of(None, None) == "panel"
+    assert question_of(None, {1: "x"}) == "truth"
+    assert question_of("panel", {1: "x"}) == "panel"
+    with pytest.raises(dx.ArgumentError, match="question: expected 'panel' or 'truth' or None"):
+        question_of("both", None)
+    with pytest.raises(dx.ArgumentError, match="new_items"):
+        dx.evaluate(dx.annotations({"item": [1], "annotator": [1], "label": ["x"]}), new_items=1)
