@@ -45,7 +45,7 @@ def flat(found):
 ], unit=1))  # fmt: skip
 def test_distributed_as_draws_item_by_item(study, k, how, item_weights):
     ann, pred = study
-    fit = dx.models.dirichlet.fit(ann, draws=1500, random_seed=1, **how)
+    fit = dx.models.dirichlet.fit(ann, draws=1500, random_seed=1, **({"prior_count": 1} | how))
     each = flat(dx.top_k_accuracy(fit, pred, k, item_weights=item_weights, random_seed=5))
     found = flat(
         dx.top_k_accuracy_by_pattern(
@@ -122,7 +122,7 @@ def test_items_that_one_side_lacks_are_left_out_if_asked(study, chunks):
     with pytest.raises(dx.PredictionError, match="20 annotated items without predictions"):
         dx.top_k_accuracy_by_pattern(given, fewer)
     found = dx.top_k_accuracy_by_pattern(given, fewer, on_missing="drop", draws=3000, random_seed=1)
-    fit = dx.models.dirichlet.fit(ann, draws=3000, random_seed=1)
+    fit = dx.models.dirichlet.fit(ann, draws=3000, random_seed=1, prior_count=1)
     each = dx.top_k_accuracy(fit, fewer, on_missing="drop")
     np.testing.assert_allclose(
         found.mean(("chain", "draw")), each.mean(("chain", "draw")), atol=4 * 0.03 / 100

@@ -191,7 +191,8 @@ def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
     rows = [("i", who, label) for who, label in zip("abc", "xyz", strict=True)]
     ann = write(tmp_path / "a.csv", rows, ("item", "annotator", "label"))
     space = ",".join("xyzabcdefghijk")
-    done = call("evaluate", ann, "--labels", space, "--out", tmp_path / "1", "--draws", 20)
+    done = call("evaluate", ann, "--labels", space, "--out", tmp_path / "1", "--draws", 20,
+                "--prior-count", 1)  # fmt: skip
     assert "--prior-count" in done.output
     done = call(
         "evaluate", ann, "--labels", space, "--out", tmp_path / "2", "--draws", 20,

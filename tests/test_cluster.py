@@ -80,7 +80,7 @@ def test_a_worker_with_too_little_memory_is_told_what_to_ask_for(study, client):
     ann = dx.chunked(study.annotations)
     big = {**RUN, "draws": 400_000}
     with dask.config.set({"array.chunk-size": "1GiB"}):
-        fit = dx.models.dirichlet.fit(ann, **big)
+        fit = dx.models.dirichlet.fit(ann, prior_count=1, **big)
     wanted = client.compute(fit["posterior"]["plausibility"].isel(item=[0]).mean())
     with pytest.raises(
         dx.ArgumentError, match=r"array\.chunk-size, a Dask setting: .*Before the fit"

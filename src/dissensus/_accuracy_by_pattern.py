@@ -49,8 +49,10 @@ def top_k_accuracy_by_pattern(
 ) -> xr.DataArray:
     r"""Draw accuracies under Dirichlet reliability, for all items that are alike at once.
 
-    What `top_k_accuracy` makes of a fit of `models.dirichlet`, in distribution and exactly, without
-    the fit. Whether a system is right about an item hangs on which label leads, and nothing else:
+    What `top_k_accuracy` makes of a fit of `models.dirichlet` with the same ``prior_count``, in
+    distribution and exactly, without the fit. The prior is fixed here: one that is learned, which
+    few labels an item ask for, needs the fit. Whether a system is right about an item hangs on
+    which label leads, and nothing else:
 
     .. math:: p_{iy} = P(\arg\max \theta_i = y), \qquad
         N_{cy} \sim \mathrm{Multinomial}(n_c, p_{c\cdot}), \qquad

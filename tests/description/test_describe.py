@@ -213,7 +213,7 @@ def test_what_is_no_draws_is_refused(wrong, found):
 @pytest.mark.long
 def test_evaluations_and_items_are_refused_with_what_to_do():
     study = dx.simulate.study(n_items=8, kind="nominal", random_seed=1)
-    fit = dx.models.dirichlet.fit(study.annotations, draws=20, random_seed=1, progressbar=False)
+    fit = dx.models.dirichlet.fit(study.annotations, draws=20, random_seed=1, prior_count=1)
     with pytest.raises(dx.ArgumentError, match="top_k_accuracy"):
         dx.describe(fit)
     result = dx.evaluate(
