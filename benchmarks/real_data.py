@@ -97,7 +97,7 @@ def _judged(panel: Panel, study: Drawn, seed: int) -> Iterator[dict[str, Any]]:
         else:
             options = options | ({"predictions": pred} if "predictions" in options else {})
             fit = dx.models.dirichlet.fit(
-                ann, draws=250, random_seed=seed, progressbar=False, **options
+                ann, draws=100, random_seed=seed, progressbar=False, **options
             )
             theta = fit["posterior"]["plausibility"]
             codes = _codes(pred, panel.labels)

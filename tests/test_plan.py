@@ -17,6 +17,8 @@ def pilot():
 def test_more_annotators_settle_more_and_more_items_narrow_the_interval(pilot):
     found = dx.plan(pilot, annotators=(1, 4, 16, 64), items=(100, 1600), random_seed=1)
     assert (found["certainty"].diff("annotator") > 0).all()
+    # Of one label an item it cannot be told how items differ, however many there are.
+    found = found.sel(annotator=[4, 16, 64])
     assert (found["shortfall"].diff("annotator") < 0).all()
     ratio = found["half_width"].sel(item=100) / found["half_width"].sel(item=1600)
     np.testing.assert_allclose(ratio, 4, rtol=0.35)

@@ -102,16 +102,24 @@ def prior_of(
         )
         for part in parts
     )
+    rng = generator(random_seed, "prior")
+    return learned(lots, size, fitting.whole("tune", tune, 0), rng, progressbar=progressbar)
+
+
+def learned(
+    lots: Iterable[tuple[Floats, list[Floats]]], size: Size, tune: int, rng: np.random.Generator,
+    *, progressbar: bool = False,
+) -> LearnedPrior:  # fmt: skip
+    """Draw the hyperparameters from counts and features of some items each."""
     kinds = [alike(*lot) for lot in lots]
     n_features = len(kinds[0][1])
     values = [np.concatenate([one[1][f] for one in kinds]) for f in range(n_features)]
     counts, times = (np.concatenate([one[k] for one in kinds]) for k in (0, 2))
     if len(kinds) > 1:
         counts, values, times = alike(counts, values, times)
-    seed = fitting.stream_seed(generator(random_seed, "prior"))
-    keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=seed)
+    keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
     found = draw_hyperparameters(
-        cells_of(counts, values, times), n_features, size[1], keys, fitting.whole("tune", tune, 0),
+        cells_of(counts, values, times), n_features, size[1], keys, tune,
         lambda job, n: mapped(job, range(n), "Learning the prior, chain", progressbar),
     )  # fmt: skip
     return LearnedPrior(found[..., :-1], found[..., -1], counts.shape[1])

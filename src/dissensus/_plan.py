@@ -25,7 +25,7 @@ def plan(
     family: str | None = None,
     accuracy: float | None = None,
     reliability: float | None = None,
-    prior_count: float | None = None,
+    prior_count: float | str | None = None,
     prob: float | None = None,
     draws: int | None = None,
     random_seed: int | None = None,
@@ -60,8 +60,11 @@ def plan(
         intervals are simulated. ``plan_reliability(width=None)`` leaves that out.
     accuracy : float, optional
         The imagined system's accuracy; .8 by default.
-    reliability, prior_count : float, optional
+    reliability : float, optional
         Of the model, both for the pilot and for the analysis of the new studies; 1 by default.
+    prior_count : "learned" or float, optional
+        Of the model, for both, likewise; learned by default, in new studies also from what the
+        system says.
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` by default.
     draws : int, optional
@@ -80,7 +83,8 @@ def plan(
         share of items with certainty above .9; ``half_width`` (annotator, item): half the length
         of the interval of the uncertainty-adjusted accuracy for new items; ``shortfall``
         (annotator): how far its mean lies below the true accuracy, because few annotators leave
-        the truth open. Means over simulated studies.
+        open which label leads (of one annotator an item it cannot be told how items differ, and it
+        may lie above). Means over simulated studies.
 
     Raises
     ------
