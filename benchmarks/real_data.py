@@ -120,7 +120,7 @@ def _judged(panel: Panel, study: Drawn, seed: int) -> Iterator[dict[str, Any]]:
 
 def _codes(pred: Any, labels: list[str]) -> dict[str, Any]:
     """Return each system's first labels, in the order of items."""
-    place = pd.Index(labels).get_indexer(pred["label"].values)
+    place = pd.Index(labels).get_indexer([str(name) for name in pred["label"].values])
     first = pred["label_code"].isel(position=0).sortby("item")
     return {str(name): place[first.sel(system=name).values] for name in pred["system"].values}
 

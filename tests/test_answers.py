@@ -10,6 +10,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus._answers import agreements, question_of, votes_of
+from dissensus._wording import share
 
 SAMPLE = ("chain", "draw")
 LEAN = {"components": None, "truth": None, "ground_truth": None, "reliability": (1.0,)}
@@ -108,6 +109,16 @@ def test_an_evaluation_has_them_and_says_which_leads():
         assert values.dims == (*SAMPLE, *system)
     assert answers.attrs["question"] == "panel"
     assert "most of a large panel" in answers.attrs["in_words"]
+    table = dx.summary(result, "answers")
+    assert table["quantity"].tolist() == [
+        *("annotator_agreement",) * 2, *("panel_agreement",) * 2, *("accuracy",) * 2,
+        "human_agreement",
+    ]  # fmt: skip
+    means = [float(answers[row.quantity].mean()) if row.quantity == "human_agreement"
+             else float(answers[row.quantity].sel(system=row.system).mean())
+             for row in table.itertuples()]  # fmt: skip
+    np.testing.assert_allclose(table["mean"].astype(float), means)
+    assert table.attrs["question"] == "panel"
     right = result["accuracy"]["estimated_accuracy"].sel(scope="these items", drop=True)
     xr.testing.assert_equal(answers["accuracy"], right.drop_attrs().reset_coords(drop=True))
     assert dx.evaluate(ann, pred, question="truth", **RUN, **LEAN)["answers"].attrs[
@@ -137,3 +148,20 @@ def test_the_question_follows_from_what_is_known():
         question_of("both", None)
     with pytest.raises(dx.ArgumentError, match="new_items"):
         dx.evaluate(dx.annotations({"item": [1], "annotator": [1], "label": ["x"]}), new_items=1)
+
+
+def test_the_page_says_all_three_of_the_leading_system():
+    from dissensus._report import words
+
+    study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.9, 0.6], random_seed=1)
+    result = dx.evaluate(study.annotations, study.predictions, **RUN, **LEAN)
+    (one,) = words.answer_words(result, "system A")
+    said = "".join(str(part) for part in one)
+    answers = result["answers"].to_dataset().sel(system="system A")
+    low, high = answers["panel_agreement"].quantile([0.055, 0.945]).to_numpy()
+    for value in (answers["annotator_agreement"].mean(), answers["human_agreement"].mean()):
+        assert f"on {share(float(value))}" in said
+    assert f"({share(low)} to {share(high)})" in said
+    assert "one true label" not in said
+    alone = dx.evaluate(study.annotations, **RUN, **LEAN)
+    assert words.answer_words(alone, "system A") == []

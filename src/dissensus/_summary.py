@@ -6,6 +6,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus._accuracy_summary import accuracy_rows
+from dissensus._answers import GROUP as ANSWERS
 from dissensus._component_summary import component_rows
 from dissensus._doubts import DOUBT, each, is_exact, of_bootstrap, of_metrics
 from dissensus._ground_truth_plan import GROUP
@@ -16,7 +17,7 @@ from dissensus._spread import spread
 from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 
-_OF = ("metrics", "statistics", "components", "accuracy", GROUP, POSTERIOR)
+_OF = ("metrics", ANSWERS, "statistics", "components", "accuracy", GROUP, POSTERIOR)
 _COLUMNS = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper", "undefined",
             DOUBT]  # fmt: skip
 
@@ -28,8 +29,8 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
     ----------
     evaluation : xarray.DataTree
         From `dissensus.evaluate`; or a fit, what ``fit`` of a model returned.
-    of : {"metrics", "statistics", "components", "accuracy", "weighted_reliability", "posterior"}
-        Of what: metrics need predictions, statistics need items with two annotators, components
+    of : {"metrics", "answers", "statistics", "components", "accuracy", ...}, optional
+        Of what; also "weighted_reliability" and "posterior". Metrics need predictions, statistics need items with two annotators, components
         labels that have a variance, accuracy and weighted reliability labels one of which may be
         true. By default the metrics; of a fit, the posterior.
 
@@ -41,6 +42,9 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
         probability_best (NaN for one system), naive (the value against the point estimate),
         ess_bulk and r_hat. The rows of a companion model come after those of the main one.
         Empty if there were no predictions.
+
+        Of answers: columns quantity, system (empty of ``human_agreement``), mean, sd, lower, upper;
+        which question leads, and of which items it is asked, in ``attrs``.
 
         Of statistics: columns statistic, system, annotator (empty where it has none), observed,
         mean, sd, lower, upper, undefined (the share of draws that are, and are left out);
@@ -92,6 +96,8 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
     of = _asked(evaluation, of)
     if of == POSTERIOR:
         return posterior_rows(evaluation)
+    if of == ANSWERS:
+        return _of_answers(evaluation)
     if of == "components":
         return _noted(component_rows(evaluation))
     if of == "accuracy":
@@ -178,6 +184,20 @@ def _of_statistics(evaluation: xr.DataTree) -> pd.DataFrame:
                 point = evaluation["statistics"].to_dataset()[name]
                 rows.append(_rows_of(str(name), values, point))
     return _noted(pd.concat([row for row in rows if len(row)] or rows, ignore_index=True))
+
+
+def _of_answers(evaluation: xr.DataTree) -> pd.DataFrame:
+    """Summarise the three numbers that people call accuracy, and how far annotators agree."""
+    columns = ["quantity", SYSTEM, "mean", "sd", "lower", "upper"]
+    data = evaluation[ANSWERS].to_dataset() if ANSWERS in evaluation.children else xr.Dataset()
+    rows = [pd.DataFrame(columns=columns)]
+    for name, values in data.data_vars.items():
+        parts = {part: value.drop_attrs() for part, value in spread(values).items()}
+        frame = xr.Dataset(parts).expand_dims("row").to_dataframe().reset_index()
+        rows.append(frame.assign(quantity=str(name)).reindex(columns=columns))
+    out = _noted(pd.concat([row for row in rows if len(row)] or rows, ignore_index=True))
+    out.attrs.update({key: data.attrs[key] for key in ("question", "scope") if key in data.attrs})
+    return out
 
 
 def _rows_of(name: str, values: xr.DataArray, point: xr.DataArray) -> pd.DataFrame:

@@ -193,7 +193,8 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
         after = [*doubtful.in_words(along), *trends.along_words(one)]
         after += words.truth_words(values.sel({RELIABILITY: reference}))
         ranked = facts.ordered(one.sel({RELIABILITY: reference, SCOPE: THESE}))
-        beside = against.words(evaluation, ranked[SYSTEM].to_numpy().tolist()[0])
+        leader = ranked[SYSTEM].to_numpy().tolist()[0]
+        beside = [*words.answer_words(evaluation, leader), *against.words(evaluation, leader)]
     else:
         for place, value in enumerate(trust):
             unsure = doubtful.in_words(doubtful.of_model(evaluation, None, value))

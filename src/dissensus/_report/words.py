@@ -9,6 +9,7 @@ import xarray as xr
 
 from dissensus._report import numbers as facts
 from dissensus._report.language import Name, Sentence, joined, sentence
+from dissensus._spread import spread
 from dissensus._wording import (
     counted,
     digits_for,
@@ -120,6 +121,42 @@ def leader_words(
         out += _rivals(pair, ranked, systems, d)
     out += _naive_words(evaluation, ranked, d)
     return out
+
+
+def answer_words(evaluation: xr.DataTree, system: object) -> list[Sentence]:
+    """Say of a system each of the numbers that people call accuracy, by its name."""
+    if "answers" not in evaluation.children:
+        return []
+    answers = evaluation["answers"].to_dataset()
+    known = {str(name): spread(values) for name, values in answers.data_vars.items()}
+    humans = known["human_agreement"]["mean"]
+    if not np.isfinite(humans) or "annotator_agreement" not in known:
+        return []
+    own = {
+        name: {part: float(value.sel({SYSTEM: system})) for part, value in parts.items()}
+        for name, parts in known.items()
+        if name != "human_agreement"
+    }
+    out = sentence(
+        "{name} says what an annotator drawn at random says on {one} of {items} (annotators say "
+        "what another one says on {humans}), and what most of a large panel of them would say on "
+        "{panel}",
+        name=Name(str(system)), one=share(own["annotator_agreement"]["mean"]),
+        items=answers.attrs["scope"], humans=share(float(humans)),
+        panel=_held(own["panel_agreement"]),
+    )  # fmt: skip
+    if "accuracy" in own and not int(evaluation["accuracy"].attrs.get("n_items_poor", 0)):
+        out += sentence(
+            "; if each item has one true label, it gives that on {right}",
+            right=_held(own["accuracy"]),
+        )
+    return [(*out, ".")]
+
+
+def _held(parts: dict[str, float]) -> str:
+    """Write a mean with its interval."""
+    d = digits_for([parts["upper"] - parts["lower"]])
+    return "{} ({} to {})".format(*(share(parts[name], d) for name in ("mean", "lower", "upper")))
 
 
 def _rivals(pair: xr.Dataset, ranked: xr.Dataset, systems: list[Any], d: int) -> list[Sentence]:
