@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # Where a run began: hours later there may be other commits.
 COMMIT := $(shell git describe --always --dirty --exclude '*')
-.PHONY: help demo doctest fresh fuzz long test lint format types imports calibrate stored reference benchmark docs afresh check
+.PHONY: help demo doctest fresh fuzz long test lint format types imports calibrate stored reference benchmark validate docs afresh check
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ calibrate:  ## Run simulation-based calibration in full, and write its page
 	PYTHONPATH=tests uv run python -m calibration.full
 	uv run pytest -m slow
 	PYTHONPATH=tests uv run python -m calibration.passes 'calibration' 'slow tests' $(COMMIT)
+
+validate:  ## Hold what is printed against real panels whose answer is known (an hour)
+	uv run python benchmarks/real_data.py
 
 stored:  ## Make the evaluations that tests of pictures read again
 	PYTHONPATH=tests uv run python -m stored.make

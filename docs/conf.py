@@ -18,7 +18,7 @@ project = "dissensus"
 copyright = "the dissensus developers"
 version = release = dx.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build", "generate"]
+exclude_patterns = ["_build", "generate", "validation"]
 html_theme = "furo"
 html_title = "dissensus"
 myst_enable_extensions = ["dollarmath"]

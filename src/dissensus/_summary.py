@@ -30,9 +30,10 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
     evaluation : xarray.DataTree
         From `dissensus.evaluate`; or a fit, what ``fit`` of a model returned.
     of : {"metrics", "answers", "statistics", "components", "accuracy", ...}, optional
-        Of what; also "weighted_reliability" and "posterior". Metrics need predictions, statistics need items with two annotators, components
-        labels that have a variance, accuracy and weighted reliability labels one of which may be
-        true. By default the metrics; of a fit, the posterior.
+        Of what; also "weighted_reliability" and "posterior". Metrics and answers need predictions,
+        statistics need items with two annotators, components labels that have a variance, accuracy
+        and weighted reliability labels one of which may be true. By default the metrics; of a fit,
+        the posterior.
 
     Returns
     -------
