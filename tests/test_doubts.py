@@ -47,6 +47,11 @@ def planted(good):
                 {name: ("reliability", [value]) for name, value in BROKEN.items()}
                 | {"ess_bulk_median": ("reliability", [9.0])}, {"reliability": [1.0]},
             )  # fmt: skip
+        elif group == "answers":  # each from where it was drawn
+            tree = made("metrics")
+            tree["accuracy"].attrs.update(BROKEN)
+            few = tree["answers"].to_dataset().isel(draw=slice(20))
+            tree["answers"] = xr.DataTree(few)
         else:
             tree[group].attrs.update(BROKEN)
         return tree

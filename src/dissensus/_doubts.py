@@ -62,6 +62,15 @@ def of_group(evaluation: xr.DataTree, name: str) -> str:
     return short or _reflections.doubt(data.attrs)
 
 
+def of_answer(evaluation: xr.DataTree, quantity: str) -> str:
+    """Say the same of one of the numbers that people call accuracy, by what it was drawn from."""
+    if quantity == "panel_agreement":
+        return of_metrics(evaluation)
+    if quantity == "accuracy":
+        return of_group(evaluation, "accuracy")
+    return of_bootstrap(evaluation["answers"].to_dataset()[quantity])
+
+
 def of_ground_truth(evaluation: xr.DataTree, quantity: str) -> str:
     """Say the same of what is said of a ground truth, which has doubts of accuracies as its own."""
     data = evaluation["weighted_reliability"]

@@ -29,7 +29,7 @@ from dissensus.arrays.learned_prior import (
 from dissensus.arrays.seeds import generator
 from dissensus.convergence import diagnosed_parameters
 from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
-from dissensus.schema import label_counts
+from dissensus.schema import checked_annotations, label_counts
 
 Floats = npt.NDArray[np.float64]
 Size = tuple[int, int]
@@ -94,7 +94,7 @@ def prior_of(
     size = fitting.sample_shape(draws, chains)
     parts: Iterable[xr.Dataset] = [annotations]
     if is_chunked(annotations):
-        parts = (chunk.read() for chunk in chunks_of(annotations))
+        parts = (checked_annotations(chunk.read()) for chunk in chunks_of(annotations))
     lots = (
         (
             label_counts(part).astype(np.float64),

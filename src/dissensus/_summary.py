@@ -8,7 +8,7 @@ import xarray as xr
 from dissensus._accuracy_summary import accuracy_rows
 from dissensus._answers import GROUP as ANSWERS
 from dissensus._component_summary import component_rows
-from dissensus._doubts import DOUBT, each, is_exact, of_bootstrap, of_metrics
+from dissensus._doubts import DOUBT, each, is_exact, of_answer, of_bootstrap, of_metrics
 from dissensus._ground_truth_plan import GROUP
 from dissensus._ground_truth_summary import ground_truth_rows
 from dissensus._posterior_summary import GROUP as POSTERIOR
@@ -189,13 +189,14 @@ def _of_statistics(evaluation: xr.DataTree) -> pd.DataFrame:
 
 def _of_answers(evaluation: xr.DataTree) -> pd.DataFrame:
     """Summarise the three numbers that people call accuracy, and how far annotators agree."""
-    columns = ["quantity", SYSTEM, "mean", "sd", "lower", "upper"]
+    columns = ["quantity", SYSTEM, "mean", "sd", "lower", "upper", DOUBT]
     data = evaluation[ANSWERS].to_dataset() if ANSWERS in evaluation.children else xr.Dataset()
     rows = [pd.DataFrame(columns=columns)]
     for name, values in data.data_vars.items():
         parts = {part: value.drop_attrs() for part, value in spread(values).items()}
         frame = xr.Dataset(parts).expand_dims("row").to_dataframe().reset_index()
-        rows.append(frame.assign(quantity=str(name)).reindex(columns=columns))
+        frame = frame.assign(quantity=str(name), doubt=of_answer(evaluation, str(name)))
+        rows.append(frame.reindex(columns=columns))
     out = _noted(pd.concat([row for row in rows if len(row)] or rows, ignore_index=True))
     out.attrs.update({key: data.attrs[key] for key in ("question", "scope") if key in data.attrs})
     return out

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus._doubts import of_answer
 from dissensus._report import numbers as facts
 from dissensus._report.language import Name, Sentence, joined, sentence
 from dissensus._spread import spread
@@ -130,7 +131,8 @@ def answer_words(evaluation: xr.DataTree, system: object) -> list[Sentence]:
     answers = evaluation["answers"].to_dataset()
     known = {str(name): spread(values) for name, values in answers.data_vars.items()}
     humans = known["human_agreement"]["mean"]
-    if not np.isfinite(humans) or "annotator_agreement" not in known:
+    systems = answers[SYSTEM].to_numpy().tolist() if SYSTEM in answers.coords else []
+    if not np.isfinite(humans) or system not in systems:
         return []
     own = {
         name: {part: float(value.sel({SYSTEM: system})) for part, value in parts.items()}
@@ -145,7 +147,7 @@ def answer_words(evaluation: xr.DataTree, system: object) -> list[Sentence]:
         items=answers.attrs["scope"], humans=share(float(humans)),
         panel=_held(own["panel_agreement"]),
     )  # fmt: skip
-    if "accuracy" in own and not int(evaluation["accuracy"].attrs.get("n_items_poor", 0)):
+    if "accuracy" in own and not of_answer(evaluation, "accuracy"):
         out += sentence(
             "; if each item has one true label, it gives that on {right}",
             right=_held(own["accuracy"]),
