@@ -40,6 +40,10 @@ INFERENCE: Final = (
 )
 
 
+_SHOWN: Final = 10_000_000
+"""Cells times draws from which on there is something to wait for: a second or so."""
+
+
 class LearnedPrior(NamedTuple):
     """Draws of the hyperparameters, from all items."""
 
@@ -118,9 +122,11 @@ def learned(
     if len(kinds) > 1:
         counts, values, times = alike(counts, values, times)
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
+    cells = cells_of(counts, values, times)
+    shown = progressbar and len(cells.label) * (tune + size[1]) * size[0] > _SHOWN
     found = draw_hyperparameters(
-        cells_of(counts, values, times), n_features, size[1], keys, tune,
-        lambda job, n: mapped(job, range(n), "Learning the prior, chain", progressbar),
+        cells, n_features, size[1], keys, tune,
+        lambda job, n: mapped(job, range(n), "Learning the prior, chain", shown),
     )  # fmt: skip
     return LearnedPrior(found[..., :-1], found[..., -1], counts.shape[1])
 

@@ -58,7 +58,7 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aab")},
     ...                      labels=["a", "b"])
-    >>> fit = dx.models.dirichlet.fit(ann, draws=1000, random_seed=1)
+    >>> fit = dx.models.dirichlet.fit(ann, draws=1000, prior_count=1, random_seed=1)
     >>> found = dx.annotation_certainty(fit)  # exactly .875 and .75
     >>> bool((abs(found - [0.875, 0.75]) < 4 * found["mcse"]).all())
     True
