@@ -101,7 +101,7 @@ def work(folder: Path) -> None:
 
 def found_in(ann: xr.Dataset, pred: xr.Dataset) -> xr.DataArray:
     """Lay out what is to be drawn."""
-    fit = dx.models.dirichlet.fit(ann, draws=DRAWS, chains=CHAINS, random_seed=1)
+    fit = dx.models.dirichlet.fit(ann, draws=DRAWS, chains=CHAINS, prior_count=1, random_seed=1)
     return dx.top_k_accuracy(fit, pred)
 
 

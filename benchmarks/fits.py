@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import data
 import numpy as np
@@ -29,7 +30,11 @@ def rows(repeats: int) -> Iterator[Row]:
     )  # fmt: skip
     name, ann = data.cebab()
     yield _against_numpy(
-        f"dirichlet.fit, {name} x 4 x {DRAWS:,} draws", dx.models.dirichlet.fit, ann, 4, repeats
+        f"dirichlet.fit, {name} x 4 x {DRAWS:,} draws, prior_count=1",
+        partial(dx.models.dirichlet.fit, prior_count=1),
+        ann,
+        4,
+        repeats,
     )
 
 

@@ -66,7 +66,9 @@ def predictions(ann: xr.Dataset) -> xr.Dataset:
 
 
 def _accuracy(ann: xr.Dataset, draws: int) -> Any:
-    fit = dx.models.dirichlet.fit(dx.chunked(ann), draws=draws, chains=1, random_seed=1)
+    fit = dx.models.dirichlet.fit(
+        dx.chunked(ann), draws=draws, chains=1, prior_count=1, random_seed=1
+    )
     return dx.top_k_accuracy(fit, predictions(ann)).compute()
 
 
