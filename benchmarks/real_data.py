@@ -43,6 +43,7 @@ def main() -> None:
     asked = _asked()
     warnings.simplefilter("ignore", dx.DissensusWarning)
     results = Path(asked.results)
+    results.parent.mkdir(exist_ok=True)
     done = (
         [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     )
@@ -62,8 +63,8 @@ def main() -> None:
 def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="*", choices=list(PANELS), default=list(PANELS))
-    parser.add_argument("--seeds", type=int, default=4, help="draws of labels for each set")
-    parser.add_argument("--results", default="real_data_panel.jsonl", help="file to add to")
+    parser.add_argument("--seeds", type=int, default=2, help="draws of labels for each set")
+    parser.add_argument("--results", default="build/real_data_panel.jsonl", help="file to add to")
     parser.add_argument("--tables", action="store_true", help="of what is in the file already")
     return parser.parse_args()
 

@@ -136,8 +136,9 @@ def test_without_a_fit_of_the_truth_there_is_no_accuracy(ann, pred):
         np.testing.assert_array_equal(found["panel_agreement"], want)
         assert found.attrs["scope"] == scope
     assert (of_new.std(SAMPLE) > 0).all()
-    alone = dx.evaluate(ann, **RUN, **LEAN)["answers"].to_dataset()
+    alone = dx.evaluate(ann, chains=2, **RUN, **LEAN)["answers"].to_dataset()
     assert list(alone.data_vars) == ["human_agreement"]
+    assert alone["human_agreement"].shape == (2, 200)
 
 
 def test_the_question_follows_from_what_is_known():

@@ -49,9 +49,13 @@ def question_of(question: str | None, known: Any) -> str:
 
 
 def with_answers(
-    found: Groups, question: str, *, new_items: bool, random_seed: Any, reference: float
-) -> Groups:
-    """Add the group ``answers``, where annotators and systems gave labels."""
+    found: Groups, question: str, *, new_items: bool, random_seed: Any, reference: float,
+    shape: tuple[int, int],
+) -> Groups:  # fmt: skip
+    """Add the group ``answers``, where annotators and systems gave labels.
+
+    ``shape`` are the chains and draws where no system was scored.
+    """
     annotations, predictions = found["annotations"], found.get("predictions")
     if "label_code" not in annotations:
         return found
@@ -65,7 +69,8 @@ def with_answers(
             draws = _thinned(draws, right.sizes[DRAW])
             parts["accuracy"] = right.reindex({SYSTEM: draws[SYSTEM]})
         parts["panel_agreement"] = draws
-    shape = (4, 1000) if draws is None else (draws.sizes[CHAIN], draws.sizes[DRAW])
+    if draws is not None:
+        shape = draws.sizes[CHAIN], draws.sizes[DRAW]
     rng = generator(random_seed, "answers")
     votes = votes_of(annotations, predictions)
     people, systems = agreements(votes, int(np.prod(shape)), rng, new_items=new_items)

@@ -234,8 +234,9 @@ def evaluate(
     found, accuracies = with_accuracy(found, one_truth, asked, chains, progressbar, notes)
     found, judged_by = with_ground_truth(found, labels, asked)
     found = with_answers(
-        found, question, new_items=new_items, random_seed=random_seed, reference=run.reference
-    )
+        found, question, new_items=new_items, random_seed=random_seed, reference=run.reference,
+        shape=(chains, draws),
+    )  # fmt: skip
     tree = xr.DataTree.from_dict(found)
     tree.attrs.update(
         _made_by(run, task, tree), components=words, truth=accuracies, ground_truth=judged_by,

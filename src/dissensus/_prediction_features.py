@@ -9,6 +9,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import tables
+from dissensus._prediction_schema import are_probabilities
 from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
 
 Floats = npt.NDArray[np.float64]
@@ -16,8 +17,6 @@ Floats = npt.NDArray[np.float64]
 LEAST: Final = 1e-3
 """A smaller predicted probability counts as this: classifiers say 1e-9 of labels that a tenth of
 all annotators give."""
-_WHOLE: Final = 0.01
-"""How far from 1 the sum of an item's probabilities may be."""
 
 
 class Features(NamedTuple):
@@ -91,9 +90,7 @@ def _probabilities(
         return None
     dims = (ITEM, SYSTEM, POSITION)
     score = predictions["score"].transpose(*dims).to_numpy()[:, system]
-    listed = np.isfinite(score)
-    total = np.where(listed, score, 0.0).sum(axis=1)
-    if (score[listed] < 0).any() or (np.abs(total - 1.0) > _WHOLE).any():
+    if not are_probabilities(score).all():
         return None
-    found = np.maximum(_laid(np.where(listed, score, 0.0), place, row, n_labels), LEAST)
+    found = np.maximum(_laid(np.nan_to_num(score), place, row, n_labels), LEAST)
     return found / found.sum(axis=1, keepdims=True)

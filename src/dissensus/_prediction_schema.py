@@ -14,6 +14,16 @@ from dissensus.errors import PredictionError, shown
 KINDS: Final = ("nominal", "ranking", "continuous")
 
 
+_WHOLE: Final = 0.01
+"""How far from 1 an item's probabilities may add up, which are often rounded."""
+
+
+def are_probabilities(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Say of each item (the first dimension) whether its scores are probabilities; NaN is none."""
+    total = np.nansum(scores, axis=1)
+    return np.asarray(~(scores < 0).any(axis=1) & (np.abs(total - 1.0) <= _WHOLE))
+
+
 def check_predictions(predictions: xr.Dataset) -> None:
     """Raise unless the predictions keep to the schema.
 

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
-from dissensus._prediction_schema import KINDS, check_predictions
+from dissensus._prediction_schema import KINDS, are_probabilities, check_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
 from dissensus.frames import columns, opened
@@ -105,8 +105,6 @@ def predictions(
 
 
 _PROBABILITY: Final = "probability"
-_WHOLE: Final = 0.01
-"""How far from 1 a row's probabilities may add up, which are often rounded."""
 
 
 def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | None:
@@ -122,7 +120,7 @@ def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | No
         return None
     probability = np.stack([column.to_numpy(dtype=np.float64) for column in columns], axis=1)
     total = probability.sum(axis=1)
-    bad = np.flatnonzero(~((probability >= 0).all(axis=1) & (np.abs(total - 1) < _WHOLE)))
+    bad = np.flatnonzero(~are_probabilities(probability) | np.isnan(total))
     if len(bad):
         raise PredictionError(
             "the table",

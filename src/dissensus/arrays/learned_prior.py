@@ -277,13 +277,11 @@ def _sliced(
     at, aside, there, x = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
         at[k] = _WIDER * normal(state)
-    height = -math.inf
+    height = _height(at, mode, root, x, n_labels, times, start, label, given, spoken, feature,
+                     value, centre, spread, n_free)  # fmt: skip
     for step in range(-tune, _STEPS * len(out)):
         for k in range(n):
             aside[k] = _WIDER * normal(state)
-        if height == -math.inf:  # at the start
-            height = _height(at, mode, root, x, n_labels, times, start, label, given, spoken,
-                             feature, value, centre, spread, n_free)  # fmt: skip
         level = height + math.log(uniform(state))
         angle = 2.0 * math.pi * uniform(state)
         low, high = angle - 2.0 * math.pi, angle
