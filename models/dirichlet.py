@@ -70,6 +70,7 @@ from dissensus._learned_prior import (
     LEARNED,
     LearnedPrior,
     in_graph,
+    learned,
     log_marginal,
     plausibilities,
     prior_of,
@@ -235,15 +236,8 @@ def fit(
     size, names = fitting.sample_shape(draws, chains), _names(annotations)
     more = Settled({}, {})
     if _is_learned(alpha):
-        alpha = prior_of(
-            annotations,
-            predictions=predictions,
-            draws=draws,
-            chains=chains,
-            tune=tune,
-            random_seed=random_seed,
-            progressbar=progressbar,
-        )
+        warm_up, seeds = fitting.whole("tune", tune, 0), generator(random_seed, "prior")
+        alpha = learned([(counts, said.values)], size, warm_up, seeds, progressbar=progressbar)
     if isinstance(alpha, LearnedPrior) and alpha.told:
         more = _settled(alpha, names[LABEL], said)
     rng = generator(random_seed, "fit")
