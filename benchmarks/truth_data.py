@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 from data import SHARED
@@ -29,12 +30,12 @@ class Study(NamedTuple):
         table = self.labels[self.labels["annotator"] != without]
         return dx.annotations(table, trial="trial", kind=self.kind, labels=self.names)
 
-    def answers(self, system: str) -> pd.DataFrame:
+    def answers(self, system: str) -> pd.Series[str]:
         """Return what an annotator first said of each item with a known truth, or a system."""
         labels = self.labels.rename(columns={"annotator": "system"})
         table = pd.concat([labels[labels["trial"] == 0], self.systems])
         mine = table["item"].isin(self.gold.index) & (table["system"] == system)
-        return table.loc[mine, ["item", "system", "label"]]
+        return table[mine].set_index("item")["label"]
 
 
 def _study(
@@ -102,6 +103,44 @@ def _cut(score: pd.Series, share: float) -> pd.Series:
     return (score >= edge).astype(int)
 
 
+def chatbot() -> Study:
+    """Twenty of 123 raters about answers of a chatbot: safe or not; experts say which are."""
+    folder = SHARED / "dices350"
+    gold = pd.read_csv(folder / "expert.csv", index_col="item")["gold"]
+    ratings = pd.read_csv(folder / "ratings.csv.gz")
+    raters = sorted(ratings["annotator"].unique())
+    drawn = np.random.default_rng(5).choice(raters, 20, replace=False)
+    ratings = ratings[ratings["annotator"].isin(drawn)]
+    return _study(ratings, ["No", "Unsure", "Yes"], gold)
+
+
+def few(study: Study, seed: int) -> Study:
+    """Draw five labels an item, or three where there are not many more."""
+    n = 5 if len(study.labels) > 8 * study.labels["item"].nunique() else 3
+    mixed = study.labels.sample(frac=1, random_state=seed)
+    return study._replace(labels=mixed[mixed.groupby("item").cumcount() < n].sort_index())
+
+
+def systems(study: Study, rng: np.random.Generator) -> dict[str, tuple[str, pd.Series[str]]]:
+    """Make systems that give the truth with noise, and that err where people do; and real ones."""
+    out, gold = {}, study.gold
+    labels = sorted(set(gold))
+    for right in (0.7, 0.85, 0.95):
+        wrong = [rng.choice([one for one in labels if one != true]) for true in gold]
+        said = gold.where(rng.random(len(gold)) < right, pd.Series(wrong, index=gold.index))
+        out[f"noisy {right}"] = "noisy truth", said.rename("label")
+    given = study.labels[study.labels["item"].isin(gold.index)]
+    votes = pd.crosstab(given["item"], given["label"]).reindex(gold.index)
+    for power in (1, 3):
+        share = votes.to_numpy(float) ** power
+        place = (share.cumsum(1) < rng.random((len(share), 1)) * share.sum(1)[:, None]).sum(1)
+        said = pd.Series(votes.columns.to_numpy()[place], index=gold.index, name="label")
+        out[f"like people, power {power}"] = "errs where people err", said
+    for name in study.systems["system"].unique():
+        out[str(name)] = "real", study.answers(str(name))
+    return {name: (kind, said.rename_axis("item")) for name, (kind, said) in out.items()}
+
+
 STUDIES: dict[str, Callable[[], Study]] = {
     "weather_sentiment_amt": lambda: _amt("weather_sentiment_amt", 5),
     "sentiment_popularity_amt": lambda: _amt("sentiment_popularity_amt", 2),
@@ -109,4 +148,5 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "drug_relations, experts": lambda: drugs(experts=True),
     "drug_relations, test questions": lambda: drugs(experts=False),
     "cad_radiologists": radiologists,
+    "dices350": chatbot,
 }

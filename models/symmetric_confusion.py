@@ -33,6 +33,25 @@ alike. Each can be given up, and `dissensus.check_assumptions` says which should
     Systems that were trained alike err alike: each gives, with probability c
     (``shared_answers``), the answer of a source that is drawn once for an item.
 
+Annotators of one item err together (``error_correlation``). What labels point to need not be true:
+people who are misled by the same thing point to a wrong label together. Of n labels of an item
+whose errors have the correlation :math:`\rho`, :math:`m = n / (1 + (n - 1) \rho)` are independent,
+and the true label :math:`z^*` has, given what the model above makes of the labels,
+
+.. math::
+
+    P(z^*_i = k \mid y_i, \theta) &\propto P(z_i = k \mid y_i, \theta)^{m_i / n_i}, \\
+    P(z^*_i = k \mid y_i, s_i, \theta) &\propto P(z_i = k \mid y_i, \theta)^{m_i / n_i}\,
+        e^{w [s_i = k]}
+
+with the weight w of what a system knows that annotators do not. No labels can tell :math:`\rho`:
+"learned" is what seven sets with a known truth say, :math:`\log\rho` normal around log .6, sd 1/2
+(``docs/validation.md``). w lies somewhere between 0, a system that knows what annotators know,
+and :math:`w_0 \le 3.5`, its log odds of being right if it erred independently of them: it is even
+from :math:`-.1 w_0` to :math:`1.2 w_0`, with a normal error of .5. Labels known to be true
+(``truth=``) tell both. By default (0) what labels point to is true, as it says above;
+`dissensus.evaluate` has "learned".
+
 Priors and why. Prevalence is uniform over the simplex (``prior_count=1``). The accuracy of
 annotators, or its mean, is uniform above guessing, 1/K: below it "they are mostly right" and "they
 are mostly wrong" would explain two labels equally well. The accuracy of systems is uniform from 0
@@ -85,6 +104,8 @@ def build(
     systems: str = "independent",
     evidence: str = "all",
     prior_count: float = 1.0,
+    truth: Any = None,
+    error_correlation: Any = 0.0,
     sampler: str = "gibbs",
     on_missing: str = "raise",
 ) -> Any:
@@ -108,6 +129,12 @@ def build(
         Whose labels tell the truth. With "annotators" the systems have no place in the PyMC form.
     prior_count : float
         Items that each label is given in advance; > 0.
+    truth : mapping, Series or DataArray (item), optional
+        Labels that are known to be true, of some items or all. In the PyMC model one voice more
+        says them, which never errs; not if errors are correlated.
+    error_correlation : float, "learned" or (median, spread)
+        Of the errors of an item's labels, see the card. The PyMC model is of what labels point to,
+        in which errors are independent given that; true labels are drawn from it in `fit`.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. Here so that `build` and `fit` take the same settings.
     on_missing : {"raise", "drop"}
@@ -140,7 +167,8 @@ def build(
     """
     what = parts.checked(
         annotations, predictions, accuracy=accuracy, errors=errors, difficulty=difficulty,
-        systems=systems, evidence=evidence, prior_count=prior_count, sampler=sampler,
+        systems=systems, evidence=evidence, prior_count=prior_count, truth=truth,
+        error_correlation=error_correlation, sampler=sampler,
         on_missing=on_missing,
     )  # fmt: skip
     return parts.built(what)
@@ -163,6 +191,8 @@ def fit(
     systems: str = "independent",
     evidence: str = "all",
     prior_count: float = 1.0,
+    truth: Any = None,
+    error_correlation: Any = 0.0,
     keep_items: bool = True,
     sampler: str = "gibbs",
     on_missing: str = "raise",
@@ -185,6 +215,11 @@ def fit(
         `arviz.compare` then weighs variants that were fitted to the same data.
     posterior_predictive : bool
         Add labels drawn anew: by the same annotators and systems, of new items.
+    error_correlation : float, "learned" or (median, spread)
+        How much the errors of an item's labels hang together, see the card: 0 if not at all,
+        another number, what sets with a known truth say, or a median and the standard deviation of
+        its logarithm. True labels are then drawn given what labels point to, and all systems are
+        judged by them, each by itself; none is evidence of the truth.
     keep_items : bool
         Keep the draws of every item's truth. Without, nothing grows with items but the labels;
         ``truth_mean`` in ``constant_data`` stays.
@@ -206,7 +241,12 @@ def fit(
         each label is to be true, given the other parameters of the draw; and, as asked for,
         ``mean_accuracy``, ``accuracy_spread``, ``distance_decay``, ``error_concentration``,
         ``difficulty_spread``, ``difficulty_slope`` (system), ``item_difficulty`` (item, logits),
-        ``shared_answers``. Attributes summarise r-hat and effective sample size.
+        ``shared_answers``. Where errors are correlated ``truth``, and accuracies
+        of annotators and of systems, are of true labels; ``error_correlation`` is beside them,
+        ``system_weight`` (system), the log odds that its answer adds to an item's labels,
+        ``system_doubt`` (system), the mean over items of p (1 - p) with the probability p of being
+        right, and ``majority_correct``, how often the label that most annotators gave is true.
+        Attributes summarise r-hat and effective sample size.
 
     Raises
     ------
@@ -239,9 +279,10 @@ def fit(
     """
     settings = {
         "accuracy": accuracy, "errors": errors, "difficulty": difficulty, "systems": systems,
-        "evidence": evidence, "prior_count": prior_count, "sampler": sampler,
+        "evidence": evidence, "prior_count": prior_count,
+        "error_correlation": error_correlation, "sampler": sampler,
     }  # fmt: skip
-    what = parts.checked(annotations, predictions, on_missing=on_missing, **settings)
+    what = parts.checked(annotations, predictions, on_missing=on_missing, truth=truth, **settings)
     return fitted(
         what, lambda: parts.built(what), draws=draws, tune=tune, chains=chains,
         random_seed=random_seed, progressbar=progressbar, sampler=sampler, keep_items=keep_items,

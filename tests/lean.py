@@ -1,3 +1,3 @@
 """What an evaluation leaves out where a test is not about it: fits of models besides its own."""
 
-LEAN = {"truth": None, "ground_truth": None, "components": None}
+LEAN = {"truth_model": None, "ground_truth": None, "components": None}

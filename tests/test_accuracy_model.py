@@ -24,27 +24,47 @@ def systems(n_items=30, **more):
     return dx.predictions(table, **more)
 
 
+def settings_of(plan):
+    return {one.model: one.settings for one in plan.candidates}
+
+
 def test_names_have_equal_errors_and_ordered_labels_graded_ones():
-    plan = planned(study(), systems(), "auto", None)
-    assert plan.model == "symmetric_confusion"
-    assert plan.settings == {"accuracy": "annotator", "errors": "equal", "difficulty": True}
-    assert plan.evidence == "all"
+    plan = planned(study(n_items=200), systems(200), "auto", None)
+    assert [one.model for one in plan.candidates] == ["dawid_skene", "symmetric_confusion"]
+    assert settings_of(plan) == {
+        "dawid_skene": {"pooling": "none"},
+        "symmetric_confusion": {"accuracy": "annotator", "errors": "equal"},
+    }
     assert not plan.asked
     assert plan.remarks == ()
-    assert planned(study(kind="ordinal"), None, "auto", None).settings["errors"] == "graded"
+    ordered = planned(study(kind="ordinal"), None, "auto", None)
+    assert settings_of(ordered)["symmetric_confusion"]["errors"] == "graded"
+
+
+def test_matrices_take_a_hundred_labels_for_each():
+    assert list(settings_of(planned(study(), None, "auto", None))) == ["symmetric_confusion"]
+    asked = planned(study(), None, "dawid_skene", None)
+    assert list(settings_of(asked)) == ["dawid_skene"]
 
 
 def test_whole_numbers_that_nobody_called_ordered_are_classes():
     item, who = np.indices((9, 3)).reshape(2, -1)
     ann = dx.annotations({"item": item, "annotator": who, "label": (item + who) % 4})
-    assert planned(ann, None, "auto", None).settings["errors"] == "equal"
+    plan = planned(ann, None, "auto", None)
+    assert settings_of(plan)["symmetric_confusion"]["errors"] == "equal"
 
 
-def test_two_annotators_do_not_tell_of_difficulty_and_learn_nothing_from_systems():
-    plan = planned(study(n_annotators=2), systems(), "auto", None)
-    assert plan.evidence == "annotators"
-    assert plan.settings["difficulty"] is False
-    assert "all are taken to be equally hard" in plan.remarks[0]
+def test_known_labels_stand_in_for_a_second_annotator():
+    alone = study(n_annotators=1)
+    known = dict.fromkeys(range(10), "l00")
+    assert "no item has two" in planned(alone, None, "auto", None).why_not
+    assert planned(alone, None, "auto", None, known).candidates
+    with pytest.raises(dx.ArgumentError, match="truth: expected None: no item has two"):
+        planned(alone, None, "auto", None, {0: "l00"})
+    with pytest.raises(dx.ArgumentError, match="truth: expected None with truth_model=None"):
+        planned(study(), None, None, None, known)
+    with pytest.raises(dx.ArgumentError, match="truth: expected labels of annotated items"):
+        planned(study(), None, "auto", None, {99: "l00"})
 
 
 def test_annotators_whom_nobody_knows_again_have_one_accuracy():
@@ -53,9 +73,10 @@ def test_annotators_whom_nobody_knows_again_have_one_accuracy():
     alone = ann.drop_dims("annotator").assign(annotator_code=("annotation", np.arange(n)))
     alone = alone.assign_coords(annotator=np.arange(n))
     plan = planned(alone, None, "auto", None)
-    assert plan.settings["accuracy"] == "common"
+    assert settings_of(plan)["symmetric_confusion"]["accuracy"] == "common"
     assert "No annotator labelled two items" in plan.remarks[0]
-    assert planned(alone, None, "dawid_skene", None).settings["pooling"] == "complete"
+    asked = planned(alone, None, "dawid_skene", None)
+    assert settings_of(asked)["dawid_skene"]["pooling"] == "complete"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +93,7 @@ def test_annotators_whom_nobody_knows_again_have_one_accuracy():
 )
 def test_what_has_no_one_true_label_says_why(annotations, threshold, reason, told):
     plan = planned(annotations(), None, "auto", threshold)
-    assert plan.model == ""
+    assert plan.candidates == ()
     assert reason in plan.why_not
     assert plan.told == told
 
@@ -81,12 +102,11 @@ def test_a_model_that_is_asked_for_is_taken_or_refused():
     assert planned(study(), None, None, None).why_not == "not asked for"
     many = planned(study(n_items=40, n_labels=31), None, "symmetric_confusion", None)
     assert many.asked
-    assert many.model == "symmetric_confusion"
-    assert planned(study(), None, "dawid_skene", None).settings["pooling"] == "hierarchical"
-    with pytest.raises(dx.ArgumentError, match="truth: expected None or 'auto': rankings"):
+    assert list(settings_of(many)) == ["symmetric_confusion"]
+    with pytest.raises(dx.ArgumentError, match="truth_model: expected None or 'auto': rankings"):
         ann = dx.simulate.study(n_items=9, random_seed=1).annotations
         planned(ann, None, "symmetric_confusion", None)
-    with pytest.raises(dx.ArgumentError, match="truth: expected 'auto'"):
+    with pytest.raises(dx.ArgumentError, match="truth_model: expected 'auto'"):
         planned(study(), None, "kappa", None)
 
 

@@ -13,7 +13,7 @@ from dissensus._answers import agreements, question_of, votes_of
 from dissensus._wording import share
 
 SAMPLE = ("chain", "draw")
-LEAN = {"components": None, "truth": None, "ground_truth": None, "reliability": (1.0,)}
+LEAN = {"components": None, "truth_model": None, "ground_truth": None, "reliability": (1.0,)}
 RUN = {"draws": 200, "random_seed": 1, "progressbar": False}
 
 
@@ -98,7 +98,7 @@ def test_an_evaluation_has_them_and_says_which_leads():
         150, 4, 3, ipc=0.8, system_accuracy=[0.9, 0.6], random_seed=1
     )
     ann, pred = study.annotations, study.predictions
-    settings = RUN | LEAN | {"truth": "symmetric_confusion", "draws": 1000}
+    settings = RUN | LEAN | {"truth_model": "symmetric_confusion", "draws": 1000}
     result = dx.evaluate(ann, pred, **settings)
     answers = result["answers"].to_dataset()
     assert list(answers.data_vars) == [

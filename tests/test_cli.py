@@ -20,8 +20,17 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 
 runner = CliRunner()
 
-LEAN = ("--truth", "none", "--ground-truth", "none", "--components", "none", "--reliability", 1,
-        "--no-progress")  # fmt: skip
+LEAN = (
+    "--truth-model",
+    "none",
+    "--ground-truth",
+    "none",
+    "--components",
+    "none",
+    "--reliability",
+    1,
+    "--no-progress",
+)
 """For what does not depend on them: most of the time goes into fits and pictures."""
 
 
@@ -54,7 +63,7 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     out = tmp_path / "out"
     # Whether 100 draws suffice for accuracies under a true label, is a matter of chance.
     done = call("evaluate", ann, "--predictions", pred, "--out", out, "--seed", 1, "--draws", 100,
-                "--truth", "none")  # fmt: skip
+                "--truth-model", "none")  # fmt: skip
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in out.iterdir()) == [
         "components.csv",
@@ -107,10 +116,10 @@ def test_accuracies_are_shown_and_can_be_left_out(one_truth, tmp_path):
     assert [(row["of"], row["name"]) for row in rows if row["scope"] == "new items"] == [
         ("system", "s"), ("system", "t"), *(("annotator", who) for who in ("ann", "bob", "cat")),
     ]  # fmt: skip
-    done = call(*given, "--truth", "none", "--out", out, "--force")
+    done = call(*given, "--truth-model", "none", "--out", out, "--force")
     assert done.exit_code == 0, done.output
     assert not (out / "accuracy.csv").exists()  # that of the earlier run
-    wrong = call(*given, "--truth", "kappa", "--out", tmp_path / "other")
+    wrong = call(*given, "--truth-model", "kappa", "--out", tmp_path / "other")
     assert isinstance(wrong.exception, dx.ArgumentError)
 
 
@@ -118,8 +127,23 @@ def test_accuracies_are_shown_and_can_be_left_out(one_truth, tmp_path):
 def test_the_ground_truth_is_judged_as_asked(one_truth, tmp_path):
     ann, pred = one_truth
     out = tmp_path / "out"
-    given = ("evaluate", ann, "--predictions", pred, "--draws", 20, "--seed", 1, "--truth", "none",
-             "--reliability", 1, "--out", out, "--force")  # fmt: skip
+    given = (
+        "evaluate",
+        ann,
+        "--predictions",
+        pred,
+        "--draws",
+        20,
+        "--seed",
+        1,
+        "--truth-model",
+        "none",
+        "--reliability",
+        1,
+        "--out",
+        out,
+        "--force",
+    )
     done = call(*given, "--ground-truth", 0.8)
     assert done.exit_code == 0, done.output
     assert "Can this ground truth be trusted?" in done.output
@@ -137,12 +161,12 @@ def test_the_table_shows_what_the_draws_say(files, tmp_path):
     ann, pred = files
     done = call(
         "evaluate", ann, "--predictions", pred, "--out", tmp_path / "out", "--seed", 1,
-        "--reliability", "2,4", "--draws", 100, "--truth", "none", "--ground-truth", "none",
+        "--reliability", "2,4", "--draws", 100, "--truth-model", "none", "--ground-truth", "none",
         "--components", "none",
     )  # fmt: skip
     result = dx.evaluate(
         dx.read_annotations(ann), dx.read_predictions(pred), reliability=(2, 4), draws=100,
-        random_seed=1, progressbar=False, truth=None, ground_truth=None, components=None,
+        random_seed=1, progressbar=False, truth_model=None, ground_truth=None, components=None,
     )  # fmt: skip
     reference = result.attrs["reference_reliability"]
     mean = result["metrics"]["top_1_accuracy"].sel(
@@ -381,7 +405,7 @@ def test_confidence_can_be_named(tmp_path):
     path = write(tmp_path / "a.csv", rows, ("item", "annotator", "label", "sure"))
     assert "confidence (min, quartiles, max)" in call("check", path, "--confidence", "sure").output
     out = tmp_path / "out"
-    options = ("--draws", 20, "--truth", "none", "--components", "none", "--reliability", 1,
+    options = ("--draws", 20, "--truth-model", "none", "--components", "none", "--reliability", 1,
                "--no-progress")  # fmt: skip
     done = call("evaluate", path, "--confidence", "sure", "--out", out, *options)
     assert done.exit_code == 0, done.output

@@ -104,8 +104,16 @@ def test_rankings_too(client):
 
 @pytest.mark.long
 def test_an_evaluation_too(study, client):
-    run = {"draws": 30, "random_seed": 1, "progressbar": False, "truth": None, "ground_truth": None,
-           "components": None, "reliability": (1.0,), "chunks": 20}  # fmt: skip
+    run = {
+        "draws": 30,
+        "random_seed": 1,
+        "progressbar": False,
+        "truth_model": None,
+        "ground_truth": None,
+        "components": None,
+        "reliability": (1.0,),
+        "chunks": 20,
+    }
     there = dx.evaluate(study.annotations, study.predictions, **run)
     with dask.config.set(scheduler="threads"):
         here = dx.evaluate(study.annotations, study.predictions, **run)

@@ -15,7 +15,7 @@ from dissensus._component_plan import planned, shared_items
 from dissensus._components import _typical
 
 QUIET = {"draws": 60, "random_seed": 1, "progressbar": False}
-OF_POOLS = {"reference": "old", "reliability": (1,), "truth": None, "ground_truth": None}
+OF_POOLS = {"reference": "old", "reliability": (1,), "truth_model": None, "ground_truth": None}
 
 
 def study(family="gaussian", pools=None, n_items=30, **more):
@@ -217,7 +217,7 @@ def test_pools_go_through_cross_replication_with_what_was_observed_beside(of_poo
 
 
 def test_a_reason_that_a_reader_would_miss_is_among_the_notes():
-    result = dx.evaluate(grades(5), truth=None, ground_truth=None, **QUIET)
+    result = dx.evaluate(grades(5), truth_model=None, ground_truth=None, **QUIET)
     assert "components" not in result.children
     assert "There is no ICC" in result["agreement"].attrs["notes"]
 
@@ -256,7 +256,7 @@ def test_rows_say_each_number_once(of_pools):
     assert gap["probability_positive"].between(0, 1).all()
     assert set(rows["by"]) == {"model", "bootstrap"}
     assert rows[rows["by"] == "bootstrap"]["observed"].notna().all()
-    without = dx.evaluate(grades(3, kind="nominal"), truth=None, ground_truth=None, **QUIET)
+    without = dx.evaluate(grades(3, kind="nominal"), truth_model=None, ground_truth=None, **QUIET)
     empty = dx.summary(without, "components")
     assert empty.empty
     assert list(empty.columns) == list(rows.columns)

@@ -90,7 +90,7 @@ def test_an_evaluation_shows_names_as_they_are(file, tmp_path):
         rows.writerow(["item", "system", "label"])
         rows.writerows([item, who, NAMES[0]] for item in NAMES for who in NAMES)
     done = call("evaluate", file, "--predictions", pred, "--out", tmp_path / "[o]", "--draws", 20,
-                "--seed", 1, "--no-progress", "--reliability", 1, "--truth", "none",
+                "--seed", 1, "--no-progress", "--reliability", 1, "--truth-model", "none",
                 "--components", "none")  # fmt: skip
     assert done.exit_code == 0, done.output
     assert not BAD & set(done.output)

@@ -183,8 +183,16 @@ def test_words_on_several_reliabilities_say_that_one_of_them_failed():
     study = dx.simulate.confusion_study(
         40, 5, 2, ipc=0.8, system_accuracy=(0.8, 0.9), random_seed=2
     )
-    tree = dx.evaluate(study.annotations, study.predictions, reliability=(1, 5), draws=400,
-                       components=None, truth=None, random_seed=1, progressbar=False)  # fmt: skip
+    tree = dx.evaluate(
+        study.annotations,
+        study.predictions,
+        reliability=(1, 5),
+        draws=400,
+        components=None,
+        truth_model=None,
+        random_seed=1,
+        progressbar=False,
+    )
     assert "Do not rely on the numbers that follow" not in page(tree)
     poor = {name: ("reliability", [0.0, value]) for name, value in BROKEN.items()
             if name != "ess_bulk_min_item"}  # fmt: skip

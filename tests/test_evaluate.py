@@ -440,7 +440,7 @@ def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, 
 
     monkeypatch.setattr(Recipe, "fit", fit)
     monkeypatch.setattr(_runs, "_LARGE", 0)
-    run(*rankings, draws=20, reliability=(1, 2), truth=None, ground_truth=None)
+    run(*rankings, draws=20, reliability=(1, 2), truth_model=None, ground_truth=None)
     assert len(fits) == 7  # five of them the companion's
     assert max(alive) == 0
 

@@ -12,8 +12,14 @@ from dissensus import cli
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
-RUN = {"draws": 20, "random_seed": 1, "progressbar": False, "truth": None, "ground_truth": None,
-       "components": None}  # fmt: skip
+RUN = {
+    "draws": 20,
+    "random_seed": 1,
+    "progressbar": False,
+    "truth_model": None,
+    "ground_truth": None,
+    "components": None,
+}
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +141,21 @@ def test_from_the_command_line(tmp_path):
     path = tmp_path / "a.csv"
     rows = [f"{k},{who},{'xy'[(k + who) % 3 == 0]}\n" for k in range(20) for who in range(2)]
     path.write_text("item,annotator,label\n" + "".join(rows))
-    given = ("evaluate", path, "--draws", 20, "--seed", 1, "--truth", "none", "--ground-truth",
-             "none", "--components", "none", "--no-progress")  # fmt: skip
+    given = (
+        "evaluate",
+        path,
+        "--draws",
+        20,
+        "--seed",
+        1,
+        "--truth-model",
+        "none",
+        "--ground-truth",
+        "none",
+        "--components",
+        "none",
+        "--no-progress",
+    )
     done = call(*given, "--out", tmp_path / "out", "--chunks", 6)
     assert done.exit_code == 0, done.output
     with xr.open_datatree(tmp_path / "out" / "evaluation.nc", engine="h5netcdf") as tree:

@@ -33,7 +33,7 @@ def test_an_evaluation_is_its_tables(files, tmp_path):
                  "--out", tmp_path / "out", *LEAN)  # fmt: skip
     result = dx.evaluate(
         dx.read_annotations(ann), dx.read_predictions(pred), draws=150, random_seed=1,
-        reliability=(1.0,), truth=None, ground_truth=None, components=None, progressbar=False,
+        reliability=(1.0,), truth_model=None, ground_truth=None, components=None, progressbar=False,
     )  # fmt: skip
     table = dx.summary(result)
     assert [row["system"] for row in found["metrics"]] == table["system"].tolist()

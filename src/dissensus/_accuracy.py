@@ -1,17 +1,15 @@
 """What an evaluation says of accuracy if every item has one true label, which nobody knows.
 
-Labels go through `models.symmetric_confusion`, or `models.dawid_skene`. What the model assumes of
-annotators is checked by replicates, and what speaks against it is said beside the numbers.
+Labels go through `models.dawid_skene` and `models.symmetric_confusion`, with errors of an item's
+annotators correlated; the one that predicts labels better is taken.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from typing import Any, Final
 
-import numpy as np
 import xarray as xr
 
 from dissensus import statistics
@@ -20,7 +18,6 @@ from dissensus._accuracy_model import Plan
 from dissensus._added_groups import with_added
 from dissensus._notes import Notes
 from dissensus._observed import Settings
-from dissensus._replication.check_assumptions import CHECK, CLEAR, check_assumptions
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION
 from dissensus.errors import ConvergenceWarning, DissensusWarning
@@ -30,17 +27,7 @@ LEAST_DRAWS: Final = 250
 """A chain, of which draws of accuracies hardly hang on each other."""
 FEW_LABELS: Final = 5000
 """Up to so many a sweep takes no time, and twice as many draws are taken."""
-_CELLS: Final = 100_000_000
-"""Labels times draws up to which assumptions are checked: replicates of them are held for that."""
-_WORK: Final = 10_000_000
-"""Labels times draws of a chain to be taken, since draws of difficulty hang together; a few s."""
-_REPLICATES: Final = 500
-_SHARE: Final = re.compile(r"[\d.]+%")
-UNCHECKED: Final = {
-    "checked": 0, "checks": "", "n_against": 0, "n_checks": 0,
-    "recommendation": "So many labels are not checked against the model's assumptions here: fit "
-    "it, and ask dissensus.check_assumptions.",
-}  # fmt: skip
+_OUTSIDE: Final = "Labels outside the label space"
 
 
 def with_accuracy(
@@ -56,7 +43,9 @@ def with_accuracy(
         ann = found["annotations"]
         return {"accuracy": accuracy(ann, plan, settings, chains, progressbar, notes)}
 
-    return with_added(found, plan, plan.model, made, missing="Accuracies are not estimated")
+    name = ", ".join(one.model for one in plan.candidates)
+    found, words = with_added(found, plan, name, made, missing="Accuracies are not estimated")
+    return found, str(found["accuracy"].attrs["model"]) if "accuracy" in found else words
 
 
 def accuracy(
@@ -67,33 +56,25 @@ def accuracy(
     asked = settings.draws // chains
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
     draws = max(asked // 2, 2 * LEAST_DRAWS) if few else max(asked // 4, LEAST_DRAWS)
-    n = annotations.sizes[ANNOTATION]
-    thin = min(max(_WORK // (n * draws), 2), 4)
-    checked = n * thin * draws * chains <= _CELLS
-    run = Run(plan, draws, thin, chains, settings.on_missing)
+    run = Run(plan, draws, 2 if few else 1, chains, settings.on_missing)
     own = Notes()
-    with own.of(plan.model), warnings.catch_warnings():
+    with own.of("accuracy"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said below, of what is shown
+        warnings.filterwarnings("ignore", _OUTSIDE, DissensusWarning)  # said of all metrics
         rng = generator(settings.random_seed, "accuracy")
-        found = fits(annotations, run, rng, checked=checked, progressbar=progressbar)
+        found = fits(annotations, run, rng, progressbar=progressbar)
     attrs: dict[str, Any] = {
-        "model": plan.model, "inference": str(found.people.attrs["inference"]),
-        "settings": json.dumps(dict(plan.settings)), "evidence": plan.evidence,
+        "model": found.taken.model, "inference": str(found.fit.attrs["inference"]),
+        "settings": json.dumps(dict(found.taken.settings)), "n_known": found.n_known,
+        "near_guessing": float(found.fit.attrs["near_guessing"]),
     }  # fmt: skip
-    out = found.draws.merge(majority(annotations, found.judged, settings.on_missing))
-    attrs |= _checks(found.people) if checked else UNCHECKED
+    out = found.draws.merge(majority(annotations, plan.predictions, settings.on_missing))
     diagnosed, rough = _diagnosed(out)
     attrs |= diagnosed
-    attrs["near_guessing"] = found.near_guessing
-    attrs["notes"] = "\n".join([*plan.remarks, *found.remarks, *rough, *_once(own.texts())])
-    with notes.of(plan.model):
-        _warn_of_chains(plan.model, attrs, 16 * draws)
+    attrs["notes"] = "\n".join([*plan.remarks, *found.remarks, *rough, *own.texts()])
+    with notes.of(found.taken.model):
+        _warn_of_chains(found.taken.model, attrs, 16 * draws)
     return out.assign_attrs(attrs)
-
-
-def _once(texts: list[str]) -> list[str]:
-    """Keep one of those that differ in their shares of draws only, as of each system's fit."""
-    return list({_SHARE.sub("", text): text for text in texts}.values())
 
 
 def majority(
@@ -114,21 +95,6 @@ def majority(
                 .drop_attrs()
             )
     return out
-
-
-def _checks(fit: xr.DataTree) -> dict[str, Any]:
-    """Check the assumptions, and say what speaks against them."""
-    found = check_assumptions(fit, draws=_REPLICATES)
-    against = found["p_value"].to_numpy() < CLEAR
-    lines = found["sentence"].to_numpy()[against].tolist()
-    return {
-        "checked": 1,
-        "checks": "\n".join(str(line) for line in lines),
-        "n_against": int(against.sum()),
-        "n_checks": int(np.isfinite(found["p_value"]).sum()),
-        "against": ", ".join(found[CHECK].to_numpy()[against].tolist()),
-        "recommendation": str(found.attrs["recommendation"]),
-    }
 
 
 def _diagnosed(out: xr.Dataset) -> tuple[dict[str, Any], list[str]]:
@@ -160,7 +126,7 @@ def _warn_of_chains(model: str, attrs: dict[str, Any], better: int) -> None:
         f"The chains of {model} have not run long enough for some accuracies: as few as "
         f"{attrs['ess_bulk_min']:.0f} effective draws ({attrs['ess_bulk_min_item']}){r_hat}. Do "
         f"not trust their intervals; ask for more draws (draws={better}), or leave them out "
-        "(truth=None).",
+        "(truth_model=None).",
         ConvergenceWarning,
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""Fits of one true label: of the annotators, and of each system beside them."""
+"""Fits of one true label: of models that could be, and the one that predicts the labels best."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
+from scipy import stats
 
-from dissensus import convergence, fitting, models, statistics
-from dissensus._accuracy_model import Plan
-from dissensus._wording import listed, short
-from dissensus.dims import ANNOTATOR, DRAW, LABEL, SAMPLE, SCOPE, SCOPES, SYSTEM
-from dissensus.errors import (
-    AnnotationError,
-    ConvergenceWarning,
-    DissensusWarning,
-)
+from dissensus import convergence, fitting, models
+from dissensus._accuracy_model import Candidate, Plan
+from dissensus._known_labels import known_codes
+from dissensus._wording import listed
+from dissensus.dims import ANNOTATOR, DRAW, ITEM, POSITION, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.errors import AnnotationError, ConvergenceWarning
 
-MOST_SYSTEMS: Final = 20
-"""Systems that are judged, each in a fit of its own, unless the model is asked for by name."""
 LEAST_EFFECTIVE: Final = 50.0
 """Effective draws that an accuracy has at least, to be shown."""
 MOST_R_HAT: Final = 1.1
+WIDTH, PROB = 0.1, 0.89
+"""Of an interval that a reader may want of a system's accuracy."""
 _WARM_UP: Final = 300
+_COMPARED: Final = 1000
+"""Items that models are compared by: of more the same comes out, and takes longer."""
 
 
 class Run(NamedTuple):
@@ -33,7 +33,7 @@ class Run(NamedTuple):
     draws: int
     """Of a chain, that are kept."""
     thin: int
-    """Draws of annotators taken for each that is kept."""
+    """Draws taken for each that is kept."""
     chains: int
     on_missing: str
 
@@ -43,23 +43,20 @@ class Fitted(NamedTuple):
 
     draws: xr.Dataset
     """Accuracies and, as means over draws, ``truth_mean``."""
-    people: xr.DataTree
-    """The fit of the annotators."""
-    judged: xr.Dataset | None
-    """Predictions of the systems that were judged."""
+    fit: xr.DataTree
+    taken: Candidate
     remarks: list[str]
-    near_guessing: float = 0.0
-    """The largest share of draws of a fit in which annotators may as well guess."""
+    n_known: int
+    """Items whose truth is known."""
 
 
 def fits(
-    annotations: xr.Dataset, run: Run, rng: np.random.Generator, *, checked: bool,
-    progressbar: bool,
-) -> Fitted:  # fmt: skip
-    """Fit the annotators alone, then each system beside them.
+    annotations: xr.Dataset, run: Run, rng: np.random.Generator, *, progressbar: bool
+) -> Fitted:
+    """Fit what could be the model, and take the one that predicts labels best.
 
-    Were all systems in one fit, those that err alike would outvote the annotators: of six language
-    models and two annotators an item, the truth would be what the language models say.
+    All systems are judged in one fit, and none is evidence of the truth: else those that err alike
+    would outvote the annotators.
 
     Returns
     -------
@@ -67,78 +64,83 @@ def fits(
         With ``estimated_accuracy`` (chain, draw, scope, system), where there are systems: the share
         of these items that a system got right, and how often it is right on items like these;
         ``above_annotators`` (system): the probability that this is more often than annotators are
-        on average; ``annotator_accuracy`` (chain, draw) or (chain, draw, annotator);
-        ``difficulty_spread`` (chain, draw), where items differ; ``truth_mean`` (item, label), by
-        the annotators alone.
+        on average; ``known_items`` (system): of how many items the truth would have to be known
+        for an interval of .1; ``annotator_accuracy`` (chain, draw) or (chain, draw, annotator), how
+        often they are right; ``majority_correct`` (chain, draw), the share of items on which
+        the label that most annotators gave is; ``error_correlation`` (chain, draw); ``truth_mean``
+        (item, label).
     """
-    systems, remarks = _systems(annotations, run)
-    found, judged, refused = [], [], dict[str, list[str]]()
-    people = _fit(annotations, None, run, rng, thin=run.thin, posterior_predictive=checked)
-    out = _of_annotators(people, run.thin)
-    near = float(people.attrs["near_guessing"])
-    _require_settled(on_average(out["annotator_accuracy"]), run)
-    # Judging by annotators alone takes ten times as long, and draws then hardly hang together.
-    options = {"evidence": run.plan.evidence}
-    thin = max(run.thin // 2, 1) if run.plan.evidence == "all" else 1
-    for one in fitting.tracked(systems, "Estimating accuracies", progressbar):
-        name = one[SYSTEM].to_numpy()[0]
+    done: list[tuple[Candidate, xr.DataTree, xr.Dataset]] = []
+    problems = []
+    for one in fitting.tracked(list(run.plan.candidates), "Estimating accuracies", progressbar):
+        fit = _fit(annotations, one, run, rng)
+        draws = _draws_of(fit, run.plan.predictions, run.thin)
         try:
-            fit = _fit(annotations, one, run, rng, thin=thin, **options)
-            draws = _of_system(fit, thin)
-            _require_settled(draws["estimated_accuracy"], run)
+            _require_settled(draws, run, one)
         except AnnotationError as problem:
-            if run.plan.asked:
-                raise
-            refused.setdefault(str(problem).removesuffix("."), []).append(short(name))
+            problems.append(problem)
         else:
-            found.append(draws)
-            judged.append(name)
-            near = max(near, float(fit.attrs["near_guessing"]))
-    for why, names in refused.items():
-        have = "has" if len(names) == 1 else "have"
-        remarks.append(f"{listed(names)} {have} no estimated accuracy: {why}.")
-    if not found:
-        return Fitted(out, people, None, remarks, near)
-    out = out.merge(xr.concat(found, dim=SYSTEM, combine_attrs="drop"), join="exact")
-    kept = run.plan.predictions.sel({SYSTEM: judged}) if run.plan.predictions is not None else None
-    return Fitted(out, people, kept, remarks, near)
+            done.append((one, fit, draws))
+    if not done:
+        raise problems[0]
+    best, remarks = _best(done)
+    taken, fit, draws = done[best]
+    known = 0 if run.plan.truth is None else (known_codes(annotations, run.plan.truth) >= 0).sum()
+    return Fitted(draws, fit, taken, remarks, int(known))
 
 
-def _systems(annotations: xr.Dataset, run: Run) -> tuple[list[xr.Dataset], list[str]]:
-    """Return systems apart: all of them, or those that agree best with the majority vote."""
-    predictions = run.plan.predictions
-    if predictions is None:
-        return [], []
-    n = predictions.sizes[SYSTEM]
-    if n <= MOST_SYSTEMS or run.plan.asked:
-        return _one_by_one(predictions), []
+def _best(done: list[tuple[Candidate, xr.DataTree, xr.Dataset]]) -> tuple[int, list[str]]:
+    """Choose by leave-one-out prediction; the first, unless another one is clearly better."""
+    if len(done) < 2:
+        return 0, []
+    elpd = [_pointwise(fit) for _, fit, _ in done]
+    gaps = [one - elpd[0] for one in elpd]
+    total = [float(gap.sum()) for gap in gaps]
+    error = [float(gap.std(ddof=1) * np.sqrt(len(gap))) for gap in gaps]
+    best = max(range(len(done)), key=lambda k: total[k] if total[k] > 2 * error[k] else -(k > 0))
+    rest = listed([done[k][0].in_words for k in range(len(done)) if k != best])
+    worst = max((k for k in range(len(done)) if k != best), key=total.__getitem__)
+    lead, about = total[best] - total[worst], max(error[best], error[worst])
+    better = "better than" if lead > 2 * about else "as well as"
+    return best, [
+        f"Of two models that could be, {done[best][0].in_words} predicts labels {better} "
+        f"{rest} (expected log density of items left out {lead:+.0f}, standard error {about:.0f}), "
+        "and was taken."
+    ]
+
+
+def _pointwise(fit: xr.DataTree) -> Any:
+    """Return what each item contributes to the expected log density of items left out."""
+    import arviz as az
+
+    found = fit["log_likelihood"].to_dataset()
+    n = found.sizes[ITEM]
+    if n > _COMPARED:
+        places = np.linspace(0, n - 1, _COMPARED).round().astype(int)
+        found = found.isel({ITEM: places})
+    tree = xr.DataTree.from_dict({"log_likelihood": found, "posterior": fit["posterior"]})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DissensusWarning)  # of labels out of place, said elsewhere
-        vote = statistics.get("majority_vote_accuracy").function(
-            annotations, predictions, on_missing=run.on_missing
-        )
-    best = np.sort(np.argsort(-vote.to_numpy(), kind="stable")[:MOST_SYSTEMS])
-    remark = (
-        f"Accuracy is estimated of the {MOST_SYSTEMS} of {n:,} systems that agree best with the "
-        "majority vote; of all where the model is named (truth=)."
-    )
-    return _one_by_one(predictions.isel({SYSTEM: best})), [remark]
+        warnings.simplefilter("ignore")  # of Pareto k: a few items seldom change the order
+        return az.loo(tree, var_name="labels", pointwise=True).elpd_i.to_numpy()
 
 
-def _require_settled(draws: xr.DataArray, run: Run) -> None:
+def _require_settled(draws: xr.Dataset, run: Run, one: Candidate) -> None:
     """Raise if chains have found different answers, unless the model was asked for by name.
 
     Labels of few items, or of annotators who hardly agree, can be explained in several ways: by
     good annotators of hard items, and by bad ones.
     """
-    found = settled(draws)
+    judged = [on_average(draws["annotator_accuracy"])]
+    if "estimated_accuracy" in draws:
+        judged.append(draws["estimated_accuracy"])
+    found = min(map(settled, judged), key=lambda one: float(one["ess_bulk_min"]))
     if found["n_items_poor"] and not run.plan.asked:
         r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
         raise AnnotationError(
             "annotations", expected="chains that agree on how accurate anybody is",
             found=f"different answers, so that there may be too few labels to tell, or too much "
             f"disagreement: as few as {found['ess_bulk_min']:.0f} effective draws{r_hat}",
-            hint=f'More draws may do; truth="{run.plan.model}" shows them all the same',
+            hint=f'More draws may do; truth_model="{one.model}" shows them all the same',
         )  # fmt: skip
 
 
@@ -156,8 +158,9 @@ def settled(draws: xr.DataArray) -> dict[str, Any]:
         warnings.simplefilter("ignore", ConvergenceWarning)  # said of all together
         found = convergence.diagnosed(whole, "accuracy")
     few = found["ess_bulk_min"] < LEAST_EFFECTIVE
-    broken = found["n_items_undefined"] or found["n_items_stuck"]
-    found["n_items_poor"] = int(few or found.get("r_hat_max", 1.0) > MOST_R_HAT or bool(broken))
+    found["n_items_poor"] = int(
+        few or found.get("r_hat_max", 1.0) > MOST_R_HAT or bool(found["n_items_stuck"])
+    )
     return found
 
 
@@ -169,62 +172,56 @@ def _names(draws: xr.DataArray) -> list[str]:
     return [f"{name}, {scope}" for scope in SCOPES for name in draws[SYSTEM].to_numpy()]
 
 
-def _one_by_one(predictions: xr.Dataset) -> list[xr.Dataset]:
-    """Part the systems, each with the labels that it gave: those of others are not its affair."""
-    out = []
-    names = predictions[LABEL].to_numpy()
-    for place in range(predictions.sizes[SYSTEM]):
-        one = predictions.isel({SYSTEM: [place]})
-        code = one["label_code"].to_numpy()
-        used = np.unique(code[code >= 0])
-        again = np.searchsorted(used, code)
-        label = one["label_code"].copy(data=np.where(code >= 0, again, -1))
-        one = one.drop_dims(LABEL).assign(label_code=label)
-        out.append(one.assign_coords({LABEL: names[used]}))
-    return out
-
-
 def _fit(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, run: Run, rng: np.random.Generator,
-    *, thin: int, **options: Any,
-) -> xr.DataTree:  # fmt: skip
-    """Fit the model, with so many draws for each that is kept."""
+    annotations: xr.Dataset, one: Candidate, run: Run, rng: np.random.Generator
+) -> xr.DataTree:
+    """Fit a model, with so many draws for each that is kept."""
     with fitting.all_or_nothing():
-        fit: xr.DataTree = models.get(run.plan.model).module.fit(
-            annotations, predictions=predictions, draws=thin * run.draws, tune=_WARM_UP,
-            chains=run.chains, random_seed=rng, progressbar=False, keep_items=False,
-            on_missing=run.on_missing, **run.plan.settings, **options,
+        fit: xr.DataTree = models.get(one.model).module.fit(
+            annotations, predictions=run.plan.predictions, draws=run.thin * run.draws,
+            tune=_WARM_UP, chains=run.chains, random_seed=rng, progressbar=False, keep_items=False,
+            log_likelihood=len(run.plan.candidates) > 1, on_missing=run.on_missing,
+            truth=run.plan.truth, error_correlation=run.plan.error_correlation, **one.settings,
         )  # fmt: skip
     return fit
 
 
-def _of_system(fit: xr.DataTree, thin: int) -> xr.Dataset:
-    """Return the draws of one system, of both scopes."""
-    posterior = _thinned(fit, thin)
-    both = [posterior[name] for name in ("system_correct", "system_accuracy")]
-    index = xr.IndexVariable(SCOPE, list(SCOPES))
-    found = xr.concat(both, dim=index, combine_attrs="drop").transpose(*SAMPLE, SCOPE, SYSTEM)
-    people = on_average(posterior["annotator_accuracy"])
-    above = (posterior["system_accuracy"] > people).mean(list(SAMPLE))
-    estimated = found.drop_attrs().assign_attrs(better="higher")
-    return xr.Dataset({"estimated_accuracy": estimated, "above_annotators": above.drop_attrs()})
-
-
-def _of_annotators(fit: xr.DataTree, thin: int) -> xr.Dataset:
-    """Return the draws of annotators and, if they are drawn, of how much items differ.
-
-    With them the mean truth of items.
-    """
+def _draws_of(fit: xr.DataTree, predictions: xr.Dataset | None, thin: int) -> xr.Dataset:
+    """Return the draws of annotators and systems, and the mean truth of items."""
     posterior = _thinned(fit, thin)
     people = posterior["annotator_accuracy"].copy(deep=True)
     if ANNOTATOR in people.dims and bool((people == people.isel({ANNOTATOR: 0})).all()):
         people = people.isel({ANNOTATOR: 0}, drop=True)  # one for all, under many names
-    truth = fit["constant_data"]["truth_mean"].drop_attrs()
-    people = people.drop_attrs().assign_attrs(better="higher")
-    out = xr.Dataset({"annotator_accuracy": people, "truth_mean": truth})
-    if "difficulty_spread" in posterior:
-        out["difficulty_spread"] = posterior["difficulty_spread"].copy(deep=True).drop_attrs()
+    higher = {"better": "higher"}
+    out = xr.Dataset({
+        "annotator_accuracy": people.drop_attrs().assign_attrs(higher),
+        "majority_correct": posterior["majority_correct"].drop_attrs().assign_attrs(higher),
+        "error_correlation": posterior["error_correlation"].drop_attrs(),
+        "truth_mean": fit["constant_data"]["truth_mean"].drop_attrs(),
+    })  # fmt: skip
+    if predictions is None:
+        return out
+    both = [posterior[name] for name in ("system_correct", "system_accuracy")]
+    index = xr.IndexVariable(SCOPE, list(SCOPES))
+    found = xr.concat(both, dim=index, combine_attrs="drop").transpose(*SAMPLE, SCOPE, SYSTEM)
+    above = (posterior["system_accuracy"] > on_average(people)).mean(list(SAMPLE))
+    out["estimated_accuracy"] = found.drop_attrs().assign_attrs(higher)
+    out["above_annotators"] = above.drop_attrs()
+    n_items = (predictions["label_code"] >= 0).any(POSITION).sum(ITEM)
+    out["known_items"] = _to_know(posterior["system_doubt"].mean(list(SAMPLE)), n_items)
     return out
+
+
+def _to_know(doubt: xr.DataArray, n_items: xr.DataArray) -> xr.DataArray:
+    """Say of how many items the truth has to be known for an interval of the width wanted.
+
+    The difference of m such items from what was expected of them has the variance v / m, of a
+    sample of all n items v (1/m - 1/n), with the doubt v of single answers.
+    """
+    z = float(stats.norm.ppf(0.5 + PROB / 2))
+    needed = 1 / (WIDTH**2 / (4 * z**2 * doubt) + 1 / n_items)
+    needed = needed.copy(data=np.ceil(needed.to_numpy()))
+    return needed.drop_attrs().assign_attrs(width=WIDTH, probability=PROB)
 
 
 def _thinned(fit: xr.DataTree, thin: int) -> xr.Dataset:

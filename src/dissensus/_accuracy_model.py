@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
-import numpy as np
 import xarray as xr
 
 from dissensus._added_groups import Planned
+from dissensus._known_labels import known_codes
 from dissensus._observed import are_classes, first_labels
+from dissensus._truth.design import ENOUGH
+from dissensus._truth.errors import LEARNED, checked_errors
 from dissensus._wording import counted
-from dissensus.dims import ANNOTATOR, ITEM, LABEL, POSITION
-from dissensus.errors import ArgumentError
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POSITION
+from dissensus.errors import ArgumentError, brief
 from dissensus.registry import one_of
 from dissensus.schema import voices_per
 
 AUTO: Final = "auto"
-MODELS: Final = ("symmetric_confusion", "dawid_skene")
+MODELS: Final = ("dawid_skene", "symmetric_confusion")
 FEWEST: Final = 5
 """Items with two annotators: of fewer the prior would speak, not the items."""
-SEVERAL: Final = 3
-"""Annotators of an item who tell of its difficulty, and whom one system more cannot outvote."""
-ENOUGH: Final = 20
-"""Items with so many annotators: of fewer difficulty cannot be told."""
 MOST_LABELS: Final = 30
 """Of more labels few are ever given twice, and hardly anybody is seen to agree."""
 NOBODY_TWICE: Final = "no item has two annotators"
@@ -32,15 +30,23 @@ _NO_ONE_LABEL: Final = {"ranking": "rankings do not name one label",
                         "continuous": "numbers are not right or wrong"}  # fmt: skip
 
 
+class Candidate(NamedTuple):
+    """A model that could be, with its settings."""
+
+    model: str
+    settings: Mapping[str, Any]
+    in_words: str
+
+
 @dataclass(frozen=True)
 class Plan(Planned):
     """What is to be fitted, or why nothing is."""
 
-    model: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of its fit."""
-    evidence: str = "all"
-    """What a system is judged by, beside the annotators: with "all" its own labels too."""
+    candidates: tuple[Candidate, ...] = ()
+    """The first is taken, unless another one predicts labels better."""
+    error_correlation: Any = LEARNED
+    truth: Any = None
+    """Labels known to be true, of some items."""
     predictions: xr.Dataset | None = None
     """One label from each system and item; None where systems gave none."""
 
@@ -48,57 +54,62 @@ class Plan(Planned):
 def planned(
     annotations: xr.Dataset,
     predictions: xr.Dataset | None,
-    truth: str | None,
+    truth_model: str | None,
     threshold: float | None,
+    truth: Any = None,
+    error_correlation: Any = LEARNED,
 ) -> Plan:
     """Settle what is fitted, before anything is.
 
     Raises
     ------
     ArgumentError
-        If there is no such model, or it was named and cannot be fitted to such annotations.
+        If there is no such model, or it was named and cannot be fitted to such annotations, or
+        labels are known that these items cannot have.
     """
-    one_of("truth", truth, (AUTO, *MODELS, None))
-    if truth is None:
+    one_of("truth_model", truth_model, (AUTO, *MODELS, None))
+    if truth is not None and truth_model is None:
+        raise ArgumentError(
+            "truth", expected="None with truth_model=None, which leaves accuracies out",
+            found=brief(truth),
+        )  # fmt: skip
+    checked_errors(error_correlation, above=0.0)
+    if truth_model is None:
         return Plan(why_not="not asked for")
-    asked = truth != AUTO
+    asked = truth_model != AUTO
     why_not, told = _reason(annotations, threshold, asked)
+    known = 0
+    if truth is not None and not no_one_label(annotations, threshold, alone=True):
+        known = int((known_codes(annotations, truth) >= 0).sum())
+        if known >= FEWEST and why_not in (NOBODY_TWICE, too_few(annotations)):
+            why_not, told = "", False
+    if why_not and truth is not None:
+        raise ArgumentError("truth", expected=f"None: {why_not}", found=brief(truth))
     if why_not and asked:
-        raise ArgumentError("truth", expected=f"None or {AUTO!r}: {why_not}", found=repr(truth))
+        raise ArgumentError(
+            "truth_model", expected=f"None or {AUTO!r}: {why_not}", found=repr(truth_model)
+        )
     if why_not:
         return Plan(why_not=why_not, told=told)
     systems, why = one_label_each(annotations, predictions)
     remarks = [f"Systems have no estimated accuracy: {why}."] if why else []
-    voices = voices_per(annotations, ITEM)
     anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
-    model = str(truth) if asked else MODELS[0]
-    # Matrices of few labels and difficulty explain the same: chains then do not meet.
-    hard = model == MODELS[0] and int((voices >= SEVERAL).sum()) >= ENOUGH
-    return Plan(
-        model, asked=asked, predictions=systems,
-        settings=_settings(annotations, systems, model, anonymous) | {"difficulty": hard},
-        evidence="all" if np.median(voices) >= SEVERAL else "annotators",
-        remarks=tuple(remarks + _remarks(annotations, model, anonymous, hard)),
-    )  # fmt: skip
-
-
-def _remarks(annotations: xr.Dataset, model: str, anonymous: bool, hard: bool) -> list[str]:
-    """Say what cannot be told, or is taken for granted."""
-    out = []
     if anonymous:
-        out.append("No annotator labelled two items, so that one accuracy stands for all of them.")
-    if not hard and model == MODELS[0]:
-        out.append(
-            f"Fewer than {ENOUGH} items have {SEVERAL} annotators, too few to tell whether some "
-            "items are harder than others: all are taken to be equally hard. If some are harder, "
-            "annotators and systems may be estimated too accurate."
+        remarks.append(
+            "No annotator labelled two items, so that one accuracy stands for all of them."
         )
     if "cluster_code" in annotations:
-        out.append(
+        remarks.append(
             "Estimated accuracies take the items of a cluster to be independent: their intervals "
             "may be too narrow."
         )
-    return out
+    able = annotations.sizes[ANNOTATION] >= ENOUGH * annotations.sizes[LABEL]
+    could_be = _candidates(annotations, systems, anonymous)
+    taken = [one for one in could_be if (one.model == truth_model if asked else True)]
+    return Plan(
+        tuple(taken if able or asked else taken[1:]), asked=asked, predictions=systems, truth=truth,
+        error_correlation=error_correlation, remarks=tuple(remarks),
+    )  # fmt: skip
 
 
 def _reason(annotations: xr.Dataset, threshold: float | None, asked: bool) -> tuple[str, bool]:
@@ -113,8 +124,11 @@ def _reason(annotations: xr.Dataset, threshold: float | None, asked: bool) -> tu
     return why_not, bool(why_not)
 
 
-def no_one_label(annotations: xr.Dataset, threshold: float | None) -> str:
-    """Say why no label can be right or wrong, or nobody can be seen to agree; else nothing."""
+def no_one_label(annotations: xr.Dataset, threshold: float | None, *, alone: bool = False) -> str:
+    """Say why no label can be right or wrong, or nobody can be seen to agree; else nothing.
+
+    With ``alone`` an annotator may be the only one of each item.
+    """
     kind = annotations.attrs["kind"]
     if kind in _NO_ONE_LABEL:
         return _NO_ONE_LABEL[kind]
@@ -122,7 +136,7 @@ def no_one_label(annotations: xr.Dataset, threshold: float | None) -> str:
         return "labels that are cut at a threshold are numbers"
     if annotations.sizes[LABEL] < 2:
         return "there is one label only"
-    return "" if int(voices_per(annotations, ITEM).max()) > 1 else NOBODY_TWICE
+    return "" if alone or int(voices_per(annotations, ITEM).max()) > 1 else NOBODY_TWICE
 
 
 def too_few(annotations: xr.Dataset) -> str:
@@ -134,17 +148,24 @@ def too_few(annotations: xr.Dataset) -> str:
     return f"only {several} {who} two annotators, and that needs {FEWEST}"
 
 
-def _settings(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, model: str, anonymous: bool
-) -> dict[str, Any]:
-    """Choose how rich the model is: as far as labels can tell."""
-    if model == "dawid_skene":
-        return {"pooling": "complete" if anonymous else "hierarchical"}
+def _candidates(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, anonymous: bool
+) -> tuple[Candidate, Candidate]:
+    """Return models whose parameters labels can tell: of annotators one by one, if they can."""
     ordered = annotations.attrs["kind"] == "ordinal" and not are_classes(annotations, predictions)
-    return {
-        "accuracy": "common" if anonymous else "annotator",
-        "errors": "graded" if ordered else "equal",
-    }
+    who = "all annotators" if anonymous else "each annotator"
+    return (
+        Candidate(
+            "dawid_skene", {"pooling": "complete" if anonymous else "none"},
+            f"a confusion matrix for {who}",
+        ),
+        Candidate(
+            "symmetric_confusion",
+            {"accuracy": "common" if anonymous else "annotator",
+             "errors": "graded" if ordered else "equal"},
+            f"an accuracy for {who}",
+        ),
+    )  # fmt: skip
 
 
 def one_label_each(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,7 +35,8 @@ from dissensus._columns import (
 )
 from dissensus._console import SafeConsole
 from dissensus._options import as_options, label_space
-from dissensus.errors import DissensusError
+from dissensus.dims import ITEM, LABEL
+from dissensus.errors import ArgumentError, DissensusError, shown
 
 
 def check(
@@ -104,6 +106,40 @@ def said_by_systems(
     return dx.read_predictions(
         path, kind="nominal" if named else None, score=score, rank=rank, **how
     )
+
+
+def known_labels(
+    path: Path | None, annotations: Any, *, item: str, label: str, delimiter: str | None,
+    encoding: str,
+) -> dict[Any, Any] | None:  # fmt: skip
+    """Read labels that are known to be true, if there are any, from item to label.
+
+    Names are those of the annotations that are written alike: text files have nothing but text.
+    """
+    from dissensus.formats._source import checked_path
+    from dissensus.formats._table import Asked, missing_column
+    from dissensus.formats._tables import read_table
+
+    if path is None:
+        return None
+    asked = Asked({ITEM: item, LABEL: label}, encoding=encoding, delimiter=delimiter)
+    table = read_table(checked_path(path), asked)
+    for role, name in asked.columns.items():
+        if name not in table.columns:
+            missing_column(table, str(name), role, "")
+    names, labels = (
+        [own.get(str(cell), cell) for cell in table.columns[column]]
+        for column, own in (
+            (column, {str(one): one for one in annotations[dim].to_numpy().tolist()})
+            for column, dim in ((item, ITEM), (label, LABEL))
+        )
+    )
+    again = [name for name, n in Counter(names).items() if n > 1]
+    if again:
+        raise ArgumentError(
+            "--known", expected="one label for each item", found=f"several for {shown(again)}"
+        )
+    return dict(zip(names, labels, strict=True))
 
 
 def _show(

@@ -17,12 +17,14 @@ from dissensus._chunks import ITEM_CHUNKS, by_item, checked_items, chunked, is_c
 from dissensus._component_plan import AUTO, planned
 from dissensus._components import with_components
 from dissensus._ground_truth import with_ground_truth
+from dissensus._known_labels import recorded as recorded_truth
 from dissensus._notes import Notes
 from dissensus._observed import Settings, observed
 from dissensus._provenance import of_model, provenance
 from dissensus._recipe import Recipe, ThresholdRecipe
 from dissensus._recipes import DEFAULT, companion_for, recipe_for
 from dissensus._runs import Run, Task, results
+from dissensus._truth.errors import LEARNED
 from dissensus.arrays.seeds import seed_or_drawn
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, ArgumentError
@@ -48,7 +50,9 @@ def evaluate(
     margin: float = 0.1,
     components: str | None = AUTO,
     reference: Any = None,
-    truth: str | None = AUTO,
+    truth: Any = None,
+    truth_model: str | None = AUTO,
+    error_correlation: Any = LEARNED,
     ground_truth: Any = AUTO,
     question: str | None = None,
     new_items: bool = False,
@@ -107,25 +111,30 @@ def evaluate(
     reference : pool, optional
         The pool that all others are compared with: how much more or less reliable they are, and
         which of two is closer to it.
-    truth : {"auto", "symmetric_confusion", "dawid_skene"} or None
+    truth : mapping, Series, DataArray (item) or table, optional
+        Labels known to be true, of some items; a table has them in columns ``item`` and ``label``.
+        They tell how often annotators are wrong together, and what a system knows beyond them.
+    truth_model : {"auto", "dawid_skene", "symmetric_confusion"} or None
         Model by which accuracies are estimated as if every item had one true label. By default
-        `models.symmetric_confusion` with an accuracy for each annotator, items that differ in
-        difficulty (where 20 items have three annotators) and, for ordered labels, errors that fall
-        off with distance; nothing for numbers and rankings, for more than 30 labels, and for fewer
-        than five items with two annotators. Each system is judged in a fit of its own beside the
-        annotators, so that systems that err alike do not outvote them; where items typically have
-        two annotators, by what these say alone. Systems that gave lists count with their first
-        labels. None leaves it out.
+        matrices for each annotator (`models.dawid_skene` without pooling, where there are a hundred
+        labels for each label there is), or an accuracy for each (`models.symmetric_confusion`) if
+        that predicts labels clearly better; nothing for numbers and rankings, for more than 30
+        labels, and for fewer than five items with two annotators, or known labels. Systems that
+        gave lists count with their first labels. None leaves it out.
+    error_correlation : "learned", float or (median, spread)
+        How much the errors of an item's annotators hang together, see the card of
+        `models.dawid_skene`: by default what sets with a known truth say of it.
     ground_truth : {"auto", "majority"}, number, mapping, other accuracies, or None
         By which accuracies of annotators it is judged what the label that most of them gave is
-        worth as ground truth. By default those of ``truth``, with their draws; without such a fit
+        worth as ground truth. By default the same fit says so; without such a fit
         "majority", how often they say what most of the others say, which is too high on hard items;
         nothing for numbers and rankings, and for fewer than five items with two annotators. Or
         accuracies by annotator as `dissensus.weighted_reliability` takes them, from a test, say.
         None leaves it out.
     question : {"panel", "truth"}, optional
-        Which of the ``answers`` leads: agreement with the panel (the default), which is what to ask
-        where people may rightly disagree, or accuracy against one true label of each item.
+        Which of the ``answers`` leads: agreement with the panel, which is what to ask where people
+        may rightly disagree, or accuracy against one true label of each item. By default the
+        latter where some ``truth`` is known.
     new_items : bool
         Whether ``answers`` are to speak of new items like these, and not of these.
     on_missing : {"raise", "drop"}
@@ -156,8 +165,9 @@ def evaluate(
         of pools, of xCCs (a fit itself, of which `dissensus.icc` and its kin can be asked; 1,000
         draws a chain or more, of over 5,000 labels half as many), and of pools ``pools``, the same
         as observed, ``accuracy``, draws of the accuracy of systems and of annotators if every item
-        has one true label, with accuracy by majority vote beside them and what checks of the
-        assumptions found (attributes ``checks``, ``recommendation``), ``weighted_reliability``,
+        has one true label, with accuracy by majority vote beside them, of ``majority_correct``, how
+        often the label of most annotators is true, and of ``error_correlation``; attributes say
+        which model was taken, and why; ``weighted_reliability``,
         draws of ``concordance`` and ``weighted_reliability``, of how often a label is right and the
         majority label of an item (``label_accuracy``, ``truth_accuracy``), of how many annotators
         an item takes for .95 (``annotators_for_truth``) and of what systems that agree so often
@@ -192,11 +202,12 @@ def evaluate(
         "reliability": reliability, "draws": draws, "chains": chains, "random_seed": random_seed,
         "model": model, "threshold": threshold, "risk": risk, "groups": groups,
         "companion": companion, "distance": distance, "margin": margin, "components": components,
-        "reference": reference, "truth": truth, "ground_truth": ground_truth,
+        "reference": reference, "truth": recorded_truth(truth), "truth_model": truth_model,
+        "error_correlation": error_correlation, "ground_truth": ground_truth,
         "question": question, "new_items": new_items, "on_missing": on_missing,
         "chunks": chunks, **hyper,
     }  # fmt: skip
-    question = question_of(question, None)
+    question = question_of(question, truth)
     check_flags(new_items=new_items)
     cut = _cut(annotations, chunks)
     if cut is not None:
@@ -217,7 +228,9 @@ def evaluate(
     )  # fmt: skip
     run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
     plan = planned(annotations, given, components, reference)
-    one_truth = _accuracy_model.planned(annotations, given, truth, threshold)
+    one_truth = _accuracy_model.planned(
+        annotations, given, truth_model, threshold, truth, error_correlation
+    )
     labels = _ground_truth_plan.planned(annotations, given, ground_truth, threshold)
     notes = Notes()
     asked = Settings(draws * chains, random_seed, distance, margin, on_missing)
@@ -239,7 +252,7 @@ def evaluate(
     )  # fmt: skip
     tree = xr.DataTree.from_dict(found)
     tree.attrs.update(
-        _made_by(run, task, tree), components=words, truth=accuracies, ground_truth=judged_by,
+        _made_by(run, task, tree), components=words, truth_model=accuracies, ground_truth=judged_by,
         random_seed_source=seed_source, **provenance(annotations, given, recorded),
         **of_model(main.model),
     )  # fmt: skip

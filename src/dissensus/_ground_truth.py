@@ -14,17 +14,15 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import metrics
+from dissensus import _accuracy_model, metrics
 from dissensus._added_groups import Groups, with_added
 from dissensus._ground_truth_panels import right_by_panel
 from dissensus._ground_truth_plan import AUTO, GROUP, MAJORITY, Plan, by_annotator
 from dissensus._notes import Notes
 from dissensus._observed import Settings
-from dissensus.arrays.accuracy_by_ease import accuracy_by_ease
 from dissensus.arrays.grouped import Floats
-from dissensus.arrays.majority_accuracy import MOST, annotators_for_target
-from dissensus.arrays.truth_parameters import fifths
-from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, EASE, ITEM, LABEL, SAMPLE
+from dissensus.arrays.majority_accuracy import MOST, annotators_for_target, in_all
+from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE
 from dissensus.errors import DissensusWarning
 from dissensus.schema import voices_per
 from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
@@ -34,7 +32,6 @@ TARGET: Final = 0.95
 LEAST_DRAWS: Final = 1000
 FEW_LABELS: Final = 5000
 """Up to so many, draws take no time."""
-_SPREAD: Final = "difficulty_spread"
 _SAID: Final = r".*(are few:|bear on)"
 """Begins to match warnings of few items, which agreement has had already."""
 
@@ -66,8 +63,11 @@ def ground_truth(found: Groups, plan: Plan, settings: Settings) -> xr.Dataset:
             GROUP: ask.of(GROUP, accuracy=given, errors="uniform"),
         })  # fmt: skip
     n_labels, voices = annotations.sizes[LABEL], voices_per(annotations, ITEM)
-    right = right_by_panel(given, annotations, _spread_of(given), label)
-    majority = _of_majority(label, voices[voices > 0], n_labels, right)
+    if _source(found, plan) in _accuracy_model.MODELS:
+        majority = _fitted(found["accuracy"], label, n_labels)
+    else:
+        right = right_by_panel(given, annotations, label)
+        majority = _of_majority(label, voices[voices > 0], n_labels, right)
     out = out.merge(majority, combine_attrs="override")
     if plan.predictions is not None:
         out = out.merge(_of_systems(ask, plan.predictions, out["truth_accuracy"]))
@@ -75,7 +75,7 @@ def ground_truth(found: Groups, plan: Plan, settings: Settings) -> xr.Dataset:
         "accuracy": _source(found, plan), "errors": "uniform", "target": TARGET,
         "n_labels": n_labels, "n_annotators": int(np.median(voices[voices > 0])),
         "fewest_annotators": int(voices[voices > 0].min()),
-        "most_annotators": int(voices.max()), "by_difficulty": int(label.sizes[EASE] > 1),
+        "most_annotators": int(voices.max()),
         "confidence": str(out["concordance"].attrs["confidence"]),
         "typical_confidence": _confidence(found, out["concordance"], n_labels),
         "notes": "\n".join(own.texts()),
@@ -105,38 +105,25 @@ def _given(found: Groups, plan: Plan) -> Any:
 
 
 def _label_accuracy(found: Groups, given: Any, draws: int) -> xr.DataArray:
-    """Return how often a label is right on items of each ease: (chain, draw, ease).
-
-    The mean over the labels given. If annotators are assigned to items at random, votes for an
-    item are as good as independent votes of this accuracy; where it is known who labelled what,
-    `right_by_panel` does better.
-    """
+    """Return how often a label is right: (chain, draw)."""
     if isinstance(given, str):  # against the majority of the others, drawn with the agreement
         agreement = found["agreement"]["leave_one_out_agreement"].isel({DRAW: slice(draws)})
-        return agreement.drop_attrs().expand_dims(EASE, -1)
+        return agreement.drop_attrs()
     known, weight = by_annotator(given, found["annotations"])
-    spread = _spread_of(given)
-    if spread is None:
-        values = known.values @ weight
-        values = values[:, None]
-    else:
-        each = np.broadcast_to(known.values, (len(known.values), len(weight)))
-        values = accuracy_by_ease(np.ascontiguousarray(each), weight, spread, fifths())
+    values = known.values @ weight
     if not known.coords:
         values = np.repeat(values, draws, axis=0)
     chain = known.coords.get(CHAIN, np.arange(1))
     draw = known.coords.get(DRAW, np.arange(len(values) // len(chain)))
-    shape = (len(chain), len(draw), values.shape[1])
-    return xr.DataArray(values.reshape(shape), {CHAIN: chain, DRAW: draw}, (*SAMPLE, EASE))
+    values = values.reshape(len(chain), len(draw))
+    return xr.DataArray(values, {CHAIN: chain, DRAW: draw}, SAMPLE)
 
 
-def _spread_of(given: Any) -> Floats | None:
-    """Return draws of how much items differ, where the accuracies are of such a model."""
-    if isinstance(given, xr.DataTree):
-        given = given["posterior"].to_dataset()
-    if not isinstance(given, xr.Dataset) or _SPREAD not in given:
-        return None
-    return np.asarray(given[_SPREAD].transpose(*SAMPLE).to_numpy().ravel())
+def _fitted(accuracy: xr.Dataset, label: xr.DataArray, n_labels: int) -> xr.Dataset:
+    """Return the same from a fit, in which annotators of one item err together."""
+    alone = annotators_for_target(label.to_numpy(), TARGET, n_labels)
+    needed = in_all(alone, accuracy["error_correlation"].transpose(*SAMPLE).to_numpy())
+    return _named(label, accuracy["majority_correct"], needed)
 
 
 def _of_majority(
@@ -147,12 +134,15 @@ def _of_majority(
         size, n_items = np.unique(np.minimum(voices, MOST), return_counts=True)
         share = xr.DataArray(n_items / n_items.sum(), {ANNOTATOR: size}, (ANNOTATOR,))
         each = metrics.get("majority_accuracy").function(size, label, n_labels)
-        right = (each * share).sum(ANNOTATOR).mean(EASE)
-    needed = annotators_for_target(label.to_numpy(), TARGET, n_labels, kinds=True)
+        right = (each * share).sum(ANNOTATOR)
+    return _named(label, right, annotators_for_target(label.to_numpy(), TARGET, n_labels))
+
+
+def _named(label: xr.DataArray, majority: xr.DataArray, needed: Floats) -> xr.Dataset:
     higher = {"better": "higher"}
     return xr.Dataset({
-        "label_accuracy": label.mean(EASE).assign_attrs(higher),
-        "truth_accuracy": right.clip(0, 1).assign_attrs(higher),
+        "label_accuracy": label.assign_attrs(higher),
+        "truth_accuracy": majority.clip(0, 1).assign_attrs(higher),
         "annotators_for_truth": (SAMPLE, needed, {"better": "lower"}),
     })  # fmt: skip
 

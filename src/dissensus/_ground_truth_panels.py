@@ -13,10 +13,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus._ground_truth_plan import by_annotator
-from dissensus.arrays.accuracy_by_ease import accuracy_by_ease
-from dissensus.arrays.grouped import Floats
 from dissensus.arrays.majority_accuracy import MOST, majority_unlike
-from dissensus.arrays.truth_parameters import fifths
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE
 
 _CELLS: Final = 20_000_000
@@ -25,9 +22,7 @@ _STEPS: Final = 2_000_000_000
 """Of work, some seconds; beyond, there are so many panels that they are like random ones."""
 
 
-def right_by_panel(
-    given: Any, annotations: xr.Dataset, spread: Floats | None, label: xr.DataArray
-) -> xr.DataArray | None:
+def right_by_panel(given: Any, annotations: xr.Dataset, label: xr.DataArray) -> xr.DataArray | None:
     """Return draws of how often the majority label of an item is right (chain, draw), or None.
 
     None where all annotators are as accurate, there are too many different panels to go through
@@ -40,9 +35,7 @@ def right_by_panel(
         of all together.
     annotations : Dataset
         Who labelled what.
-    spread : array (draw) or None
-        How much items differ, if they do.
-    label : DataArray (chain, draw, ease)
+    label : DataArray (chain, draw)
         How often a label is right.
     """
     if isinstance(given, str):
@@ -54,25 +47,12 @@ def right_by_panel(
         return None
     if steps > _STEPS or label.size * len(weight) > _CELLS:
         return None
-    each, n_labels = _each(known.values, spread), annotations.sizes[LABEL]
-    right = np.zeros(len(each))
+    right = np.zeros(len(known.values))
     for panel, n_items in panels.items():
-        right += n_items * majority_unlike(each[:, :, panel], n_labels).mean(axis=1)
-    right = np.broadcast_to(right / sum(panels.values()), label.shape[0] * label.shape[1])
+        right += n_items * majority_unlike(known.values[:, panel], annotations.sizes[LABEL])
+    right = np.broadcast_to(right / sum(panels.values()), label.size)
     coords = {dim: label[dim] for dim in SAMPLE}
-    return xr.DataArray(right.reshape(label.shape[:2]), coords, SAMPLE)
-
-
-def _each(accuracy: Floats, spread: Floats | None) -> Floats:
-    """Return how often annotators are right on items of each ease (draw, ease, annotator)."""
-    if spread is None:
-        return accuracy[:, None]
-    one = np.ones(1)
-    by_ease = [
-        accuracy_by_ease(np.ascontiguousarray(column[:, None]), one, spread, fifths())
-        for column in accuracy.T
-    ]
-    return np.stack(by_ease, axis=-1)
+    return xr.DataArray(right.reshape(label.shape), coords, SAMPLE)
 
 
 def _panels(annotations: xr.Dataset) -> Counter[tuple[int, ...]]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus import tables
+from dissensus import frames, tables
 from dissensus._item_weights import by_item
 from dissensus.arrays.rasch_data import UNKNOWN
 from dissensus.dims import ITEM, LABEL
@@ -21,6 +21,8 @@ from dissensus.errors import ArgumentError, brief, shown
 
 Ints = npt.NDArray[np.int64]
 Names = npt.NDArray[Any]
+
+_COLUMNS = (ITEM, LABEL)
 
 
 def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
@@ -30,9 +32,9 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
     ----------
     annotations : Dataset
         With labels.
-    truth : mapping, Series or DataArray (item), optional
-        From names of items to labels. Items that are not named, or whose label is missing, are
-        not known.
+    truth : mapping, Series, DataArray (item) or table, optional
+        From names of items to labels; a table has them in columns ``item`` and ``label``. Items
+        that are not named, or whose label is missing, are not known.
 
     Raises
     ------
@@ -74,6 +76,21 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
         )  # fmt: skip
     out[place[known]] = code
     return out
+
+
+def recorded(truth: Any) -> Any:
+    """Return true labels by name, as they can be written down; anything else as it is.
+
+    Examples
+    --------
+    >>> recorded(pd.Series({"i": "a"})), recorded(None)
+    ({'i': 'a'}, None)
+    """
+    try:
+        names, labels = _named(truth)
+    except ArgumentError:
+        return truth
+    return dict(zip(names.tolist(), labels.tolist(), strict=True))
 
 
 def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> Ints:
@@ -137,11 +154,14 @@ def _named(truth: Any) -> tuple[Names, Names]:
         return truth[ITEM].to_numpy(), truth.to_numpy()
     if isinstance(truth, pd.Series):
         return truth.index.to_numpy(), truth.to_numpy()
+    if hasattr(truth, "columns") or (isinstance(truth, Mapping) and set(truth) == set(_COLUMNS)):
+        found = frames.columns(truth, dict(zip(_COLUMNS, _COLUMNS, strict=True)))
+        names, labels = (found[name].to_numpy() for name in _COLUMNS)
+        return names, labels.astype(object)
     if isinstance(truth, Mapping):
         return np.array(list(truth)), np.array(list(truth.values()), dtype=object)
     raise ArgumentError(
-        "truth", expected="a mapping, Series or DataArray (item) from items to labels",
-        found=brief(truth),
-        hint="Of a table: table.set_index('item')['label']. Labels without names of items: "
-        "dict(zip(items, labels))",
+        "truth", expected="a mapping, Series or DataArray (item) from items to labels, or a table "
+        "with the columns item and label",
+        found=brief(truth), hint="Labels without names of items: dict(zip(items, labels))",
     )  # fmt: skip

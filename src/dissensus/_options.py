@@ -18,7 +18,8 @@ from dissensus.errors import ArgumentError, brief
 _ARGUMENT: Final = re.compile(
     r"(?<![\w.-])(?<!\w\()(annotator|chunks|cluster|companion|components|concentration|confidence|delimiter"
     r"|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model|on_missing|pool"
-    r"|prior_count|rank|reference|reliability|risk|score|stratum|system|threshold|trial|truth)="
+    r"|prior_count|question|rank|reference|reliability|risk|score|stratum|system|threshold|trial"
+    r"|truth_model)="
     r"(?:[\"']([^\s\"']+)[\"']|([\d.]+\d|\d))?(?![\w\"'])"
 )
 """How an error speaks of an argument to somebody who writes Python."""

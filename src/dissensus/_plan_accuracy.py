@@ -14,6 +14,7 @@ from dissensus._planning.agreeing_pilots import agreement_of
 from dissensus._planning.checks import counts, level, share
 from dissensus._planning.closeness import closeness
 from dissensus._planning.closeness_sentences import sentences
+from dissensus._planning.known_items import known_items
 from dissensus._planning.unknown_truth import Found, Setting, studied
 from dissensus.arrays.seeds import generator
 from dissensus.errors import ArgumentError, ConvergenceWarning, DissensusWarning
@@ -107,7 +108,9 @@ def plan_accuracy(
           since annotators agreed no more often than guesses. They count as not within.
           ``poor_share`` (annotator, item): studies whose chains had not run long enough even so.
 
-        ``attrs["in_words"]`` says it in sentences, and what it takes for granted.
+        ``attrs["known_items"]`` is the number of items whose truth, were it known, would tell it
+        so closely by itself, and ``attrs["in_words"]`` says all in sentences, with what is taken
+        for granted.
 
     Raises
     ------
@@ -172,6 +175,7 @@ def plan_accuracy(
         kappa=agreed.kappa, n_labels=agreed.n_labels, accuracy=accuracy, within=within,
         assurance=assurance, violated=int(setting.violated), studies=studies, probability=prob,
         annotator_accuracy=round(setting.annotator_accuracy, 3),
+        known_items=known_items(accuracy, within, assurance),
         **({} if agreed.known is None else {"kappa_interval": list(agreed.known)}),
     )  # fmt: skip
     _warn_if_poor(out)

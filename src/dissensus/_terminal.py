@@ -245,7 +245,7 @@ def accuracy_lines(evaluation: Any, rows: Any) -> Iterator[str]:
     from dissensus._report.language import text
 
     yield from _unreliable(rows)
-    for line in (*accuracy.caution(evaluation), *accuracy.notes(evaluation)):
+    for line in accuracy.notes(evaluation):
         yield f"[yellow]note[/yellow] {escape(line)}"
     for one in accuracy.words(evaluation, rows):
         yield escape(text(one))

@@ -31,6 +31,8 @@ Values = Mapping[str, Any]
 TYPICAL = "typical_"
 """Before the name of a matrix of a typical item, where items differ in how hard they are; in
 a fit's posterior matrices are averages over items."""
+_NEVER = -1e10
+"""The logarithm of a probability that is 0, with which sums are still numbers."""
 _LEAST = 1e-300
 """Of a probability that is to have a logarithm."""
 
@@ -103,6 +105,12 @@ def variables(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str,
         pooled = np.exp(many.log_population)
         out["population_confusion"] = pooled if form.pooling == HIERARCHICAL else rows[:, 0]
     return {name: out[name.removeprefix(TYPICAL)] for name in names}
+
+
+def oracle(n_labels: int, n_states: int) -> Floats:
+    """Return log-probabilities of what somebody says who knows the truth (response, state)."""
+    right = np.arange(n_labels)[:, None] == np.arange(n_states) % n_labels
+    return np.where(right, 0.0, _NEVER)
 
 
 def _to_skills(form: Form, values: Values, many: Parameters) -> None:

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from dissensus._check_command import check, said_by_systems
+from dissensus._check_command import check, known_labels, said_by_systems
 from dissensus._columns import (
     Annotator,
     Cluster,
@@ -113,9 +113,15 @@ def evaluate(
     reference: Annotated[
         str | None, typer.Option(help="The pool that others are compared with.")
     ] = None,
-    truth: Annotated[
+    known: Annotated[
+        Path | None, typer.Option(help="Labels known to be true, of some items: item and label.")
+    ] = None,
+    truth_model: Annotated[
         str | None,
-        typer.Option(help="Of accuracy: symmetric_confusion, dawid_skene; none: faster."),
+        typer.Option(help="Of accuracy: dawid_skene, symmetric_confusion; none: faster."),
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option(help="Which answer leads: panel or truth.")
     ] = None,
     ground_truth: Annotated[
         str | None, typer.Option(help="What judges labels: majority, an accuracy as 0.85; or none.")
@@ -161,7 +167,10 @@ def evaluate(
             on_missing=on_missing, distance=distance, margin=margin,
             progressbar=progress and not as_json,
             reference=pool_named(ann, reference), chunks=chunks,
-            **or_none(companion=beside, components=components, truth=truth),
+            **or_none(companion=beside, components=components, truth_model=truth_model),
+            truth=known_labels(known, ann, item=item, label=label, delimiter=delimiter,
+                               encoding=encoding),
+            **given(question=question),
             **accuracy(ground_truth),
             **given(prior_count=prior_count, prior=prior and numbers(prior, "--prior"),
                     concentration=concentration),

@@ -58,8 +58,6 @@ SCOPES: Final = ("these items", "new items")
 """The coordinate of `SCOPE`. New items add the uncertainty of having seen only some."""
 SHARE: Final = "share"
 """Of items on which annotators are wrong together."""
-EASE: Final = "ease"
-"""Kinds of items by how easy they are, equally many of each."""
 LEVEL: Final = "level"
 """Of confidence: what annotators may say of how sure they are."""
 SCALE: Final = "scale"

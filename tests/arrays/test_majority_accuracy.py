@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 from dissensus.arrays.majority_accuracy import (
     annotators_for_target,
+    in_all,
     majority_alike,
     majority_unlike,
 )
@@ -146,19 +147,11 @@ def test_many_draws_are_bracketed_together():
         assert count == annotators_for_target(one, 0.9, 4)
 
 
-@pytest.mark.parametrize("n_labels", [2, 4])
-def test_kinds_of_items_are_averaged_before_the_target_is_asked_for(n_labels):
-    """Brute force: one number of annotators after the other."""
-    rng = np.random.default_rng(1)
-    p = np.clip(rng.uniform(0.6, 1.0, (40, 3)), 0, 1)
-    found = annotators_for_target(p, 0.9, n_labels, kinds=True)
-    for row, n in zip(p, found, strict=True):
-        sizes = range(1, 400, 2 if n_labels == 2 else 1)
-        mean = (float(majority_alike(row, size, n_labels).mean()) for size in sizes)
-        expected = next(size for size, one in zip(sizes, mean, strict=False) if one >= 0.9)
-        assert n == expected
-    np.testing.assert_array_equal(
-        annotators_for_target(p[:, :1], 0.9, n_labels, kinds=True),
-        annotators_for_target(p[:, 0], 0.9, n_labels),
-    )
-    assert annotators_for_target([[0.4 / n_labels, 0.9]], 0.95, n_labels, kinds=True) == np.inf
+def test_annotators_who_err_together_are_worth_fewer():
+    """Brute force: the first number of correlated errors that is worth as many independent ones."""
+    for alone in (1, 3, 7, 15):
+        for correlation in (0.0, 0.05, 0.1, 0.3):
+            worth = [n / (1 + (n - 1) * correlation) for n in range(1, 2000)]
+            enough = [n for n, one in enumerate(worth, 1) if one >= alone - 1e-9]
+            expected = enough[0] if enough else np.inf
+            assert in_all(np.array(float(alone)), np.array(correlation)) == expected

@@ -15,6 +15,7 @@ def plan(enough=(178.0, float("nan")), **attrs):
     about = {
         "kappa": 0.3, "n_labels": 5, "accuracy": 0.9, "within": 0.1, "assurance": 0.9,
         "violated": 0, "studies": 40, "probability": 0.9, "annotator_accuracy": 0.638,
+        "known_items": 21,
     }  # fmt: skip
     return xr.Dataset(
         {
@@ -42,7 +43,9 @@ def test_a_plan_is_told_from_annotators_to_what_is_taken_for_granted():
         "A share of .90 of 40 studies is known to ± .05.",
         "Unequal annotators, hard items and near errors make it worse: violated=True "
         "(--violated) has them.",
-        "Mistakes that annotators share are not foreseen.",
+        "Mistakes that annotators share are not foreseen, and no number of items makes up for "
+        "them. The true labels of 21 items would do by themselves, whatever annotators share: "
+        "evaluate takes them (truth=, --known), and needs fewer.",
     ]
 
 

@@ -16,7 +16,7 @@ SPACE = "\N{NO-BREAK SPACE}"
 @pytest.fixture
 def plain(evaluate):
     """An evaluation of systems 0 and 1 without accuracies of its own."""
-    return evaluate(truth=None)
+    return evaluate(truth_model=None)
 
 
 def with_accuracy(evaluation, *, names=None, people=("ann", "bob"), systems=True, **attrs):
@@ -33,6 +33,9 @@ def with_accuracy(evaluation, *, names=None, people=("ann", "bob"), systems=True
         dims = ("chain", "draw", "scope", "system")
         data["estimated_accuracy"] = xr.DataArray(values, coords | scopes, dims)
         data["majority_accuracy"] = ("system", means - 0.1)
+        data["known_items"] = xr.DataArray(
+            np.linspace(80, 120, len(names)), dims="system", attrs={"width": 0.1}
+        )
         data["above_annotators"] = ("system", np.linspace(1.0, 0.0, len(names)))
     if people is None:
         data["annotator_accuracy"] = xr.DataArray(noise + 0.75, coords, ("chain", "draw"))
@@ -45,9 +48,8 @@ def with_accuracy(evaluation, *, names=None, people=("ann", "bob"), systems=True
         )
         data["annotator_majority"] = ("annotator", skill - 0.2)
     data.attrs.update({
-        "model": "symmetric_confusion", "inference": "by hand", "notes": "", "checked": 1,
-        "settings": '{"accuracy": "annotator", "errors": "equal", "difficulty": true}',
-        "evidence": "all", "checks": "", "n_against": 0, "n_checks": 5, "recommendation": "",
+        "model": "symmetric_confusion", "inference": "by hand", "notes": "", "n_known": 0,
+        "settings": '{"accuracy": "annotator", "errors": "equal"}',
         "ess_bulk_min": 300.0, "ess_bulk_min_item": "annotator ann", "r_hat_max": 1.0,
         "n_items_poor": 0, **attrs,
     })  # fmt: skip
@@ -67,9 +69,13 @@ def test_the_words_are_the_numbers(plain):
     assert "The annotators are right on 75 % on average, from 70 % [70 to 70] (bob)" in said
     assert "they say the same as most of the others on 55 %" in said
     assert "A is right more often than the annotators are on average with probability above" in said
-    assert "given it and how hard the item is, annotators and systems err independently" in said
-    assert "cannot outvote them" in said
-    assert "takes about a per cent off a system that errs with them" in said
+    assert "may be wrong about it together: how often is known from other sets." in said
+    assert (
+        "An interval of 10 % for A on these items takes the true labels of about 80 items:" in said
+    )
+    known = words(with_accuracy(plain, n_known=30))
+    assert "about 80 items, of which 30 are known: check such a sample" in known
+    assert "how often is known from other sets and from 30 known labels." in known
 
 
 def test_uncertainty_adjusted_accuracy_stands_beside(plain):
@@ -82,13 +88,16 @@ def test_uncertainty_adjusted_accuracy_stands_beside(plain):
 
 
 def test_what_is_not_in_the_model_is_not_said(plain):
-    settings = '{"accuracy": "common", "errors": "equal", "difficulty": false}'
+    settings = '{"accuracy": "common", "errors": "equal"}'
     tree = with_accuracy(plain, people=None, systems=False, settings=settings)
     said = words(tree)
     assert said.startswith("An annotator is right on 75 % [75 to 75].")
-    assert "how hard the item" not in said
-    assert "cannot outvote" not in said
-    assert "one accuracy for all annotators" in accuracy.section(tree).intro
+    assert "is right more often than" not in said
+    intro = accuracy.section(tree).intro
+    assert "one accuracy for all annotators" in intro
+    assert "The truth is not known" in intro
+    known = accuracy.section(with_accuracy(plain, n_known=1)).intro
+    assert "The truth of 1 item is known" in known
 
 
 @pytest.mark.long
@@ -96,22 +105,12 @@ def test_the_section_has_words_picture_and_tables(plain, page):
     found = page(with_accuracy(plain))
     assert {"accuracy", "accuracies", "table-accuracy", "table-annotators"} <= set(found.ids)
     assert "How accurate, if every item has one true label?" in found.text
-    assert "None of 5 checks of the annotators' labels speaks against" in found.text
     assert accuracy.section(plain) is None
     assert "accuracy" not in page(plain).ids
 
 
-@pytest.mark.usefixtures("no_pictures")
-def test_what_speaks_against_the_assumptions_is_a_caution(plain, page):
-    tree = with_accuracy(plain, n_against=1, checks="Near is far (p < .001).", recommendation="Do.")
-    assert accuracy.caution(tree)[1:] == ["Near is far (p < .001).", "Do."]
-    assert "Read estimated accuracies with care" in page(tree).text
-    assert accuracy.caution(with_accuracy(plain)) == []
-
-
-def test_what_was_not_checked_says_so(plain):
-    tree = with_accuracy(plain, checked=0, recommendation="Not checked.", notes="One.\nTwo.")
-    assert accuracy.notes(tree) == ["One.", "Two.", "Not checked."]
+def test_notes_are_those_of_the_fit(plain):
+    assert accuracy.notes(with_accuracy(plain, notes="One.\nTwo.")) == ["One.", "Two."]
 
 
 @pytest.mark.usefixtures("no_pictures")

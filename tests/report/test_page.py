@@ -82,7 +82,7 @@ def test_untrusted_names(page):
     rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE]
     pred = dx.predictions(pd.DataFrame(rows, columns=["item", "system", "label"]))
     options = {"draws": 30, "random_seed": 1, "progressbar": False, "reliability": (1.0,),
-               "truth": None, "ground_truth": None}  # fmt: skip
+               "truth_model": None, "ground_truth": None}  # fmt: skip
     parsed = page(dx.evaluate(ann, pred, **options), title=HOSTILE[0])
     assert len(parsed.all("script")) == 1  # ours
     assert not parsed.all("img")

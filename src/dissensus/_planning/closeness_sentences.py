@@ -140,4 +140,10 @@ def _limits(found: xr.Dataset) -> list[str]:
             "Unequal annotators, hard items and near errors make it worse: violated=True "
             "(--violated) has them."
         )
-    return [*out, "Mistakes that annotators share are not foreseen."]
+    known = counted(about["known_items"], "item")
+    return [
+        *out,
+        "Mistakes that annotators share are not foreseen, and no number of items makes up for "
+        f"them. The true labels of {known} would do by themselves, whatever annotators share: "
+        "evaluate takes them (truth=, --known), and needs fewer.",
+    ]

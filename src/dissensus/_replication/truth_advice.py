@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-ENOUGH: Final = 100
-"""Labels that annotators gave, for each label there is, before matrices are worth learning."""
+from dissensus._truth.design import ENOUGH
+
 _ERRORS: Final = {"error_pairs", "error_distance"}
 _HARD: Final = {"item_agreement", "system_unanimity"}
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import xarray as xr
 
 from dissensus import models
-from dissensus._replication.truth_advice import ENOUGH
+from dissensus._truth.design import ENOUGH
 from dissensus.dims import ANNOTATION, ANNOTATOR, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown
 

@@ -30,23 +30,15 @@ _SETTINGS: Final = {
     ("accuracy", "annotator"): "an accuracy for each annotator",
     ("errors", "equal"): "errors that fall on any other label alike",
     ("errors", "graded"): "errors that fall near the truth more often than far from it",
-    ("pooling", "hierarchical"): "a confusion matrix for each annotator",
+    ("pooling", "none"): "a confusion matrix for each annotator",
     ("pooling", "complete"): "one confusion matrix for all annotators",
-    ("difficulty", True): "items that differ in how hard they are",
 }
 WHY: Final = (
     "Majority vote takes what most annotators said for the truth, and so charges a system with "
-    "their errors. Uncertainty-adjusted accuracy takes no label for the truth: it gives each the "
-    "credit that the annotators leave it, so that where they disagree even the best system falls "
-    "short. Estimated accuracy assumes that an item has one true label and that, given it{hard}, "
-    "annotators and systems err independently: a mistake that several of them share passes for "
-    "the truth.{alone} Mistakes that annotators share cannot be seen in labels: each per cent of "
-    "items they are wrong about together takes about a per cent off a system that errs with them "
-    "(dissensus.shared_mistakes)."
-)
-_ALONE: Final = (
-    " Each system is judged beside the annotators alone, so that systems that err alike cannot "
-    "outvote them."
+    "their errors. Agreement with the panel takes no label for the truth. Estimated accuracy "
+    "assumes that an item has one true label, and that annotators may be wrong about it together: "
+    "how often is known from other sets{known}. How much a system knows that annotators do not is "
+    "not known without known labels, which is most of the width of its interval."
 )
 
 
@@ -56,7 +48,6 @@ class Part:
 
     intro: str
     words: list[Sentence]
-    caution: list[str]
     notes: list[str]
     picture: Shown
     tables: list[Table]
@@ -67,44 +58,25 @@ def section(evaluation: xr.DataTree) -> Part | None:
     if not facts.has(evaluation, "accuracy"):
         return None
     frame = summary(evaluation, "accuracy")
-    return Part(_intro(evaluation), words(evaluation, frame), caution(evaluation),
-                notes(evaluation), _picture(evaluation, frame), _tables(frame))  # fmt: skip
+    return Part(_intro(evaluation), words(evaluation, frame), notes(evaluation),
+                _picture(evaluation, frame), _tables(frame))  # fmt: skip
 
 
 def _intro(evaluation: xr.DataTree) -> str:
     attrs = evaluation["accuracy"].attrs
     given = json.loads(attrs["settings"]).items()
     parts = [_SETTINGS[name, value] for name, value in given if (name, value) in _SETTINGS]
-    return f"Under the model {attrs['model']}, with {'; '.join(parts)}. The truth is not known: "\
-           "accuracies follow from who agrees with whom."  # fmt: skip
-
-
-def caution(evaluation: xr.DataTree) -> list[str]:
-    """Say what in the labels speaks against the assumptions, and what to do about it."""
-    attrs = evaluation["accuracy"].attrs
-    if not int(attrs["n_against"]):
-        return []
-    return [
-        "Read estimated accuracies with care: these labels do not look as the model would have "
-        "them.",
-        *str(attrs["checks"]).splitlines(),
-        str(attrs["recommendation"]),
-    ]
+    known = int(attrs["n_known"])
+    truth = f"The truth of {counted(known, 'item')} is known" if known else "The truth is not known"
+    return (
+        f"Under the model {attrs['model']}, with {'; '.join(parts)}. {truth}: accuracies follow "
+        f"from who agrees with whom{' and with it' if known else ''}."
+    )
 
 
 def notes(evaluation: xr.DataTree) -> list[str]:
-    """Return what there is to note about the fit, and that its assumptions need looking at."""
-    attrs = evaluation["accuracy"].attrs
-    lines = [line for line in str(attrs["notes"]).splitlines() if line]
-    if int(attrs["n_against"]):
-        return lines
-    if not int(attrs["checked"]):
-        return [*lines, str(attrs["recommendation"])]
-    return [*lines, (
-        f"None of {counted(int(attrs['n_checks']), 'check')} of the annotators' labels speaks "
-        "against these assumptions, which does not show that they hold: "
-        "dissensus.check_assumptions says what is looked at."
-    )]  # fmt: skip
+    """Return what there is to note about the fit."""
+    return [line for line in str(evaluation["accuracy"].attrs["notes"]).splitlines() if line]
 
 
 def words(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
@@ -118,15 +90,14 @@ def words(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
     out.append(_of_annotators(frame))
     if rows:
         out.append(_against_annotators(evaluation, rows[0]))
+        out.append(_settling(evaluation, rows[0]))
     return [*out, why(evaluation)]
 
 
 def why(evaluation: xr.DataTree) -> Sentence:
-    """Say why the three accuracies differ, and what the estimated one takes for granted."""
-    data = evaluation["accuracy"].to_dataset()
-    hard = json.loads(data.attrs["settings"])["difficulty"]
-    return sentence(WHY, hard=" and how hard the item is" if hard else "",
-                    alone=_ALONE if "estimated_accuracy" in data else "")  # fmt: skip
+    """Say why the three accuracies differ, and what the estimated one rests on."""
+    known = int(evaluation["accuracy"].attrs["n_known"])
+    return sentence(WHY, known=f" and from {counted(known, 'known label')}" if known else "")
 
 
 def _best_first(frame: pd.DataFrame, of: str) -> list[Any]:
@@ -176,6 +147,18 @@ def _against_annotators(evaluation: xr.DataTree, row: Any) -> Sentence:
     return sentence(
         "{name} is right more often than the annotators are on average with probability {p}.",
         name=Name(str(row["name"])), p=spoken_probability(float(p)),
+    )  # fmt: skip
+
+
+def _settling(evaluation: xr.DataTree, row: Any) -> Sentence:
+    """Say of how many items the truth would have to be known, for an interval of some width."""
+    needed = evaluation["accuracy"]["known_items"]
+    n, known = int(needed.sel({SYSTEM: row["name"]})), int(evaluation["accuracy"].attrs["n_known"])
+    return sentence(
+        "An interval of {width} for {name} on these items takes the true labels of about {n}"
+        "{known}: check such a sample, drawn at random, and give them (truth=, --known).",
+        width=percent(needed.attrs["width"]), name=Name(str(row["name"])), n=counted(n, "item"),
+        known=f", of which {number(known)} are known" if known else "",
     )  # fmt: skip
 
 

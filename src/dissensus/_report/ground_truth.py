@@ -15,7 +15,7 @@ from dissensus._ground_truth_plan import GROUP, MAJORITY
 from dissensus._ground_truth_summary import COUNT
 from dissensus._report import numbers as facts
 from dissensus._report.component_rows import between
-from dissensus._report.language import Name, Sentence, sentence, text
+from dissensus._report.language import Sentence, sentence, text
 from dissensus._report.pictures import Shown, picture
 from dissensus._report.tables import Body, Table
 from dissensus._summary import summary
@@ -32,14 +32,11 @@ from dissensus.statistics._confident import UNSAID
 
 TITLES: Final = {
     "label_accuracy": "One label is right",
-    "truth_accuracy": "The majority label is right, at best",
+    "truth_accuracy": "The majority label is right",
     "concordance": "Two annotators agree{sure} (concordance)",
     "weighted_reliability": "... and are right (weighted reliability, rho)",
     COUNT: "Annotators an item for a majority right on {target}",
 }
-_MOST_ROWS: Final = 100
-_MANY: Final = 15
-"""Annotators an item: the majority of so many who are right on .7 each is right on .95."""
 _FROM_MAJORITY: Final = (
     "Annotators are taken to be right as often as they say what most of the others say, which is "
     "too often where many are wrong together."
@@ -92,13 +89,10 @@ def notes(evaluation: xr.DataTree) -> list[str]:
 def words(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
     """Say how often the majority is right, what that rests on, and what systems make of it."""
     rows = _of_none(frame)
-    out = [
+    return [
         _of_majority(evaluation, rows), _what_it_rests_on(evaluation),
         _of_pairs(evaluation, rows), _needed(evaluation, rows[COUNT]),
     ]  # fmt: skip
-    if "actual_accuracy" in evaluation[GROUP]:
-        out.append(_of_systems(frame))
-    return out
 
 
 def _of_majority(evaluation: xr.DataTree, rows: dict[str, Any]) -> Sentence:
@@ -107,29 +101,44 @@ def _of_majority(evaluation: xr.DataTree, rows: dict[str, Any]) -> Sentence:
     who = counted(most, "annotator") if fewest == most else f"{fewest:,} to {most:,} annotators"
     reached = evaluation[GROUP]["truth_accuracy"] >= attrs["target"]
     return sentence(
-        "A single label is right on {label} of the items. If annotators err independently{hard}, "
-        "and on any other label alike, then the label of most, with {who} an item, is right on "
-        "{truth}, and on {target} or more with probability {p}.",
+        "A single label is right on {label} of the items, and the label of most, with {who} an "
+        "item, on {truth}; on {target} or more with probability {p}.",
         label=_percent(rows["label_accuracy"]), truth=_percent(rows["truth_accuracy"]),
-        hard=" given how hard an item is" if attrs["by_difficulty"] else "",
         who=who, target=percent(attrs["target"]),
         p=spoken_probability(float(reached.mean(list(SAMPLE)))),
     )  # fmt: skip
 
 
 def _what_it_rests_on(evaluation: xr.DataTree) -> Sentence:
-    attrs = evaluation[GROUP].attrs
-    hard, many = bool(attrs["by_difficulty"]), int(attrs["n_annotators"]) >= _MANY
-    against = facts.has(evaluation, "accuracy") and int(evaluation["accuracy"].attrs["n_against"])
+    if not is_fitted(evaluation):
+        return sentence(
+            "That is the best it can be: annotators are taken to err independently, and mistakes "
+            "that several share make the label of most worse, however many they are."
+        )
+    correlation = evaluation["accuracy"]["error_correlation"]
+    known = int(evaluation["accuracy"].attrs["n_known"])
+    source = f"and {counted(known, 'item')} whose truth is known" if known else "alone"
     return sentence(
-        "That is the best it can be. Mistakes that several annotators share cannot be seen here, "
-        "and make the label of most worse, however many they are.{easy}{many}{against}",
-        easy="" if hard else " So do items that are hard for all.",
-        many=" With as many annotators as here independent errors cancel out, and hardly anything "
-        "is left but such mistakes: take the number for no more than that." if many else "",
-        against=" These labels do speak against independent errors: see the estimated accuracies."
-        if against else "",
+        "That counts mistakes that annotators share: the errors of an item's labels have the "
+        "correlation {r}, by sets with a known truth {source}, so that {n} labels are worth about "
+        "{m} independent ones.",
+        r=share(float(correlation.mean())), source=source,
+        n=str(evaluation[GROUP].attrs["n_annotators"]), m=_worth(evaluation),
     )  # fmt: skip
+
+
+def is_fitted(evaluation: xr.DataTree) -> bool:
+    """Say whether the ground truth is judged by the fit that accuracies are from."""
+    if not facts.has(evaluation, "accuracy"):
+        return False
+    return str(evaluation[GROUP].attrs["accuracy"]) == str(evaluation["accuracy"].attrs["model"])
+
+
+def _worth(evaluation: xr.DataTree) -> str:
+    """Say how many independent labels those of a typical item are worth."""
+    n = int(evaluation[GROUP].attrs["n_annotators"])
+    correlation = evaluation["accuracy"]["error_correlation"]
+    return f"{float((n / (1 + (n - 1) * correlation)).median()):.1f}"
 
 
 def _of_pairs(evaluation: xr.DataTree, rows: dict[str, Any]) -> Sentence:
@@ -158,8 +167,9 @@ def _needed(evaluation: xr.DataTree, row: Any) -> Sentence:
     target = percent(evaluation[GROUP].attrs["target"])
     if not np.isfinite(row["median"]):
         return sentence(
-            "For a majority that is right on {target} no number of such annotators would do, as "
-            "far as can be told: on some items they are no better than chance.", target=target,
+            "No number of such annotators makes a majority that is right on {target}, as far as "
+            "can be told: {why}.", target=target,
+            why="they err together" if is_fitted(evaluation) else "they are too seldom right",
         )  # fmt: skip
     return sentence(
         "For a majority that is right on {target} it takes {n} [{low}{high}] such annotators an "
@@ -170,27 +180,10 @@ def _needed(evaluation: xr.DataTree, row: Any) -> Sentence:
     )  # fmt: skip
 
 
-def _of_systems(frame: pd.DataFrame) -> Sentence:
-    measured, actual = (_of_each(frame, f"{which}_accuracy") for which in ("measured", "actual"))
-    name = max(measured, key=lambda one: measured[one]["mean"])
-    return sentence(
-        "{name} says what most annotators say on {measured}. If it does so as often where they "
-        "are wrong, as a system does that learned from such labels, it is right on {actual}. A "
-        "system that knows better is underrated by such a truth, not overrated.",
-        name=Name(str(name)), measured=_percent(measured[name]), actual=_percent(actual[name]),
-    )  # fmt: skip
-
-
 def _of_none(frame: pd.DataFrame) -> dict[str, Any]:
     """Return the rows of what is of no system, by quantity."""
     rows = frame[frame[SYSTEM].isna()]
     return {str(row["quantity"]): row for _, row in rows.iterrows()}
-
-
-def _of_each(frame: pd.DataFrame, quantity: str) -> dict[Any, Any]:
-    """Return the rows of one quantity, by system."""
-    rows = frame[frame["quantity"] == quantity]
-    return {row[SYSTEM]: row for _, row in rows.iterrows()}
 
 
 def _percent(row: Any) -> str:
@@ -203,9 +196,9 @@ def _picture(evaluation: xr.DataTree, frame: pd.DataFrame) -> Shown:
     kind, prob = facts.settings()
     rows = _of_none(frame)
     caption = sentence(
-        "Lines: annotators who are all alike, on items that are all alike. Dots and the band: "
-        "these data, with {interval}s. A dot is off its line where items differ in how hard they "
-        "are, or in how many annotators they have. Last panel: what a system's score is worth, by "
+        "Lines: annotators who are all alike and err independently. Dots and the band: these data, "
+        "with {interval}s. A dot is below its line where annotators err together. Last panel: what "
+        "a system's score is worth, by "
         "rho; above it, the accuracy of the ground truth that goes with rho if all are alike.",
         interval=interval_name(prob, kind),
     )  # fmt: skip
@@ -224,18 +217,8 @@ def _tables(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Table]:
     _, prob = facts.settings()
     level = f"Interval, {percent(prob)}"
     body = table_rows(evaluation, frame)
-    out = [Table("table-ground-truth", "The ground truth", ["", "Mean", level], [Body(-1, body)],
-                 "Of the number of annotators the median.")]  # fmt: skip
-    measured, actual = (_of_each(frame, f"{which}_accuracy") for which in ("measured", "actual"))
-    if actual:
-        order = sorted(measured, key=lambda name: -measured[name]["mean"])
-        rows = [[Name(str(name)), *_cells(measured[name]), *_cells(actual[name])]
-                for name in order[:_MOST_ROWS]]  # fmt: skip
-        head = ["System", "Says what most say", level, "Actual accuracy", level]
-        note = "Actual accuracy: how often it says so, times the accuracy of the ground truth."
-        title = "Systems on this ground truth"
-        out.append(Table("table-actual", title, head, [Body(-1, rows)], note))
-    return out
+    return [Table("table-ground-truth", "The ground truth", ["", "Mean", level], [Body(-1, body)],
+                  "Of the number of annotators the median.")]  # fmt: skip
 
 
 def table_rows(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[list[str]]:

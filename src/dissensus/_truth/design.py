@@ -15,6 +15,8 @@ from dissensus.errors import DesignWarning, shown, warn_caller
 if TYPE_CHECKING:
     from dissensus._truth.process import Process
 
+ENOUGH: Final = 100
+"""Labels that annotators gave, for each label there is, before matrices are worth learning."""
 _FOR_MATRICES: Final = 3
 """Labels of an item that tell confusion and prevalence apart: of two labels there are fewer
 frequencies than numbers in two matrices, and if items have two each, whoever gave them, a turn of

@@ -156,7 +156,7 @@ def _replicates(what: Process, found: Draws) -> xr.Dataset:
     values[..., found.order] = drawn
     n = what.annotations.sizes[ANNOTATION]
     out = {"label_code": xr.DataArray(values[..., :n], dims=(*SAMPLE, ANNOTATION))}
-    if len(what.systems):
+    if what.form.n_voices > what.form.first_system:
         who, which = np.nonzero(what.answers.T >= 0)
         codes = np.full((*values.shape[:2], *what.answers.shape), -1, dtype=values.dtype)
         codes[..., which, who] = values[..., n:]

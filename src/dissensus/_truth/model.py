@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dissensus._truth.process import Process
+from dissensus._truth_points import oracle
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
 
 GIVEN = "given"
@@ -19,7 +20,7 @@ OUTCOME = "outcome"
 def coordinates(what: Process) -> dict[str, Any]:
     """Return the coordinates of a PyMC model."""
     n, n_voices = what.form.n_labels, what.form.first_system + known_systems(what)
-    n_given = int((what.voice < what.form.evidence).sum())
+    n_given = int((what.voice < what.form.evidence).sum() + len(known_items(what)))
     return {
         ITEM: what.items, LABEL: what.labels, RESPONSE: what.labels,
         ANNOTATOR: what.annotators, SYSTEM: what.systems, GIVEN: np.arange(n_given),
@@ -78,10 +79,17 @@ def observe(what: Process, share: Any, skill: Any, log_error: Any, log_source: A
             (-1, n, len(what.ease) * n * (n if related else 1))
         )
     used = what.voice < form.evidence
-    return LatentTruth(
-        "labels", log_weight, table, what.item[used], what.voice[used], observed=what.label[used],
-        dims=GIVEN,
-    )  # fmt: skip
+    sure = known_items(what)
+    if len(sure):  # the truth that is known is said by one voice more, which never errs
+        n_states = len(what.ease) * n * (n if related else 1)
+        table = pt.concatenate([table, oracle(n, n_states)[None]])
+    rows = (what.item, what.voice, what.label)
+    last = np.full(len(sure), what.form.first_system + known_systems(what))
+    item, voice, label = (
+        np.concatenate([mine[used], its])
+        for mine, its in zip(rows, (sure, last, what.known[sure]), strict=True)
+    )
+    return LatentTruth("labels", log_weight, table, item, voice, observed=label, dims=GIVEN)
 
 
 def _answers(eta: Any, log_error: Any, same: Any) -> Any:
@@ -127,6 +135,12 @@ def _mixed(own: Any, taken: Any, first: int) -> Any:
     return pt.concatenate([people, systems])
 
 
+def known_items(what: Process) -> Any:
+    """Return the items whose truth the PyMC form has: none where true labels are drawn after."""
+    return np.flatnonzero((what.known >= 0) & (what.errors is None))
+
+
 def known_systems(what: Process) -> int:
     """Return how many systems the PyMC form has: none if they are no evidence."""
-    return len(what.systems) if what.form.evidence == what.form.n_voices else 0
+    n_systems = what.form.n_voices - what.form.first_system
+    return n_systems if what.form.evidence == what.form.n_voices else 0

@@ -49,12 +49,19 @@ def parameters(what: Process, trace: Trace) -> dict[str, xr.DataArray]:
         out["annotator_accuracy"] = named(trace.accuracy[..., :first], ANNOTATOR)
     else:
         out["annotator_accuracy"] = named(trace.accuracy[..., 0])
+    if what.errors is not None:
+        out["error_correlation"] = named(trace.correlation)
+        out["majority_correct"] = named(trace.majority)
     if len(what.systems):
-        out["system_accuracy"] = named(trace.accuracy[..., first:], SYSTEM)
+        seen = trace.accuracy[..., first:] if what.errors is None else trace.judged
+        out["system_accuracy"] = named(seen, SYSTEM)
         out["system_correct"] = named(trace.correct, SYSTEM)
+        if what.errors is not None:
+            out["system_weight"] = named(trace.weight, SYSTEM)
+            out["system_doubt"] = named(trace.doubt, SYSTEM)
     for name, values in _numbers(what, trace).items():
         out[name] = named(values)
-    if what.form.difficulty and len(what.systems):
+    if what.form.difficulty and what.form.n_voices > first:
         out["difficulty_slope"] = named(trace.slope, SYSTEM)
     return out
 
@@ -76,7 +83,7 @@ def _rows(what: Process, trace: Trace) -> dict[str, tuple[Any, ...]]:
         out["confusion_concentration"] = (trace.alike, LABEL)
     elif what.form.pooling != NONE:
         out["population_confusion"] = (trace.confusion[..., 0, :, :], LABEL, RESPONSE)
-    if len(what.systems):
+    if what.form.n_voices > first:
         out["system_confusion"] = (trace.confusion[..., first:, :, :], SYSTEM, LABEL, RESPONSE)
     return out
 

@@ -9,8 +9,12 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._known_labels import known_codes
 from dissensus._system_answers import said_by_systems, systems_of
 from dissensus._truth.design import warn_of_design
+from dissensus._truth.errors import checked_errors
+from dissensus.arrays import true_labels
+from dissensus.arrays.truth_gibbs import Judging, judging
 from dissensus.arrays.truth_parameters import Form, Priors, fifths
 from dissensus.arrays.truth_votes import Votes, votes
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
@@ -25,6 +29,8 @@ KINDS: Final = ("nominal", "ordinal")
 SAMPLERS: Final = ("gibbs", "nuts")
 SYSTEMS: Final = ("independent", "related")
 EVIDENCE: Final = ("all", "annotators")
+NOTHING: Final = -1
+"""The code of a system that said nothing of an item."""
 
 
 class Process(NamedTuple):
@@ -48,6 +54,11 @@ class Process(NamedTuple):
     ease: Floats
     """How easy the items of each fifth are, in standard deviations."""
     priors: Priors
+    known: Ints
+    """True labels (item); -1 for none."""
+    errors: true_labels.Prior | None
+    """How annotators of one item err together; None if they err independently. Systems are then
+    judged by true labels, and none of the voices."""
 
     @property
     def labels(self) -> npt.NDArray[Any]:
@@ -66,7 +77,14 @@ class Process(NamedTuple):
 
     def votes(self) -> tuple[Votes, Ints]:
         """Lay out labels by pattern, for the sampler."""
-        return votes(self.item, self.voice, self.label, len(self.items))
+        return votes(self.item, self.voice, self.label, len(self.items), self.known)
+
+    def judging(self, found: Votes, pattern: Ints) -> Judging | None:
+        """Say how true labels follow from what labels point to, if not at once."""
+        if self.errors is None:
+            return None
+        answers = true_labels.answers(pattern, self.answers, NOTHING)
+        return judging(found, self.form, self.errors, answers)
 
 
 def process(
@@ -82,6 +100,8 @@ def process(
     sampler: str,
     prior_count: float,
     on_missing: str,
+    truth: Any = None,
+    error_correlation: Any = 0.0,
     rows: Floats | None = None,
 ) -> Process:
     """Check annotations, predictions and settings, and put them together.
@@ -103,16 +123,23 @@ def process(
     one_of("sampler", sampler, SAMPLERS)
     check_flag("difficulty", difficulty)
     _require_labels(annotations)
-    answers, names = _answers(annotations, predictions, on_missing)
+    errors = checked_errors(error_correlation)
+    answers, names = _answers(annotations, predictions, on_missing, errors is not None)
+    if systems == "related" and errors is not None:
+        raise ArgumentError(
+            "systems", expected="'independent' where errors are correlated: each is judged by "
+            "itself then", found="'related'",
+        )  # fmt: skip
     if systems == "related" and len(names) < 2:
         raise ArgumentError(
             "systems", expected="'independent' with fewer than two systems", found="'related'"
         )
     item, annotator, label = _rows(annotations)
     first = 1 if shared else annotations.sizes[ANNOTATOR]
-    who, which = np.nonzero(answers.T >= 0)
+    heard = answers if errors is None else answers[:, :0]
+    who, which = np.nonzero(heard.T >= 0)
     voice = np.zeros_like(annotator) if shared else annotator
-    n_voices = first + len(names)
+    n_voices = first + heard.shape[1]
     n_labels = annotations.sizes[LABEL]
     found = Process(
         model=model, annotations=annotations,
@@ -133,6 +160,7 @@ def process(
             rows=np.ones((n_labels, n_labels)) if rows is None else rows,
             alike=np.array([2.0, 0.2]), system=10.0,
         ),
+        known=known_codes(annotations, truth), errors=errors,
     )  # fmt: skip
     warn_of_design(found)
     return found
@@ -154,9 +182,13 @@ def _rows(annotations: xr.Dataset) -> tuple[Ints, Ints, Ints]:
 
 
 def _answers(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str
+    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str, layered: bool
 ) -> tuple[Ints, npt.NDArray[Any]]:
-    """Return what systems said (item, system), and their names."""
+    """Return what systems said (item, system), and their names.
+
+    Where they are voices they speak of labels that annotators could give; judged by true labels,
+    others are wrong.
+    """
     if predictions is None:
         return np.zeros((annotations.sizes[ITEM], 0), dtype=np.int64), np.empty(0, dtype=object)
     found = systems_of(annotations, predictions, on_missing)
@@ -170,7 +202,7 @@ def _answers(
     labels = annotations[LABEL].to_numpy()
     vocabulary = found.predictions.get(LABEL, xr.DataArray([], dims=LABEL)).to_numpy()
     strange = [one for one in vocabulary.tolist() if one not in set(labels.tolist())]
-    if strange:
+    if strange and not layered:
         raise PredictionError(
             "predictions", expected=f"labels that annotators could give: {shown(list(labels))}",
             found=f"{shown(strange)}",

@@ -86,7 +86,7 @@ def by_gibbs(
     """Draw all chains by the Gibbs kernel, each in a thread."""
     votes, pattern = what.votes()
     require_room(what, votes, wanted, draws, chains)
-    runs = [_Chain(what, votes, one, draws, wanted) for one in rng.spawn(chains)]
+    runs = [_Chain(what, votes, pattern, one, draws, wanted) for one in rng.spawn(chains)]
     fitting.swept(runs, draws, tune, "Sampling the truth", progressbar, checkpoint)
     return Draws(
         _stacked([run.trace for run in runs]), pattern, runs[0].order, {},
@@ -104,9 +104,13 @@ class _Chain:
     scratch = frozenset({"work", "after"})
 
     def __init__(
-        self, what: Process, votes: Votes, rng: np.random.Generator, draws: int, wanted: Wanted
-    ) -> None:
-        self.what, self.votes = what, votes
+        self, what: Process, votes: Votes, pattern: Ints, rng: np.random.Generator, draws: int,
+        wanted: Wanted,
+    ) -> None:  # fmt: skip
+        self.what, self.judging = what, what.judging(votes, pattern)
+        if self.judging is not None:
+            votes = votes._replace(known=votes.known[:0])
+        self.votes = votes
         self.order = np.argsort(what.item, kind="stable")
         n_rows = len(what.item) if wanted.replicates else 0
         self.rows = what.item[self.order], what.voice[self.order]
@@ -114,8 +118,9 @@ class _Chain:
         alone = what.form.evidence < what.form.n_voices
         self.after = gibbs.work_room(votes, what.form, what.ease) if alone else self.work
         self.trace = gibbs.trace_room(
-            votes, what.form, draws, items=wanted.items, each=wanted.each, n_rows=n_rows
-        )
+            votes, what.form, draws, items=wanted.items, each=wanted.each, n_rows=n_rows,
+            n_judged=None if self.judging is None else len(what.systems),
+        )  # fmt: skip
         self.par = start(what, rng)
         self.state = started(rng.integers(2**64, dtype=np.uint64))
 
@@ -123,14 +128,14 @@ class _Chain:
         """Go through a lot of sweeps."""
         gibbs.advance(
             self.state, self.votes, self.what.form, self.what.ease, self.par, self.what.priors,
-            self.work, self.after, self.trace, *self.rows, n, max(first, -1),
+            self.work, self.after, self.trace, *self.rows, n, max(first, -1), self.judging,
         )  # fmt: skip
 
     def replay(self, many: Parameters) -> None:
         """Keep what follows from given parameters, draw by draw."""
         gibbs.replay(
             self.state, self.votes, self.what.form, self.what.ease, many, self.par,
-            self.what.priors, self.work, self.after, self.trace, *self.rows,
+            self.what.priors, self.work, self.after, self.trace, *self.rows, self.judging,
         )  # fmt: skip
 
 
@@ -175,7 +180,7 @@ def by_nuts(
     )  # fmt: skip
     found = tree["posterior"].to_dataset()
     chains, draws = (found.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted
-    runs = [_Chain(what, votes, one, draws, wanted) for one in rng.spawn(chains)]
+    runs = [_Chain(what, votes, pattern, one, draws, wanted) for one in rng.spawn(chains)]
     for chain, run in enumerate(runs):
         values = {str(n): x.isel(chain=chain).to_numpy() for n, x in found.data_vars.items()}
         run.replay(points(what.form, values))

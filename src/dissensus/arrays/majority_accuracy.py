@@ -58,18 +58,12 @@ def majority_unlike(accuracy: npt.ArrayLike, n_labels: int) -> Floats:
     return np.asarray(np.minimum(found, 1.0).reshape(p.shape[:-1]))
 
 
-def annotators_for_target(
-    accuracy: npt.ArrayLike, target: float, n_labels: int, *, kinds: bool = False
-) -> Floats:
+def annotators_for_target(accuracy: npt.ArrayLike, target: float, n_labels: int) -> Floats:
     """Return the least number of equally accurate annotators whose majority reaches a target.
 
     Infinity where no number does, or none that is looked at: up to 2^50 with two labels, `MOST`
     with several. More votes never do harm to annotators better than chance, as the winner is then
     the most probable label given the votes, so that the number can be bracketed.
-
-    With ``kinds`` the last axis is of kinds of items, equally many of each, and the mean over them
-    is what is to reach the target. If annotators do worse than chance on some kind, no number is
-    looked for: of five kinds none could reach more than .9.
 
     Examples
     --------
@@ -77,13 +71,27 @@ def annotators_for_target(
     (array([ 5.,  1., inf]), array([23.]))
     """
     p = np.asarray(accuracy, dtype=np.float64)
-    p = p if kinds else p[..., None]
-    flat, goal = p.reshape(-1, p.shape[-1]), target * (1 - _ROUNDING)
-    mean = flat.mean(axis=1)
-    found = np.where(mean >= goal, 1.0, np.where(np.isnan(mean), np.nan, np.inf))
-    able = np.flatnonzero((mean < goal) & (flat.min(axis=1) * n_labels > 1))
+    flat, goal = p.ravel(), target * (1 - _ROUNDING)
+    found = np.where(flat >= goal, 1.0, np.where(np.isnan(flat), np.nan, np.inf))
+    able = np.flatnonzero((flat < goal) & (flat * n_labels > 1))
     found[able] = _bracketed(flat[able], goal, n_labels)
-    return np.asarray(found.reshape(p.shape[:-1]))
+    return np.asarray(found.reshape(p.shape))
+
+
+def in_all(n: Floats, correlation: Floats) -> Floats:
+    """Return how many annotators are worth n who err independently.
+
+    N with errors of that correlation are worth N / (1 + (N - 1) r): never as many as 1 / r.
+
+    Examples
+    --------
+    >>> in_all(np.array([1.0, 3.0, 3.0]), np.array([0.5, 0.2, 0.5]))
+    array([ 1.,  6., inf])
+    """
+    left = 1.0 - n * correlation
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.ceil(n * (1.0 - correlation) / left - _ROUNDING)
+    return np.where(n == 1.0, 1.0, np.where(left > 0.0, found, np.inf))
 
 
 def _bracketed(p: Floats, goal: float, n_labels: int) -> Floats:
@@ -108,11 +116,11 @@ def _bracketed(p: Floats, goal: float, n_labels: int) -> Floats:
 def _reached(p: Floats, annotators: Ints, goal: float, n_labels: int) -> Bools:
     out = np.zeros(len(p), dtype=np.bool_)
     if n_labels == 2:
-        half = (annotators[:, None] + 1) // 2
-        return np.asarray(betainc(half, half, p).mean(axis=1) >= goal)
+        half = (annotators + 1) // 2
+        return np.asarray(betainc(half, half, p) >= goal)
     for number in np.unique(annotators):
         these = annotators == number
-        out[these] = majority_alike(p[these], int(number), n_labels).mean(axis=1) >= goal
+        out[these] = majority_alike(p[these], int(number), n_labels) >= goal
     return out
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.arrays import true_labels
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts, room, sort_counts
@@ -90,13 +91,51 @@ class Trace(NamedTuple):
     """The log-likelihood of an item of each pattern (draw, pattern)."""
     replicate: npt.NDArray[np.int32]
     """Labels drawn anew, of items drawn anew (draw, row)."""
+    correlation: Floats
+    """Of the errors of an item's labels (draw); empty if they are independent."""
+    majority: Floats
+    """How often the label of most is true (draw)."""
+    judged: Floats
+    """How often systems are right that are judged by true labels (draw, system)."""
+    weight: Floats
+    """By how much the answers of these count (draw, system)."""
+    doubt: Floats
+    """How doubtful single answers of these are (draw, system)."""
+
+
+class Judging(NamedTuple):
+    """How true labels follow from what labels point to, and what systems said of them."""
+
+    votes: Votes
+    """With the true labels that are known. What labels point to is found without: a matrix that
+    had learned from an item's truth would show no error there."""
+    prior: true_labels.Prior
+    answers: true_labels.Answers
+    n_given: Floats
+    """(pattern): labels given."""
+    now: true_labels.Beyond
+
+
+def judging(
+    votes: Votes, form: Form, prior: true_labels.Prior, answers: true_labels.Answers
+) -> Judging:
+    """Start where nothing is known yet."""
+    n_patterns = len(votes.n_items)
+    pattern = np.repeat(np.arange(n_patterns), np.diff(votes.start))
+    said = votes.voice < form.evidence
+    n_given = np.bincount(pattern[said], votes.times[said], minlength=n_patterns)
+    now = true_labels.room(n_patterns, form.n_labels, len(answers.start) - 1)
+    return Judging(votes, prior, answers, n_given.astype(np.float64), now)
 
 
 def trace_room(
-    votes: Votes, form: Form, draws: int, *, items: bool, each: bool, n_rows: int
-) -> Trace:
-    """Make room for draws."""
+    votes: Votes, form: Form, draws: int, *, items: bool, each: bool, n_rows: int,
+    n_judged: int | None = None,
+) -> Trace:  # fmt: skip
+    """Make room for draws; ``n_judged`` are systems that true labels judge, None without these."""
     n, v, p = form.n_labels, form.n_voices, len(votes.n_items)
+    beyond = 0 if n_judged is None else draws
+    judged = n_judged or 0
     rows = draws if form.rows else 0
     kept = draws if items else 0
     return Trace(
@@ -107,13 +146,18 @@ def trace_room(
         slope=np.empty((draws, v - form.first_system)),
         population=np.empty((rows, n, n)),
         alike=np.empty((rows, n)),
-        correct=np.empty((draws, v - form.first_system)),
+        correct=np.empty((draws, judged or v - form.first_system)),
         log_likelihood=np.empty(draws),
         truth=np.empty((kept, p, n)),
         truth_mean=np.zeros((p, n)),
         ease=np.empty((kept if form.difficulty else 0, p)),
         each=np.empty((draws if each else 0, p)),
         replicate=np.empty((draws if n_rows else 0, n_rows), dtype=np.int32),
+        correlation=np.empty(beyond),
+        majority=np.empty(beyond),
+        judged=np.empty((beyond, judged)),
+        weight=np.empty((beyond, judged)),
+        doubt=np.empty((beyond, judged)),
     )
 
 
@@ -133,6 +177,7 @@ def work_room(votes: Votes, form: Form, ease: Floats) -> Work:
 def advance(
     state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, prior: Priors,
     work: Work, after: Work, trace: Trace, item: Ints, voice: Ints, n: int, first: int,
+    judging: Judging | None = None,
 ) -> None:  # fmt: skip
     """Go through n sweeps, keeping what they find from the place ``first`` on, or nothing below 0.
 
@@ -150,7 +195,10 @@ def advance(
             settle(state, votes, form, ease, par, prior, after)
         if first >= 0:
             trace.log_likelihood[first + sweep] = whole
-            keep(state, votes, form, ease, par, work, after, trace, item, voice, first + sweep)
+            keep(
+                state, votes, form, ease, par, work, after, trace, item, voice, first + sweep,
+                judging,
+            )  # fmt: skip
         draw_common(state, form, ease, par, prior, work.counts)
         if not alone:
             draw_systems(state, form, ease, par, prior, work.counts)
@@ -229,6 +277,7 @@ def draw_systems(
 def keep(
     state: State, votes: Votes, form: Form, ease: Floats, par: Parameters, work: Work,
     after: Work, trace: Trace, item: Ints, voice: Ints, place: int,
+    judging: Judging | None = None,
 ) -> None:  # fmt: skip
     """Write one draw down."""
     np.exp(par.log_prevalence, out=trace.prevalence[place])
@@ -246,15 +295,45 @@ def keep(
         trace.alike[place] = par.alike
     if form.first_system < form.n_voices:
         _write_correct(after.counts.raw, form.first_system, trace.correct[place])
-    trace.truth_mean[:] += work.truth / len(trace.prevalence)
+    truth, known = work.truth, votes.known
+    if judging is not None:
+        truth, known = judging.now.truth, judging.votes.known
+        _judge(state, form, judging, work.truth, trace, place)
+    if len(known):
+        truth = _with_known(truth, known)
+    trace.truth_mean[:] += truth / len(trace.prevalence)
     if len(trace.truth):
-        trace.truth[place] = work.truth
+        trace.truth[place] = truth
     if len(trace.ease):
         trace.ease[place] = work.ease
     if len(trace.each):
         pattern_log_likelihood(votes, after.log_weight, after.log_response, trace.each[place])
     if len(trace.replicate):
         replicate(state, after.log_weight, after.log_response, item, voice, trace.replicate[place])
+
+
+def _judge(
+    state: State, form: Form, judging: Judging, truth: Floats, trace: Trace, place: int
+) -> None:
+    """Draw true labels, and what annotators and systems make of them."""
+    votes, prior, answers, n_given, now = judging
+    trace.correlation[place] = true_labels.draw_correlation(
+        state, votes, truth, n_given, prior.correlation, now.correlation, now.truth
+    )
+    trace.majority[place] = true_labels.draw_right(
+        state, votes, now.truth, form.n_voices, trace.accuracy[place]
+    )
+    true_labels.judge(
+        state, votes, answers, now.truth, prior.weight, now.independent, now.weight,
+        trace.judged[place], trace.correct[place], trace.weight[place],
+        trace.doubt[place],
+    )  # fmt: skip
+
+
+def _with_known(truth: Floats, known: Ints) -> Floats:
+    """Return the truth of all items, where some of it is known (pattern, label)."""
+    sure = known >= 0
+    return np.where(sure[:, None], known[:, None] == np.arange(truth.shape[1]), truth)
 
 
 @inner
@@ -314,6 +393,7 @@ def _write_correct(raw: Floats, first_system: int, out: Floats) -> None:
 def replay(
     state: State, votes: Votes, form: Form, ease: Floats, many: Parameters, par: Parameters,
     prior: Priors, work: Work, after: Work, trace: Trace, item: Ints, voice: Ints,
+    judging: Judging | None = None,
 ) -> None:  # fmt: skip
     """Keep what follows from parameters drawn elsewhere, draw in front.
 
@@ -335,4 +415,4 @@ def replay(
         trace.log_likelihood[place] = visit(state, votes, form, form.evidence, ease, par, work)
         if n < form.n_voices:
             settle(state, votes, form, ease, par, prior, after)
-        keep(state, votes, form, ease, par, work, after, trace, item, voice, place)
+        keep(state, votes, form, ease, par, work, after, trace, item, voice, place, judging)

@@ -12,7 +12,14 @@ from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_parameters import DIFFICULTY, SHARED, SOURCE, Parameters
 from dissensus.arrays.truth_skills import draw_beta
-from dissensus.arrays.truth_states import add_source, fill_own, log_sigmoid, total_of, weigh
+from dissensus.arrays.truth_states import (
+    add_source,
+    fill_own,
+    known_label,
+    log_sigmoid,
+    total_of,
+    weigh,
+)
 from dissensus.arrays.truth_votes import Votes
 from dissensus.arrays.univariate_slice import slicer
 
@@ -33,7 +40,10 @@ def _log_density(
     add_source(par.log_base, par.number, ease, first_system, log_weight, log_response)
     out = log_sigmoid(logit) + log_sigmoid(-logit)
     for p in range(len(votes.n_items)):
-        high = weigh(votes, len(log_response), log_weight, log_response, p, weight)
+        high = weigh(
+            votes, len(log_response), log_weight, log_response, p, known_label(votes, p),
+            log_response.shape[1], weight,
+        )  # fmt: skip
         out += votes.n_items[p] * (high + math.log(total_of(weight)))
     return out
 

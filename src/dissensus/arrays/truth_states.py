@@ -98,10 +98,20 @@ def add_source(
 
 
 @inner
+def known_label(votes: Votes, p: int) -> int:
+    """Return the true label of a pattern's items, -1 if it is not known."""
+    return votes.known[p] if len(votes.known) > 0 else -1
+
+
+@inner
 def weigh(
-    votes: Votes, evidence: int, log_weight: Floats, log_response: Floats, p: int, weight: Floats
-) -> float:
-    """Write the weights of the states of a pattern, the largest being 1; return its logarithm."""
+    votes: Votes, evidence: int, log_weight: Floats, log_response: Floats, p: int, known: int,
+    n_labels: int, weight: Floats,
+) -> float:  # fmt: skip
+    """Write the weights of the states of a pattern, the largest being 1; return its logarithm.
+
+    A known label leaves the states in which it is the true one.
+    """
     for s in range(len(weight)):
         weight[s] = log_weight[s]
     for entry in range(votes.start[p], votes.start[p + 1]):
@@ -111,6 +121,8 @@ def weigh(
                 weight[s] += times * log_response[v, y, s]
     high = -math.inf
     for s in range(len(weight)):
+        if known >= 0 and s % n_labels != known:
+            weight[s] = -math.inf
         high = max(high, weight[s])
     for s in range(len(weight)):
         weight[s] = math.exp(weight[s] - high)
@@ -147,7 +159,7 @@ def draw_states(
     size : array (state)
         Written: how many items.
     truth : array (pattern, label)
-        Written: the probability of each label being true.
+        Written: the probability of each label being true, by what was said alone.
     mean_ease : array (pattern)
         Written, unless it is empty: the mean ease of an item.
 
@@ -163,13 +175,17 @@ def draw_states(
     drawn = np.empty(len(log_weight), dtype=np.int64)
     whole = 0.0
     for p in range(len(votes.n_items)):
-        high = weigh(votes, evidence, log_weight, log_response, p, weight)
+        known = known_label(votes, p)
+        high = weigh(votes, evidence, log_weight, log_response, p, -1, n, weight)
         total = total_of(weight)
-        whole += votes.n_items[p] * (high + math.log(total))
         for z in range(n):
             truth[p, z] = 0.0
         for s in range(len(weight)):
             truth[p, s % n] += weight[s] / total
+        if known >= 0:
+            high = weigh(votes, evidence, log_weight, log_response, p, known, n, weight)
+            total = total_of(weight)
+        whole += votes.n_items[p] * (high + math.log(total))
         if len(mean_ease) > 0:
             mean_ease[p] = 0.0
             for s in range(len(weight)):
@@ -191,7 +207,10 @@ def pattern_log_likelihood(
     """Write the log-likelihood of an item of each pattern, states summed out."""
     weight = np.empty(len(log_weight))
     for p in range(len(votes.n_items)):
-        high = weigh(votes, len(log_response), log_weight, log_response, p, weight)
+        high = weigh(
+            votes, len(log_response), log_weight, log_response, p, known_label(votes, p),
+            log_response.shape[1], weight,
+        )  # fmt: skip
         out[p] = high + math.log(total_of(weight))
 
 

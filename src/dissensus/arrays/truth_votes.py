@@ -26,9 +26,14 @@ class Votes(NamedTuple):
     """How often the voice gave the label (entry)."""
     n_items: Ints
     """How many items have the pattern (pattern)."""
+    known: Ints = np.empty(0, dtype=np.int64)
+    """The true label of the pattern's items, -1 where it is not known (pattern); empty if it is
+    not known of any."""
 
 
-def votes(item: Ints, voice: Ints, label: Ints, n_items: int) -> tuple[Votes, Ints]:
+def votes(
+    item: Ints, voice: Ints, label: Ints, n_items: int, known: Ints | None = None
+) -> tuple[Votes, Ints]:
     """Lay out labels by pattern.
 
     Parameters
@@ -36,6 +41,8 @@ def votes(item: Ints, voice: Ints, label: Ints, n_items: int) -> tuple[Votes, In
     item, voice, label : array of int (row)
         Codes; rows in any order, repeated ones count as often as they come.
     n_items : int
+    known : array of int (item), optional
+        True labels, -1 where they are not known: items that differ in it have different patterns.
 
     Returns
     -------
@@ -52,6 +59,8 @@ def votes(item: Ints, voice: Ints, label: Ints, n_items: int) -> tuple[Votes, In
     >>> found.n_items
     array([1, 1, 2])
     """
+    if known is not None and (known >= 0).any():
+        return _with_known(item, voice, label, known)
     item, voice, label, times = _entries(item, voice, label)
     bounds = np.searchsorted(item, np.arange(n_items + 1))
     length = np.diff(bounds)
@@ -73,6 +82,23 @@ def votes(item: Ints, voice: Ints, label: Ints, n_items: int) -> tuple[Votes, In
     whole = np.concatenate([*count, np.empty(0, dtype=np.int64)])
     found = Votes(start.astype(np.int64), voice[entry], label[entry], times[entry], whole)
     return found, pattern_of
+
+
+def _with_known(item: Ints, voice: Ints, label: Ints, known: Ints) -> tuple[Votes, Ints]:
+    """Lay out labels, the true one taken for that of one voice more until patterns are known."""
+    sure = np.flatnonzero(known >= 0)
+    oracle = int(voice.max(initial=-1)) + 1
+    found, pattern = votes(
+        np.concatenate([item, sure]), np.concatenate([voice, np.full(len(sure), oracle)]),
+        np.concatenate([label, known[sure]]), len(known),
+    )  # fmt: skip
+    of_pattern = np.full(len(found.n_items), -1, dtype=np.int64)
+    of_pattern[pattern] = known
+    said = found.voice < oracle
+    start = np.concatenate([[0], said.cumsum()])[found.start]
+    voice, label, times = found.voice[said], found.label[said], found.times[said]
+    whole = Votes(start.astype(np.int64), voice, label, times, found.n_items, of_pattern)
+    return whole, pattern
 
 
 def _entries(item: Ints, voice: Ints, label: Ints) -> tuple[Ints, Ints, Ints, Ints]:

@@ -19,7 +19,7 @@ THESE, NEW = "these items", "new items"
 
 
 _REASONS = {
-    "accuracy": "truth", "components": "components", "weighted_reliability": "ground_truth",
+    "accuracy": "truth_model", "components": "components", "weighted_reliability": "ground_truth",
 }  # fmt: skip
 """Where an evaluation says why it has no such group."""
 

@@ -1,0 +1,184 @@
+"""True labels given what labels point to, against sums and grids that share no code with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logit
+
+from dissensus.arrays import true_labels
+from dissensus.arrays.stream import started
+from dissensus.arrays.truth_votes import votes
+
+PRIOR = np.array([0.6, 0.5])
+WEIGHT = np.array([-0.1, 1.2, 0.5, 3.5])
+
+
+def study(known=None, n_items=40, n_voices=5, n_labels=3):
+    """Labels of items, what they point to as some model has it, and systems' answers."""
+    rng = np.random.default_rng(3)
+    item = np.repeat(np.arange(n_items), n_voices)
+    voice = np.tile(np.arange(n_voices), n_items)
+    label = rng.integers(n_labels, size=len(item))
+    found, pattern = votes(item, voice, label, n_items, known)
+    truth = rng.dirichlet(np.full(n_labels, 0.3), len(found.n_items))
+    codes = rng.integers(-1, n_labels + 1, (n_items, 2))
+    codes[0] = 0, n_labels
+    return found, pattern, truth, codes
+
+
+def flattened(truth, n, correlation):
+    share = truth ** (1 / (1 + (n - 1) * correlation))
+    return share / share.sum(-1, keepdims=True)
+
+
+def correlations(found, truth, draws, prior=PRIOR):
+    state, x, out = started(1), np.zeros(1), np.empty_like(truth)
+    n_given = np.full(len(truth), 5.0)
+    return np.array([
+        true_labels.draw_correlation(state, found, truth, n_given, prior, x, out)
+        for _ in range(draws)
+    ]), out  # fmt: skip
+
+
+def test_without_known_labels_the_correlation_is_its_prior():
+    found, _, truth, _ = study()
+    drawn, out = correlations(found, truth, 4000)
+    law = stats.norm(np.log(PRIOR[0]), PRIOR[1])
+    assert stats.kstest(np.log(drawn[::2]), law.cdf).pvalue > 0.01
+    np.testing.assert_allclose(out, flattened(truth, 5, drawn[-1]), rtol=1e-9)
+
+
+def test_known_labels_tell_the_correlation_as_a_grid_has_it():
+    known = np.random.default_rng(5).integers(-1, 3, 40)
+    found, pattern, truth, _ = study(known)
+    np.testing.assert_array_equal(found.known[pattern], known)
+    drawn, _ = correlations(found, truth, 20_000)
+    grid = np.linspace(-4, 3, 2001)
+    log_height = stats.norm.logpdf(grid, np.log(PRIOR[0]), PRIOR[1])
+    for i in np.flatnonzero(known >= 0):
+        share = np.array([flattened(truth[pattern[i]], 5, r)[known[i]] for r in np.exp(grid)])
+        log_height += np.log(share)
+    height = np.exp(log_height - log_height.max())
+    height /= height.sum()
+    mean = (height * grid).sum()
+    sd = np.sqrt((height * (grid - mean) ** 2).sum())
+    assert np.log(drawn).mean() == pytest.approx(mean, abs=0.02)
+    assert np.log(drawn).std() == pytest.approx(sd, rel=0.03)
+
+
+def test_a_number_is_kept():
+    found, _, truth, _ = study()
+    drawn, _ = correlations(found, truth, 5, np.array([0.7, 0.0]))
+    np.testing.assert_array_equal(drawn, 0.7)
+
+
+def test_annotators_are_right_as_often_as_their_labels_are():
+    known = np.full(40, -1)
+    known[:7] = 1
+    found, pattern, truth, _ = study(known)
+    state, out = started(2), np.empty(5)
+    rows = []
+    for _ in range(4000):
+        majority = true_labels.draw_right(state, found, truth, 5, out)
+        rows.append([*out, majority])
+    sure = np.where(known[:, None] >= 0, np.eye(3)[np.maximum(known, 0)], truth[pattern])
+    right, lead = np.zeros(5), 0.0
+    said = np.zeros((40, 3))
+    for p in range(len(found.n_items)):
+        (items,) = np.nonzero(pattern == p)
+        for entry in range(found.start[p], found.start[p + 1]):
+            v, y, times = found.voice[entry], found.label[entry], found.times[entry]
+            right[v] += times * sure[items, y].sum()
+            said[items, y] += times
+    top = said == said.max(1, keepdims=True)
+    lead = (top / top.sum(1, keepdims=True) * sure).sum(1).mean()
+    # Of four labels more each is right as often as all are on average.
+    expected = (right + 4 * right.sum() / 200) / 44
+    np.testing.assert_allclose(np.mean(rows, axis=0), [*expected, lead], atol=0.006)
+
+
+def judged(found, pattern, truth, codes, draws, prior=WEIGHT):
+    laid = true_labels.answers(pattern, codes, -1)
+    now = true_labels.room(len(truth), truth.shape[1], codes.shape[1])
+    state, n = started(4), codes.shape[1]
+    kept = {
+        name: np.empty((draws, n)) for name in ("accuracy", "correct", "weight", "logit", "doubt")
+    }
+    for d in range(draws):
+        true_labels.judge(
+            state, found, laid, truth, prior, now.independent, now.weight, kept["accuracy"][d],
+            kept["correct"][d], kept["weight"][d], kept["doubt"][d],
+        )  # fmt: skip
+        kept["logit"][d] = now.independent
+    return kept
+
+
+def chances(truth, pattern, codes, system):
+    """The probability that each answer of a system is right, by the labels alone."""
+    code = codes[:, system]
+    given = code >= 0
+    inside = np.where(code < truth.shape[1], code, 0)
+    q = np.where(code < truth.shape[1], truth[pattern, inside], 0.0)
+    return q, given
+
+
+def log_height(grid, q, given, known, code, n_labels):
+    """The accuracy of a system that errs independently, summed over true labels by hand."""
+    out = np.zeros_like(grid)
+    for i in np.flatnonzero(given):
+        if known[i] >= 0:
+            out += np.log(grid if known[i] == code[i] else (1 - grid) / (n_labels - 1))
+        else:
+            out += np.log(q[i] * grid + (1 - q[i]) * (1 - grid) / (n_labels - 1))
+    return out
+
+
+@pytest.mark.parametrize("some_known", [False, True])
+def test_systems_are_judged_as_grids_have_it(some_known):
+    known = np.full(40, -1)
+    if some_known:
+        known = np.random.default_rng(6).integers(-1, 3, 40)
+    found, pattern, truth, codes = study(known)
+    kept = judged(found, pattern, truth, codes, 20_000)
+    # A grid over the accuracy, where the weight lies between its bounds, and what is added.
+    grid = (np.arange(120) + 0.5) / 120
+    share = (np.arange(80) + 0.5) / 80
+    noise = np.linspace(-4, 4, 61)
+    log_odds = np.clip(logit(grid) + np.log(2), 0, 3.5)[:, None, None]
+    w = log_odds * (-0.1 + 1.3 * share[:, None]) + 0.5 * noise
+    for s in range(2):
+        q, given = chances(truth, pattern, codes, s)
+        joint = log_height(grid, q, given, known, codes[:, s], 3)[:, None, None]
+        joint = joint + stats.norm.logpdf(noise)
+        right = np.zeros_like(w)
+        for i in np.flatnonzero(given):
+            if known[i] >= 0:
+                right += float(known[i] == codes[i, s])
+                if q[i] > 0:
+                    yes, no = np.log(q[i]) + w, np.log1p(-q[i])
+                    joint = joint + (yes if known[i] == codes[i, s] else no) - np.logaddexp(yes, no)
+            elif q[i] > 0:
+                right += expit(logit(q[i]) + w)
+        height = np.exp(joint - joint.max())
+        height = np.broadcast_to(height / (height + 0 * w).sum(), w.shape)
+        n = given.sum()
+        sure = np.where(q > 0, expit(logit(np.maximum(q, 1e-12)) + kept["weight"][-1, s]), 0.0)
+        doubt = (sure * (1 - sure))[given].mean()
+        assert kept["doubt"][-1, s] == pytest.approx(doubt, rel=1e-9)
+        mean = (height * grid[:, None, None]).sum()
+        assert expit(kept["logit"][:, s]).mean() == pytest.approx(mean, abs=0.006)
+        assert kept["weight"][:, s].mean() == pytest.approx((height * w).sum(), abs=0.03)
+        share_right = (height * right).sum() / n
+        assert kept["correct"][:, s].mean() == pytest.approx(share_right, abs=0.004)
+        again = (share_right * n + 0.5) / (n + 1)
+        assert kept["accuracy"][:, s].mean() == pytest.approx(again, abs=0.006)
+        assert kept["accuracy"][:, s].std() > kept["correct"][:, s].std()
+
+
+def test_answers_to_items_alike_are_one_cell():
+    laid = true_labels.answers(np.array([0, 1, 0, 1]), np.array([[2], [0], [2], [-1]]), -1)
+    np.testing.assert_array_equal(laid.start, [0, 2])
+    cells = sorted(zip(laid.pattern, laid.label, laid.n_items, strict=True))
+    assert cells == [(0, 2, 2), (1, 0, 1)]
