@@ -78,7 +78,7 @@ is free enough to explain that as something else, and accuracies can be off (16 
 5,000 items that differ in difficulty, errors graded: .73 to .88 for a system of .87, and .85 to .88
 by `symmetric_confusion` with graded errors and difficulty); no one true label (`dirichlet`); a
 system that learned from these very labels, or is made of them. A mistake that annotators share
-passes for the truth: `dissensus.shared_mistakes` says what that would do to accuracies.
+passes for the truth, unless errors are correlated.
 
 The likelihood of such models has several maxima, and the one that EM finds from the vote
 proportions need not be the highest; `em` is here for comparison, not for use. On Dawid and

@@ -65,8 +65,8 @@ truth and how hard the item is. When not: labels confused in ways of their own (
 there are labels enough to learn a matrix from); items that have no one true label (`dirichlet`);
 annotators who saw the system's answer, or each other's; a system that learned from these very
 labels, or is made of them: a majority vote of the annotators would come out as nearly always right,
-and no check tells. If many annotators make the same mistake it is no mistake to this model:
-`dissensus.shared_mistakes` says what that would do to accuracies.
+and no check tells. If many annotators make the same mistake it is no mistake to this model,
+unless errors are correlated.
 
 A system is evidence of the truth too: ``evidence="all"``. With ``evidence="annotators"`` what
 annotators are like, and ``truth``, are inferred from annotators alone, and systems are judged given

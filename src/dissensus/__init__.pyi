@@ -34,7 +34,6 @@ from ._replication.prior_predictive import prior_predictive as prior_predictive
 from ._replication.residual_check import residual_check as residual_check
 from ._report import report as report
 from ._scorer import scorer as scorer
-from ._shared_mistakes import shared_mistakes as shared_mistakes
 from ._summary import summary as summary
 from ._to_dataframe import to_dataframe as to_dataframe
 from ._warm_up import warm_up as warm_up

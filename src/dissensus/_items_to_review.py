@@ -87,8 +87,8 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     Gains add up over items, up to one thing that is left out: labels of one item also tell who is
     able, and so of other items. So does confidence that a further annotator may state. Both make
     what is to be had somewhat larger. Rank and gain are as good as the model: mistakes that all
-    annotators share look like certainty (`shared_mistakes`), and in `symmetric_confusion` and
-    `dawid_skene`, to which all items are alike, no item is known to be beyond the annotators.
+    annotators share look like certainty, and in `symmetric_confusion` and `dawid_skene`, to which
+    all items are alike, no item is known to be beyond the annotators.
 
     Source: Raiffa & Schlaifer (1961), *Applied statistical decision theory*, the expected value of
     sample information, with a gain of 1 for each item whose label is right.

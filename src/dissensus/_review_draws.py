@@ -26,6 +26,8 @@ MODELS: Final = (RASCH, "symmetric_confusion", ROWS)
 UNSAID: Final = {
     "difficulty_spread": "difficulty=True: how hard an item is goes with what is true of it, and "
     "draws of both together are not kept",
+    "error_correlation": "error_correlation=: further labels of an item are not independent of "
+    "those it has, given its truth",
     "error_concentration": 'errors="unequal": the errors of each annotator are not kept',
 }
 """What a posterior may have that says it does not hold all that is needed."""

@@ -56,8 +56,6 @@ SCOPE: Final = "scope"
 """Whether an interval speaks of the items at hand or of new items like them."""
 SCOPES: Final = ("these items", "new items")
 """The coordinate of `SCOPE`. New items add the uncertainty of having seen only some."""
-SHARE: Final = "share"
-"""Of items on which annotators are wrong together."""
 LEVEL: Final = "level"
 """Of confidence: what annotators may say of how sure they are."""
 SCALE: Final = "scale"

@@ -151,7 +151,6 @@ CALLS = {
     "plan_reliability": _plan("plan_reliability"),
     "prior_predictive": _prior(),
     "residual_check": _of_fit(CROSSED),
-    "shared_mistakes": _of_fit(TRUTH, SEEDED.items()),
     "top_k_accuracy_by_pattern": _by_pattern(),
 }
 DEAR = {"evaluate": 0.1, "plan": 0.1, "plan_accuracy": 0.1, "plan_reliability": 0.1,

@@ -35,7 +35,6 @@ def beside():
     return xr.DataTree.from_dict(
         {
             "assumptions": _assumptions(),
-            "shared_mistakes": _mistakes(),
             "accuracy": _accuracy(),
             "components": component_draws(cross_replication("ordinal"), xr.DataArray(3.0)),
             "plan": _planned(),
@@ -102,16 +101,6 @@ def _assumptions():
         progressbar=False, posterior_predictive=True,
     )  # fmt: skip
     return dx.check_assumptions(fit)
-
-
-def _mistakes():
-    """What mistakes that annotators share do to the accuracies of a small study of its own."""
-    study = dx.simulate.confusion_study(100, system_accuracy=(0.7, 0.6), random_seed=1)
-    fit = dx.models.symmetric_confusion.fit(
-        study.annotations, predictions=study.predictions, draws=200, chains=2, random_seed=1,
-        progressbar=False,
-    )  # fmt: skip
-    return dx.shared_mistakes(fit, (0, 0.1, 0.2), random_seed=1).drop_vars("truth")
 
 
 def _accuracy():

@@ -120,6 +120,8 @@ def _observed(what: Process) -> dict[str, xr.DataArray]:
     given = what.annotations["label_code"].to_numpy().astype(np.int64)
     kind = {"kind": what.annotations.attrs["kind"]}
     out = {"label_code": xr.DataArray(given, dims=ANNOTATION, attrs=kind)}
+    if (what.known >= 0).any():
+        out["truth_code"] = xr.DataArray(what.known, dims=ITEM, coords={ITEM: what.items})
     if len(what.systems):
         out["system_label_code"] = _answers(what, what.answers, ())
     return out

@@ -72,7 +72,7 @@ def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> An
     If annotators are better than chance, more of them never make a worse majority.
 
     Annotators err independently here. Where they make the same mistakes, or some items are hard
-    for all, the majority is less often right: see `shared_mistakes`, or give accuracies by item
+    for all, the majority is less often right: see `evaluate`, or give accuracies by item
     (annotator, item) and average over items.
 
     Source: Condorcet (1785); Cabitza et al. (2020), "The elephant in the machine", Figures 1-3.

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from ._reliability import reliability as reliability
     from ._reliability_plan import reliability_plan as reliability_plan
     from ._residual_check import residual_check as residual_check
-    from ._shared_mistakes import shared_mistakes as shared_mistakes
     from ._simplex import simplex as simplex
     from ._truth_nomogram import truth_nomogram as truth_nomogram
 
@@ -87,7 +86,6 @@ PLOTS: Final = (
     Plot("simplex", "posterior", "plausibilities over three labels in a triangle"),
     Plot("agreement_check", "agreement_check", "agreement of annotators beside that of a model's"),
     Plot("assumptions", "assumptions", "what a model of the truth assumes, beside the data"),
-    Plot("shared_mistakes", "shared_mistakes", "accuracy by how often annotators err together"),
     Plot("label_check", "label_check", "each annotator's use of the labels beside the model's"),
     Plot("residual_check", "residual_check", "residuals of every item beside the model's"),
     Plot("prior_predictive", "prior_predictive", "labels and ICC before there are any data"),

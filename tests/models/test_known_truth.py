@@ -1,0 +1,205 @@
+"""Labels known to be true, and errors that annotators of an item share, in models of the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from scipy.special import logsumexp
+
+import dissensus as dx
+from dissensus.steps import _truth_graph
+
+pytestmark = pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
+"""Short chains, whose means are looked at."""
+
+ROWS, SYMMETRIC = dx.models.dawid_skene, dx.models.symmetric_confusion
+QUICK = {"random_seed": 1, "progressbar": False}
+
+
+def votes(n_items=30, n_annotators=4, seed=2):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(3, size=n_items)
+    right = rng.random((n_items, n_annotators)) < 0.7
+    said = np.where(right, truth[:, None], rng.integers(3, size=right.shape))
+    return dx.from_matrix(said, kind="nominal"), dict(enumerate(truth.tolist()))
+
+
+def test_with_all_labels_known_rows_are_what_was_counted():
+    """Dirichlet rows: four labels in advance, 2.8 of them right, and those that were given."""
+    ann, truth = votes()
+    fit = ROWS.fit(ann, pooling="none", truth=truth, draws=2000, **QUICK)
+    counts = np.full((4, 3, 3), 0.6) + 2.2 * np.eye(3)
+    for item, who, label in zip(
+        ann["item_code"].values, ann["annotator_code"].values, ann["label_code"].values, strict=True
+    ):
+        counts[who, truth[int(item)], label] += 1
+    exact = counts / counts.sum(-1, keepdims=True)
+    mean = fit["posterior"]["confusion"].mean(("chain", "draw"))
+    np.testing.assert_allclose(mean, exact, atol=0.01)
+    known = np.eye(3)[list(truth.values())]
+    np.testing.assert_array_equal(fit["posterior"]["truth"][1, 7], known)
+    np.testing.assert_array_equal(fit["observed_data"]["truth_code"], list(truth.values()))
+
+
+def test_the_density_is_the_sum_over_what_is_not_known():
+    ann, truth = votes(n_items=6)
+    known = {k: truth[k] for k in (0, 3)}
+    model = ROWS.build(ann, pooling="none", truth=known)
+    rng = np.random.default_rng(1)
+    share, rows = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), (4, 3))
+    expected = 0.0
+    for i in range(6):
+        each = np.log(share)
+        for who in range(4):
+            here = (ann["item_code"].values == i) & (ann["annotator_code"].values == who)
+            each = each + np.log(rows[who, :, ann["label_code"].values[here][0]])
+        expected += each[known[i]] if i in known else logsumexp(each)
+    with model:
+        draw = pm.do(model, {"prevalence": share, "confusion": rows})
+    (value,) = draw.compile_fn([draw.logp(sum=True)])({})
+    assert value == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("build", [
+    lambda ann, truth: ROWS.build(ann, pooling="none", truth=truth),
+    lambda ann, truth: SYMMETRIC.build(ann, accuracy="annotator", difficulty=True, truth=truth),
+])  # fmt: skip
+def test_the_gibbs_step_reads_what_is_known_off_the_model(build):
+    ann, truth = votes()
+    known = {k: truth[k] for k in range(10)}
+    seen = _truth_graph.read(build(ann, known))
+    counted = sum(int(n) for n, k in zip(seen.votes.n_items, seen.votes.known, strict=True)
+                  if k >= 0)  # fmt: skip
+    assert counted == 10
+    assert seen.form.n_voices == 4
+    assert len(_truth_graph.read(build(ann, None)).votes.known) == 0
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.*transitions diverged:dissensus.DissensusWarning")
+@pytest.mark.parametrize("model", [ROWS, SYMMETRIC])
+def test_gibbs_is_nuts_on_the_same_model(model):
+    ann, truth = votes(n_items=40, n_annotators=3, seed=3)
+    known = {k: truth[k] for k in range(12)}
+    options = {"pooling": "none"} if model is ROWS else {"accuracy": "annotator"}
+    gibbs, nuts = (
+        model.fit(ann, truth=known, sampler=sampler, draws=1000, **options, **QUICK)["posterior"]
+        for sampler in ("gibbs", "nuts")
+    )
+    for name in ("annotator_accuracy", "prevalence", "truth"):
+        means = [one[name].mean(("chain", "draw")) for one in (gibbs, nuts)]
+        np.testing.assert_allclose(*means, atol=0.04)
+
+
+def test_known_labels_tell_more_than_they_are_of():
+    ann, truth = votes()
+    alone = ROWS.fit(ann, pooling="none", **QUICK)["constant_data"]["truth_mean"]
+    known = {k: truth[k] for k in range(15)}
+    more = ROWS.fit(ann, pooling="none", truth=known, **QUICK)["constant_data"]["truth_mean"]
+    rest = np.arange(15, 30)
+    right = [np.log(one.values[rest, [truth[i] for i in rest]]).mean() for one in (alone, more)]
+    assert right[1] > right[0]
+
+
+@pytest.mark.parametrize("model", [ROWS, SYMMETRIC])
+def test_with_correlated_errors_accuracies_are_of_true_labels(model):
+    study = dx.simulate.confusion_study(60, 5, 3, system_accuracy=[0.8, 0.6], random_seed=1)
+    given = {"predictions": study.predictions, "draws": 300, "error_correlation": 0.7}
+    fit = model.fit(study.annotations, **given, **QUICK)
+    found = fit["posterior"]
+    assert {"system_weight", "system_doubt", "majority_correct"} <= set(found)
+    assert (found["error_correlation"] == 0.7).all()
+    assert "system_confusion" not in found
+    assert found["system_accuracy"].dims == ("chain", "draw", "system")
+    # Five labels are worth 5 / (1 + 4 x .7): no truth is surer than so many say.
+    sure = model.fit(study.annotations, **given | {"error_correlation": 0.0}, **QUICK)["posterior"]
+    assert float(found["truth"].max("label").mean()) < float(sure["truth"].max("label").mean())
+    np.testing.assert_allclose(found["truth"].sum("label"), 1.0)
+    known = study.truth["truth_label"].to_series().iloc[:20]
+    told = model.fit(study.annotations, truth=known, **given, **QUICK)["posterior"]
+    code = pd.Index(study.annotations["label"].values).get_indexer(known)
+    np.testing.assert_array_equal(told["truth"].isel(item=slice(20))[0, 0], np.eye(3)[code])
+
+
+def test_a_label_that_annotators_cannot_give_is_wrong():
+    study = dx.simulate.confusion_study(30, 4, 3, random_seed=1)
+    ann, labels = study.annotations, ["x"] * 12 + ["A"] * 18
+    rows = {"item": ann["item"].values, "system": ["s"] * 30, "label": labels}
+    strange = dx.predictions(pd.DataFrame(rows))
+    with pytest.raises(dx.PredictionError, match="labels that annotators could give"):
+        ROWS.fit(ann, predictions=strange, **QUICK)
+    with pytest.warns(dx.DissensusWarning, match="outside the label space"):
+        fit = ROWS.fit(ann, predictions=strange, error_correlation="learned", draws=200, **QUICK)
+    assert float(fit["posterior"]["system_correct"].max()) <= 18 / 30
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"error_correlation": -0.1}, "error_correlation: expected a number from 0 on, 'learned'"),
+        ({"error_correlation": "high"}, "error_correlation: expected"),
+        ({"error_correlation": (0.5, 0.1, 1.0)}, "error_correlation: expected"),
+        ({"error_correlation": 0.5, "systems": "related"}, "systems: expected 'independent'"),
+        ({"truth": {99: 1}}, "truth: expected labels of annotated items"),
+        ({"truth": {0: "x"}}, "truth: expected labels that annotators could give"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given, said):
+    ann, _ = votes()
+    for call in (ROWS.fit, ROWS.build):
+        with pytest.raises(dx.ArgumentError, match=said):
+            call(ann, **given)
+
+
+def test_further_labels_are_not_weighed_where_errors_are_correlated():
+    ann, _ = votes()
+    fit = ROWS.fit(ann, pooling="none", error_correlation="learned", draws=100, **QUICK)
+    with pytest.raises(dx.ArgumentError, match="further labels of an item are not independent"):
+        dx.items_to_review(fit)
+
+
+def crowd(seed, n_items=300, n_annotators=8, n_labels=3, concentration=1.2):
+    """Every item has a crowd of its own, drawn around what its truth makes likely."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(n_labels, size=n_items)
+    likely = np.full((n_items, n_labels), 0.3 / (n_labels - 1))
+    likely[np.arange(n_items), truth] = 0.7
+    shares = np.array([rng.dirichlet(concentration * one) for one in likely])
+    said = np.array([rng.choice(n_labels, n_annotators, p=one) for one in shares])
+    systems = {}
+    for name, right in (("a", 0.9), ("b", 0.7)):
+        wrong = (truth + rng.integers(1, n_labels, n_items)) % n_labels
+        systems[name] = np.where(rng.random(n_items) < right, truth, wrong)
+    systems["crowd"] = np.array([rng.choice(n_labels, p=one) for one in shares])
+    return dx.from_matrix(said, kind="nominal"), truth, systems
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n_known", [0, 40])
+def test_intervals_hold_where_every_item_has_a_crowd_of_its_own(n_known):
+    """Studies of another process than the model's: 89 % intervals of systems and of the majority.
+
+    Dirichlet crowds with the concentration 1.2 have labels of the intraclass correlation 1 / 2.2.
+    """
+    held, majority = [], []
+    for seed in range(8):
+        ann, truth, systems = crowd(seed)
+        frame = pd.DataFrame(systems).rename_axis("item").reset_index()
+        pred = dx.predictions(frame.melt("item", var_name="system", value_name="label"))
+        known = {i: int(truth[i]) for i in range(n_known)} or None
+        fit = ROWS.fit(
+            ann, predictions=pred, pooling="none", error_correlation="learned", truth=known,
+            draws=400, tune=300, **QUICK,
+        )["posterior"]  # fmt: skip
+        low, high = fit["system_correct"].quantile([0.055, 0.945], ("chain", "draw")).values
+        right = np.array([(systems[name] == truth).mean() for name in pred["system"].values])
+        held += ((low <= right) & (right <= high)).tolist()
+        counts = dx.schema.label_counts(ann)
+        top = counts == counts.max(1, keepdims=True)
+        share = (top / top.sum(1, keepdims=True))[np.arange(len(truth)), truth].mean()
+        low, high = fit["majority_correct"].quantile([0.055, 0.945]).values
+        majority.append(low <= share <= high)
+    assert np.mean(held) >= 0.8
+    assert np.mean(majority) >= 0.75
