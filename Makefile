@@ -45,8 +45,9 @@ calibrate:  ## Run simulation-based calibration in full, and write its page
 	uv run pytest -m slow
 	PYTHONPATH=tests uv run python -m calibration.passes 'calibration' 'slow tests' $(COMMIT)
 
-validate:  ## Hold what is printed against real panels whose answer is known (an hour)
+validate:  ## Hold what is printed against real sets whose answer is known (two hours)
 	uv run python benchmarks/real_data.py
+	uv run --with ppi-python python benchmarks/real_truth.py
 
 stored:  ## Make the evaluations that tests of pictures read again
 	PYTHONPATH=tests uv run python -m stored.make

@@ -34,7 +34,7 @@ def rows(repeats: int) -> Iterator[Row]:
         ("top_k_accuracy of 4 systems", lambda: dx.top_k_accuracy(plausibility, pred), ""),
         (
             "top_k_accuracy of 4 systems, Bayesian bootstrap",
-            lambda: dx.top_k_accuracy(plausibility, pred, item_weights="bayesian-bootstrap"),
+            lambda: dx.top_k_accuracy(plausibility, pred, weights="bayesian-bootstrap"),
             "",
         ),
         ("annotation_certainty", lambda: dx.annotation_certainty(plausibility), ""),

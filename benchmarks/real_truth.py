@@ -329,31 +329,35 @@ def _interval(values: Any) -> dict[str, float]:
 
 def tables(rows: pd.DataFrame) -> str:
     """Write what methods come to, and the library's own set by set."""
-    judged = rows[rows["estimate"].notna()]
-    judged = scored(judged).assign(size=lambda t: t["error"].abs())
+    judged = scored(rows[rows["estimate"].notna()])
+    judged["size"], judged["known"] = judged["error"].abs(), judged["known"].astype(int)
+    people = judged["kind"] == "annotator"
+    judged["of"] = np.where(people, "annotators", "systems")
+    judged = judged[~people | (judged["without"] == "")]  # annotators once each
+    people = judged["of"] == "annotators"
     numbers = "mean error | mean abs. error | 89 % hold | width | score | s | n |"
     line = "--:|" * 7
     out = [f"| of | known items | method | {numbers}", f"|---|--:|---|{line}"]
-    of = judged["kind"].where(judged["kind"] == "annotator", "systems")
-    for (who, known, method), part in judged.groupby([of, "known", "method"], sort=False):
+    for (who, known, method), part in judged.groupby(["of", "known", "method"], sort=False):
         out.append(_line([who, str(known), method], part))
     out += ["", "By kind of system, `evaluate`:", ""]
     out += [f"| systems | known items | {numbers}", f"|---|--:|{line}"]
-    own = judged[judged["method"] == "evaluate"]
-    for (kind, known), part in own.groupby(["kind", "known"], sort=False):
+    own = judged[(judged["method"] == "evaluate") & ~people]
+    for (kind, known), part in own.groupby(["kind", "known"]):
         out.append(_line([kind, str(known)], part))
-    out += ["", "By set, `evaluate` and, without known items, the best of the others by score:", ""]
+    out += ["", "By set, `evaluate`, and of systems the best of the others by score:", ""]
     out += [
         f"| set | labels | of | known items | method | {numbers}",
         f"|---|---|---|--:|---|{line}",
     ]
     for (name, labels, who, known), part in judged.groupby(
-        ["set", "labels", of, "known"], sort=False
+        ["set", "labels", "of", "known"], sort=False
     ):
         each = part.groupby("method")["score"].mean().drop("evaluate")
-        for method in ["evaluate", *([each.idxmin()] if len(each) else [])]:
-            out.append(_line([name, labels, who, str(known), method],
-                             part[part["method"] == method]))  # fmt: skip
+        best = [each.idxmin()] if len(each) and who == "systems" else []
+        for method in ["evaluate", *best]:
+            mine = part[part["method"] == method]
+            out.append(_line([name, labels, who, str(known), method], mine))
     return "\n".join([*out, "", *_label_tables(rows), "", *_order(judged)]) + "\n"
 
 
@@ -366,10 +370,10 @@ def _label_tables(rows: pd.DataFrame) -> list[str]:
            if r["kind"] == "correlation"}  # fmt: skip
     out = [
         "Labels inferred: how often right, expected errors beside real ones, mean log probability "
-        "of the true label (probabilities from 1e-6), and the correlation of errors that says most "
-        "of this set's truth:", "",
-        "| set | labels | right | by Dawid-Skene EM | errors | expected | by EM | log score | by EM "
-        "| correlation |", f"|---|---|{'--:|' * 8}",
+        "of the true label (probabilities from 1e-6), and the correlation of errors r that says "
+        "most of this set's truth:", "",
+        "| set | labels | right | by EM | errors | expected | by EM | log score | by EM | r |",
+        f"|---|---|{'--:|' * 8}",
     ]  # fmt: skip
     em = "Dawid-Skene EM, bootstrap"
     for (name, labels), row in found.iterrows():
@@ -384,7 +388,7 @@ def _label_tables(rows: pd.DataFrame) -> list[str]:
 def _order(judged: pd.DataFrame) -> list[str]:
     out = ["Order of a set's systems: Kendall's tau with the true order, on average:", "",
            "| known items | method | tau |", "|--:|---|--:|"]  # fmt: skip
-    several = judged[(judged["without"] == "") & (judged["kind"] != "annotator")]
+    several = judged[(judged["without"] == "") & (judged["of"] == "systems")]
     for (known, method), part in several.groupby(["known", "method"], sort=False):
         tau = [
             kendalltau(one["estimate"], one["truth"]).statistic

@@ -39,17 +39,17 @@ def flat(found):
 
 @pytest.mark.unit(2, long=2)
 @pytest.mark.long
-@pytest.mark.parametrize("item_weights", [None, "bayesian-bootstrap"])
+@pytest.mark.parametrize("weights", [None, "bayesian-bootstrap"])
 @pytest.mark.parametrize(("k", "how"), rest_long([
     (1, {"reliability": 2.5, "prior_count": 0.25}), (1, {}), (2, {}),
 ], unit=1))  # fmt: skip
-def test_distributed_as_draws_item_by_item(study, k, how, item_weights):
+def test_distributed_as_draws_item_by_item(study, k, how, weights):
     ann, pred = study
     fit = dx.models.dirichlet.fit(ann, draws=1500, random_seed=1, **({"prior_count": 1} | how))
-    each = flat(dx.top_k_accuracy(fit, pred, k, item_weights=item_weights, random_seed=5))
+    each = flat(dx.top_k_accuracy(fit, pred, k, weights=weights, random_seed=5))
     found = flat(
         dx.top_k_accuracy_by_pattern(
-            ann, pred, k, draws=1500, item_weights=item_weights, random_seed=2, **how
+            ann, pred, k, draws=1500, weights=weights, random_seed=2, **how
         )
     )
     n = len(found)
@@ -135,7 +135,7 @@ def test_predictions_that_are_always_or_never_right():
                            "label": ["a"] * 4 + ["b"] * 4})  # fmt: skip
     for weights in (None, "bayesian-bootstrap"):
         found = dx.top_k_accuracy_by_pattern(
-            ann, pred, 2, reliability=100, item_weights=weights, draws=20, random_seed=1
+            ann, pred, 2, reliability=100, weights=weights, draws=20, random_seed=1
         )
         assert set(found.sel(system="all").values.ravel()) == {1.0}
         assert set(found.sel(system="other").values.ravel()) == {0.0}
@@ -143,8 +143,8 @@ def test_predictions_that_are_always_or_never_right():
 
 @pytest.mark.parametrize(("bad", "words"), [
     ({"k": 0}, "k"), ({"prior_count": 0}, "prior_count"), ({"reliability": -1}, "reliability"),
-    ({"draws": 0}, "draws"), ({"item_weights": [1.0] * N}, "item_weights"),
-    ({"item_weights": "bootstrap"}, "item_weights"),
+    ({"draws": 0}, "draws"), ({"weights": [1.0] * N}, "weights"),
+    ({"weights": "bootstrap"}, "weights"),
 ])  # fmt: skip
 def test_refuses_what_it_cannot_use(study, bad, words):
     with pytest.raises(dx.ArgumentError, match=words):

@@ -126,6 +126,29 @@ def test_an_evaluation_has_them_and_says_which_leads():
     ] == "truth"  # fmt: skip
 
 
+def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
+    from dissensus._report import words
+    from dissensus._report.language import text
+    from dissensus._terminal import sections
+
+    study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.9, 0.6], random_seed=1)
+    truth = study.truth["truth_label"].to_series().iloc[:25]
+    settings = {"components": None, "ground_truth": None, "reliability": (1.0,)}
+    result = dx.evaluate(study.annotations, study.predictions, truth=truth, **RUN, **settings)
+    answers = result["answers"].to_dataset()
+    assert answers.attrs["question"] == "truth"
+    (one,) = words.true_label_words(result)
+    first, second = (answers["accuracy"].sel(system=f"system {name}") for name in "AB")
+    low, high = first.quantile([0.055, 0.945]).to_numpy()
+    held = f"{share(float(first.mean()))} ({share(low)} to {share(high)})"
+    start = f"system A gives the one true label on {held}"
+    assert text(one).startswith(start)
+    assert f"system B, the next, on {share(float(second.mean()))}" in text(one)
+    assert next(sections(result)).startswith(start)
+    result["answers"].attrs["question"] = "panel"
+    assert words.true_label_words(result) == []
+
+
 def test_without_a_fit_of_the_truth_there_is_no_accuracy(ann, pred):
     answers = dx.evaluate(ann, pred, **RUN, **LEAN)["answers"].to_dataset()
     assert "accuracy" not in answers

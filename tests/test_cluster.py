@@ -36,17 +36,13 @@ def client():
 
 def accuracy(study, items=5):
     fit = dx.models.dirichlet.fit(dx.chunked(study.annotations, items), **RUN)
-    return dx.top_k_accuracy(
-        fit, study.predictions, item_weights="bayesian-bootstrap", random_seed=2
-    )
+    return dx.top_k_accuracy(fit, study.predictions, weights="bayesian-bootstrap", random_seed=2)
 
 
 @pytest.fixture(scope="module")
 def whole(study):
     fit = dx.models.dirichlet.fit(study.annotations, **RUN)
-    return dx.top_k_accuracy(
-        fit, study.predictions, item_weights="bayesian-bootstrap", random_seed=2
-    )
+    return dx.top_k_accuracy(fit, study.predictions, weights="bayesian-bootstrap", random_seed=2)
 
 
 @pytest.mark.long

@@ -19,7 +19,7 @@ from generate.studies import crossed, fit, study
 
 def _listed(metric: Callable[..., Any], **settings: Any) -> Any:
     return of_systems(metric(
-        fit("ranking"), study("ranking").predictions, item_weights="bayesian-bootstrap",
+        fit("ranking"), study("ranking").predictions, weights="bayesian-bootstrap",
         random_seed=1, **settings,
     ))  # fmt: skip
 
@@ -27,7 +27,7 @@ def _listed(metric: Callable[..., Any], **settings: Any) -> Any:
 def top_k_accuracy() -> Any:
     """The top-1 accuracy of four systems on new items: a distribution each, not a number."""
     return of_systems(dx.top_k_accuracy(
-        fit("nominal"), study("nominal").predictions, item_weights="bayesian-bootstrap",
+        fit("nominal"), study("nominal").predictions, weights="bayesian-bootstrap",
         random_seed=1,
     ))  # fmt: skip
 

@@ -43,7 +43,7 @@ def top_k_accuracy_by_pattern(
     prior_count: float = 1.0,
     draws: int = 1000,
     chains: int = 4,
-    item_weights: str | None = None,
+    weights: str | None = None,
     on_missing: str = "raise",
     random_seed: Any = None,
 ) -> xr.DataArray:
@@ -76,7 +76,7 @@ def top_k_accuracy_by_pattern(
         As in `models.dirichlet.fit`.
     draws, chains : int
         How many; all draws are independent.
-    item_weights : None or "bayesian-bootstrap"
+    weights : None or "bayesian-bootstrap"
         The bootstrap speaks of new items like these. Weights of the items' own make items unlike:
         those want `top_k_accuracy`.
     on_missing : {"raise", "drop"}
@@ -119,10 +119,10 @@ def top_k_accuracy_by_pattern(
     prior = fitting.positive("prior_count", prior_count)
     gamma = fitting.positive("reliability", reliability)
     chains, draws = fitting.sample_shape(draws, chains)
-    bootstrap = isinstance(item_weights, str) and item_weights == BOOTSTRAP
-    if not (bootstrap or item_weights is None):
+    bootstrap = isinstance(weights, str) and weights == BOOTSTRAP
+    if not (bootstrap or weights is None):
         raise ArgumentError(
-            "item_weights", expected=f"None or {BOOTSTRAP!r}", found=brief(item_weights),
+            "weights", expected=f"None or {BOOTSTRAP!r}", found=brief(weights),
             hint="top_k_accuracy of a fit takes weights of items",
         )  # fmt: skip
     seed = fitting.stream_seed(generator(random_seed, "fit"))

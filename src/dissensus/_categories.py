@@ -175,7 +175,7 @@ def accuracy(
     """
     function = metrics.get("top_k_accuracy").function
     if len(lists) == 1:
-        found: xr.DataArray = function(theta, lists[0], item_weights=weights, on_missing=on_missing)
+        found: xr.DataArray = function(theta, lists[0], weights=weights, on_missing=on_missing)
         return found
     common = [common_items(theta, one, on_missing) for one in lists]
     theta = common[0][0]

@@ -47,7 +47,7 @@ def score(
     found = {}
     for function, arguments in _metric_calls(predictions):
         value = function(
-            plausibility, predictions, **arguments, item_weights=weights, on_missing=on_missing
+            plausibility, predictions, **arguments, weights=weights, on_missing=on_missing
         )
         found[str(value.name)] = value
     return xr.Dataset(found)

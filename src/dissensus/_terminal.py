@@ -102,8 +102,11 @@ def certainty_table(evaluation: Any) -> Table:
 
 def sections(evaluation: Any) -> Iterator[Table | str]:
     """Go through what an evaluation says beside its metrics: tables, and lines about them."""
+    from dissensus._report import words
+    from dissensus._report.language import text
     from dissensus._summary import summary
 
+    yield from (escape(text(one)) for one in words.true_label_words(evaluation))
     if "agreement" in evaluation.children:
         yield from _agreement(evaluation, summary(evaluation, "statistics"))
     if "components" in evaluation.children:

@@ -157,7 +157,7 @@ def fits(draw, takes):
 def test_a_metric_is_within_its_bounds_or_refused(entry, data):
     args, settings = data.draw(calls(entry))
     run = twice if data.draw(st.integers(0, 4)) == 0 and "random_seed" not in settings else judged
-    if settings.get("item_weights") is not None:
+    if settings.get("weights") is not None:
         run = judged  # weights of the bootstrap are drawn anew
     answer = run(f"metrics.{entry.name}", entry.function, *args, **settings)
     if answer.refused:

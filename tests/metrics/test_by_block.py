@@ -65,10 +65,10 @@ def test_the_same_scores_whatever_the_chunks(make, metric, form, seed):
     for how in (
         {"per_item": True},
         {},
-        {"item_weights": np.r_[0.0, 0.0, rng.random(4)]},
-        {"item_weights": dict(zip(theta["item"].to_numpy().tolist(), range(1, 7), strict=True))},
-        {"item_weights": many},
-        {"item_weights": "bayesian-bootstrap", "random_seed": seed},
+        {"weights": np.r_[0.0, 0.0, rng.random(4)]},
+        {"weights": dict(zip(theta["item"].to_numpy().tolist(), range(1, 7), strict=True))},
+        {"weights": many},
+        {"weights": "bayesian-bootstrap", "random_seed": seed},
     ):
         whole = run(metric, theta, predictions, **how)
         assert_same(run(metric, lazy, predictions, **how), whole, exactly="per_item" in how)
@@ -152,12 +152,12 @@ def test_missing_items_and_labels_are_seen_before_anything_is_drawn(make):
 def test_weights_of_a_bootstrap_hang_on_names(make):
     theta = make.theta(3, n_items=6)
     pred = make.lists(5, theta)
-    how = {"item_weights": "bayesian-bootstrap", "random_seed": 4}
+    how = {"weights": "bayesian-bootstrap", "random_seed": 4}
     turned = theta.isel(item=[4, 2, 0, 5, 1, 3])
     xr.testing.assert_allclose(dx.top_k_accuracy(turned, pred, **how),
                                dx.top_k_accuracy(theta, pred, **how))  # fmt: skip
     one, two = np.random.default_rng(1), np.random.default_rng(1)
-    dx.top_k_accuracy(theta, pred, item_weights="bayesian-bootstrap", random_seed=one)
-    dx.top_k_accuracy(theta.chunk(item=2), pred, item_weights="bayesian-bootstrap",
+    dx.top_k_accuracy(theta, pred, weights="bayesian-bootstrap", random_seed=one)
+    dx.top_k_accuracy(theta.chunk(item=2), pred, weights="bayesian-bootstrap",
                       random_seed=two)  # fmt: skip
     assert one.bit_generator.state == two.bit_generator.state

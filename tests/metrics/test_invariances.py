@@ -73,17 +73,17 @@ def test_item_weights(make, metric, seed):
     assert each.dims == ("chain", "draw", "item", "system")
     whole = run(metric, theta, predictions)
     assert_same(each.mean("item", skipna=False), whole)
-    assert_same(run(metric, theta, predictions, item_weights=np.ones(4)), whole)
+    assert_same(run(metric, theta, predictions, weights=np.ones(4)), whole)
     counts = np.random.default_rng(seed).integers(0, 4, size=4) + np.array([1, 0, 0, 0])
-    weighted = run(metric, theta, predictions, item_weights=counts)
+    weighted = run(metric, theta, predictions, weights=counts)
     repeated = theta.isel(item=np.repeat(np.arange(4), counts))
     assert_same(run(metric, repeated, predictions, on_missing="drop"), weighted)
-    assert_same(run(metric, theta, predictions, item_weights=0.037 * counts), weighted)
+    assert_same(run(metric, theta, predictions, weights=0.037 * counts), weighted)
     named = dict(zip(theta["item"].values[::-1], counts[::-1], strict=True))
-    assert_same(run(metric, theta, predictions, item_weights=named), weighted)
+    assert_same(run(metric, theta, predictions, weights=named), weighted)
     kept = theta.isel(item=[0, 2, 3])
     dropped = run(metric, kept, predictions, on_missing="drop")
-    assert_same(run(metric, theta, predictions, item_weights=[1, 0, 1, 1]), dropped)
+    assert_same(run(metric, theta, predictions, weights=[1, 0, 1, 1]), dropped)
 
 
 @every_metric

@@ -36,12 +36,12 @@ def small(make):
     ],
 )
 def test_bad_weights(small, weights, message):
-    with pytest.raises(dx.ArgumentError, match=f"item_weights: .*{message}"):
-        dx.top_k_accuracy(*small, item_weights=weights)
+    with pytest.raises(dx.ArgumentError, match=f"weights: .*{message}"):
+        dx.top_k_accuracy(*small, weights=weights)
 
 
 def test_named_weights_are_matched_by_name(small):
-    expected = dx.overlap(*small, k=2, item_weights=[1, 2, 3])
+    expected = dx.overlap(*small, k=2, weights=[1, 2, 3])
     names = ["i2", "i0", "elsewhere", "i1"]
     values = [3.0, 1.0, 9.0, 2.0]
     for weights in (
@@ -52,22 +52,20 @@ def test_named_weights_are_matched_by_name(small):
         pd.Series([1, 2, 3]),
         xr.DataArray([1, 2, 3], dims="item"),
     ):
-        xr.testing.assert_allclose(dx.overlap(*small, k=2, item_weights=weights), expected)
+        xr.testing.assert_allclose(dx.overlap(*small, k=2, weights=weights), expected)
 
 
 def test_per_item_scores_have_no_weights(small):
     with pytest.raises(dx.ArgumentError, match="None together with per_item=True"):
-        dx.top_k_accuracy(*small, item_weights=[1, 1, 1], per_item=True)
+        dx.top_k_accuracy(*small, weights=[1, 1, 1], per_item=True)
     with pytest.raises(dx.ArgumentError, match="None together with per_item=True"):
-        dx.top_k_accuracy(*small, item_weights="bayesian-bootstrap", per_item=True)
+        dx.top_k_accuracy(*small, weights="bayesian-bootstrap", per_item=True)
 
 
 def test_the_bootstrap_needs_draws(small):
     theta, predictions = small
     with pytest.raises(dx.ArgumentError, match="needs draws"):
-        dx.top_k_accuracy(
-            theta.isel(chain=0, draw=0), predictions, item_weights="bayesian-bootstrap"
-        )
+        dx.top_k_accuracy(theta.isel(chain=0, draw=0), predictions, weights="bayesian-bootstrap")
 
 
 def test_the_bootstrap_has_the_variance_of_a_dirichlet_mean():
@@ -89,7 +87,7 @@ def test_the_bootstrap_has_the_variance_of_a_dirichlet_mean():
             "label": np.concatenate([labels, np.where(labels == "a", "b", "a")]),
         }
     )
-    kwargs = {"item_weights": "bayesian-bootstrap", "random_seed": 3}
+    kwargs = {"weights": "bayesian-bootstrap", "random_seed": 3}
     draws = dx.top_k_accuracy(theta, predictions, **kwargs)
     p, n_draws = right / n, 12_000
     variance = p * (1 - p) / (n + 1)
@@ -108,7 +106,7 @@ def test_the_bootstrap_is_about_the_unweighted_mean(make):
     theta = make.theta(9, n_items=20, draws=1000)
     predictions = make.lists(9, theta)
     plain = dx.overlap(theta, predictions, k=2)
-    drawn = dx.overlap(theta, predictions, k=2, item_weights="bayesian-bootstrap", random_seed=1)
+    drawn = dx.overlap(theta, predictions, k=2, weights="bayesian-bootstrap", random_seed=1)
     difference = drawn - plain
     error = difference.std(("chain", "draw")) / np.sqrt(2000)
     assert bool((abs(difference.mean(("chain", "draw"))) < 4 * error).all())
@@ -119,7 +117,7 @@ def test_the_bootstrap_weighs_further_dims_alike(make):
     theta = make.theta(2)
     predictions = make.lists(2, theta)
     both = xr.concat([theta.assign_coords(reliability=r) for r in (1, 2)], dim="reliability")
-    found = dx.overlap(both, predictions, k=2, item_weights="bayesian-bootstrap", random_seed=1)
+    found = dx.overlap(both, predictions, k=2, weights="bayesian-bootstrap", random_seed=1)
     assert found.dims == ("chain", "draw", "reliability", "system")
     np.testing.assert_array_equal(found.sel(reliability=1), found.sel(reliability=2))
 
@@ -142,7 +140,7 @@ def test_weights_may_differ_between_draws_and_carry_dims_of_their_own(make):
         coords={"item": theta["item"].values, "kind": ["one", "two"]},
     )
     turned = weights.isel(item=[3, 1, 0, 2])  # matched by name
-    whole = dx.top_k_accuracy(theta, predictions, item_weights=turned)
+    whole = dx.top_k_accuracy(theta, predictions, weights=turned)
     assert whole.dims == ("chain", "draw", "kind", "system")
     each = dx.top_k_accuracy(theta, predictions, per_item=True)
     want = (each * weights).sum("item") / weights.sum("item")
@@ -164,4 +162,4 @@ def test_bad_weights_with_other_dims(make, spoil, message):
         np.ones((2, 3, 4)), dims=("chain", "draw", "item"), coords={"item": theta["item"].values}
     )
     with pytest.raises(dx.ArgumentError, match=message):
-        dx.top_k_accuracy(theta, make.lists(3, theta), item_weights=spoil(weights))
+        dx.top_k_accuracy(theta, make.lists(3, theta), weights=spoil(weights))

@@ -114,8 +114,8 @@ def test_an_order_that_ties_all_labels_has_no_tau_and_is_not_silently_left_out()
     assert np.isnan(each[0])
     assert each[1] == 1.0
     assert np.isnan(dx.kendall_tau(theta, predictions).item())
-    assert np.isnan(dx.kendall_tau(theta, predictions, item_weights=[1, 1]).item())
-    assert dx.kendall_tau(theta, predictions, item_weights=[0, 1]).item() == 1.0
+    assert np.isnan(dx.kendall_tau(theta, predictions, weights=[1, 1]).item())
+    assert dx.kendall_tau(theta, predictions, weights=[0, 1]).item() == 1.0
 
 
 @pytest.mark.parametrize("metric", ["kendall_tau", "spearman_footrule"])

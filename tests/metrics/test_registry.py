@@ -16,7 +16,7 @@ import dissensus as dx
 from dissensus import metrics
 from dissensus.metrics import METRICS
 
-COMMON = ("plausibility", "predictions", "item_weights", "per_item", "on_missing", "random_seed")
+COMMON = ("plausibility", "predictions", "weights", "per_item", "on_missing", "random_seed")
 STUB = Path(dx.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
 pytestmark = pytest.mark.unit(9)
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)

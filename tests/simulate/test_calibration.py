@@ -73,7 +73,7 @@ def test_intervals_for_new_items_cover_the_population(matched):
     for group in range(0, GROUPS, 2):
         part = {"item": slice(group * SIZE, (group + 1) * SIZE)}
         drawn = dx.top_k_accuracy(
-            theta.isel(part), pred.isel(part), item_weights="bayesian-bootstrap", random_seed=group
+            theta.isel(part), pred.isel(part), weights="bayesian-bootstrap", random_seed=group
         )
         low, high = drawn.quantile([0.05, 0.95], ("chain", "draw"))
         covered.append(

@@ -201,7 +201,8 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
             at.append((place, [*unsure, *trends.certainty_words(evaluation, value)]))
     after += trends.doubt_words(evaluation)
     opening = words.data_words(evaluation)
-    return {"data": opening, "at": at, "against": beside, "after": after}
+    asked = words.true_label_words(evaluation)
+    return {"data": opening, "asked": asked, "at": at, "against": beside, "after": after}
 
 
 def _models(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus._answers import TRUTH
 from dissensus._doubts import of_answer
 from dissensus._report import numbers as facts
 from dissensus._report.language import Name, Sentence, joined, sentence
@@ -21,7 +22,7 @@ from dissensus._wording import (
     share,
     spoken_probability,
 )
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SCOPE, SYSTEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE
 from dissensus.schema import ranking_code, voices_per
@@ -153,6 +154,37 @@ def answer_words(evaluation: xr.DataTree, system: object) -> list[Sentence]:
             right=_held(own["accuracy"]),
         )
     return [(*out, ".")]
+
+
+def true_label_words(evaluation: xr.DataTree) -> list[Sentence]:
+    """Answer what was asked, where that is the one true label of each item."""
+    if "answers" not in evaluation.children:
+        return []
+    answers = evaluation["answers"].to_dataset()
+    if answers.attrs["question"] != TRUTH or "accuracy" not in answers:
+        return []
+    draws = answers["accuracy"].dropna(SYSTEM, how="all")
+    if not draws.sizes[SYSTEM] or of_answer(evaluation, "accuracy"):
+        return []
+    order = draws.mean(SAMPLE).argsort().to_numpy()[::-1]
+    first, *rest = (draws.isel({SYSTEM: place}) for place in order)
+    best = _numbers(first)
+    out = sentence(
+        "{name} gives the one true label on {value} of {items}",
+        name=Name(str(first[SYSTEM].item())), value=_held(best), items=answers.attrs["scope"],
+    )  # fmt: skip
+    if rest:
+        better = float((first > rest[0]).mean() + (first == rest[0]).mean() / 2)
+        out += sentence(
+            ", {other}, the next, on {value}: {name} is right more often with probability {p}",
+            other=Name(str(rest[0][SYSTEM].item())), value=_held(_numbers(rest[0])),
+            name=Name(str(first[SYSTEM].item())), p=spoken_probability(better),
+        )  # fmt: skip
+    return [(*out, ".")]
+
+
+def _numbers(draws: xr.DataArray) -> dict[str, float]:
+    return {name: float(value) for name, value in spread(draws).items()}
 
 
 def _held(parts: dict[str, float]) -> str:

@@ -17,11 +17,11 @@ from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError
 
 BOOTSTRAP = "bayesian-bootstrap"
-ARGUMENT = "item_weights"
+ARGUMENT = "weights"
 
 
 def weights_for(
-    scores: xr.DataArray, item_weights: Any = None, random_seed: Any = None
+    scores: xr.DataArray, weights: Any = None, random_seed: Any = None
 ) -> xr.DataArray | None:
     """Return weights over items: None, the ones given, or a Dirichlet(1, ..., 1) draw per draw.
 
@@ -29,7 +29,7 @@ def weights_for(
     ----------
     scores : xarray.DataArray
         Whose items (and draws) the weights are for.
-    item_weights : None, array-like (item), mapping from item to weight, or "bayesian-bootstrap"
+    weights : None, array-like (item), mapping from item to weight, or "bayesian-bootstrap"
         Weights need not sum to 1. A DataArray with the coordinate ``item``, a mapping, and a
         Series whose index holds the items are matched by name, all else by place. A DataArray may
         have other dims besides, such as chain and draw: the average then has them too.
@@ -41,22 +41,22 @@ def weights_for(
     ArgumentError
         If weights are negative, not finite, all zero, or of another length than the items.
     """
-    if item_weights is None:
+    if weights is None:
         return None
-    if isinstance(item_weights, str):
-        check_bootstrap(item_weights)
+    if isinstance(weights, str):
+        check_bootstrap(weights)
         return bootstrap_weights(scores, random_seed)
-    if isinstance(item_weights, xr.DataArray) and item_weights.dims != (ITEM,):
-        return _with_other_dims(scores, item_weights)
-    values = from_given(item_weights, scores[ITEM].to_numpy(), ARGUMENT, f", or {BOOTSTRAP!r}")
+    if isinstance(weights, xr.DataArray) and weights.dims != (ITEM,):
+        return _with_other_dims(scores, weights)
+    values = from_given(weights, scores[ITEM].to_numpy(), ARGUMENT, f", or {BOOTSTRAP!r}")
     return xr.DataArray(values, dims=ITEM)
 
 
-def check_bootstrap(item_weights: str) -> None:
+def check_bootstrap(weights: str) -> None:
     """Raise unless the name is that of the bootstrap."""
-    if item_weights != BOOTSTRAP:
+    if weights != BOOTSTRAP:
         raise ArgumentError(
-            "item_weights", expected=f"None, an array, or {BOOTSTRAP!r}", found=repr(item_weights)
+            "weights", expected=f"None, an array, or {BOOTSTRAP!r}", found=repr(weights)
         )
 
 
@@ -64,7 +64,7 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
     """Return weights that also differ between draws, or between kinds of weighting."""
     if ITEM not in weights.dims or ITEM not in weights.coords:
         raise ArgumentError(
-            "item_weights",
+            "weights",
             expected=f"a DataArray with {ITEM!r} among its dims, and names there",
             found=f"dims {weights.dims}",
         )
@@ -75,7 +75,7 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
     for dim in set(weights.dims) & set(scores.dims):
         if weights.sizes[dim] != scores.sizes[dim]:
             raise ArgumentError(
-                "item_weights",
+                "weights",
                 expected=f"{scores.sizes[dim]} along {dim!r}",
                 found=f"{weights.sizes[dim]}",
             )
@@ -96,7 +96,7 @@ def bootstrap_weights(
     missing = [dim for dim in SAMPLE if dim not in scores.dims]
     if missing:
         raise ArgumentError(
-            "item_weights",
+            "weights",
             expected=f"None or an array: {BOOTSTRAP!r} needs draws",
             found=f"dims {scores.dims}",
         )

@@ -53,7 +53,7 @@ def list_metric(
     *,
     name: str,
     better: str = "higher",
-    item_weights: Any = None,
+    weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
     random_seed: Any = None,
@@ -63,20 +63,20 @@ def list_metric(
     Systems are taken one at a time: their scores per draw and item need not be held together.
     """
     check_flag("per_item", per_item)
-    if per_item and item_weights is not None:
+    if per_item and weights is not None:
         raise ArgumentError(
-            "item_weights", expected="None together with per_item=True", found=repr(item_weights)
+            "weights", expected="None together with per_item=True", found=repr(weights)
         )
     theta = plausibility_of(plausibility)
     if is_lazy(theta):
         score_block = partial(_scored, prepare=prepare, checked=True)
         theta, predictions = common_items(theta, predictions, on_missing)
         found = lists_by_block(
-            score_block, theta, predictions, item_weights, random_seed, per_item=per_item
+            score_block, theta, predictions, weights, random_seed, per_item=per_item
         )
     else:
         found = _scored(
-            theta, predictions, item_weights, random_seed, prepare=prepare, per_item=per_item,
+            theta, predictions, weights, random_seed, prepare=prepare, per_item=per_item,
             on_missing=on_missing,
         )  # fmt: skip
     # What the plausibility's attributes say (its label space) does not hold for a metric.
@@ -87,7 +87,7 @@ def list_metric(
 def _scored(
     theta: xr.DataArray,
     predictions: xr.Dataset,
-    item_weights: Any = None,
+    weights: Any = None,
     random_seed: Any = None,
     *,
     prepare: Prepare,
@@ -97,7 +97,7 @@ def _scored(
 ) -> xr.DataArray:
     """Score what is in memory."""
     theta, lists, where = align(theta, predictions, on_missing, checked=checked)
-    weights = weights_for(theta, item_weights, random_seed)
+    weights = weights_for(theta, weights, random_seed)
     score = prepare(theta, lists, where)
     parts = []
     for system in range(lists.sizes[SYSTEM]):

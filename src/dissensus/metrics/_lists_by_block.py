@@ -25,7 +25,7 @@ def lists_by_block(
     score: Score,
     theta: xr.DataArray,
     predictions: xr.Dataset,
-    item_weights: Any,
+    weights: Any,
     random_seed: Any,
     *,
     per_item: bool,
@@ -38,7 +38,7 @@ def lists_by_block(
         Scores a block.
     theta, predictions
         Draws in chunks, and lists of the same items in the same order.
-    item_weights, random_seed
+    weights, random_seed
         As a metric takes them.
     per_item : bool
         Whether items are kept apart.
@@ -48,10 +48,10 @@ def lists_by_block(
     predictions = predictions.assign_coords({ITEM: theta[ITEM]})  # they may be spelled otherwise
     dims = front(theta)
     coords = coords_of(theta, dims) | {SYSTEM: predictions[SYSTEM].to_numpy()}
-    if isinstance(item_weights, str):
-        check_bootstrap(item_weights)
+    if isinstance(weights, str):
+        check_bootstrap(weights)
         return _bootstrapped(score, theta, predictions, random_seed, dims, coords)
-    weights = weights_for(theta, item_weights)
+    weights = weights_for(theta, weights)
     if weights is not None:
         return _weighted(score, theta, predictions, weights, dims, coords)
     if per_item:

@@ -16,7 +16,7 @@ def top_k_accuracy(
     predictions: xr.Dataset,
     k: int = 1,
     *,
-    item_weights: Any = None,
+    weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
     random_seed: Any = None,
@@ -28,7 +28,7 @@ def top_k_accuracy(
 
     The mean over draws m is the uncertainty-adjusted accuracy; the spread over draws is what
     the annotations leave open. It speaks of the items at hand; with
-    ``item_weights="bayesian-bootstrap"`` it speaks of new items like these.
+    ``weights="bayesian-bootstrap"`` it speaks of new items like these.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def top_k_accuracy(
     k : int
         How many predicted labels count. Predicted ties that straddle k count with the
         probability that a random order puts them within.
-    item_weights : array (item), mapping, "bayesian-bootstrap", optional
+    weights : array (item), mapping, "bayesian-bootstrap", optional
         Weights of the items, matched by name where they have names; the bootstrap draws them
         from Dirichlet(1, ..., 1), anew for each draw and the same for all systems.
     per_item : bool
@@ -87,7 +87,7 @@ def top_k_accuracy(
 
     return list_metric(
         plausibility, predictions, from_top(1, holds_first, depth),
-        name=f"top_{k}_accuracy", item_weights=item_weights, per_item=per_item,
+        name=f"top_{k}_accuracy", weights=weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ def set_accuracy(
     predictions: xr.Dataset,
     k: int | None = None,
     *,
-    item_weights: Any = None,
+    weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
     random_seed: Any = None,
@@ -112,7 +112,7 @@ def set_accuracy(
         As in `top_k_accuracy`.
     k : int, optional
         Take the first k labels of each list as C; by default the whole list.
-    item_weights, per_item, on_missing, random_seed
+    weights, per_item, on_missing, random_seed
         As in `top_k_accuracy`.
 
     Returns
@@ -153,6 +153,6 @@ def set_accuracy(
     return list_metric(
         plausibility, predictions, from_top(np.inf if limit is None else limit, same_set, depth),
         name="set_accuracy" if limit is None else f"top_{limit}_set_accuracy",
-        item_weights=item_weights, per_item=per_item,
+        weights=weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip

@@ -73,7 +73,7 @@ def kendall_tau(
     plausibility: Any,
     predictions: xr.Dataset,
     *,
-    item_weights: Any = None,
+    weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
     random_seed: Any = None,
@@ -88,7 +88,7 @@ def kendall_tau(
 
     Parameters
     ----------
-    plausibility, predictions, item_weights, per_item, on_missing, random_seed
+    plausibility, predictions, weights, per_item, on_missing, random_seed
         As in `top_k_accuracy`.
 
     Returns
@@ -121,7 +121,7 @@ def kendall_tau(
     """
     return list_metric(
         plausibility, predictions, _whole_order(kendall_dense, kendall_candidates),
-        name="kendall_tau", item_weights=item_weights, per_item=per_item,
+        name="kendall_tau", weights=weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip
 
@@ -130,7 +130,7 @@ def spearman_footrule(
     plausibility: Any,
     predictions: xr.Dataset,
     *,
-    item_weights: Any = None,
+    weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
     random_seed: Any = None,
@@ -143,7 +143,7 @@ def spearman_footrule(
 
     Parameters
     ----------
-    plausibility, predictions, item_weights, per_item, on_missing, random_seed
+    plausibility, predictions, weights, per_item, on_missing, random_seed
         As in `top_k_accuracy`.
 
     Returns
@@ -177,6 +177,6 @@ def spearman_footrule(
     """
     return list_metric(
         plausibility, predictions, _whole_order(footrule_dense, footrule_candidates),
-        name="spearman_footrule", better="lower", item_weights=item_weights, per_item=per_item,
+        name="spearman_footrule", better="lower", weights=weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip

@@ -34,7 +34,7 @@ def overlap(
     predictions: xr.Dataset,
     k: int,
     *,
-    item_weights: Any = None,
+    weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
     random_seed: Any = None,
@@ -50,7 +50,7 @@ def overlap(
         As in `top_k_accuracy`.
     k : int
         Depth; a list shorter than k is compared at its own length.
-    item_weights, per_item, on_missing, random_seed
+    weights, per_item, on_missing, random_seed
         As in `top_k_accuracy`.
 
     Returns
@@ -89,7 +89,7 @@ def overlap(
 
     return list_metric(
         plausibility, predictions, _weighted(k, weigh), name=f"overlap_at_{k}",
-        item_weights=item_weights, per_item=per_item,
+        weights=weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip
 
@@ -99,7 +99,7 @@ def average_overlap(
     predictions: xr.Dataset,
     depth: int,
     *,
-    item_weights: Any = None,
+    weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
     random_seed: Any = None,
@@ -114,7 +114,7 @@ def average_overlap(
         As in `top_k_accuracy`.
     depth : int
         L; past the end of a shorter list its overlap stays as it was.
-    item_weights, per_item, on_missing, random_seed
+    weights, per_item, on_missing, random_seed
         As in `top_k_accuracy`.
 
     Returns
@@ -155,7 +155,7 @@ def average_overlap(
 
     return list_metric(
         plausibility, predictions, _weighted(depth, weigh), name=f"average_overlap_at_{depth}",
-        item_weights=item_weights, per_item=per_item,
+        weights=weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip
 
@@ -165,7 +165,7 @@ def rank_biased_overlap(
     predictions: xr.Dataset,
     p: float = 0.9,
     *,
-    item_weights: Any = None,
+    weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
     random_seed: Any = None,
@@ -182,7 +182,7 @@ def rank_biased_overlap(
         As in `top_k_accuracy`.
     p : float
         Persistence in (0, 1): the weight of depth d falls as p to the d.
-    item_weights, per_item, on_missing, random_seed
+    weights, per_item, on_missing, random_seed
         As in `top_k_accuracy`.
 
     Returns
@@ -224,6 +224,6 @@ def rank_biased_overlap(
 
     return list_metric(
         plausibility, predictions, _weighted(np.inf, weigh), name="rank_biased_overlap",
-        item_weights=item_weights, per_item=per_item,
+        weights=weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip
