@@ -55,10 +55,11 @@ and the true label :math:`z^*` has, given what the model above makes of the labe
 
 with the weight w of what a system knows that annotators do not. No labels can tell :math:`\rho`:
 "learned" is what seven sets with a known truth say, :math:`\log\rho` normal around log .6, sd 1/2
-(``docs/validation.md``). w lies somewhere between 0, a system that knows what annotators know,
-and :math:`w_0 \le 3.5`, its log odds of being right if it erred independently of them: it is even
-from :math:`-.1 w_0` to :math:`1.2 w_0`, with a normal error of .5. Labels known to be true
-(``truth=``) tell both. By default (0) what labels point to is true, as it says above;
+(``docs/validation.md``); above 1 it is no correlation, but makes up for skills that were learned as
+if errors were independent, and are overstated too. w lies somewhere between 0, a system that knows
+what annotators know, and :math:`w_0 \le 3.5`, its log odds of being right if it erred independently
+of them: it is even from :math:`-.1 w_0` to :math:`1.2 w_0`, with a normal error of .5. Labels known
+to be true (``truth=``) tell both. By default (0) what labels point to is true, as it says above;
 `dissensus.evaluate` has "learned".
 
 Priors and why. Prevalence is uniform over the simplex. :math:`M_z`, and :math:`a_z` with no

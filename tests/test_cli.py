@@ -516,3 +516,37 @@ def test_pools_are_compared_with_the_reference(tmp_path):
     without = call(*given, "--components", "none", "--out", tmp_path / "third")
     assert without.exit_code == 0, without.output
     assert not (tmp_path / "third" / "components.csv").exists()
+
+
+@pytest.mark.long
+def test_known_labels_come_from_a_file(tmp_path):
+    rows = [(f"i{k}", who, "xy"[(k + (k % 7 == who)) % 2]) for k in range(40) for who in range(3)]
+    ann = write(tmp_path / "a.csv", rows, ("item", "annotator", "label"))
+    known = write(tmp_path / "k.csv", [(f"i{k}", "xy"[k % 2]) for k in range(12)],
+                  ("item", "label"))  # fmt: skip
+    out = tmp_path / "out"
+    given = ("evaluate", ann, "--draws", 20, "--seed", 1, "--no-progress", "--components", "none",
+             "--reliability", 1)  # fmt: skip
+    assert call(*given, "--known", known, "--out", out).exit_code == 0
+    with xr.open_datatree(out / "evaluation.nc", engine="h5netcdf") as tree:
+        assert tree["accuracy"].attrs["n_known"] == 12
+        assert tree["answers"].attrs["question"] == "truth"
+    assert call("rerun", out / "evaluation.nc", "--no-progress").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "said"),
+    [
+        ([("i0", "x"), ("i0", "y")], ("item", "label"), "--known: expected one label for each"),
+        ([("z", "x")], ("item", "label"), "in k.csv also 'z'. Leave those rows out"),
+        ([("i0", "w")], ("item", "label"), "in k.csv also 'w'. --labels names all"),
+        ([("i0", "x")], ("item", "gold"), "k.csv with 'item', 'gold'. Rename the column"),
+    ],
+)
+def test_a_file_of_known_labels_that_is_none_says_so(tmp_path, rows, columns, said):
+    votes = [(f"i{k}", who, "xy"[k % 2]) for k in range(9) for who in range(2)]
+    ann = write(tmp_path / "a.csv", votes, ("item", "annotator", "label"))
+    known = write(tmp_path / "k.csv", rows, columns)
+    done = call("evaluate", ann, "--known", known, "--out", tmp_path / "out")
+    assert isinstance(done.exception, dx.ArgumentError)
+    assert said in str(done.exception)

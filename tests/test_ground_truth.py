@@ -35,10 +35,13 @@ def test_the_majority_is_as_often_right_as_the_fit_says():
     people = kept()["accuracy"].to_dataset()
     np.testing.assert_array_equal(found["truth_accuracy"], people["majority_correct"])
     alone = dx.annotators_for_truth(found["label_accuracy"], n_labels=found.attrs["n_labels"])
-    needed = found["annotators_for_truth"].to_numpy()
-    assert (needed >= alone.to_numpy()).all()
+    needed, enough = (found[name].to_numpy() for name in ("annotators_for_truth", "truth_accuracy"))
+    enough = enough >= found.attrs["target"]
+    assert (needed[~enough] >= alone.to_numpy()[~enough]).all()
+    assert (needed[enough] <= found.attrs["n_annotators"]).all()
     limit = 1 / people["error_correlation"].to_numpy()
-    np.testing.assert_array_equal(np.isfinite(needed), (alone.to_numpy() < limit) | (alone == 1))
+    finite = (alone.to_numpy() < limit) | (alone.to_numpy() == 1) | enough
+    np.testing.assert_array_equal(np.isfinite(needed), finite)
 
 
 def test_the_majority_is_as_good_as_in_the_study_it_was_made_with():

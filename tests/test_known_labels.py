@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._known_labels import codes_of_all, known_codes
+from dissensus._known_labels import codes_of_all, known_codes, recorded
 
 ANN = dx.annotations(
     {"item": ["i", "i", "j", "k"], "annotator": [1, 2, 1, 1], "label": [0, 1, 1, 0]}, kind="nominal"
@@ -24,6 +24,8 @@ ITEMS, LABELS = ANN["item"].to_numpy(), ANN["label"].to_numpy()
         {"j": True, "i": False},
         pd.Series([0, 1, None], index=["i", "j", "k"]),
         xr.DataArray([1, 0], dims="item", coords={"item": ["j", "i"]}),
+        pd.DataFrame({"item": ["i", "j"], "label": [0, 1], "who": "me"}),
+        {"item": ["j", "i"], "label": [1, 0]},
     ],
 )
 def test_some_labels_are_found_by_name(truth):
@@ -51,3 +53,24 @@ def test_labels_that_are_none_are_refused_by_both():
         with pytest.raises(dx.ArgumentError, match="truth"):
             codes_of_all(truth, ITEMS, LABELS, closed=True)
     assert codes_of_all([0.5, 1, 0], ITEMS, LABELS, closed=False).tolist() == [-1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("truth", "said"),
+    [
+        (pd.DataFrame({"id": ["i"], "label": [0]}), "truth: expected a table with the columns"),
+        ({"i": [0, 1], "j": [0, 1]}, "truth: expected"),
+        (pd.Series([0], index=pd.MultiIndex.from_tuples([("i", 1)])), "truth: expected a mapping"),
+        ({"z": 0}, "items that are not: 'z'. Leave them out"),
+        ({"i": "x", "j": "x"}, "found 'x'"),
+    ],
+)
+def test_what_is_wrong_with_known_labels_is_said(truth, said):
+    with pytest.raises(dx.ArgumentError, match=said):
+        known_codes(ANN, truth)
+
+
+def test_what_is_written_down_are_the_labels_that_are_known():
+    given = pd.Series(["n", pd.NA, "y"], index=list("ijk"), dtype="string")
+    assert recorded(given) == {"i": "n", "k": "y"}
+    assert recorded(None) is None

@@ -18,6 +18,7 @@ from dissensus._accuracy_model import Plan
 from dissensus._added_groups import with_added
 from dissensus._notes import Notes
 from dissensus._observed import Settings
+from dissensus._truth.errors import LEARNED
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION
 from dissensus.errors import ConvergenceWarning, DissensusWarning
@@ -65,7 +66,8 @@ def accuracy(
         found = fits(annotations, run, rng, progressbar=progressbar)
     attrs: dict[str, Any] = {
         "model": found.taken.model, "inference": str(found.fit.attrs["inference"]),
-        "settings": json.dumps(dict(found.taken.settings)), "n_known": found.n_known,
+        "settings": json.dumps(dict(found.taken.settings)), "n_known": plan.n_known,
+        "correlation_given": int(plan.error_correlation != LEARNED),
         "near_guessing": float(found.fit.attrs["near_guessing"]),
     }  # fmt: skip
     out = found.draws.merge(majority(annotations, plan.predictions, settings.on_missing))

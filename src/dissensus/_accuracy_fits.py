@@ -11,9 +11,8 @@ from scipy import stats
 
 from dissensus import convergence, fitting, models
 from dissensus._accuracy_model import Candidate, Plan
-from dissensus._known_labels import known_codes
 from dissensus._wording import listed
-from dissensus.dims import ANNOTATOR, DRAW, ITEM, POSITION, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.dims import ANNOTATOR, DRAW, ITEM, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.errors import AnnotationError, ConvergenceWarning
 
 LEAST_EFFECTIVE: Final = 50.0
@@ -46,8 +45,6 @@ class Fitted(NamedTuple):
     fit: xr.DataTree
     taken: Candidate
     remarks: list[str]
-    n_known: int
-    """Items whose truth is known."""
 
 
 def fits(
@@ -65,28 +62,28 @@ def fits(
         of these items that a system got right, and how often it is right on items like these;
         ``above_annotators`` (system): the probability that this is more often than annotators are
         on average; ``known_items`` (system): of how many items the truth would have to be known
-        for an interval of .1; ``annotator_accuracy`` (chain, draw) or (chain, draw, annotator), how
-        often they are right; ``majority_correct`` (chain, draw), the share of items on which
-        the label that most annotators gave is; ``error_correlation`` (chain, draw); ``truth_mean``
-        (item, label).
+        for an interval of .1, ``n_known`` (system): of how many it is; ``annotator_accuracy``
+        (chain, draw) or (chain, draw, annotator), how often they are right; ``majority_correct``
+        (chain, draw), the share of items on which the label that most annotators gave is;
+        ``error_correlation`` (chain, draw); ``truth_mean`` (item, label).
     """
     done: list[tuple[Candidate, xr.DataTree, xr.Dataset]] = []
-    problems = []
+    problems: list[tuple[Candidate, AnnotationError]] = []
     for one in fitting.tracked(list(run.plan.candidates), "Estimating accuracies", progressbar):
         fit = _fit(annotations, one, run, rng)
         draws = _draws_of(fit, run.plan.predictions, run.thin)
         try:
             _require_settled(draws, run, one)
         except AnnotationError as problem:
-            problems.append(problem)
+            problems.append((one, problem))
         else:
             done.append((one, fit, draws))
     if not done:
-        raise problems[0]
+        raise problems[0][1]
     best, remarks = _best(done)
+    remarks += [f"Left out: {one.in_words}. {problem}" for one, problem in problems]
     taken, fit, draws = done[best]
-    known = 0 if run.plan.truth is None else (known_codes(annotations, run.plan.truth) >= 0).sum()
-    return Fitted(draws, fit, taken, remarks, int(known))
+    return Fitted(draws, fit, taken, remarks)
 
 
 def _best(done: list[tuple[Candidate, xr.DataTree, xr.Dataset]]) -> tuple[int, list[str]]:
@@ -207,8 +204,13 @@ def _draws_of(fit: xr.DataTree, predictions: xr.Dataset | None, thin: int) -> xr
     above = (posterior["system_accuracy"] > on_average(people)).mean(list(SAMPLE))
     out["estimated_accuracy"] = found.drop_attrs().assign_attrs(higher)
     out["above_annotators"] = above.drop_attrs()
-    n_items = (predictions["label_code"] >= 0).any(POSITION).sum(ITEM)
-    out["known_items"] = _to_know(posterior["system_doubt"].mean(list(SAMPLE)), n_items)
+    observed = fit["observed_data"].to_dataset()
+    said = observed["system_label_code"] >= 0
+    out["known_items"] = _to_know(posterior["system_doubt"].mean(list(SAMPLE)), said.sum(ITEM))
+    sure = said & False
+    if "truth_code" in observed:
+        sure = said & (observed["truth_code"] >= 0)
+    out["n_known"] = sure.sum(ITEM).drop_attrs()
     return out
 
 

@@ -47,6 +47,7 @@ class Plan(Planned):
     error_correlation: Any = LEARNED
     truth: Any = None
     """Labels known to be true, of some items."""
+    n_known: int = 0
     predictions: xr.Dataset | None = None
     """One label from each system and item; None where systems gave none."""
 
@@ -84,7 +85,12 @@ def planned(
         if known >= FEWEST and why_not in (NOBODY_TWICE, too_few(annotations)):
             why_not, told = "", False
     if why_not and truth is not None:
-        raise ArgumentError("truth", expected=f"None: {why_not}", found=brief(truth))
+        few = f", or the truth of {FEWEST} items or more" if 0 < known < FEWEST else ""
+        raise ArgumentError(
+            "truth", expected=f"None: {why_not}{few}", found=brief(truth),
+            hint="" if no_one_label(annotations, threshold, alone=True)
+            else f"truth_model={MODELS[1]!r} takes them all the same",
+        )  # fmt: skip
     if why_not and asked:
         raise ArgumentError(
             "truth_model", expected=f"None or {AUTO!r}: {why_not}", found=repr(truth_model)
@@ -107,7 +113,8 @@ def planned(
     could_be = _candidates(annotations, systems, anonymous)
     taken = [one for one in could_be if (one.model == truth_model if asked else True)]
     return Plan(
-        tuple(taken if able or asked else taken[1:]), asked=asked, predictions=systems, truth=truth,
+        tuple(taken if able or asked else taken[1:]), asked=asked, predictions=systems,
+        truth=truth, n_known=known,
         error_correlation=error_correlation, remarks=tuple(remarks),
     )  # fmt: skip
 

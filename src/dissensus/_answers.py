@@ -34,7 +34,7 @@ _AT_ONCE: Final = 20_000_000
 """Random weights."""
 
 
-def question_of(question: str | None, known: Any) -> str:
+def question_of(question: str | None, known: int) -> str:
     """Return which question leads: the truth where some of it is known, else the panel.
 
     Raises
@@ -45,7 +45,7 @@ def question_of(question: str | None, known: Any) -> str:
     one_of("question", question, (PANEL, TRUTH, None))
     if question is not None:
         return question
-    return PANEL if known is None else TRUTH
+    return TRUTH if known else PANEL
 
 
 def with_answers(

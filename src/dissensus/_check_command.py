@@ -117,16 +117,24 @@ def known_labels(
     Names are those of the annotations that are written alike: text files have nothing but text.
     """
     from dissensus.formats._source import checked_path
-    from dissensus.formats._table import Asked, missing_column
+    from dissensus.formats._table import Asked
     from dissensus.formats._tables import read_table
 
     if path is None:
         return None
+    if LABEL not in annotations.dims:
+        raise ArgumentError(
+            "--known", expected="annotations that are labels", found="numbers, not right or wrong"
+        )
     asked = Asked({ITEM: item, LABEL: label}, encoding=encoding, delimiter=delimiter)
     table = read_table(checked_path(path), asked)
     for role, name in asked.columns.items():
         if name not in table.columns:
-            missing_column(table, str(name), role, "")
+            raise ArgumentError(
+                "--known", expected=f"a file with the columns {item!r} and {label!r}, as the "
+                "annotations have them", found=f"{path.name} with {shown(list(table.columns))}",
+                hint=f"Rename the column that holds the {role}",
+            )  # fmt: skip
     names, labels = (
         [own.get(str(cell), cell) for cell in table.columns[column]]
         for column, own in (
@@ -139,6 +147,16 @@ def known_labels(
         raise ArgumentError(
             "--known", expected="one label for each item", found=f"several for {shown(again)}"
         )
+    own = (annotations[dim].to_numpy().tolist() for dim in (ITEM, LABEL))
+    for what, mine, here in zip(("items", "labels"), own, (names, labels), strict=True):
+        strange = [one for one in dict.fromkeys(here) if one not in set(mine)]
+        if strange:
+            raise ArgumentError(
+                "--known", expected=f"{what} of the annotations, such as {shown(mine, 3)}",
+                found=f"in {path.name} also {shown(strange)}",
+                hint="Leave those rows out" if what == "items" else "--labels names all that can "
+                "be true",
+            )  # fmt: skip
     return dict(zip(names, labels, strict=True))
 
 

@@ -207,7 +207,6 @@ def evaluate(
         "question": question, "new_items": new_items, "on_missing": on_missing,
         "chunks": chunks, **hyper,
     }  # fmt: skip
-    question = question_of(question, truth)
     check_flags(new_items=new_items)
     cut = _cut(annotations, chunks)
     if cut is not None:
@@ -231,6 +230,7 @@ def evaluate(
     one_truth = _accuracy_model.planned(
         annotations, given, truth_model, threshold, truth, error_correlation
     )
+    question = question_of(question, one_truth.n_known)
     labels = _ground_truth_plan.planned(annotations, given, ground_truth, threshold)
     notes = Notes()
     asked = Settings(draws * chains, random_seed, distance, margin, on_missing)

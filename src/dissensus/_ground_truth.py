@@ -64,7 +64,8 @@ def ground_truth(found: Groups, plan: Plan, settings: Settings) -> xr.Dataset:
         })  # fmt: skip
     n_labels, voices = annotations.sizes[LABEL], voices_per(annotations, ITEM)
     if _source(found, plan) in _accuracy_model.MODELS:
-        majority = _fitted(found["accuracy"], label, n_labels)
+        n_annotators = int(np.median(voices[voices > 0]))
+        majority = _fitted(found["accuracy"], label, n_labels, n_annotators)
     else:
         right = right_by_panel(given, annotations, label)
         majority = _of_majority(label, voices[voices > 0], n_labels, right)
@@ -119,10 +120,15 @@ def _label_accuracy(found: Groups, given: Any, draws: int) -> xr.DataArray:
     return xr.DataArray(values, {CHAIN: chain, DRAW: draw}, SAMPLE)
 
 
-def _fitted(accuracy: xr.Dataset, label: xr.DataArray, n_labels: int) -> xr.Dataset:
+def _fitted(
+    accuracy: xr.Dataset, label: xr.DataArray, n_labels: int, n_annotators: int
+) -> xr.Dataset:
     """Return the same from a fit, in which annotators of one item err together."""
     alone = annotators_for_target(label.to_numpy(), TARGET, n_labels)
     needed = in_all(alone, accuracy["error_correlation"].transpose(*SAMPLE).to_numpy())
+    right = accuracy["majority_correct"].transpose(*SAMPLE).to_numpy()
+    enough = right >= TARGET  # as many as there are do, then
+    needed = np.where(enough, np.minimum(needed, n_annotators), needed)
     return _named(label, accuracy["majority_correct"], needed)
 
 

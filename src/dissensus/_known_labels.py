@@ -17,7 +17,7 @@ from dissensus import frames, tables
 from dissensus._item_weights import by_item
 from dissensus.arrays.rasch_data import UNKNOWN
 from dissensus.dims import ITEM, LABEL
-from dissensus.errors import ArgumentError, brief, shown
+from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 
 Ints = npt.NDArray[np.int64]
 Names = npt.NDArray[Any]
@@ -59,6 +59,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
         raise ArgumentError(
             "truth", expected="labels of annotated items",
             found=f"items that are not: {shown(list(names[place < 0]))}",
+            hint="Leave them out: nothing else is said of them",
         )  # fmt: skip
     again = pd.Index(place).duplicated()
     if again.any():
@@ -71,7 +72,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
     if (code < 0).any():
         raise ArgumentError(
             "truth", expected=f"labels that annotators could give: {shown(list(labels))}",
-            found=shown(list(values[known][code < 0])),
+            found=shown(list(dict.fromkeys(map(str, values[known][code < 0])))),
             hint="Read the annotations again with labels=, all that can be true",
         )  # fmt: skip
     out[place[known]] = code
@@ -90,7 +91,8 @@ def recorded(truth: Any) -> Any:
         names, labels = _named(truth)
     except ArgumentError:
         return truth
-    return dict(zip(names.tolist(), labels.tolist(), strict=True))
+    kept = ~pd.isna(labels)
+    return dict(zip(names[kept].tolist(), labels[kept].tolist(), strict=True))
 
 
 def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> Ints:
@@ -152,14 +154,22 @@ def _named(truth: Any) -> tuple[Names, Names]:
     """Return the names of items, and their labels."""
     if isinstance(truth, xr.DataArray) and truth.dims == (ITEM,) and ITEM in truth.coords:
         return truth[ITEM].to_numpy(), truth.to_numpy()
-    if isinstance(truth, pd.Series):
-        return truth.index.to_numpy(), truth.to_numpy()
+    if isinstance(truth, pd.Series) and truth.index.nlevels == 1:
+        return truth.index.to_numpy(), truth.to_numpy(dtype=object)
     if hasattr(truth, "columns") or (isinstance(truth, Mapping) and set(truth) == set(_COLUMNS)):
-        found = frames.columns(truth, dict(zip(_COLUMNS, _COLUMNS, strict=True)))
+        try:
+            found = frames.columns(truth, dict(zip(_COLUMNS, _COLUMNS, strict=True)))
+        except AnnotationError as problem:
+            raise ArgumentError(
+                "truth", expected="a table with the columns item and label", found=str(problem),
+                hint="Rename its columns, or give a mapping from items to labels",
+            ) from problem  # fmt: skip
         names, labels = (found[name].to_numpy() for name in _COLUMNS)
         return names, labels.astype(object)
     if isinstance(truth, Mapping):
-        return np.array(list(truth)), np.array(list(truth.values()), dtype=object)
+        labels = np.empty(len(truth), dtype=object)
+        labels[:] = list(truth.values())
+        return np.array(list(truth)), labels
     raise ArgumentError(
         "truth", expected="a mapping, Series or DataArray (item) from items to labels, or a table "
         "with the columns item and label",

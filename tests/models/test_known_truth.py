@@ -203,3 +203,44 @@ def test_intervals_hold_where_every_item_has_a_crowd_of_its_own(n_known):
         majority.append(low <= share <= high)
     assert np.mean(held) >= 0.8
     assert np.mean(majority) >= 0.75
+
+
+def test_of_items_with_one_label_the_known_ones_tell_how_good_annotators_are():
+    rng = np.random.default_rng(4)
+    truth = rng.integers(2, size=300)
+    said = np.where(rng.random(300) < 0.95, truth, 1 - truth)
+    ann = dx.annotations({"item": range(300), "annotator": np.arange(300) % 3, "label": said})
+    known = dict(enumerate(truth[:150].tolist()))
+    with pytest.warns(dx.DissensusWarning, match="labels known to be true are all that tells"):
+        fit = ROWS.fit(
+            ann, pooling="none", truth=known, error_correlation="learned", draws=300, **QUICK
+        )
+    draws = fit["posterior"]["majority_correct"]
+    low, high = draws.quantile([0.055, 0.945]).values
+    assert low <= (said == truth).mean() <= high
+    assert high - low < 0.08
+
+
+def test_one_accuracy_for_all_is_that_of_all_their_labels():
+    truth = np.random.default_rng(5).integers(3, size=150)
+    right = np.random.default_rng(6).random((150, 4)) < [0.95, 0.4, 0.4, 0.6]
+    said = np.where(right, truth[:, None], (truth[:, None] + 1) % 3)
+    ann = dx.from_matrix(said, kind="nominal")
+    found = [
+        SYMMETRIC.fit(
+            ann, accuracy="common", errors=errors, error_correlation=0.6, draws=200,
+            truth=dict(enumerate(truth.tolist())), **QUICK,
+        )["posterior"]["annotator_accuracy"].mean().item()
+        for errors in ("equal", "unequal")
+    ]  # fmt: skip
+    np.testing.assert_allclose(found, right.mean(), atol=0.02)
+
+
+def test_assumptions_are_checked_of_annotators_where_true_labels_judge_systems():
+    study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.8], random_seed=1)
+    fit = SYMMETRIC.fit(
+        study.annotations, predictions=study.predictions, error_correlation="learned",
+        posterior_predictive=True, draws=100, **QUICK,
+    )  # fmt: skip
+    checked = dx.check_assumptions(fit)
+    assert "annotator_agreement" in checked["check"].values

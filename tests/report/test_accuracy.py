@@ -33,6 +33,7 @@ def with_accuracy(evaluation, *, names=None, people=("ann", "bob"), systems=True
         dims = ("chain", "draw", "scope", "system")
         data["estimated_accuracy"] = xr.DataArray(values, coords | scopes, dims)
         data["majority_accuracy"] = ("system", means - 0.1)
+        data["n_known"] = ("system", np.full(len(names), attrs.get("n_known", 0)))
         data["known_items"] = xr.DataArray(
             np.linspace(80, 120, len(names)), dims="system", attrs={"width": 0.1}
         )
@@ -49,6 +50,7 @@ def with_accuracy(evaluation, *, names=None, people=("ann", "bob"), systems=True
         data["annotator_majority"] = ("annotator", skill - 0.2)
     data.attrs.update({
         "model": "symmetric_confusion", "inference": "by hand", "notes": "", "n_known": 0,
+        "correlation_given": 0,
         "settings": '{"accuracy": "annotator", "errors": "equal"}',
         "ess_bulk_min": 300.0, "ess_bulk_min_item": "annotator ann", "r_hat_max": 1.0,
         "n_items_poor": 0, **attrs,
@@ -75,6 +77,8 @@ def test_the_words_are_the_numbers(plain):
     )
     known = words(with_accuracy(plain, n_known=30))
     assert "about 80 items, of which 30 are known: check such a sample" in known
+    assert "An interval of 10 %" not in words(with_accuracy(plain, n_known=80))
+    assert "how often was given." in words(with_accuracy(plain, correlation_given=1))
     assert "how often is known from other sets and from 30 known labels." in known
 
 
@@ -93,6 +97,7 @@ def test_what_is_not_in_the_model_is_not_said(plain):
     said = words(tree)
     assert said.startswith("An annotator is right on 75 % [75 to 75].")
     assert "is right more often than" not in said
+    assert "How much a system knows" not in said
     intro = accuracy.section(tree).intro
     assert "one accuracy for all annotators" in intro
     assert "The truth is not known" in intro

@@ -111,14 +111,18 @@ def test_confidence_is_taken_at_its_word_or_for_certain(plain):
 def test_a_fit_counts_mistakes_that_annotators_share(plain):
     tree = with_ground_truth(plain, accuracy="dawid_skene", needed=np.inf)
     correlation = xr.DataArray(np.full((2, 100), 0.5), dims=("chain", "draw"))
-    attrs = {"model": "dawid_skene", "n_known": 0}
+    attrs = {"model": "dawid_skene", "n_known": 0, "correlation_given": 0}
     tree["accuracy"] = xr.Dataset({"error_correlation": correlation}, attrs=attrs)
     said = words(tree)
-    assert "have the correlation .50, by sets with a known truth alone" in said
+    assert "have the correlation .50, by sets with a known truth, so that" in said
     assert "5 labels are worth about 1.7 independent ones" in said  # 5 / (1 + 4 x .5)
     assert "as far as can be told: they err together" in said
     tree["accuracy"].attrs["n_known"] = 30
     assert "and 30 items whose truth is known" in words(tree)
+    tree["accuracy"].attrs["correlation_given"] = 1
+    assert "the correlation .50, as was given and 30 items whose truth is known" in words(tree)
+    tree["weighted_reliability"].attrs["n_annotators"] = 1
+    assert "are worth about" not in words(tree)
     tree["weighted_reliability"].attrs["accuracy"] = "majority"
     assert "That is the best it can be" in words(tree)
 

@@ -79,7 +79,7 @@ def read(fit: Any, draws: int | None) -> Labels:
     given = _versions(observed["label_code"], drawn["label_code"], (ANNOTATION,))
     systems: npt.NDArray[Any] = np.empty(0, dtype=object)
     answers: Ints = np.empty((len(given), constant.sizes[ITEM], 0), dtype=np.int64)
-    if SYSTEM in observed.dims:
+    if SYSTEM in observed.dims and "system_label_code" in drawn:  # judged by true labels: none
         systems, name = observed[SYSTEM].to_numpy(), "system_label_code"
         answers = _versions(observed[name], drawn[name], (ITEM, SYSTEM))
     return Labels(

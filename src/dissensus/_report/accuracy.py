@@ -37,8 +37,11 @@ WHY: Final = (
     "Majority vote takes what most annotators said for the truth, and so charges a system with "
     "their errors. Agreement with the panel takes no label for the truth. Estimated accuracy "
     "assumes that an item has one true label, and that annotators may be wrong about it together: "
-    "how often is known from other sets{known}. How much a system knows that annotators do not is "
-    "not known without known labels, which is most of the width of its interval."
+    "how often {source}{known}.{systems}"
+)
+_SYSTEMS: Final = (
+    " How much a system knows that annotators do not is not known without known labels, which is "
+    "most of the width of its interval."
 )
 
 
@@ -90,14 +93,20 @@ def words(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
     out.append(_of_annotators(frame))
     if rows:
         out.append(_against_annotators(evaluation, rows[0]))
-        out.append(_settling(evaluation, rows[0]))
+        out += _settling(evaluation, rows[0])
     return [*out, why(evaluation)]
 
 
 def why(evaluation: xr.DataTree) -> Sentence:
     """Say why the three accuracies differ, and what the estimated one rests on."""
-    known = int(evaluation["accuracy"].attrs["n_known"])
-    return sentence(WHY, known=f" and from {counted(known, 'known label')}" if known else "")
+    attrs = evaluation["accuracy"].attrs
+    known = int(attrs["n_known"])
+    systems = "estimated_accuracy" in evaluation["accuracy"]
+    return sentence(
+        WHY, known=f" and from {counted(known, 'known label')}" if known else "",
+        source="was given" if int(attrs["correlation_given"]) else "is known from other sets",
+        systems=_SYSTEMS if systems else "",
+    )  # fmt: skip
 
 
 def _best_first(frame: pd.DataFrame, of: str) -> list[Any]:
@@ -150,16 +159,19 @@ def _against_annotators(evaluation: xr.DataTree, row: Any) -> Sentence:
     )  # fmt: skip
 
 
-def _settling(evaluation: xr.DataTree, row: Any) -> Sentence:
+def _settling(evaluation: xr.DataTree, row: Any) -> list[Sentence]:
     """Say of how many items the truth would have to be known, for an interval of some width."""
     needed = evaluation["accuracy"]["known_items"]
-    n, known = int(needed.sel({SYSTEM: row["name"]})), int(evaluation["accuracy"].attrs["n_known"])
-    return sentence(
+    known = int(evaluation["accuracy"]["n_known"].sel({SYSTEM: row["name"]}))
+    n = int(needed.sel({SYSTEM: row["name"]}))
+    if known >= n:
+        return []
+    return [sentence(
         "An interval of {width} for {name} on these items takes the true labels of about {n}"
         "{known}: check such a sample, drawn at random, and give them (truth=, --known).",
         width=percent(needed.attrs["width"]), name=Name(str(row["name"])), n=counted(n, "item"),
         known=f", of which {number(known)} are known" if known else "",
-    )  # fmt: skip
+    )]  # fmt: skip
 
 
 def _picture(evaluation: xr.DataTree, frame: pd.DataFrame) -> Shown:

@@ -116,14 +116,15 @@ def _what_it_rests_on(evaluation: xr.DataTree) -> Sentence:
             "that several share make the label of most worse, however many they are."
         )
     correlation = evaluation["accuracy"]["error_correlation"]
-    known = int(evaluation["accuracy"].attrs["n_known"])
-    source = f"and {counted(known, 'item')} whose truth is known" if known else "alone"
+    attrs = evaluation["accuracy"].attrs
+    known, n = int(attrs["n_known"]), int(evaluation[GROUP].attrs["n_annotators"])
+    source = "as was given" if int(attrs["correlation_given"]) else "by sets with a known truth"
+    source += f" and {counted(known, 'item')} whose truth is known" if known else ""
+    worth = f", so that {n} labels are worth about {_worth(evaluation)} independent ones"
     return sentence(
         "That counts mistakes that annotators share: the errors of an item's labels have the "
-        "correlation {r}, by sets with a known truth {source}, so that {n} labels are worth about "
-        "{m} independent ones.",
-        r=share(float(correlation.mean())), source=source,
-        n=str(evaluation[GROUP].attrs["n_annotators"]), m=_worth(evaluation),
+        "correlation {r}, {source}{worth}.",
+        r=share(float(correlation.mean())), source=source, worth=worth if n > 1 else "",
     )  # fmt: skip
 
 

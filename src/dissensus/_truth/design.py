@@ -34,6 +34,12 @@ def _said(what: Process) -> Iterator[str]:
     seen = what.voice < form.evidence
     item, voice = what.item[seen], what.voice[seen]
     most = int(np.bincount(item).max())
+    if most < 2 and (what.known >= 0).any():
+        yield (
+            "No item has two labels: the labels known to be true are all that tells how accurate "
+            "anybody is."
+        )
+        return
     if most < 2:
         yield (
             "No item has two labels: nothing tells how accurate anybody is, and the posterior is "

@@ -48,7 +48,8 @@ def parameters(what: Process, trace: Trace) -> dict[str, xr.DataArray]:
     elif what.form.own_accuracy:
         out["annotator_accuracy"] = named(trace.accuracy[..., :first], ANNOTATOR)
     else:
-        out["annotator_accuracy"] = named(trace.accuracy[..., 0])
+        given = np.bincount(what.voice, minlength=first)[:first]  # voices may err each in its way
+        out["annotator_accuracy"] = named(trace.accuracy[..., :first] @ (given / given.sum()))
     if what.errors is not None:
         out["error_correlation"] = named(trace.correlation)
         out["majority_correct"] = named(trace.majority)

@@ -108,7 +108,9 @@ class _Chain:
         wanted: Wanted,
     ) -> None:  # fmt: skip
         self.what, self.judging = what, what.judging(votes, pattern)
-        if self.judging is not None:
+        if self.judging is not None and self.judging.n_given.max() > 1:
+            # A matrix that had learned from an item's truth would show no error there. Of items
+            # with one label each nothing else tells how good anybody is.
             votes = votes._replace(known=votes.known[:0])
         self.votes = votes
         self.order = np.argsort(what.item, kind="stable")

@@ -107,8 +107,7 @@ class Judging(NamedTuple):
     """How true labels follow from what labels point to, and what systems said of them."""
 
     votes: Votes
-    """With the true labels that are known. What labels point to is found without: a matrix that
-    had learned from an item's truth would show no error there."""
+    """With the true labels that are known."""
     prior: true_labels.Prior
     answers: true_labels.Answers
     n_given: Floats
