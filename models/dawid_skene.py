@@ -138,7 +138,7 @@ def build(
         Whose labels tell the truth. With "annotators" the systems have no place in the PyMC form.
     prior_count : float
         Items that each label is given in advance; > 0.
-    truth : mapping, Series or DataArray (item), optional
+    truth : mapping, Series, DataArray (item) or table, optional
         Labels that are known to be true, of some items or all. In the PyMC model one voice more
         says them, which never errs; not if errors are correlated.
     error_correlation : float, "learned" or (median, spread)
@@ -284,8 +284,7 @@ def fit(
     """
     settings = {
         "pooling": pooling, "difficulty": difficulty, "systems": systems, "evidence": evidence,
-        "prior_count": prior_count,
-        "error_correlation": error_correlation, "sampler": sampler,
+        "prior_count": prior_count, "error_correlation": error_correlation, "sampler": sampler,
     }  # fmt: skip
     what = parts.checked(annotations, predictions, on_missing=on_missing, truth=truth, **settings)
     return fitted(

@@ -34,24 +34,9 @@ alike. Each can be given up, and `dissensus.check_assumptions` says which should
     (``shared_answers``), the answer of a source that is drawn once for an item.
 
 Annotators of one item err together (``error_correlation``). What labels point to need not be true:
-people who are misled by the same thing point to a wrong label together. Of n labels of an item
-whose errors have the correlation :math:`\rho`, :math:`m = n / (1 + (n - 1) \rho)` are independent,
-and the true label :math:`z^*` has, given what the model above makes of the labels,
-
-.. math::
-
-    P(z^*_i = k \mid y_i, \theta) &\propto P(z_i = k \mid y_i, \theta)^{m_i / n_i}, \\
-    P(z^*_i = k \mid y_i, s_i, \theta) &\propto P(z_i = k \mid y_i, \theta)^{m_i / n_i}\,
-        e^{w [s_i = k]}
-
-with the weight w of what a system knows that annotators do not. No labels can tell :math:`\rho`:
-"learned" is what seven sets with a known truth say, :math:`\log\rho` normal around log .6, sd 1/2
-(``docs/validation.md``); above 1 it is no correlation, but makes up for skills that were learned as
-if errors were independent, and are overstated too. w lies somewhere between 0, a system that knows
-what annotators know, and :math:`w_0 \le 3.5`, its log odds of being right if it erred independently
-of them: it is even from :math:`-.1 w_0` to :math:`1.2 w_0`, with a normal error of .5. Labels known
-to be true (``truth=``) tell both. By default (0) what labels point to is true, as it says above;
-`dissensus.evaluate` has "learned".
+people who are misled by the same thing point to a wrong label together. How true labels follow, and
+what is believed of it, is on the card of `dawid_skene`. By default (0) what labels point to is
+true, as it says above; `dissensus.evaluate` has "learned".
 
 Priors and why. Prevalence is uniform over the simplex (``prior_count=1``). The accuracy of
 annotators, or its mean, is uniform above guessing, 1/K: below it "they are mostly right" and "they
@@ -130,7 +115,7 @@ def build(
         Whose labels tell the truth. With "annotators" the systems have no place in the PyMC form.
     prior_count : float
         Items that each label is given in advance; > 0.
-    truth : mapping, Series or DataArray (item), optional
+    truth : mapping, Series, DataArray (item) or table, optional
         Labels that are known to be true, of some items or all. In the PyMC model one voice more
         says them, which never errs; not if errors are correlated.
     error_correlation : float, "learned" or (median, spread)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import xarray as xr
 
 from dissensus import statistics
-from dissensus._accuracy_fits import Run, fits, on_average, settled
+from dissensus._accuracy_fits import Run, diagnosed, fits, settled
 from dissensus._accuracy_model import Plan
 from dissensus._added_groups import with_added
 from dissensus._notes import Notes
@@ -101,17 +101,7 @@ def majority(
 
 def _diagnosed(out: xr.Dataset) -> tuple[dict[str, Any], list[str]]:
     """Judge the chains by systems and by annotators on average; note where single ones are poor."""
-    people = out["annotator_accuracy"]
-    each = [settled(on_average(people))]
-    if "estimated_accuracy" in out:
-        each.append(settled(out["estimated_accuracy"]))
-    worst = dict(min(each, key=lambda one: float(one["ess_bulk_min"])))
-    if "r_hat_max" in worst:
-        worst["r_hat_max"] = max(one["r_hat_max"] for one in each)
-    for name in ("r_hat_max_item", "ess_bulk_median"):
-        worst.pop(name, None)
-    worst["n_items_poor"] = max(one["n_items_poor"] for one in each)
-    single = settled(people)
+    worst, single = diagnosed(out), settled(out["annotator_accuracy"])
     if not single["n_items_poor"] or worst["n_items_poor"]:
         return worst, []
     return worst, [

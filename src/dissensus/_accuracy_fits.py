@@ -127,10 +127,7 @@ def _require_settled(draws: xr.Dataset, run: Run, one: Candidate) -> None:
     Labels of few items, or of annotators who hardly agree, can be explained in several ways: by
     good annotators of hard items, and by bad ones.
     """
-    judged = [on_average(draws["annotator_accuracy"])]
-    if "estimated_accuracy" in draws:
-        judged.append(draws["estimated_accuracy"])
-    found = min(map(settled, judged), key=lambda one: float(one["ess_bulk_min"]))
+    found = diagnosed(draws)
     if found["n_items_poor"] and not run.plan.asked:
         r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
         raise AnnotationError(
@@ -146,6 +143,20 @@ def on_average(people: xr.DataArray) -> xr.DataArray:
     return people.mean(ANNOTATOR) if ANNOTATOR in people.dims else people
 
 
+def diagnosed(draws: xr.Dataset) -> dict[str, Any]:
+    """Judge the chains by systems, and by annotators on average: the worst that is to be said."""
+    each = [settled(on_average(draws["annotator_accuracy"]))]
+    if "estimated_accuracy" in draws:
+        each.append(settled(draws["estimated_accuracy"]))
+    worst = dict(min(each, key=lambda one: float(one["ess_bulk_min"])))
+    if "r_hat_max" in worst:
+        worst["r_hat_max"] = max(one["r_hat_max"] for one in each)
+    for name in ("r_hat_max_item", "ess_bulk_median"):
+        worst.pop(name, None)
+    worst["n_items_poor"] = max(one["n_items_poor"] for one in each)
+    return worst
+
+
 def settled(draws: xr.DataArray) -> dict[str, Any]:
     """Say how well chains agree on accuracies; those below what is shown at all are poor."""
     flat = draws.to_numpy().reshape(*(draws.sizes[dim] for dim in SAMPLE), -1)
@@ -155,9 +166,8 @@ def settled(draws: xr.DataArray) -> dict[str, Any]:
         warnings.simplefilter("ignore", ConvergenceWarning)  # said of all together
         found = convergence.diagnosed(whole, "accuracy")
     few = found["ess_bulk_min"] < LEAST_EFFECTIVE
-    found["n_items_poor"] = int(
-        few or found.get("r_hat_max", 1.0) > MOST_R_HAT or bool(found["n_items_stuck"])
-    )
+    broken = found["n_items_undefined"] or found["n_items_stuck"]
+    found["n_items_poor"] = int(few or found.get("r_hat_max", 1.0) > MOST_R_HAT or bool(broken))
     return found
 
 
@@ -207,10 +217,8 @@ def _draws_of(fit: xr.DataTree, predictions: xr.Dataset | None, thin: int) -> xr
     observed = fit["observed_data"].to_dataset()
     said = observed["system_label_code"] >= 0
     out["known_items"] = _to_know(posterior["system_doubt"].mean(list(SAMPLE)), said.sum(ITEM))
-    sure = said & False
-    if "truth_code" in observed:
-        sure = said & (observed["truth_code"] >= 0)
-    out["n_known"] = sure.sum(ITEM).drop_attrs()
+    known = observed.get("truth_code", xr.DataArray(-1)) >= 0
+    out["n_known"] = (said & known).sum(ITEM).drop_attrs()
     return out
 
 

@@ -282,10 +282,11 @@ def keep(
     np.exp(par.log_prevalence, out=trace.prevalence[place])
     trace.number[place] = par.number
     trace.slope[place] = par.slope[form.first_system :]
-    _write_accuracy(
-        par.log_prevalence, par.skill, par.slope, par.number, ease,
-        form.first_system if form.related else form.n_voices, trace.accuracy[place],
-    )  # fmt: skip
+    if judging is None:  # else accuracies are of true labels
+        _write_accuracy(
+            par.log_prevalence, par.skill, par.slope, par.number, ease,
+            form.first_system if form.related else form.n_voices, trace.accuracy[place],
+        )  # fmt: skip
     if form.rows:
         _write_confusion(
             par.skill, par.slope, par.number, ease, par.log_error, trace.confusion[place]
