@@ -62,7 +62,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._by_chunks import Settled, by_chunks
+from dissensus._by_chunks import Settled, by_chunks, settled_prior
 from dissensus._chunk_rows import chunks_of
 from dissensus._conjugate import dirichlet_draws
 from dissensus._learned_prior import (
@@ -70,15 +70,16 @@ from dissensus._learned_prior import (
     LEARNED,
     LearnedPrior,
     in_graph,
+    is_learned,
     learned,
     log_marginal,
+    no_evidence,
     plausibilities,
     prior_of,
 )
 from dissensus._prediction_features import Features, features
 from dissensus.arrays.seeds import generator
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
-from dissensus.errors import ArgumentError
 from dissensus.registry import check_flags
 from dissensus.schema import label_counts
 
@@ -133,7 +134,7 @@ def build(
     counts, gamma, alpha, said = _data(annotations, reliability, prior_count, predictions)
     with pm.Model(coords=_names(annotations) | said.coords()) as model:
         if isinstance(alpha, str):
-            concentration, tilt = in_graph(counts.shape[1], said)
+            concentration, tilt = in_graph(counts.shape[1], said, counts.shape[1])
             mean = pm.math.softmax(np.zeros(counts.shape) + tilt, axis=-1)
             parameters = concentration * mean
             if gamma != 1.0:  # the prior is learned from every label once, whatever the reliability
@@ -156,22 +157,14 @@ def build(
 def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
     """Settle the prior that all chunks share."""
     prior = settings["prior_count"]
-    if _is_learned(prior):
+    if is_learned(prior):
         fitting.require_kind(chunks_of(annotations)[0].read(), KINDS, "dirichlet")
-        prior = prior_of(annotations, **{name: settings[name] for name in _TO_LEARN})
+        prior = prior_of(annotations, **settings)
     if not isinstance(prior, LearnedPrior):
         return Settled({}, {})
     labels = annotations[LABEL].to_numpy()
-    return _settled(prior, labels, features(settings["predictions"], labels[:0], labels))
-
-
-def _settled(prior: LearnedPrior, labels: npt.NDArray[Any], said: Features) -> Settled:
-    """Return what a learned prior adds to a fit."""
-    density = xr.DataArray(prior.log_density, dims=(CHAIN, DRAW))
-    return Settled(
-        {"prior_count": prior._replace(told=False)}, prior.diagnosed(labels, said),
-        {"posterior": prior.draws(labels, said), "sample_stats": {"lp": density}},
-    )  # fmt: skip
+    said = features(settings["predictions"], labels[:0], labels)
+    return settled_prior(prior, "prior_count", labels, said)
 
 
 @by_chunks(settle=_prior_of_all)
@@ -235,11 +228,11 @@ def fit(
     counts, gamma, alpha, said = _data(annotations, reliability, prior_count, predictions)
     size, names = fitting.sample_shape(draws, chains), _names(annotations)
     more = Settled({}, {})
-    if _is_learned(alpha):
+    if is_learned(alpha):
         warm_up, seeds = fitting.whole("tune", tune, 0), generator(random_seed, "prior")
         alpha = learned([(counts, said.values)], size, warm_up, seeds, progressbar=progressbar)
     if isinstance(alpha, LearnedPrior) and alpha.told:
-        more = _settled(alpha, names[LABEL], said)
+        more = settled_prior(alpha, "prior_count", names[LABEL], said)
     rng = generator(random_seed, "fit")
     seed = fitting.stream_seed(rng)
     stats, constant = dict(more.groups.get("sample_stats", {})), {}
@@ -280,7 +273,6 @@ def fit(
 
 
 _DIMS = (ITEM, LABEL)
-_TO_LEARN = ("predictions", "draws", "chains", "tune", "random_seed", "progressbar")
 
 
 def _data(
@@ -293,21 +285,12 @@ def _data(
     fitting.require_kind(annotations, KINDS, "dirichlet")
     counts = label_counts(annotations).astype(np.float64)
     gamma = fitting.positive("reliability", reliability)
-    if isinstance(prior_count, LearnedPrior) or _is_learned(prior_count):
+    if isinstance(prior_count, LearnedPrior) or is_learned(prior_count):
         names = _names(annotations)
         return counts, gamma, prior_count, features(predictions, names[ITEM], names[LABEL])
     alpha = fitting.positive("prior_count", prior_count, other=LEARNED)
-    if predictions is not None:
-        raise ArgumentError(
-            "predictions", expected=f"None beside a prior that is fixed (prior_count={alpha:g})",
-            found=type(predictions).__name__,
-            hint=f'prior_count="{LEARNED}" (the default) learns from them',
-        )  # fmt: skip
+    no_evidence(predictions, "prior_count", f"{alpha:g}")
     return counts, gamma, alpha, features(None, *_names(annotations).values())
-
-
-def _is_learned(prior_count: Any) -> bool:
-    return isinstance(prior_count, str) and prior_count == LEARNED
 
 
 def _names(annotations: xr.Dataset) -> dict[str, Any]:

@@ -13,18 +13,27 @@ The plausibility of an event, such as "toxic" for a score below c, is
 plausibilities take.
 
 Priors and why. ``prior=(m, k, a, b)``: k is how many scores the prior mean is worth, 2a how many
-the prior variance is worth, b/(a - 1) its mean. With ``prior=None`` the four are estimated from
-all items together by maximum marginal likelihood (empirical Bayes, as the source does), written
-to the attributes; items with few scores then lean on the others. That treats the estimate as known,
-which is harmless with hundreds of items and not with five: state a prior there. On a coarse
-scale, items whose scores all agree count in the estimate with the spread of rounding, not with 0.
+the prior variance is worth, b/(a - 1) its mean. By default the four are learned from all items
+together, with means and variances summed out, and every draw has its own: items with few scores
+lean on the others, as far as these tell. In units of the scores' own middle c, spread s and typical
+variance v,
+
+.. math::
+
+    m = c + s\,x_1, \quad k = e^{x_2}, \quad a = 2 e^{x_3}, \quad b = a v\, e^{x_4}, \qquad
+    x \sim \mathrm{Normal}(0, (1, 1.5, 1, 1)).
+
+They are ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and ``prior_variance`` b/a. Of more
+than a thousand items a thousand teach it. On a coarse scale, items whose scores all agree count in
+that with the spread of rounding, not with 0.
 
 When to use it. Scores that are numbers with at least an even spacing: toxicity -2..2, aesthetics
 1..10, direct assessment 0..100. When not: annotators who use the scale differently, or whose
 agreement is the question (`crossed_effects`); scores piled up at an end of the scale, where a
 normal spread reaches past it; a handful of ordered words.
 
-Source: Stutz et al. (2023), Appendix A. The posterior is conjugate, and drawn exactly.
+Source: Stutz et al. (2023), Appendix A, where the prior is estimated and taken for known. Given it
+the posterior is conjugate, and drawn exactly; the prior itself is drawn by elliptical slices.
 """
 
 from __future__ import annotations
@@ -38,8 +47,17 @@ import xarray as xr
 from dissensus import fitting
 from dissensus._by_chunks import Settled, by_chunks
 from dissensus._conjugate import normal_draws
+from dissensus._learned_prior import LEARNED, is_learned
+from dissensus._normal_prior import (
+    INFERENCE,
+    NormalPrior,
+    in_graph,
+    learned,
+    log_marginal,
+    teaching,
+)
 from dissensus.arrays import normal_gamma
-from dissensus.arrays.empirical_bayes import estimate_prior, grid_step
+from dissensus.arrays.learned_normal import grid_step, units_of
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
 from dissensus.errors import AnnotationError, ArgumentError
@@ -49,28 +67,29 @@ from dissensus.schema import given_numbers
 KINDS = ("continuous", "ordinal")
 Prior = tuple[float, float, float, float]
 _SIZE = 1e100
-_ESTIMATED = "estimated from all items"
+_ANY: Prior = (0.0, 1.0, 1.0, 1.0)
 
 
-def build(annotations: xr.Dataset, *, prior: Prior | None = None) -> Any:
+def build(annotations: xr.Dataset, *, prior: Prior | str = LEARNED) -> Any:
     """Write the process as a PyMC model.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Continuous annotations, or ordinal ones whose labels are numbers.
-    prior : (m, k, a, b), optional
-        See the model's card; estimated from the data by default.
+    prior : "learned" or (m, k, a, b)
+        Learn the prior from all items; or state it, see the model's card.
 
     Returns
     -------
     pymc.Model
-        With ``mean`` and ``variance`` (item), and the observed ``score`` (annotation).
+        With ``mean`` and ``variance`` (item), the observed ``score`` (annotation) and, where it is
+        learned, the prior's parameters: see the model's card.
 
     Raises
     ------
     AnnotationError
-        If the annotations are of another kind, or the prior cannot be estimated from them.
+        If the annotations are of another kind, or a prior cannot be learned from them.
     ArgumentError
         If the prior is not four numbers, the last three positive.
 
@@ -83,10 +102,16 @@ def build(annotations: xr.Dataset, *, prior: Prior | None = None) -> Any:
     """
     import pymc as pm
 
-    score, item, _, before = _data(annotations, prior)
-    m, k, a, b = before
+    score, item, data, before = _data(annotations, prior)
     coords = {ITEM: annotations[ITEM].to_numpy(), ANNOTATION: np.arange(len(score))}
     with pm.Model(coords=coords) as model:
+        if before is None:
+            before = in_graph(units_of(data))
+            taught = teaching(data, grid_step(score), coords[ITEM])
+            if not np.array_equal(taught, data):  # rounded, or not all of very many
+                so_far, wanted = log_marginal(before, data), log_marginal(before, taught)
+                pm.Potential("learned_from", wanted - so_far)
+        m, k, a, b = before
         variance = pm.InverseGamma("variance", alpha=a, beta=b, dims=ITEM)
         mean = pm.Normal("mean", mu=m, sigma=(variance / k) ** 0.5, dims=ITEM)
         pm.Normal(
@@ -96,11 +121,20 @@ def build(annotations: xr.Dataset, *, prior: Prior | None = None) -> Any:
 
 
 def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
-    """Return the prior that all chunks share: where it is not given, it is estimated from all."""
-    if settings.get("prior") is not None:
+    """Settle the prior that all chunks share."""
+    if not is_learned(settings["prior"]):
         return Settled({}, {})
-    prior = tuple(float(value) for value in _data(annotations, None)[-1])
-    return Settled({"prior": prior}, {"hyper_prior_source": _ESTIMATED})
+    prior = _learned(annotations, settings)
+    return Settled({"prior": prior._replace(told=False)}, prior.diagnosed(), prior.groups())
+
+
+def _learned(annotations: xr.Dataset, settings: Mapping[str, Any]) -> NormalPrior:
+    score, _, data, _ = _data(annotations, LEARNED)
+    return learned(
+        teaching(data, grid_step(score), annotations[ITEM].to_numpy()), units_of(data),
+        fitting.sample_shape(settings["draws"], settings["chains"]),
+        fitting.whole("tune", settings["tune"], 0), generator(settings["random_seed"], "prior"),
+    )  # fmt: skip
 
 
 @by_chunks(settle=_prior_of_all)
@@ -108,37 +142,39 @@ def fit(
     annotations: xr.Dataset,
     *,
     draws: int = 1000,
-    tune: int = 500,  # noqa: ARG001 (all models share these arguments; nothing to tune here)
+    tune: int = 500,
     chains: int = 4,
     random_seed: Any = None,
     progressbar: bool = True,
     log_likelihood: bool = False,
     posterior_predictive: bool = False,
-    prior: Prior | None = None,
+    prior: Prior | str = LEARNED,
 ) -> xr.DataTree:
-    """Draw from the posterior, exactly.
+    """Draw from the posterior.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Continuous annotations, or ordinal ones whose labels are numbers.
     draws, chains : int
-        How many; all draws are independent.
+        How many. Draws of a learned prior hang a little on the ones before; given it, draws of
+        items are independent.
     tune : int
-        Not used: there is nothing to warm up.
+        Draws of the prior before those that are kept; a stated one needs none.
     random_seed : int or numpy.random.Generator, optional
         Makes the draws repeatable.
     progressbar : bool
         For the two groups below only.
     log_likelihood, posterior_predictive : bool
         Add these groups, from the PyMC model.
-    prior : (m, k, a, b), optional
-        As in `build`; the one used is in the attribute ``hyper_prior``.
+    prior : "learned" or (m, k, a, b)
+        As in `build`.
 
     Returns
     -------
     xarray.DataTree
-        ``posterior`` with ``mean`` and ``variance`` (chain, draw, item).
+        ``posterior`` with ``mean`` and ``variance`` (chain, draw, item), and the learned prior's
+        ``prior_mean``, ``prior_count``, ``prior_shape`` and ``prior_variance``.
 
     Raises
     ------
@@ -155,35 +191,46 @@ def fit(
     """
     check_flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
     score, item, data, before = _data(annotations, prior)
-    m, k, a, b = (float(value) for value in before)
-    after = normal_gamma.update(before, data)
-    rng = generator(random_seed, "fit")
     names, size = {ITEM: annotations[ITEM].to_numpy()}, fitting.sample_shape(draws, chains)
-    mean, variance, density = normal_draws(after, names[ITEM], size, fitting.stream_seed(rng))
+    attrs: dict[str, Any] = {}
+    groups: dict[str, dict[str, xr.DataArray]] = {}
+    constant = {"item_code": xr.DataArray(item, dims=ANNOTATION)}
+    if before is None:
+        settings = {"draws": draws, "chains": chains, "tune": tune, "random_seed": random_seed}
+        found = prior if isinstance(prior, NormalPrior) else _learned(annotations, settings)
+        before = found.each()
+        if found.told:
+            attrs, groups = found.diagnosed(), found.groups()
+    else:
+        for name, value in normal_gamma.update(before, data)._asdict().items():
+            constant[f"posterior_{name}"] = xr.DataArray(value, dims=ITEM, coords=names)
+    rng = generator(random_seed, "fit")
+    mean, variance, density = normal_draws(
+        before, data, names[ITEM], size, fitting.stream_seed(rng)
+    )
     dims = (CHAIN, DRAW, ITEM)
+    stats = groups.get("sample_stats", {})
+    stated = not (is_learned(prior) or isinstance(prior, NormalPrior))
+    if stated:
+        stats = {"lp": xr.DataArray(density, dims=(CHAIN, DRAW))}
     tree = fitting.fitted(
         "normal_scores",
         posterior={
             "mean": xr.DataArray(mean, dims=dims, coords=names),
             "variance": xr.DataArray(variance, dims=dims, coords=names),
+            **groups.get("posterior", {}),
         },
-        sample_stats={"lp": xr.DataArray(density, dims=(CHAIN, DRAW))},
+        sample_stats=stats,
         observed_data={"score": xr.DataArray(score, dims=ANNOTATION)},
-        constant_data={
-            "item_code": xr.DataArray(item, dims=ANNOTATION),
-            **{
-                f"posterior_{name}": xr.DataArray(value, dims=ITEM, coords=names)
-                for name, value in after._asdict().items()
-            },
-        },
-        hyper={
-            "prior": [m, k, a, b],
-            "prior_source": "given" if prior is not None else _ESTIMATED,
-        },
+        constant_data=constant,
+        hyper={"prior": [float(value) for value in before] if stated else LEARNED},
+        inference=fitting.EXACT if stated else INFERENCE,
+        diagnostics=attrs,
     )
     return fitting.with_predictions(
         tree,
-        lambda: build(annotations, prior=(m, k, a, b)),
+        # Scores hang on means and variances alone.
+        lambda: build(annotations, prior=prior if stated else _ANY),
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
         rng=rng,
@@ -191,17 +238,15 @@ def fit(
     )
 
 
-def _data(
-    annotations: xr.Dataset, prior: Prior | None
-) -> tuple[Any, Any, normal_gamma.Moments, normal_gamma.NormalGamma]:
-    """Return scores, their items, per-item moments, and the prior."""
+def _data(annotations: xr.Dataset, prior: Any) -> tuple[Any, Any, normal_gamma.Moments, Any]:
+    """Return scores, their items, per-item moments, and the prior if it is stated."""
     fitting.require_kind(annotations, KINDS, "normal_scores")
     score = given_numbers(annotations)
     item = annotations["item_code"].to_numpy()
     _require_size(score)
     data = normal_gamma.moments(score, item, annotations.sizes[ITEM])
-    if prior is None:
-        return score, item, data, estimate_prior(data, grid_step(score))
+    if is_learned(prior) or isinstance(prior, NormalPrior):
+        return score, item, data, None
     return score, item, data, _given(prior)
 
 
@@ -222,6 +267,8 @@ def _given(prior: Prior) -> normal_gamma.NormalGamma:
         numbers = np.array([])
     if len(numbers) != 4 or not np.isfinite(numbers).all() or min(numbers[1:]) <= 0:
         raise ArgumentError(
-            "prior", expected="(m, k, a, b) with k, a and b positive", found=repr(prior)
+            "prior",
+            expected=f"{LEARNED!r}, or (m, k, a, b) with k, a and b positive",
+            found=repr(prior),
         )
     return normal_gamma.NormalGamma(*numbers)

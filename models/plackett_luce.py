@@ -8,8 +8,8 @@ likelihood sums over all of them. Labels he does not list come after those he do
 
 .. math::
 
-    \lambda_k \sim \mathrm{Gamma}(a, 1), \qquad \theta_k = \lambda_k \big/ \sum_j \lambda_j,
-        \qquad
+    \lambda_k \sim \mathrm{Gamma}(\kappa m_k, 1), \qquad
+        \theta_k = \lambda_k \big/ \sum_j \lambda_j, \qquad
     p(b \mid \lambda) = \prod_{l < L} \;\sum_{\sigma \text{ orders } b_l} \;\prod_{j}
         \frac{\lambda_{\sigma_j}}{Z_l + \lambda_{\sigma_j} + \lambda_{\sigma_{j+1}} + \dots}
 
@@ -24,12 +24,32 @@ the prior, and as :math:`\gamma` grows, likelihood tempering goes to `maximum_li
 annotators are known across items, sharpness can be *learned*, one for all
 (``reliability="common"``) or one each under a hierarchical prior (``"annotator"``); strength
 tempering only, since a power of the likelihood has no likelihood of its own. The prior's
-``concentration`` sets the scale of what is learned: read the differences between annotators
+concentration sets the scale of what is learned: read the differences between annotators
 rather than the values.
 
-Priors and why. The labels nobody named are the difficulty: with 419 conditions and a = 1 they
-keep .94 of the mass even after six annotators. Of the leading condition in Figure 5 of the source
-these are the mean plausibilities at reliability 1:
+Priors and why. What items have in common, and what systems predicted of them, says where an item's
+plausibilities are likely to be before anybody has ranked it. So the prior is learned from all items
+together, with the strengths summed out,
+
+.. math::
+
+    \log \kappa \sim \mathrm{Normal}(0, 1.5), \quad a_k \sim \mathrm{Normal}(0, 1), \quad
+        b_s, c_s \sim \mathrm{Normal}(0, 1.5), \qquad
+    m_{ik} \propto \exp\bigl(a_k + \textstyle\sum_s b_s z_{isk}
+        + \sum_s c_s \log p_s(k \mid i)\bigr)
+
+with :math:`z` 1 at the label that a system puts first and :math:`1 / \log_2(1 + l)` at the l-th,
+and probabilities :math:`p_s` where it gave one for every label: ``concentration`` :math:`\kappa`,
+``label_weight`` :math:`a` (of up to 30 labels; of more, all are alike), ``prediction_weight``
+:math:`b` and ``probability_weight`` :math:`c`. It is learned from every ranking once, whatever the
+reliability. One ranking an item says nothing of :math:`\kappa`, which then stays where its own
+prior has it. Systems must have learned elsewhere: fit without the predictions of one that was
+trained on these very rankings.
+
+``concentration=`` a number a fixes it at :math:`\kappa m_k = a`. The labels nobody named are the
+difficulty then: with 419 conditions and a = 1 they keep .94 of the mass even after six annotators.
+Of the leading condition in Figure 5 of the source these are the mean plausibilities at
+reliability 1:
 
 ==================================  =====
 ``unranked="exact"``, a = 1/419      .40
@@ -37,8 +57,8 @@ these are the mean plausibilities at reliability 1:
 ``unranked="exact"``, a = 1          .012
 ==================================  =====
 
-The default ``concentration=None`` gives each of K labels the shape a = 1/K, one label's worth in
-all: sparse, few labels share the mass. ``unranked`` says what there was to be ranked: all labels
+``concentration=None`` gives each of K labels the shape a = 1/K, one label's worth in all: sparse,
+few labels share the mass. ``unranked`` says what there was to be ranked: all labels
 ("exact"); the named ones and one more that stands for all others ("one", as in the published code);
 the labels that someone named for the item ("ignore"); or for each annotator just those he lists,
 as drivers who started in a race ("absent").
@@ -49,10 +69,11 @@ slowly; annotators with
 errors of their own about one truth (`dawid_skene`); to reproduce studies that used inverse rank
 normalisation (`inverse_rank`), whose results can differ: look at both.
 
-Drawn by an exact Gibbs sampler whose cost lies in the named labels (`docs/derivations`); NUTS on
-the same model is there as a witness. Under ``tempering="strength"`` with more than one unnamed
+Strengths are drawn by an exact Gibbs sampler whose cost lies in the named labels
+(`docs/derivations`); NUTS on the same model is there as a witness. With more than one unnamed
 label, the split of the remainder's mass over its labels, which metrics need where it matters, is
-taken from the prior; all masses are exact.
+taken from the prior under ``tempering="strength"``, and under a learned prior from its mean; all
+masses are exact.
 
 Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth", Appendix B.4,
 with the slip in B.4.2 mended.
@@ -60,18 +81,27 @@ with the slip in B.4.2 mended.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._by_chunks import by_chunks
+from dissensus._by_chunks import Settled, by_chunks, settled_prior
+from dissensus._interruption import before_any_draw
+from dissensus._learned_prior import LEARNED as LEARNED_PRIOR
+from dissensus._learned_prior import LearnedPrior, in_graph, is_learned
 from dissensus._maximum_likelihood import maximum_likelihood as maximum_likelihood
+from dissensus._prediction_features import features
 from dissensus._ranking_predictions import observed, with_rankings
-from dissensus._ranking_process import LEARNED, RANKING, Process, process
+from dissensus._ranking_prior import chosen, learned
+from dissensus._ranking_process import LEARNED, RANKING, Process, prior_of, process
 from dissensus._ranking_sampler import diagnosed, drawn, drawn_by
-from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM
+from dissensus.arrays.learned_strengths import Leaning
+from dissensus.arrays.seeds import generator
+from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, LABEL
+from dissensus.errors import ArgumentError
 from dissensus.registry import check_flags
 
 KINDS = ("nominal", "ordinal", "ranking")
@@ -82,9 +112,10 @@ def build(
     *,
     reliability: float | str = 1.0,
     tempering: str = "likelihood",
-    concentration: float | None = None,
+    concentration: float | str | None = LEARNED_PRIOR,
     unranked: str = "exact",
     sampler: str = "gibbs",
+    predictions: xr.Dataset | None = None,
 ) -> Any:
     """Write the process as a PyMC model.
 
@@ -105,19 +136,23 @@ def build(
         How far annotators are trusted; > 0. "common" and "annotator" learn it from the data.
     tempering : {"likelihood", "strength"}
         Of what the reliability is a power, see the card.
-    concentration : float, optional
-        The Gamma shape of each label's strength; > 0. By default one label's worth in all.
+    concentration : "learned", float or None
+        Learn the prior from all items; or the Gamma shape of each label's strength, > 0; None for
+        one label's worth in all. A learned prior wants ``reliability=1``: see `fit`.
     unranked : {"exact", "one", "ignore", "absent"}
         What there was to be ranked, see the card.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. Here so that `build` and `fit` take the same settings.
+    predictions : xarray.Dataset, optional
+        From `dissensus.predictions`: evidence for a learned prior. Their items may be others too.
 
     Returns
     -------
     pymc.Model
         With ``log_strength`` of every label that is there, the deterministic ``plausibility``
         (item, candidate) and the observed ``rankings`` (ranking, place): for each label of the
-        ranking's item the number of its block, 0 for unlisted.
+        ranking's item the number of its block, 0 for unlisted. Where it is learned, the prior's
+        parameters too: see the model's card.
 
     Raises
     ------
@@ -131,26 +166,40 @@ def build(
     >>> import dissensus as dx
     >>> ann = dx.from_rankings({"case": [[["a"], ["b"]], [["b"]]]}, labels="abc")
     >>> [v.name for v in dx.models.plackett_luce.build(ann).basic_RVs]
-    ['log_strength', 'rankings']
+    ['concentration', 'label_weight', 'log_strength', 'rankings']
     """
+    what = process(
+        annotations, KINDS, reliability=reliability, tempering=tempering,
+        concentration=concentration, unranked=unranked, sampler=sampler, predictions=predictions,
+    )  # fmt: skip
+    if what.leaning is not None and reliability != 1.0:
+        raise ArgumentError(
+            "concentration", expected="a number, where reliability is not 1", found=LEARNED_PRIOR,
+            hint="`fit` learns the prior at reliability 1 and holds to it at others, which no one "
+            "model says",
+        )  # fmt: skip
+    return _model(what)
+
+
+def _model(what: Process) -> Any:
+    """Write the process, with its prior to be learned where it has not been."""
     import pymc as pm
     import pytensor.tensor as pt
 
     import dissensus.steps  # noqa: F401 (registers the Gibbs step)
     from dissensus.distributions import LogGamma, PartialRanking
 
-    what = process(
-        annotations, KINDS, reliability=reliability, tempering=tempering,
-        concentration=concentration, unranked=unranked, sampler=sampler,
-    )  # fmt: skip
     chosen, blocks = what.ranks()
     shape = what.where.codes.shape
-    coords = {dim: annotations[dim].to_numpy() for dim in (ITEM, ANNOTATOR)}
+    coords = {dim: what.annotations[dim].to_numpy() for dim in (ITEM, ANNOTATOR, LABEL)}
     counted = {CANDIDATE: shape[1], "cell": len(what.shape)}
     counted |= {RANKING: what.n_rankings, "place": chosen.shape[1]}
     coords |= {dim: np.arange(size) for dim, size in counted.items()}
-    with pm.Model(coords=coords) as model:
-        strength = LogGamma("log_strength", alpha=what.shape, dims="cell")
+    with pm.Model(coords=coords | what.said.coords()) as model:
+        alpha = what.shape
+        if what.leaning is not None and what.prior_draws is None:
+            alpha = _learned_shapes(what, what.leaning)
+        strength = LogGamma("log_strength", alpha=alpha, dims="cell")
         padded = pt.concatenate([strength, [-np.inf]])  # where a place of -1 finds nothing
         of_item = padded[what.cells()]
         share = strength - pt.logsumexp(of_item, axis=1)[what.owner()]
@@ -161,6 +210,18 @@ def build(
             sharpness=_sharpness(what), observed=blocks, dims=(RANKING, "place"),
         )  # fmt: skip
     return model
+
+
+def _learned_shapes(what: Process, lean: Leaning) -> Any:
+    """Write the Gamma shape of each cell, by a prior that all items share."""
+    import pytensor.tensor as pt
+
+    concentration, tilt = in_graph(what.annotations.sizes[LABEL], what.tilts(), 1.0)
+    n_items, n_labels = (what.annotations.sizes[dim] for dim in (ITEM, LABEL))
+    item, code = what.owner(), lean.label
+    own = (pt.zeros((n_items, n_labels)) + tilt)[item, np.maximum(code, 0)]
+    weight = lean.size * pt.exp(pt.where(code < 0, 0.0, own))
+    return concentration * weight / pt.zeros(n_items)[item].inc(weight)[item]
 
 
 def _not_item_by_item(**settings: Any) -> bool:
@@ -185,7 +246,19 @@ def _sharpness(what: Process) -> Any:
     return each[what.of_ranking(ANNOTATOR)]
 
 
-@by_chunks(whole=_not_item_by_item)
+def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
+    """Settle the prior that all chunks share."""
+    prior = settings["concentration"]
+    if is_learned(prior):
+        prior = prior_of(annotations, **settings)
+    if not isinstance(prior, LearnedPrior):
+        return Settled({}, {})
+    labels = annotations[LABEL].to_numpy()
+    said = features(settings["predictions"], labels[:0], labels)
+    return settled_prior(prior, "concentration", labels, said, "prior_")
+
+
+@by_chunks(settle=_prior_of_all, whole=_not_item_by_item)
 def fit(
     annotations: xr.Dataset,
     *,
@@ -198,9 +271,10 @@ def fit(
     posterior_predictive: bool = False,
     reliability: float | str = 1.0,
     tempering: str = "likelihood",
-    concentration: float | None = None,
+    concentration: float | str | None = LEARNED_PRIOR,
     unranked: str = "exact",
     sampler: str = "gibbs",
+    predictions: xr.Dataset | None = None,
     checkpoint: Any = None,
 ) -> xr.DataTree:
     """Draw from the posterior.
@@ -226,8 +300,12 @@ def fit(
         where ``unranked="one"``), lists being as long and as tied as they are in the data; and
         ``first_choice_agreement``, how often two annotators of an item then begin with the same
         labels, to hold against the same among the observed data.
-    reliability, tempering, concentration, unranked
+    reliability, tempering, unranked, predictions
         As in `build`.
+    concentration : "learned", float or None
+        As in `build`. A prior is learned from every ranking once, whatever the reliability, and
+        where there are more than a thousand items from a thousand. Where the reliability is learned
+        too, the prior is then held at the mean of what was learned.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
     checkpoint : path, optional
@@ -267,30 +345,62 @@ def fit(
         "reliability": reliability, "tempering": tempering, "concentration": concentration,
         "unranked": unranked, "sampler": sampler,
     }  # fmt: skip
-    what = process(annotations, KINDS, **hyper)
+    what = process(annotations, KINDS, **hyper, predictions=predictions)
     hyper["reliability"] = what.reliability
+    hyper["predictions"] = int(bool(what.said.systems))
+    more = Settled({}, {})
+    if what.leaning is not None:
+        hyper["concentration"] = LEARNED_PRIOR
     tune = fitting.whole("tune", tune, least=0)
     kept, rng = fitting.begun(
         checkpoint, model="plackett_luce", annotations=annotations, random_seed=random_seed,
         sampler=drawn_by(what, sampler), draws=draws, tune=tune, chains=chains,
     )  # fmt: skip
+    jointly = sampler == "nuts" and what.reliability == 1.0
+    if what.leaning is not None and not jointly:
+        prior = what.prior_draws or _learned(what, (chains, draws), tune, random_seed, progressbar)
+        what = what.with_prior(prior)
+        if prior.told:
+            labels = annotations[LABEL].to_numpy()
+            more = settled_prior(prior, "concentration", labels, what.said, "prior_")
     found = drawn(
-        what, lambda: build(annotations, **hyper), draws=draws, chains=chains, rng=rng,
+        what, lambda: _model(what), draws=draws, chains=chains, rng=rng,
         tune=tune, progressbar=progressbar, nuts=sampler == "nuts", log_likelihood=log_likelihood,
         checkpoint=kept,
     )  # fmt: skip
     tree = fitting.fitted(
         "plackett_luce",
-        posterior=found.posterior,
-        sample_stats=found.sample_stats,
+        posterior=found.posterior | more.groups.get("posterior", {}),
+        sample_stats=found.sample_stats | more.groups.get("sample_stats", {}),
         observed_data=observed(annotations),
-        constant_data={"prior_shape": what.named(what.prior(), 0).rename("prior_shape")},
+        constant_data=_fixed(what),
         hyper=hyper,
         inference=found.inference,
-        diagnostics=diagnosed(found),
+        diagnostics=diagnosed(found) | more.attrs,
         asked=(chains, draws),
     )
     return with_rankings(
         tree, what, found, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive, rng=rng,
     )  # fmt: skip
+
+
+def _learned(
+    what: Process, size: tuple[int, int], tune: int, random_seed: Any, progressbar: bool
+) -> LearnedPrior:
+    """Draw the hyperparameters."""
+    taught = what.taught(chosen(what.annotations[ITEM].to_numpy()))
+    rng = generator(random_seed, "prior")
+    try:
+        return learned(
+            taught, what.annotations.sizes[LABEL], size, tune, rng, progressbar=progressbar
+        )
+    except KeyboardInterrupt:
+        raise before_any_draw("before the prior was learned") from None
+
+
+def _fixed(what: Process) -> dict[str, xr.DataArray]:
+    """Return the prior where it was not learned."""
+    if what.leaning is not None:
+        return {}
+    return {"prior_shape": what.named(what.prior(), 0).rename("prior_shape")}

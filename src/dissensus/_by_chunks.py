@@ -24,6 +24,8 @@ import xarray as xr
 from dissensus._block_tasks import CHAINS, Block, Fit, Task, chunk_size, of_chains, run
 from dissensus._chunk_rows import Frame, Rows
 from dissensus._chunks import by_item, is_chunked, item_edges
+from dissensus._learned_prior import LearnedPrior
+from dissensus._prediction_features import Features
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
 from dissensus.errors import held_back
@@ -47,6 +49,30 @@ class Settled(NamedTuple):
     """That say so."""
     groups: Mapping[str, dict[str, xr.DataArray]] = {}
     """What there is in the fit beside what its items have."""
+
+
+def settled_prior(
+    prior: LearnedPrior, name: str, labels: Array, said: Features, prefix: str = ""
+) -> Settled:
+    """Return what a learned prior adds to a fit.
+
+    Parameters
+    ----------
+    prior : LearnedPrior
+    name : str
+        The argument that it stands for.
+    labels : array
+        Their names.
+    said : Features
+        What the prior leans to.
+    prefix : str
+        Of what is said of its chains, where items have chains of their own.
+    """
+    density = xr.DataArray(prior.log_density, dims=(CHAIN, DRAW))
+    return Settled(
+        {name: prior._replace(told=False)}, prior.diagnosed(labels, said, prefix),
+        {"posterior": prior.draws(labels, said), "sample_stats": {"lp": density}},
+    )  # fmt: skip
 
 
 Settle = Callable[[xr.Dataset, Mapping[str, Any]], Settled]

@@ -49,14 +49,17 @@ def dirichlet_draws(
 
 
 def normal_draws(
-    posterior: normal_gamma.NormalGamma, items: Names, size: Size, seed: int
-) -> tuple[Floats, Floats, Floats]:
+    prior: normal_gamma.NormalGamma, data: normal_gamma.Moments, items: Names, size: Size,
+    seed: int,
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Draw means and variances of normal distributions.
 
     Parameters
     ----------
-    posterior : NormalGamma
-        Of each item.
+    prior : NormalGamma
+        Of all items; or (chain, draw, 1) each, that of every draw.
+    data : Moments
+        What is known of each item.
     items, size, seed
         As `dirichlet_draws` takes them.
 
@@ -70,7 +73,11 @@ def normal_draws(
 
     def draw_lot(chain: int, low: int, high: int) -> Floats:
         here = (chain, slice(None), slice(low, high))
-        part = normal_gamma.NormalGamma(*(values[low:high] for values in posterior))
+        known = normal_gamma.Moments(*(values[low:high] for values in data))
+        one = [value if np.ndim(value) == 0 else value[chain, : size[1]] for value in prior]
+        found = normal_gamma.update(normal_gamma.NormalGamma(*one), known)
+        shape = np.broadcast_shapes(*(value.shape for value in found))
+        part = normal_gamma.NormalGamma(*(np.broadcast_to(value, shape) for value in found))
         normal_gamma.draw(part, keys[chain, low:high], mean[here], variance[here])
         return np.sum(normal_gamma.log_density(part, mean[here], variance[here]), axis=1)
 

@@ -29,6 +29,7 @@ from dissensus.arrays.learned_prior import (
 from dissensus.arrays.seeds import generator
 from dissensus.convergence import diagnosed_parameters
 from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
+from dissensus.errors import ArgumentError
 from dissensus.schema import checked_annotations, label_counts
 
 Floats = npt.NDArray[np.float64]
@@ -75,9 +76,11 @@ class LearnedPrior(NamedTuple):
                 out[name] = xr.DataArray(values, dims=(*SAMPLE, dim), coords={dim: names})
         return out
 
-    def diagnosed(self, labels: npt.NDArray[Any], found: Features) -> dict[str, Any]:
+    def diagnosed(
+        self, labels: npt.NDArray[Any], found: Features, prefix: str = ""
+    ) -> dict[str, Any]:
         """Judge the chains, and warn if they are poor."""
-        return diagnosed_parameters(self.draws(labels, found))
+        return diagnosed_parameters(self.draws(labels, found), prefix)
 
 
 def prior_of(
@@ -89,12 +92,14 @@ def prior_of(
     tune: int,
     random_seed: Any,
     progressbar: bool,
+    **others: Any,
 ) -> LearnedPrior:
     """Draw the hyperparameters from all items, in memory or in chunks: every label counts once.
 
     What comes of it may stand for ``prior_count`` in fits with the same predictions, draws and
     chains, whatever their reliability: it is the same for all.
     """
+    del others  # settings of a fit that are none of its prior's
     size = fitting.sample_shape(draws, chains)
     parts: Iterable[xr.Dataset] = [annotations]
     if is_chunked(annotations):
@@ -163,11 +168,39 @@ def plausibilities(
     return theta
 
 
-def in_graph(n_labels: int, found: Features) -> Any:
-    """Write the prior's parameters (item, label) as part of a PyMC model."""
+HYPERPARAMETERS: Final[tuple[str, ...]] = (
+    "concentration", "label_weight", "prediction_weight", "probability_weight",
+)  # fmt: skip
+
+
+def prior_from(found: xr.Dataset, n_labels: int) -> LearnedPrior:
+    """Read draws of the hyperparameters that PyMC made by these names."""
+    there = [found[name].to_numpy() for name in HYPERPARAMETERS if name in found]
+    there[0] = np.log(there[0])[..., None]
+    values = np.concatenate(there, axis=-1)
+    return LearnedPrior(values, np.full(values.shape[:2], np.nan), n_labels)
+
+
+def is_learned(value: Any) -> bool:
+    """Return whether a prior is asked for that is learned."""
+    return isinstance(value, str) and value == LEARNED
+
+
+def no_evidence(predictions: xr.Dataset | None, name: str, value: Any) -> None:
+    """Raise on predictions beside a prior that is fixed: it would not see them."""
+    if predictions is not None:
+        raise ArgumentError(
+            "predictions", expected=f"None beside a prior that is fixed ({name}={value})",
+            found=type(predictions).__name__,
+            hint=f'{name}="{LEARNED}" (the default) learns from them',
+        )  # fmt: skip
+
+
+def in_graph(n_labels: int, found: Features, typical: float) -> Any:
+    """Write the prior's concentration, and what labels lean by, as part of a PyMC model."""
     import pymc as pm
 
-    concentration = pm.LogNormal("concentration", math.log(n_labels), CONCENTRATION_SPREAD)
+    concentration = pm.LogNormal("concentration", math.log(typical), CONCENTRATION_SPREAD)
     tilt = 0.0
     if layout(n_labels, 0).n_free:
         tilt = pm.Normal("label_weight", 0.0, LABEL_SPREAD, dims=LABEL)

@@ -35,8 +35,9 @@ class Features(NamedTuple):
 
 
 def features(
-    predictions: xr.Dataset | None, items: npt.NDArray[Any], labels: npt.NDArray[Any]
-) -> Features:
+    predictions: xr.Dataset | None, items: npt.NDArray[Any], labels: npt.NDArray[Any],
+    *, whole_lists: bool = False,
+) -> Features:  # fmt: skip
     """Lay predictions out by items and labels.
 
     An item of which nothing was predicted has zeros, and so has a label that is not in the space.
@@ -48,6 +49,9 @@ def features(
         Labels, as `dissensus.predictions` reads them.
     items, labels : arrays
         Their names.
+    whole_lists : bool
+        Whether what a system lists further down speaks too, where it gave no probabilities: by
+        1 / log2(1 + place), the discount of Jarvelin & Kekalainen (2002).
     """
     if predictions is None:
         return Features([], [], [])
@@ -55,17 +59,18 @@ def features(
     dims = (ITEM, SYSTEM, POSITION)
     code = predictions["label_code"].transpose(*dims).to_numpy()
     place = np.append(tables.match(predictions[LABEL].to_numpy(), labels), -1)[code]
-    first = (predictions["block"].transpose(*dims).to_numpy() == 1) & (place >= 0)
+    block = np.where(place >= 0, predictions["block"].transpose(*dims).to_numpy(), 0)
     row = tables.match(items, predictions[ITEM].to_numpy())
-    answers = [
-        _laid(first[:, s] / np.maximum(first[:, s].sum(axis=1, keepdims=True), 1), place[:, s],
-              row, len(labels))
-        for s in range(len(names))
-    ]  # fmt: skip
-    logs, scored = [], []
+    answers, logs, scored = [], [], []
     for s, name in enumerate(names):
+        first = block[:, s] == 1
+        said = first / np.maximum(first.sum(axis=1, keepdims=True), 1)
+        answers.append(_laid(said, place[:, s], row, len(labels)))
         probability = _probabilities(predictions, s, place[:, s], row, len(labels))
-        if probability is not None:
+        if probability is None and whole_lists:
+            later = np.where(block[:, s] > 1, 1 / np.log2(1 + np.maximum(block[:, s], 1)), 0.0)
+            answers[s] += _laid(later, place[:, s], row, len(labels))
+        elif probability is not None:
             logs.append(np.log(probability))
             scored.append(name)
     return Features(answers + logs, names, scored)

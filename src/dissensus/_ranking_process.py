@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._chunk_rows import chunks_of
+from dissensus._chunks import is_chunked
+from dissensus._learned_prior import LEARNED as LEARNED_PRIOR
+from dissensus._learned_prior import LearnedPrior, is_learned, no_evidence
+from dissensus._prediction_features import Features, features
+from dissensus._ranking_prior import (
+    Taught,
+    chosen,
+    floor,
+    joined,
+    leaning,
+    learned,
+    shapes,
+    speaks,
+    taught,
+)
 from dissensus._rankings import TREATMENTS, LaidOut, laid_out
+from dissensus.arrays.learned_strengths import Leaning
+from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, shown, warn_caller
 from dissensus.plausibility import Layout, candidate_form, layout
 from dissensus.registry import one_of
-from dissensus.schema import statements_per
+from dissensus.schema import checked_annotations, statements_per
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -22,6 +41,7 @@ Ints = npt.NDArray[np.int64]
 RANKING: Final = "ranking"
 LEARNED: Final = ("common", "annotator")
 TEMPERINGS: Final = ("likelihood", "strength")
+_KINDS: Final = ("nominal", "ordinal", "ranking")
 SAMPLERS: Final = ("gibbs", "nuts")
 
 
@@ -38,6 +58,11 @@ class Process(NamedTuple):
     reliability: float | str
     tempering: str
     unranked: str
+    said: Features
+    leaning: Leaning | None = None
+    """What each cell's prior hangs on, where that is learned."""
+    prior_draws: LearnedPrior | None = None
+    """Once it is; the shapes are then those at the mean of what was learned."""
 
     @property
     def power(self) -> float:
@@ -64,6 +89,10 @@ class Process(NamedTuple):
     def first_rows(self) -> Ints:
         """Return the annotation that is each ranking's first."""
         return self.laid.row[self.laid.rankings.ranking_start[:-1]]
+
+    def tilts(self) -> Features:
+        """Return what predictions say of labels beyond what they say of most."""
+        return self.said._replace(values=[each - floor(each) for each in self.said.values])
 
     def of_ranking(self, name: str) -> Ints:
         """Return the code of each ranking's item or annotator."""
@@ -100,6 +129,31 @@ class Process(NamedTuple):
         block[of_row, rankings.place] = rankings.rank
         return np.where(rankings.closed[:, None] & (block == 0), -1, chosen), block
 
+    def with_prior(self, found: LearnedPrior) -> Process:
+        """Take a prior that was learned."""
+        if self.leaning is None:
+            return self
+        mean = found.values.mean(axis=(0, 1))[None]
+        shape = shapes(self.leaning, mean, 0, len(self.laid.rankings.n_cells))[0]
+        unnamed = self.leaning.label < 0
+        split = np.inf
+        if self.unranked == "exact" and unnamed.any():
+            split = float((shape / self.leaning.size)[unnamed].mean())
+        return self._replace(shape=shape, concentration=split, prior_draws=found)
+
+    def shape_of(self, chain: int, draws: int, low: int, high: int) -> Floats:
+        """Return the shapes of some items' cells (cell), or (draw, cell) if they were learned."""
+        if self.leaning is None or self.prior_draws is None:
+            return self.shape[slice(*self.laid.rankings.cell_start[[low, high]])]
+        return shapes(self.leaning, self.prior_draws.values[chain, :draws], low, high)
+
+    def taught(self, teaches: npt.NDArray[np.bool_]) -> Taught:
+        """Return what teaches the prior: some items, with their unnamed labels as one."""
+        laid, n_labels = self.laid, self.annotations.sizes[LABEL]
+        if self.tempering != "likelihood":
+            laid = laid_out(self.annotations, self.where, self.unranked)
+        return taught(laid, leaning(laid, self.where, self.said, n_labels), teaches)
+
     def named(self, values: Floats, seed: int) -> xr.DataArray:
         """Name draws of plausibilities (chain, draw, item, candidate)."""
         items, labels = (self.annotations[dim].to_numpy() for dim in (ITEM, LABEL))
@@ -114,9 +168,10 @@ def process(
     *,
     reliability: float | str,
     tempering: str,
-    concentration: float | None,
+    concentration: Any,
     unranked: str,
     sampler: str,
+    predictions: xr.Dataset | None = None,
 ) -> Process:
     """Check annotations and settings, and lay them out.
 
@@ -138,16 +193,57 @@ def process(
             statements_per(annotations, ITEM), annotations,
             f"with unranked={unranked!r} an item without one has no labels",
         )  # fmt: skip
-    where = layout(annotations)
+    learns = isinstance(concentration, LearnedPrior) or is_learned(concentration)
+    if not learns:
+        no_evidence(predictions, "concentration", concentration)
+    n_items, n_labels = annotations.sizes[ITEM], annotations.sizes[LABEL]
+    items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
+    said = features(predictions, items, labels, whole_lists=True)
+    # Elsewhere what nobody named is not there, or has no prior of its own.
+    also = speaks(said, n_items, n_labels) if learns and unranked == "exact" else None
+    where = layout(annotations, also)
     laid = laid_out(annotations, where, unranked, lumped=tempering == "likelihood")
     if unranked == "absent":
         _warn_of_silence(annotations, laid)
-    each = _each_label(laid, concentration)
+    each = _each_label(laid, None if learns else concentration)
     # Where a stand-in is not a set of labels, how its mass is split is nobody's business: evenly.
     split = each[0] if unranked == "exact" else np.inf
-    return Process(
+    out = Process(
         annotations, where, laid, each * laid.n_labels, float(split), reliability, tempering,
-        unranked,
+        unranked, said,
+    )  # fmt: skip
+    if learns:
+        out = out._replace(leaning=leaning(laid, where, said, n_labels))
+    return out.with_prior(concentration) if isinstance(concentration, LearnedPrior) else out
+
+
+def prior_of(
+    annotations: xr.Dataset, *, predictions: xr.Dataset | None, draws: int, chains: int,
+    tune: int, random_seed: Any, progressbar: bool, tempering: str = "likelihood",
+    unranked: str = "exact", **others: Any,
+) -> LearnedPrior:  # fmt: skip
+    """Draw the hyperparameters of the prior from all items, in memory or in chunks.
+
+    Every ranking counts once, whatever the reliability. What comes of it may stand for
+    ``concentration`` in fits with the same predictions, draws and chains.
+    """
+    del others
+    parts: Iterable[xr.Dataset] = [annotations]
+    if is_chunked(annotations):
+        parts = (checked_annotations(chunk.read()) for chunk in chunks_of(annotations))
+    names = annotations[ITEM].to_numpy()
+    teaches = dict(zip(names.tolist(), chosen(names).tolist(), strict=True))
+    read = (
+        process(
+            part, _KINDS, reliability=1.0, tempering=tempering, concentration=LEARNED_PRIOR,
+            unranked=unranked, sampler="gibbs", predictions=predictions,
+        ).taught(np.array([teaches[name] for name in part[ITEM].to_numpy().tolist()]))
+        for part in parts
+    )  # fmt: skip
+    return learned(
+        joined(read), annotations.sizes[LABEL], fitting.sample_shape(draws, chains),
+        fitting.whole("tune", tune, least=0), generator(random_seed, "prior"),
+        progressbar=progressbar,
     )  # fmt: skip
 
 

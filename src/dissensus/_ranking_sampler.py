@@ -12,11 +12,12 @@ import xarray as xr
 from dissensus import convergence, fitting
 from dissensus._hashing import contents_hash
 from dissensus._interruption import before_any_draw
+from dissensus._learned_prior import HYPERPARAMETERS, prior_from
 from dissensus._ranking_process import LEARNED, Process
 from dissensus.arrays.keys import item_keys
 from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
 from dissensus.arrays.plackett_luce_gibbs import sample
-from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM
+from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -83,7 +84,8 @@ def diagnosed(found: Draws) -> dict[str, Any]:
         if name in found.posterior:
             learned = found.posterior[name].rename(name)
             out |= convergence.diagnosed(learned, ANNOTATOR, f"{name}_")
-    return out
+    prior = {name: found.posterior[name] for name in HYPERPARAMETERS if name in found.posterior}
+    return out | (convergence.diagnosed_parameters(prior, "prior_") if prior else {})
 
 
 _GIBBS = "exact Gibbs sampling of the strengths behind the rankings"
@@ -137,8 +139,9 @@ def gibbs(
             for what_of, values in checkpoint.load(name, part).items():
                 part[what_of][...] = values
             return
+        shape = what.shape_of(chain, draws, low, high)
         part["plausibility"][...], each = _lot(
-            what, low, high, keys[chain, low:high], tune, draws, log_likelihood
+            what, low, high, shape, keys[chain, low:high], tune, draws, log_likelihood
         )
         if each is not None:
             part["log_likelihood"][...] = each
@@ -154,7 +157,14 @@ def gibbs(
 
 
 def _lot(
-    what: Process, low: int, high: int, keys: Any, tune: int, draws: int, log_likelihood: bool
+    what: Process,
+    low: int,
+    high: int,
+    shape: Floats,
+    keys: Any,
+    tune: int,
+    draws: int,
+    log_likelihood: bool,
 ) -> tuple[Floats, Floats | None]:
     """Draw one chain of the items from low to high, and, if asked for, their log-likelihood.
 
@@ -166,7 +176,7 @@ def _lot(
     sharpness = None if what.sharpness is None else what.sharpness[of]
     split = log_likelihood and not what.lumped
     theta = sample(
-        part, what.shape[cells], keys, named=part.n_cells if split else named,
+        part, shape, keys, named=part.n_cells if split else named,
         n_columns=int(part.n_cells.max()) + 1 if split else columns, power=what.power,
         sharpness=sharpness, tune=tune, draws=draws,
     )  # fmt: skip
@@ -200,11 +210,13 @@ def _by_pymc(
     **run: int,
 ) -> Draws:
     """Let PyMC sample: by NUTS throughout, or by NUTS beside the Gibbs step."""
-    learned = [name for name in _LEARNED if name in model.named_vars]
+    learned = [name for name in (*_LEARNED, *HYPERPARAMETERS) if name in model.named_vars]
     keep = ["plausibility", *learned, *(["log_strength"] if log_likelihood else [])]
     sampled = fitting.by_nuts if nuts else fitting.sampled
     tree = sampled(model, **run, random_seed=seed, progressbar=progressbar, var_names=keep)
     found = tree["posterior"].to_dataset()
+    if what.leaning is not None and what.prior_draws is None:
+        what = what.with_prior(prior_from(found, what.annotations.sizes[LABEL]))
     posterior = {
         "plausibility": what.named(found["plausibility"].to_numpy(), remainder_seed),
         **{name: found[name] for name in learned},

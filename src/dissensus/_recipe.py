@@ -61,6 +61,8 @@ class Recipe:
     learns: str | None = None
     """The hyperparameter of a prior that is learned, if none is given, with predictions for
     evidence."""
+    learn: Callable[..., Any] = prior_of
+    """Learns it, once for all reliabilities."""
     markov_chains: bool = False
     """Whether draws hang on each other, so that it must be seen whether there are enough."""
     kind: str = ""
@@ -78,7 +80,7 @@ class Recipe:
         """Return what fits at all reliabilities share: a prior that is learned, and from what."""
         if self.learns is None or hyper.get(self.learns, LEARNED) != LEARNED:
             return {}
-        prior = prior_of(annotations, tune=_WARM_UP, **settings)
+        prior = self.learn(annotations, tune=_WARM_UP, **settings, **hyper)
         return {self.learns: prior, "predictions": settings["predictions"]}
 
     def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ import xarray as xr
 from dissensus import models
 from dissensus._learned_prior import LEARNED
 from dissensus._plugged_recipe import plugged
+from dissensus._ranking_process import prior_of as prior_of_rankings
 from dissensus._recipe import ABOVE, BELOW, Recipe, ThresholdRecipe, dense, shares
 from dissensus.arrays.normal_gamma import moments
 from dissensus.dims import ITEM, LABEL
@@ -65,7 +66,8 @@ RECIPES: Final = (
     ),
     Recipe(
         "plackett_luce", (1.0, 2.0, 3.0, 5.0, 10.0), 1.0, point=_inverse_rank, leading=_FIRST,
-        is_limit=False, companion="inverse_rank", markov_chains=True,
+        is_limit=False, companion="inverse_rank", learns="concentration",
+        learn=prior_of_rankings, markov_chains=True,
     ),
     ThresholdRecipe(
         "normal_scores", (1.0,), 1.0,

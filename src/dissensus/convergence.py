@@ -128,7 +128,7 @@ def _summarised(each: _Each, names: Any, *, several: bool) -> tuple[dict[str, An
     return found | {"n_items_poor": int(poor.sum())}, poor
 
 
-def diagnosed_parameters(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
+def diagnosed_parameters(posterior: Mapping[str, xr.DataArray], prefix: str = "") -> dict[str, Any]:
     """Judge the chains by all parameters at once, and warn if they are poor.
 
     Parameters
@@ -136,6 +136,8 @@ def diagnosed_parameters(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any
     posterior : mapping
         Draws (chain, draw, ...) by name; each number is called by the names of its place. What is
         defined in no draw is left out: it is no part of the model.
+    prefix : str
+        Of the names of what is returned.
 
     Returns
     -------
@@ -157,7 +159,7 @@ def diagnosed_parameters(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any
             xr.DataArray(flat, dims=(CHAIN, DRAW, "parameter"), coords={"parameter": names})
         )
     whole = xr.concat(parts, dim="parameter")
-    return diagnosed(whole.dropna("parameter", how="all"), "parameter")
+    return diagnosed(whole.dropna("parameter", how="all"), "parameter", prefix)
 
 
 def _places(draws: xr.DataArray) -> list[str]:

@@ -54,13 +54,15 @@ class Layout(NamedTuple):
     """(annotation): the candidate that a row of the annotations speaks of."""
 
 
-def layout(annotations: xr.Dataset) -> Layout:
+def layout(annotations: xr.Dataset, also: npt.NDArray[np.bool_] | None = None) -> Layout:
     """Lay out the labels named for each item, in label order, with the remainder last.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Annotations with labels.
+    also : array (item, label), optional
+        Which labels are candidates beside those that somebody named.
 
     Returns
     -------
@@ -79,7 +81,10 @@ def layout(annotations: xr.Dataset) -> Layout:
     """
     n_items, n_labels = annotations.sizes[ITEM], annotations.sizes[LABEL]
     key = annotations["item_code"].to_numpy() * n_labels + annotations["label_code"].to_numpy()
-    named, row = np.unique(key, return_inverse=True)
+    named = np.unique(key)
+    if also is not None:
+        named = np.union1d(named, np.flatnonzero(also))
+    row = np.searchsorted(named, key)
     item, label = np.divmod(named, n_labels)
     count = np.bincount(item, minlength=n_items)
     start = np.concatenate([[0], np.cumsum(count)[:-1]])

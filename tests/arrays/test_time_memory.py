@@ -49,7 +49,8 @@ def swept(rankings, shape, power, n):
     named = np.array([len(shape)])
     items = ranked_items(rankings, shape, np.ones(len(rankings.closed)), power, named)
     out = np.empty((n, 1, len(shape)))
-    sample_by_times(items, np.array([0]), np.full(1, 5, dtype=np.uint64), named, 100, out)
+    state, cells = np.full(1, 5, dtype=np.uint64), np.array([0, len(shape)])
+    sample_by_times(items, np.array([0]), state, named, 100, np.asarray(shape)[None], cells, out)
     return out[:, 0]
 
 

@@ -26,7 +26,8 @@ def draw(rankings, shape, named, power, n=20_000):
     if not is_plain(items).all():
         return None
     out, state = np.zeros((n, 1, named + 1)), np.ones(1, dtype=np.uint64)
-    sample_by_times(items, np.array([0]), state, np.array([named]), 200, out)
+    prior, cells = np.asarray(shape, float)[None], np.array([0, len(shape)])
+    sample_by_times(items, np.array([0]), state, np.array([named]), 200, prior, cells, out)
     return out[:, 0]
 
 

@@ -104,7 +104,8 @@ def test_draws_are_cut_to_what_dask_takes_for_a_chunk(name, kind, hyper):
 def test_an_item_s_draws_hang_on_nothing_beside_it(name, kind, seed):
     """Neither on which items there are, nor on their order."""
     ann = labelled(kind, seed=seed)
-    hyper = {"normal_scores": {"prior": (50, 1, 2, 3)}, "dirichlet": {"prior_count": 1}}
+    hyper = {"normal_scores": {"prior": (50, 1, 2, 3)}, "dirichlet": {"prior_count": 1},
+             "plackett_luce": {"concentration": None}}  # fmt: skip
     hyper = hyper.get(name, {})  # what is learned from all items hangs on all
     whole = fit(name, ann, **hyper)["posterior"].to_dataset()
     chosen = np.random.default_rng(seed).permutation(ann.sizes["item"])[:3]
@@ -194,7 +195,8 @@ def test_bad_settings_are_refused_at_once():
 
 def test_chains_that_are_too_short_are_said_to_be_so_wherever_they_ran():
     ann = labelled("ranking")
-    run = {"draws": 100, "tune": 0, "chains": 2, "reliability": 3.0, "tempering": "strength"}
+    run = {"draws": 100, "tune": 0, "chains": 2, "reliability": 3.0, "tempering": "strength",
+           "concentration": 0.2}  # fmt: skip
     with pytest.warns(dx.ConvergenceWarning):
         whole = fit("plackett_luce", ann, **run)
     lazy = fit("plackett_luce", chunked(ann, 2), **run)

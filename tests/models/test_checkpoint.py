@@ -27,7 +27,7 @@ SETTINGS = {
     "symmetric_confusion": [{}, {"accuracy": "annotator", "difficulty": True}],
     "dawid_skene": [{"log_likelihood": True}, {"difficulty": True, "keep_items": False}],
     "rasch": [{}, {"guessing": False}],
-    "plackett_luce": [{}, {"log_likelihood": True}],
+    "plackett_luce": [{"concentration": None}, {"concentration": None, "log_likelihood": True}],
 }
 FORMS = [pytest.param(name.split()[0], name, settings, id=f"{name}-{k}")
          for name, forms in SETTINGS.items() for k, settings in enumerate(forms)]  # fmt: skip

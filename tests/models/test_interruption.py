@@ -83,6 +83,9 @@ def test_rankings_are_drawn_item_by_item_and_so_all_or_none(examples, monkeypatc
     interrupted_at(monkeypatch, 2)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt, match="before all items were through: there are no"):
+        fit("plackett_luce", examples, concentration=None)
+    interrupted_at(monkeypatch, 1, while_doing="Learning the prior")
+    with pytest.raises(KeyboardInterrupt, match="before the prior was learned: there are no"):
         fit("plackett_luce", examples)
     assert threading.active_count() <= before  # what earlier tests left may end meanwhile
 

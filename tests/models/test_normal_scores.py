@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pymc as pm
 import pytest
-import xarray as xr
 from scipy import stats
 
 import dissensus as dx
+from dissensus.dims import SAMPLE
 from dissensus.models import normal_scores
 
 PRIOR = (1.0, 0.5, 3.0, 4.0)
@@ -136,23 +136,40 @@ def study(n_items, n_annotators, seed=0, prior=(2.0, 0.5, 3.0, 4.0)):
     return rng.normal(mean[:, None], np.sqrt(variance)[:, None], (n_items, n_annotators))
 
 
-def test_the_estimated_prior_is_written_down_and_used_by_build():
-    ann = dx.from_matrix(study(60, 4), kind="continuous")
-    got = fit(ann, prior=None, draws=5)
-    assert got.attrs["hyper_prior_source"] == "estimated from all items"
-    prior = tuple(got.attrs["hyper_prior"])
-    again = fit(ann, prior=prior, draws=5)
-    assert again.attrs["hyper_prior_source"] == "given"
-    xr.testing.assert_allclose(got["posterior"].to_dataset(), again["posterior"].to_dataset())
-    point = {"variance_log__": np.zeros(60), "mean": np.zeros(60)}
-    built, same = (normal_scores.build(ann, prior=p).compile_logp() for p in (None, prior))
-    assert built(point) == pytest.approx(same(point))
+def test_items_lean_on_what_is_learned_of_all():
+    """Simulated with k = 1/2 and three scores an item: intervals hold the means that are true."""
+    rng = np.random.default_rng(4)
+    variance = 4.0 / rng.gamma(3.0, size=400)
+    mean = rng.normal(2.0, np.sqrt(variance / 0.5))
+    scores = rng.normal(mean[:, None], np.sqrt(variance)[:, None], (400, 3))
+    ann = dx.from_matrix(scores, kind="continuous")
+    got = fit(ann, prior="learned", draws=500)["posterior"]
+    assert float(got["prior_mean"].median()) == pytest.approx(2.0, abs=0.25)
+    assert float(got["prior_count"].median()) == pytest.approx(0.5, abs=0.25)
+    low, high = got["mean"].quantile([0.055, 0.945], dim=("chain", "draw")).values
+    assert ((low < mean) & (mean < high)).mean() == pytest.approx(0.89, abs=0.04)
+
+
+@pytest.mark.long
+def test_nuts_learns_the_same_prior():
+    """Of whole numbers, where what `build` adds for rounding counts."""
+    ann = dx.from_matrix(np.rint(study(40, 3)), kind="continuous")
+    got = fit(ann, prior="learned", draws=2000)
+    with normal_scores.build(ann):
+        nuts = pm.sample(1000, tune=1000, chains=2, random_seed=2, progressbar=False,
+                         target_accept=0.95)  # fmt: skip
+    for name in ("prior_count", "prior_shape", "prior_variance"):
+        one, two = (np.log(tree["posterior"][name]) for tree in (got, nuts))
+        assert abs(one.mean() - two.mean()) < 0.15, name
+        assert abs(one.std() - two.std()) < 0.15, name
+    mean = [tree["posterior"]["mean"].mean(SAMPLE) for tree in (got, nuts)]
+    assert abs(mean[0] - mean[1]).max() < 0.15
 
 
 def test_no_spread_anywhere_asks_for_a_prior():
     ann = dx.from_matrix(np.array([[0.1, 0.1, 0.1], [2.0, np.nan, np.nan]]), kind="continuous")
     with pytest.raises(dx.AnnotationError, match=r"State one: prior=\(m, k, a, b\)"):
-        fit(ann, prior=None)
+        fit(ann, prior="learned")
     assert np.isfinite(fit(ann, draws=5)["posterior"]["mean"]).all()
 
 
@@ -161,7 +178,7 @@ def test_no_spread_anywhere_asks_for_a_prior():
 )
 def test_senseless_priors_are_refused(ann, prior):
     for use in (normal_scores.build, normal_scores.fit):
-        with pytest.raises(dx.ArgumentError, match=r"prior: expected \(m, k, a, b\)"):
+        with pytest.raises(dx.ArgumentError, match=r"prior: expected 'learned', or \(m, k, a, b\)"):
             use(ann, prior=prior)
 
 

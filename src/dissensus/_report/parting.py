@@ -128,18 +128,20 @@ def beside(evaluation: xr.DataTree) -> Floats | None:
 def onto(mean: xr.DataArray, where: Space) -> Floats:
     """Write a mean plausibility on the columns of another of the same items and labels."""
     values, own = mean.to_numpy(), space(mean)
-    if own.dense == where.dense:
+    if own.dense == where.dense and (own.dense or np.array_equal(own.codes, where.codes)):
         return values
-    if own.dense:
-        named = where.codes >= 0
-        out = np.take_along_axis(values, np.maximum(where.codes, 0), axis=1) * named
-        out[:, -1] += np.where(named[:, -1], 0.0, np.maximum(1.0 - out.sum(axis=1), 0.0))
-        return out
-    # On average over the draws the labels of a remainder have even parts of its mass.
-    each = values[:, -1] / np.maximum(own.sizes[:, -1], 1)
-    out = np.repeat(each[:, None], len(where.labels), axis=1)
-    item, column = np.nonzero(own.codes >= 0)
-    out[item, own.codes[item, column]] = values[item, column]
+    if not own.dense:
+        # On average over the draws the labels of a remainder have even parts of its mass.
+        each = values[:, -1] / np.maximum(own.sizes[:, -1], 1)
+        item, column = np.nonzero(own.codes >= 0)
+        named = values[item, column]
+        values = np.repeat(each[:, None], len(where.labels), axis=1)
+        values[item, own.codes[item, column]] = named
+    if where.dense:
+        return values
+    is_named = where.codes >= 0
+    out = np.take_along_axis(values, np.maximum(where.codes, 0), axis=1) * is_named
+    out[:, -1] += np.where(is_named[:, -1], 0.0, np.maximum(1.0 - out.sum(axis=1), 0.0))
     return out
 
 

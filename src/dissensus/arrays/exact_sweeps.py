@@ -26,6 +26,7 @@ from dissensus.arrays.ranked_item import (
     POSTERIOR,
     RankedItems,
     ranked_item,
+    take_prior,
 )
 from dissensus.arrays.tangents import tangents
 from dissensus.arrays.timed_sweep import timed_sweep
@@ -77,8 +78,9 @@ def plan_of(items: RankedItems) -> Plan:
 
 
 def sample_exactly(
-    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, out: Floats
-) -> None:
+    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, prior: Floats,
+    cell_start: Codes, out: Floats,
+) -> None:  # fmt: skip
     """Go through `tune` sweeps of some items, and as many more as there is room for in `out`.
 
     Parameters
@@ -93,6 +95,10 @@ def sample_exactly(
         How many cells have a column of their own.
     tune : int
         Sweeps before the first draw.
+    prior : array (draw or 1, cell)
+        Shapes of all items' cells, of every draw if they are not the same.
+    cell_start : array (item + 1)
+        Where each item's begin.
     out : array (draw, item, candidate)
         Written: what all other cells come to is last.
     """
@@ -106,7 +112,7 @@ def sample_exactly(
         if len(some):
             _mover(timed)(
                 items, some, states, n_moves, plan.depth, position, start, used, log_strength,
-                named, tune, out,
+                named, tune, prior, cell_start, out,
             )  # fmt: skip
 
 
@@ -129,7 +135,7 @@ def _mover(timed: bool) -> Any:
     def move(
         items: RankedItems, which: Codes, states: Keys, n_moves: Codes, depth: Floats,
         positions: Codes, start: Codes, used: Codes, log_strength: Floats, named: Codes, tune: int,
-        out: Floats,
+        prior: Floats, cell_start: Codes, out: Floats,
     ) -> None:  # fmt: skip
         for k in range(len(which)):
             i = which[k]
@@ -142,6 +148,11 @@ def _mover(timed: bool) -> Any:
                 terms = np.empty((2, len(spans) + 1))
             n, first = used[i], 0
             for sweep in range(tune + len(out)):
+                if len(prior) > 1:
+                    row = (sweep - tune) % len(prior)
+                    take_prior(items, i, prior[row, cell_start[i] : cell_start[i + 1]])
+                    item = ranked_item(items, i)
+                    numbers = item.numbers
                 if timed:
                     n = timed_sweep(state, item, now, n, depth[i], work, terms, lines)
                 move_units(

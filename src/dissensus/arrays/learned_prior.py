@@ -31,7 +31,7 @@ from scipy.optimize import minimize
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.gamma import LEAST, constants, gamma_of, log_gamma_variate
 from dissensus.arrays.normal_variates import normal
-from dissensus.arrays.rising_factorial import log_rising
+from dissensus.arrays.rising_factorial import log_rising_of
 from dissensus.arrays.stream import State, uniform
 
 Floats = npt.NDArray[np.float64]
@@ -179,7 +179,7 @@ def draw_hyperparameters(
         return -log_density(x, *data)
 
     mode = minimize(loss, centre, method="L-BFGS-B", options={"maxiter": 500}).x
-    root = _root(loss, mode, spread)
+    root = root_of(loss, mode, spread)
 
     def chain(number: int) -> Floats:
         out = np.empty((draws, where.size + 1))
@@ -190,7 +190,7 @@ def draw_hyperparameters(
     return np.stack(run(chain, len(keys)))
 
 
-def _root(loss: Callable[[Floats], float], mode: Floats, spread: Floats) -> Floats:
+def root_of(loss: Callable[[Floats], float], mode: Floats, spread: Floats) -> Floats:
     """Return a square root of the inverse curvature at the mode, by differences."""
     n = len(mode)
     step = 1e-3 * spread
@@ -229,18 +229,10 @@ def log_density(
         term, said = 0.0, 0.0
         for cell in range(first, last):
             if given[cell] > 0.0:
-                term += _rising(max(kappa * own[cell - first] / mass, LEAST), given[cell])
+                term += log_rising_of(max(kappa * own[cell - first] / mass, LEAST), given[cell])
                 said += given[cell]
-        out += times[item] * (term - _rising(kappa, said))
+        out += times[item] * (term - log_rising_of(kappa, said))
     return out
-
-
-@inner
-def _rising(a: float, n: float) -> float:
-    """Return log gamma(a + n) / gamma(a), also where n is not whole."""
-    if n == math.floor(n):
-        return log_rising(a, n)
-    return math.lgamma(a + n) - math.lgamma(a)
 
 
 @inner

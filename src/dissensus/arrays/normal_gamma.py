@@ -81,10 +81,12 @@ def update(prior: NormalGamma, data: Moments) -> NormalGamma:
 def draw(posterior: NormalGamma, keys: Keys, out_mean: Floats, out_variance: Floats) -> None:
     """Draw means and variances into arrays (draw, item), all finite.
 
-    An item's draws hang on where its stream starts, ``keys`` (item), and on no other item; the
-    first of many are those of few.
+    The posterior is that of each item (item), or of each in every draw (draw, item). An item's
+    draws hang on where its stream starts, ``keys`` (item), and on no other item; the first of many
+    are those of few.
     """
-    _fill(*posterior, keys.copy(), out_mean, out_variance)
+    m, k, a, b = (np.atleast_2d(one) for one in posterior)
+    _fill(m, k, a, b, keys.copy(), out_mean, out_variance)
 
 
 @kernel
@@ -92,14 +94,15 @@ def _fill(
     m: Floats, k: Floats, a: Floats, b: Floats, states: Keys, mean: Floats, variance: Floats
 ) -> None:
     for draw in range(len(mean)):
+        row = draw if len(m) > 1 else 0
         for item in range(mean.shape[1]):
             state = states[item : item + 1]
-            log = math.log(b[item]) - log_gamma_variate(state, max(a[item], LEAST))
+            log = math.log(b[row, item]) - log_gamma_variate(state, max(a[row, item], LEAST))
             # With a small shape and no score, a variance beyond all numbers is likely: keep it
             # finite.
             variance[draw, item] = math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
-            spread = math.sqrt(variance[draw, item] / k[item])
-            mean[draw, item] = m[item] + spread * normal(state)
+            spread = math.sqrt(variance[draw, item] / k[row, item])
+            mean[draw, item] = m[row, item] + spread * normal(state)
 
 
 def log_density(posterior: NormalGamma, mean: Floats, variance: Floats) -> Floats:

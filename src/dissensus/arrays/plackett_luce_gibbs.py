@@ -65,8 +65,9 @@ def sample(
     ----------
     rankings : Rankings
         What the annotators said.
-    shape : array (cell)
+    shape : array (cell) or (draw, cell)
         Prior shape of each cell's strength: of a lumped remainder, the sum of its labels'.
+        Where it was learned, that of every draw.
     keys : array (item)
         Starts each item's own random stream, so that items may be split in any way.
     named : array (item)
@@ -97,18 +98,23 @@ def sample(
     """
     columns = int(named.max(initial=0)) + 1 if n_columns is None else n_columns
     out, states = np.zeros((draws, len(keys), columns)), np.array(keys, dtype=np.uint64)
-    items = ranked_items(rankings, shape, _each(rankings, sharpness), float(power), named)
+    prior = np.atleast_2d(shape)
+    # Variates are drawn in plain numbers where no draw's could underflow.
+    items = ranked_items(
+        rankings, prior.min(axis=0), _each(rankings, sharpness), float(power), named
+    )
     plain = np.flatnonzero(is_plain(items))
     kept = np.empty(len(plain))
     if len(plain):
-        memories(rankings, plain, shape, float(power), kept)
+        memories(rankings, plain, prior.mean(axis=0), float(power), kept)
     forgetful = np.zeros(len(keys), dtype=np.bool_)
     forgetful[plain] = kept <= _FORGETFUL
+    cells = rankings.cell_start
     if forgetful.any():
-        sample_by_times(items, np.flatnonzero(forgetful), states, named, tune, out)
+        sample_by_times(items, np.flatnonzero(forgetful), states, named, tune, prior, cells, out)
     others = np.flatnonzero(~forgetful & (items.n_units > 0))
     if len(others):
-        sample_exactly(items, others, states, named, tune, out)
+        sample_exactly(items, others, states, named, tune, prior, cells, out)
     return out
 
 

@@ -66,10 +66,16 @@ def is_plain(items: RankedItems) -> npt.NDArray[np.bool_]:
 def plain_room(shapes: Floats) -> Floats:
     """Make room for one item's plain sweeps, see `SHARE`."""
     out = np.empty((C + 1, len(shapes)))
-    for unit in range(out.shape[1]):
-        out[A, unit] = shapes[unit, POSTERIOR]
-        out[D, unit], out[C, unit] = constants(out[A, unit])
+    take_shapes(shapes, out)
     return out
+
+
+@inner
+def take_shapes(shapes: Floats, plain: Floats) -> None:
+    """Write the units' shapes, where they are not what they were."""
+    for unit in range(plain.shape[1]):
+        plain[A, unit] = shapes[unit, POSTERIOR]
+        plain[D, unit], plain[C, unit] = constants(plain[A, unit])
 
 
 @part

@@ -148,6 +148,34 @@ def ranked_item(items: RankedItems, item: int) -> RankedItem:
     )
 
 
+@inner
+def take_prior(items: RankedItems, item: int, prior: Floats) -> None:
+    """Give an item's strengths another prior.
+
+    Parameters
+    ----------
+    items : RankedItems
+        Written.
+    item : int
+        Which.
+    prior : array (cell)
+        Shapes of its cells.
+    """
+    low, last = items.unit_start[item], items.unit_start[item + 1] - 1
+    n_units, numbers = last + 1 - low, items.numbers[item]
+    lumped = numbers[COMMON] == 1.0 and numbers[N_TAIL] == 1.0
+    numbers[TOTAL_SHAPE] = 0.0
+    for cell in range(len(prior)):
+        numbers[TOTAL_SHAPE] += prior[cell]
+    for unit in range(n_units):
+        more = prior[unit] - items.shapes[low + unit, PRIOR]
+        if lumped and unit == n_units - 1:
+            for cell in range(n_units, len(prior)):
+                more += prior[cell]
+        for of in range(PRIOR, SINGLE + 1):
+            items.shapes[low + unit, of] += more
+
+
 @kernel
 def _read(
     rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes, there: Flags,

@@ -23,3 +23,11 @@ def log_rising(a: float, n: float) -> float:
     for k in range(int(n)):
         out *= a + k
     return math.log(out)
+
+
+@inner
+def log_rising_of(a: float, n: float) -> float:
+    """Return log gamma(a + n) / gamma(a), also where n is not whole."""
+    if n == math.floor(n):
+        return log_rising(a, n)
+    return math.lgamma(a + n) - math.lgamma(a)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from dissensus.arrays.arrival_times import room_for_times
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.log_sums import log_total
-from dissensus.arrays.plain_times import SHARE, plain_room, plain_sweep
-from dissensus.arrays.ranked_item import POSTERIOR, RankedItems, ranked_item
+from dissensus.arrays.plain_times import SHARE, plain_room, plain_sweep, take_shapes
+from dissensus.arrays.ranked_item import POSTERIOR, RankedItems, ranked_item, take_prior
 from dissensus.arrays.tangents import tangents
 from dissensus.arrays.timed_sweep import timed_sweep
 
@@ -24,8 +24,9 @@ Keys = npt.NDArray[np.uint64]
 
 
 def sample_by_times(
-    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, out: Floats
-) -> None:
+    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, prior: Floats,
+    cell_start: Codes, out: Floats,
+) -> None:  # fmt: skip
     """Go through `tune` sweeps of some items, and as many more as there is room for in `out`.
 
     Sweeps are in plain numbers, but in logarithms where a share is too small for these.
@@ -42,21 +43,25 @@ def sample_by_times(
         How many units have a column of their own.
     tune : int
         Sweeps before the first draw.
+    prior : array (draw or 1, cell)
+        Shapes of all items' cells, of every draw if they are not the same.
+    cell_start : array (item + 1)
+        Where each item's begin.
     out : array (draw, item, candidate)
         Written: what all other units come to is last.
     """
     done, share = np.zeros(len(named), dtype=np.int64), np.empty(len(items.shapes))
     while len(which):
-        _in_plain_numbers(items, which, states, named, tune, done, share, out)
+        _in_plain_numbers(items, which, states, named, tune, prior, cell_start, done, share, out)
         which = which[done[which] < tune + len(out)]
         if len(which):
-            _in_logs(items, which, states, named, tune, done, share, out)
+            _in_logs(items, which, states, named, tune, prior, cell_start, done, share, out)
 
 
 @kernel
 def _in_plain_numbers(
-    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, done: Codes,
-    share: Floats, out: Floats,
+    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int,
+    prior: Floats, cell_start: Codes, done: Codes, share: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """Go on with each item from where it is, to the end, or until a share is too small."""
     lines = tangents()
@@ -72,6 +77,11 @@ def _in_plain_numbers(
             first = shapes[unit, POSTERIOR] / summed
             plain[SHARE, unit] = share[start + unit] if done[item] > 0 else first
         while done[item] < tune + len(out):
+            if len(prior) > 1:
+                row = (done[item] - tune) % len(prior)
+                take_prior(items, item, prior[row, cell_start[item] : cell_start[item + 1]])
+                numbers = ranked_item(items, item).numbers
+                take_shapes(shapes, plain)
             if not plain_sweep(state, numbers, listed, spans, plain, lines):
                 break
             _write(plain[SHARE], named[item], item, done[item] - tune, out)
@@ -82,13 +92,16 @@ def _in_plain_numbers(
 
 @kernel
 def _in_logs(
-    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, done: Codes,
-    share: Floats, out: Floats,
+    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int,
+    prior: Floats, cell_start: Codes, done: Codes, share: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """Go through one sweep of each item."""
     lines, terms = tangents(), np.empty((2, 1))
     for k in range(len(which)):
         number = which[k]
+        if len(prior) > 1:
+            row = (done[number] - tune) % len(prior)
+            take_prior(items, number, prior[row, cell_start[number] : cell_start[number + 1]])
         item = ranked_item(items, number)
         n, start = len(item.shapes), items.unit_start[number]
         logs, mine = np.empty(n), share[start : start + n]

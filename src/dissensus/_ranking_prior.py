@@ -1,0 +1,139 @@
+"""Learning the prior of the strengths behind rankings, as `_learned_prior` does that of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus import fitting
+from dissensus._learned_prior import LearnedPrior, Size
+from dissensus._prediction_features import Features
+from dissensus._rankings import LaidOut
+from dissensus._sweeps import mapped
+from dissensus.arrays.keys import row_keys
+from dissensus.arrays.learned_prior import layout as free_of
+from dissensus.arrays.learned_strengths import Leaning, draw_hyperparameters, prior_shapes
+from dissensus.arrays.rankings import Rankings
+from dissensus.arrays.seeds import name_hashes
+from dissensus.plausibility import Layout
+
+Floats = npt.NDArray[np.float64]
+
+MOST_ITEMS: Final = 1000
+"""Of more items so many teach the prior, chosen by their names: the rest would move no digit that
+is shown, and every sweep goes through all."""
+
+
+class Taught(NamedTuple):
+    """Some items: what was said of them, and what their prior hangs on."""
+
+    rankings: Rankings
+    leaning: Leaning
+
+
+def speaks(said: Features, n_items: int, n_labels: int) -> npt.NDArray[np.bool_]:
+    """Return (item, label): whether the prior of a label is not that of all others."""
+    if free_of(n_labels, 0).n_free:
+        return np.ones((n_items, n_labels), dtype=np.bool_)
+    out = np.zeros((n_items, n_labels), dtype=np.bool_)
+    for each in said.values:
+        out |= each != floor(each)
+    return out
+
+
+def leaning(laid: LaidOut, where: Layout, said: Features, n_labels: int) -> Leaning:
+    """Find what each cell's prior hangs on."""
+    start = laid.rankings.cell_start
+    item = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    code = where.codes[item, laid.candidate]
+    words = np.zeros((len(code), len(said.values)))
+    for f, each in enumerate(said.values):
+        words[:, f] = np.where(code >= 0, (each - floor(each))[item, code], 0.0)
+    cell, feature = np.nonzero(words)
+    return Leaning(
+        start, laid.n_labels.astype(np.float64), code,
+        np.searchsorted(cell, np.arange(len(code) + 1)), feature, words[cell, feature],
+        free_of(n_labels, 0).n_free, len(said.values),
+    )  # fmt: skip
+
+
+def floor(each: Floats) -> Floats:
+    """Return what a feature says of most labels (item, 1).
+
+    Only differences between labels count, and of hundreds of predicted probabilities most are at
+    the floor.
+    """
+    return each.min(axis=1, keepdims=True)
+
+
+def chosen(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Return which items teach the prior, by their names, so that order and chunks do not count."""
+    if len(items) <= MOST_ITEMS:
+        return np.ones(len(items), dtype=np.bool_)
+    hashes = name_hashes(items)
+    return np.asarray(hashes <= np.partition(hashes, MOST_ITEMS - 1)[MOST_ITEMS - 1])
+
+
+def taught(laid: LaidOut, lean: Leaning, teaches: npt.NDArray[np.bool_]) -> Taught:
+    """Take the items that teach the prior."""
+    if teaches.all():
+        return Taught(laid.rankings, lean)
+    which = np.flatnonzero(teaches)
+    return joined(Taught(laid.rankings.part(i, i + 1), lean.part(i, i + 1)) for i in which.tolist())
+
+
+def joined(parts: Iterable[Taught]) -> Taught:
+    """Put items together that were read apart."""
+    every = list(parts)
+
+    def row(values: Callable[[Taught], Any]) -> Any:
+        return np.concatenate([values(one) for one in every])
+
+    def starts(values: Callable[[Taught], Any]) -> Any:
+        lengths = np.concatenate([np.diff(values(one)) for one in every])
+        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+    cell_start, last = starts(lambda one: one.rankings.cell_start), every[-1].leaning
+    return Taught(
+        Rankings(
+            item_start=starts(lambda one: one.rankings.item_start),
+            ranking_start=starts(lambda one: one.rankings.ranking_start),
+            place=row(lambda one: one.rankings.place),
+            rank=row(lambda one: one.rankings.rank),
+            cell_start=cell_start,
+            closed=row(lambda one: one.rankings.closed),
+        ),
+        last._replace(
+            start=cell_start,
+            size=row(lambda one: one.leaning.size),
+            label=row(lambda one: one.leaning.label),
+            spoken=starts(lambda one: one.leaning.spoken),
+            feature=row(lambda one: one.leaning.feature),
+            value=row(lambda one: one.leaning.value),
+        ),
+    )
+
+
+def learned(
+    from_items: Taught, n_labels: int, size: Size, tune: int, rng: np.random.Generator,
+    *, progressbar: bool = False,
+) -> LearnedPrior:  # fmt: skip
+    """Draw the hyperparameters, every chain in a thread."""
+    keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
+    found = np.stack(
+        mapped(
+            lambda chain: draw_hyperparameters(*from_items, size[1], tune, keys[chain]),
+            range(size[0]), "Learning the prior, chain", progressbar,
+        )
+    )  # fmt: skip
+    return LearnedPrior(found[..., :-1], found[..., -1], n_labels)
+
+
+def shapes(lean: Leaning, values: Floats, low: int, high: int) -> Floats:
+    """Return the Gamma shapes of some items' cells (draw, cell) for draws of hyperparameters."""
+    out = np.empty((len(values), int(lean.start[high] - lean.start[low])))
+    prior_shapes(np.ascontiguousarray(values), lean.n_free, low, high, *lean[:-2], out)
+    return out

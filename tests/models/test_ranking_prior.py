@@ -1,0 +1,204 @@
+"""The prior of rankings that is learned: from every ranking once, from predictions, in chunks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dissensus as dx
+from dissensus import _ranking_prior
+from dissensus.dims import SAMPLE
+from dissensus.models import plackett_luce
+from dissensus.plausibility import plausibility_of
+
+LABELS = list("abcde")
+
+
+def study(n=40, seed=3, n_labels=5):
+    """Three readers an item, ties and short lists among them, and a system that is often right."""
+    rng = np.random.default_rng(seed)
+    labels = [f"{k:02d}" for k in range(n_labels)] if n_labels > 26 else LABELS
+    rankings, said = {}, []
+    for item in range(n):
+        theta = rng.dirichlet(np.full(n_labels, 3.0 / n_labels)) + 1e-9
+        lists = []
+        for _ in range(3):
+            order = rng.choice(n_labels, 3, replace=False, p=theta / theta.sum())
+            one, two, three = (labels[k] for k in order)
+            lists.append([[[one], [two, three]], [[one, two]], [[one]]][rng.integers(3)])
+        rankings[f"i{item}"] = lists
+        said.append(labels[int(theta.argmax())])
+    frame = {"item": list(rankings), "system": ["s"] * n, "label": said}
+    return dx.from_rankings(rankings, labels=labels), dx.predictions(frame)
+
+
+@pytest.fixture(scope="module")
+def few():
+    return study()
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Of forty labels, which are all alike."""
+    return study(n_labels=40)
+
+
+def fit(ann, **options):
+    default = {"draws": 100, "tune": 100, "chains": 2, "random_seed": 1, "progressbar": False}
+    return plackett_luce.fit(ann, **default | options)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*chains have not run long enough")
+
+
+def test_it_is_the_default_and_is_told(few):
+    ann, pred = few
+    alone, leant = fit(ann), fit(ann, predictions=pred)
+    assert alone.attrs["hyper_concentration"] == "learned"
+    assert alone["posterior"]["label_weight"].dims == ("chain", "draw", "label")
+    assert "prediction_weight" not in alone["posterior"]
+    assert float(leant["posterior"]["prediction_weight"].mean()) > 1  # it is often right
+    assert leant["posterior"]["prediction_weight"]["system"].values.tolist() == ["s"]
+    assert "prior_r_hat_max" in leant.attrs
+
+
+def test_few_labels_are_all_candidates_of_every_item(few):
+    theta = fit(few[0])["posterior"]["plausibility"]
+    assert theta["candidate_label"].values[:, :5].tolist() == [LABELS] * 40
+    np.testing.assert_allclose(theta.sum("candidate"), 1.0)
+    assert not theta["candidate_size"][:, -1].any()
+
+
+def test_of_many_labels_what_a_system_says_is_a_candidate(many):
+    ann, pred = many
+    theta = fit(ann, predictions=pred)["posterior"]["plausibility"]
+    said = pred["label"].values[pred["label_code"].sel(system="s").values[:, 0]]
+    for item, label in zip(pred["item"].values, said, strict=True):
+        one = theta.sel(item=item)
+        assert label in one["candidate_label"].values[one["candidate_size"].values == 1]
+    assert int(theta["candidate_size"].sum("candidate").min()) == 40
+    lean, alone = (dx.top_k_accuracy(one, pred) for one in (theta, fit(ann)))
+    assert float(lean.mean()) > float(alone.mean())
+
+
+def test_every_ranking_counts_once_whatever_the_reliability(few):
+    ann, pred = few
+    one, two = (fit(ann, predictions=pred, reliability=r)["posterior"] for r in (1.0, 4.0))
+    np.testing.assert_array_equal(one["concentration"], two["concentration"])
+    sharper = [plausibility_of(fit).max("candidate").mean() for fit in (one, two)]
+    assert float(sharper[1]) > float(sharper[0])
+
+
+@pytest.mark.parametrize("unranked", ["exact", "one", "ignore"])
+def test_chunks_have_the_draws_of_the_whole(many, unranked):
+    ann, pred = many
+    whole = fit(ann, predictions=pred, unranked=unranked)["posterior"].to_dataset()
+    parts = fit(dx.chunked(ann, 7), predictions=pred, unranked=unranked)["posterior"]
+    theta = [dx.top_k_accuracy(one["plausibility"], pred) for one in (whole, parts.to_dataset())]
+    np.testing.assert_allclose(theta[0], theta[1].compute())
+    np.testing.assert_array_equal(whole["concentration"], parts["concentration"])
+
+
+def test_of_very_many_items_some_teach_it_whatever_their_order(few, monkeypatch):
+    ann, _ = few
+    monkeypatch.setattr(_ranking_prior, "MOST_ITEMS", 10)
+    teaches = _ranking_prior.chosen(ann["item"].values)
+    assert teaches.sum() == 10
+    np.testing.assert_array_equal(_ranking_prior.chosen(ann["item"].values[::-1]), teaches[::-1])
+    some = fit(ann)["posterior"]["concentration"]
+    names = ann["item"].values
+    gone = names[~teaches]
+    lists = {"i" + str(k): rows for k, rows in enumerate(said_of(ann))}
+    alone = dx.from_rankings({n: r for n, r in lists.items() if n not in gone}, labels=LABELS)
+    np.testing.assert_allclose(fit(alone)["posterior"]["concentration"], some)
+
+
+def said_of(ann):
+    """Give the lists of every item back."""
+    label = ann["label"].values[ann["label_code"].values]
+    for item in range(ann.sizes["item"]):
+        lists = []
+        for who in np.unique(ann["annotator_code"].values[ann["item_code"].values == item]):
+            rows = (ann["item_code"].values == item) & (ann["annotator_code"].values == who)
+            rank = ann["rank"].values[rows]
+            lists.append([label[rows][rank == level].tolist() for level in np.unique(rank)])
+        yield lists
+
+
+def test_lower_places_speak_too_and_less(many):
+    ann, pred = many
+    first = pred["label"].values[pred["label_code"].sel(system="s").values[:, 0]]
+    rows = [(item, label, rank) for item, label in zip(pred["item"].values, first, strict=True)
+            for label, rank in ((label, 2), ("39" if label != "39" else "38", 1))]  # fmt: skip
+    item, label, rank = zip(*rows, strict=True)
+    second = dx.predictions({"item": item, "system": ["s"] * len(item), "label": label,
+                             "rank": rank}, rank="rank")  # fmt: skip
+    weights = [fit(ann, predictions=one)["posterior"] for one in (pred, second)]
+    assert float(weights[1]["prediction_weight"].mean()) > 0.3
+    lean = [dx.top_k_accuracy(one["plausibility"], pred).mean() for one in weights]
+    assert float(lean[0]) > float(lean[1]) > float(dx.top_k_accuracy(fit(ann), pred).mean())
+
+
+def test_a_fixed_prior_sees_no_predictions(few):
+    with pytest.raises(dx.ArgumentError, match=r'concentration="learned".*learns from them'):
+        fit(few[0], predictions=few[1], concentration=1.0)
+
+
+def test_no_one_model_learns_at_one_reliability_and_holds_to_it_at_another(few):
+    with pytest.raises(dx.ArgumentError, match="reliability is not 1"):
+        plackett_luce.build(few[0], reliability=2.0)
+
+
+def test_where_reliability_is_learned_the_prior_is_held_at_its_mean(few):
+    got = fit(few[0], tempering="strength", reliability="common", draws=20, tune=20)
+    assert {"concentration", "reliability"} <= set(got["posterior"].data_vars)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.*transitions diverged")
+def test_nuts_on_the_same_model_agrees():
+    ann, pred = study(12)
+    one, two = (
+        fit(ann, predictions=pred, sampler=how, draws=n, tune=n)["posterior"]
+        for how, n in (("gibbs", 2000), ("nuts", 700))
+    )
+    for name in ("concentration", "label_weight", "prediction_weight"):
+        a, b = (np.log(x[name]) if name == "concentration" else x[name] for x in (one, two))
+        assert abs(a.mean(SAMPLE) - b.mean(SAMPLE)).max() < 0.15, name
+        assert abs(a.std(SAMPLE) - b.std(SAMPLE)).max() < 0.12, name
+    theta = [x["plausibility"].mean(SAMPLE) for x in (one, two)]
+    assert abs(theta[0] - theta[1]).max() < 0.03
+
+
+@pytest.mark.long
+def test_another_dermatologist_is_foreseen_better(shared):
+    """Real cases, two readers each to learn from: one more is the system, and one is held out.
+
+    Of the label that the one held out puts first, the mean log probability.
+    """
+    frame = pd.read_csv(shared / "dermatology" / "rankings.csv")
+    reader = frame["annotator"].str.split("_").str[1].astype(int)
+    cases = sorted(frame["item"][reader == 4].unique())[:200]
+    frame, reader = frame[frame["item"].isin(cases)], reader[frame["item"].isin(cases)]
+    names = {"annotator": "annotator", "label": "class", "rank": "rank"}
+    ann = dx.annotations(frame[reader.isin([3, 4])], labels=list(range(419)), **names)
+    pred = dx.predictions(
+        frame[reader == 1].assign(system="one"), label="class", rank="rank"
+    )  # fmt: skip
+    held_out = frame[(reader == 2) & (frame["rank"] == 1)].drop_duplicates("item")
+    held_out = held_out.set_index("item")["class"]
+
+    def score(**options):
+        theta = fit(ann, draws=250, tune=250, **options)["posterior"]["plausibility"].mean(SAMPLE)
+        logs = []
+        for item, label in held_out.items():
+            one = theta.sel(item=item)
+            named = (one["candidate_label"] == label) & (one["candidate_size"] == 1)
+            rest = float(one[-1]) / max(int(one["candidate_size"][-1]), 1)
+            logs.append(np.log(float(one.where(named, 0.0).sum()) if named.any() else rest))
+        return np.mean(logs)
+
+    scores = score(concentration=None), score(), score(predictions=pred)
+    assert scores[1] > scores[0] - 0.05
+    assert scores[2] > scores[0] + 0.1
