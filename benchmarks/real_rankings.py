@@ -1,0 +1,96 @@
+"""Hold priors of rankings against readers who were left out: `make validate`.
+
+Dermatologists' differential diagnoses of real cases: one reader of a case stands for a system, one
+is left out, and some of the others are what a model sees. What does it say of the label that the
+one left out puts first? The table goes to `docs/validation/`.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from machine import described
+
+import dissensus as dx
+
+HERE = Path(__file__).resolve().parents[1]
+DATA = HERE.parent / "shared" / "data" / "dermatology" / "rankings.csv"
+COLUMNS = {"label": "class", "rank": "rank"}
+N_LABELS = 419
+METHODS: dict[str, dict[str, Any]] = {
+    "one label's worth in all": {"concentration": None},
+    "learned, no predictions": {},
+    "default": {"predictions": True},
+}
+
+
+def main() -> None:
+    """Fit, and write the table."""
+    warnings.simplefilter("ignore", dx.DissensusWarning)
+    frame = pd.read_csv(DATA)
+    frame["reader"] = frame["annotator"].str.split("_").str[1].astype(int)
+    rows = [row for n_readers in (1, 2, 3) for row in _rows(frame, n_readers)]
+    head = ("readers seen", "method", "cases", "log score", "says they agree on", "they do", "s")
+    lines = [f"| {' | '.join(head)} |", "|--:|---|--:|--:|--:|--:|--:|"]
+    lines += [
+        "| {readers} | {method} | {cases} | {score:.3f} | {says:.3f} | {seen:.3f} | "
+        "{seconds:.1f} |".format(**row)
+        for row in rows
+    ]
+    text = "\n".join([*lines, "", described(), ""])
+    (HERE / "docs" / "validation" / "rankings.md").write_text(text)
+    print(text)
+
+
+def _rows(frame: pd.DataFrame, n_readers: int) -> list[dict[str, Any]]:
+    """Judge all methods on the cases that have enough readers."""
+    enough = frame.groupby("item")["reader"].max() >= n_readers + 2
+    frame = frame[frame["item"].isin(enough.index[enough])]
+    seen = frame[(frame["reader"] > 2) & (frame["reader"] <= n_readers + 2)]
+    ann = dx.annotations(seen, labels=list(range(N_LABELS)), **COLUMNS)
+    system = frame[frame["reader"] == 1].assign(system="a reader")
+    pred = dx.predictions(system, **COLUMNS)
+    first = {who: _first(frame[frame["reader"] == who]) for who in (1, 2)}
+    together = {item: len(first[1][item] & first[2][item]) / len(first[1][item])
+                / len(first[2][item]) for item in first[2]}  # fmt: skip
+    out = []
+    for method, options in METHODS.items():
+        settings = dict(options, predictions=pred if options.get("predictions") else None)
+        start = time.process_time()
+        fit = dx.models.plackett_luce.fit(ann, random_seed=1, progressbar=False, **settings)
+        seconds = time.process_time() - start
+        share = _shares(fit["posterior"]["plausibility"].mean(("chain", "draw")))
+        logs = [np.log(np.mean([share(item, one) for one in of])) for item, of in first[2].items()]
+        says = [np.mean([share(item, one) for one in first[1][item]]) for item in first[2]]
+        out.append({
+            "readers": n_readers, "method": method, "cases": len(logs), "score": np.mean(logs),
+            "says": np.mean(says), "seen": np.mean(list(together.values())), "seconds": seconds,
+        })  # fmt: skip
+    return out
+
+
+def _first(rows: pd.DataFrame) -> dict[Any, set[int]]:
+    """Return the labels that a reader puts first, of each case."""
+    return rows[rows["rank"] == 1].groupby("item")["class"].agg(set).to_dict()
+
+
+def _shares(mean: Any) -> Any:
+    """Return a function that says how plausible a label of a case is."""
+    labels, sizes = mean["candidate_label"].to_numpy(), mean["candidate_size"].to_numpy()
+    values, row = mean.to_numpy(), {item: k for k, item in enumerate(mean["item"].to_numpy())}
+
+    def share(item: Any, label: int) -> float:
+        k = row[item]
+        named = (labels[k] == label) & (sizes[k] == 1)
+        return float(values[k][named][0] if named.any() else values[k, -1] / sizes[k, -1])
+
+    return share
+
+
+if __name__ == "__main__":
+    main()
