@@ -25,7 +25,7 @@ def main() -> None:
     before = peak_memory()
     start = time.perf_counter()
     fit = dx.models.plackett_luce.fit(
-        ann, draws=draws, chains=chains, random_seed=1, progressbar=False
+        ann, draws=draws, chains=chains, concentration=None, random_seed=1, progressbar=False
     )
     seconds = time.perf_counter() - start
     size = fit["posterior"]["plausibility"].nbytes

@@ -23,7 +23,7 @@ from machine import described
 
 import dissensus as dx
 
-RUN = {"draws": 1000, "tune": 500, "chains": 1, "random_seed": 1}
+RUN = {"draws": 1000, "tune": 500, "chains": 1, "random_seed": 1, "concentration": None}
 CHUNK = 500
 
 

@@ -146,13 +146,10 @@ def test_systems_are_judged_as_grids_have_it(some_known):
     grid = (np.arange(120) + 0.5) / 120
     share = (np.arange(80) + 0.5) / 80
     noise = np.linspace(-4, 4, 61)
-    labels = truth[pattern].mean(axis=0)
+    log_odds = np.clip(logit(grid) + np.log(2), 0, 3.5)[:, None, None]
+    w = log_odds * (-0.1 + 1.3 * share[:, None]) + 0.5 * noise
     for s in range(2):
         q, given = chances(truth, pattern, codes, s)
-        # Who guesses with the system's labels is right on so many.
-        guess = np.where(q > 0, labels[np.minimum(codes[:, s], 2)], 0.0)[given].mean()
-        log_odds = np.clip(logit(grid) - logit(guess), 0, 3.5)[:, None, None]
-        w = log_odds * (-0.1 + 1.3 * share[:, None]) + 0.5 * noise
         joint = log_height(grid, q, given, known, codes[:, s], 3)[:, None, None]
         joint = joint + stats.norm.logpdf(noise)
         right = np.zeros_like(w)

@@ -260,17 +260,17 @@ def _weight(place: float, noise: float, log_odds: float, prior: Floats) -> float
 @inner
 def _log_independent(
     logit: float, votes: Votes, answers: Answers, truth: Floats, first: int, last: int,
-    prior: Floats, place: float, noise: float, guess: float,
+    prior: Floats, place: float, noise: float,
 ) -> float:  # fmt: skip
     """Return the log density of the logit of a system's accuracy, as if it erred independently.
 
-    What is known of the truth speaks through the weight of its answers too, which is that beyond a
-    guess's: ``guess`` is the logit of how often guesses are right.
+    What is known of the truth speaks through the weight of its answers too.
     """
     yes, no = log_sigmoid(logit), log_sigmoid(-logit)
-    weight = _weight(place, noise, logit - guess, prior)
+    others = math.log(max(truth.shape[1] - 1.0, 1.0))
+    weight = _weight(place, noise, logit + others, prior)
     out = yes + no + _log_answers(weight, votes, answers, truth, first, last)  # a uniform prior
-    wrong = no - math.log(max(truth.shape[1] - 1.0, 1.0))
+    wrong = no - others
     for c in range(first, last):
         p, y = answers.pattern[c], answers.label[c]
         known = known_label(votes, p)
@@ -286,19 +286,6 @@ def _log_independent(
 _slice_independent = slicer(_log_independent)
 
 
-@inner
-def _shares(votes: Votes, truth: Floats) -> Floats:
-    """Return how many of all items have each label."""
-    out, total = np.zeros(truth.shape[1]), 0.0
-    for p in range(len(truth)):
-        total += votes.n_items[p]
-        for k in range(len(out)):
-            out[k] += votes.n_items[p] * truth[p, k]
-    for k in range(len(out)):
-        out[k] /= max(total, 1.0)
-    return out
-
-
 @kernel
 def judge(
     state: State, votes: Votes, answers: Answers, truth: Floats, prior: Floats,
@@ -309,21 +296,17 @@ def judge(
 
     ``doubt`` is the mean over items of p (1 - p), p being how probably an answer is right.
     """
-    shares = _shares(votes, truth)
+    n = truth.shape[1]
     for s in range(len(accuracy)):
         first, last = answers.start[s], answers.start[s + 1]
-        total, guessed = 0.0, 0.0
+        total = 0.0
         for c in range(first, last):
             total += answers.n_items[c]
-            if answers.label[c] < len(shares):
-                guessed += answers.n_items[c] * shares[answers.label[c]]
-        guessed = min(max(guessed / max(total, 1.0), LEAST), 1.0 - LEAST)
-        guess = math.log(guessed) - math.log1p(-guessed)
         independent[s] = _slice_independent(
             state, independent[s], 1.0, votes, answers, truth, first, last, prior, x[s, 0],
-            x[s, 1], guess,
+            x[s, 1],
         )  # fmt: skip
-        log_odds = independent[s] - guess
+        log_odds = independent[s] + math.log(max(n - 1.0, 1.0))
         for _ in range(_SWEEPS):
             place, noise = x[s, 0], x[s, 1]
             weight[s] = _weight(place, noise, log_odds, prior)
