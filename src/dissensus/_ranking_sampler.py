@@ -17,6 +17,9 @@ from dissensus._ranking_process import LEARNED, Process
 from dissensus.arrays.keys import item_keys
 from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
 from dissensus.arrays.plackett_luce_gibbs import sample
+from dissensus.arrays.rankings import Rankings
+from dissensus.arrays.stream import mixed
+from dissensus.arrays.unlisted_cells import share_out, together
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 
 Floats = npt.NDArray[np.float64]
@@ -174,6 +177,13 @@ def _lot(
     part, named = whole.part(low, high), what.laid.named[low:high]
     cells, of = slice(*whole.cell_start[[low, high]]), slice(*whole.item_start[[low, high]])
     sharpness = None if what.sharpness is None else what.sharpness[of]
+    if shape.ndim > 1 and sharpness is None:
+        theta = _apart(what, part, shape, cells, keys, tune)
+        logp = None
+        if log_likelihood:
+            logs = log_strengths(part, theta, what.laid.candidate[cells])
+            logp = pointwise(part, logs, power=what.power)
+        return theta, logp
     split = log_likelihood and not what.lumped
     theta = sample(
         part, shape, keys, named=part.n_cells if split else named,
@@ -186,6 +196,21 @@ def _lot(
     logs = log_strengths(part, theta, place if split else what.laid.candidate[cells])
     logp = pointwise(part, logs, power=what.power, sharpness=sharpness)
     return _candidates(theta, named, part.n_cells, columns) if split else theta, logp
+
+
+def _apart(
+    what: Process, part: Rankings, shape: Floats, cells: slice, keys: Any, tune: int
+) -> Floats:
+    """Draw under a prior that was learned: what nobody listed together, and then its parts."""
+    fewer, together_shape, listed = together(part, shape)
+    of_cell = np.repeat(np.arange(len(keys)), part.n_cells)
+    named = np.bincount(of_cell, listed, len(keys)).astype(np.int64)
+    theta = sample(
+        fewer, together_shape, keys, named=named, power=what.power, tune=tune, draws=len(shape)
+    )
+    out = np.zeros((len(shape), len(keys), what.where.codes.shape[1]))
+    share_out(mixed(keys), theta, shape, part.cell_start, listed, what.laid.candidate[cells], out)
+    return out
 
 
 def _candidates(cells: Floats, named: Ints, n_cells: Ints, columns: int) -> Floats:
