@@ -251,12 +251,18 @@ def _data(annotations: xr.Dataset, prior: Any) -> tuple[Any, Any, normal_gamma.M
 
 
 def _require_size(score: Any) -> None:
-    """Raise on scores whose squares, and sums of these, no number could hold."""
+    """Raise on scores whose squares, or sums of these, no number could hold."""
     largest = float(np.abs(score).max(initial=0.0))
     if largest > _SIZE:
         raise AnnotationError(
             "annotations", expected=f"scores from {-_SIZE:g} to {_SIZE:g}",
             found=f"one of the size {largest:.3g}", hint="Read them in another unit",
+        )  # fmt: skip
+    apart = float(np.ptp(score)) if len(score) else 0.0
+    if 0.0 < apart < 1 / _SIZE:
+        raise AnnotationError(
+            "annotations", expected=f"scores that differ by {1 / _SIZE:g} and more",
+            found=f"{apart:.3g} at most", hint="Read them in another unit",
         )  # fmt: skip
 
 

@@ -43,8 +43,8 @@ and probabilities :math:`p_s` where it gave one for every label: ``concentration
 ``label_weight`` :math:`a` (of up to 30 labels; of more, all are alike), ``prediction_weight``
 :math:`b` and ``probability_weight`` :math:`c`. It is learned from every ranking once, whatever the
 reliability. One ranking an item says nothing of :math:`\kappa`, which then stays where its own
-prior has it. Systems must have learned elsewhere: fit without the predictions of one that was
-trained on these very rankings.
+prior has it; and :math:`\kappa` has a meaning of its own under each ``unranked``. Systems must have
+learned elsewhere: fit without the predictions of one that was trained on these very rankings.
 
 ``concentration=`` a number a fixes it at :math:`\kappa m_k = a`. The labels nobody named are the
 difficulty then: with 419 conditions and a = 1 they keep .94 of the mass even after six annotators.
@@ -65,9 +65,9 @@ as drivers who started in a race ("absent").
 
 When to use it. Rankings, with or without ties, of few or of hundreds of labels. When not: single
 labels from each annotator, of which it makes what `dirichlet` makes with the same prior, but more
-slowly; annotators with
-errors of their own about one truth (`dawid_skene`); to reproduce studies that used inverse rank
-normalisation (`inverse_rank`), whose results can differ: look at both.
+slowly (what is learned begins at :math:`\kappa = 1` here, and at the number of labels there);
+annotators with errors of their own about one truth (`dawid_skene`); to reproduce studies that used
+inverse rank normalisation (`inverse_rank`), whose results can differ: look at both.
 
 Strengths are drawn by an exact Gibbs sampler whose cost lies in the named labels
 (`docs/derivations`); NUTS on the same model is there as a witness. With more than one unnamed
@@ -91,11 +91,11 @@ from dissensus import fitting
 from dissensus._by_chunks import Settled, by_chunks, settled_prior
 from dissensus._interruption import before_any_draw
 from dissensus._learned_prior import LEARNED as LEARNED_PRIOR
-from dissensus._learned_prior import LearnedPrior, in_graph, is_learned
+from dissensus._learned_prior import LearnedPrior, chosen, in_graph, is_learned
 from dissensus._maximum_likelihood import maximum_likelihood as maximum_likelihood
 from dissensus._prediction_features import features
 from dissensus._ranking_predictions import observed, with_rankings
-from dissensus._ranking_prior import chosen, learned
+from dissensus._ranking_prior import learned
 from dissensus._ranking_process import LEARNED, RANKING, Process, prior_of, process
 from dissensus._ranking_sampler import diagnosed, drawn, drawn_by
 from dissensus.arrays.learned_strengths import Leaning
@@ -104,6 +104,7 @@ from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.registry import check_flags
 
+_PRIOR = "the prior by elliptical slices, with strengths summed out; given the prior"
 KINDS = ("nominal", "ordinal", "ranking")
 
 
@@ -358,7 +359,8 @@ def fit(
     )  # fmt: skip
     jointly = sampler == "nuts" and what.reliability == 1.0
     if what.leaning is not None and not jointly:
-        prior = what.prior_draws or _learned(what, (chains, draws), tune, random_seed, progressbar)
+        seed = random_seed if kept is None else kept.random_seed
+        prior = what.prior_draws or _learned(what, (chains, draws), tune, seed, progressbar)
         what = what.with_prior(prior)
         if prior.told:
             labels = annotations[LABEL].to_numpy()
@@ -375,7 +377,7 @@ def fit(
         observed_data=observed(annotations),
         constant_data=_fixed(what),
         hyper=hyper,
-        inference=found.inference,
+        inference=found.inference if not what.prior_draws else f"{_PRIOR}; {found.inference}",
         diagnostics=diagnosed(found) | more.attrs,
         asked=(chains, draws),
     )

@@ -255,6 +255,11 @@ def test_nonsense_is_refused_by_name(bad):
         dx.plan(known(), **({"annotators": (3,), "items": (20,), "panel": 5} | bad))
 
 
+def test_a_pilot_of_rankings_is_refused_in_its_own_words(rankings):
+    with pytest.raises(dx.AnnotationError, match="study of rankings is not planned yet"):
+        dx.plan(rankings[0])
+
+
 def test_a_pilot_of_another_kind_is_refused():
     three = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyz")})
     with pytest.raises(dx.AnnotationError, match=r"^pilot: expected numbers, ordered labels"):

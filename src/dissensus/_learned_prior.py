@@ -26,7 +26,7 @@ from dissensus.arrays.learned_prior import (
     draw_plausibilities,
     layout,
 )
-from dissensus.arrays.seeds import generator
+from dissensus.arrays.seeds import generator, name_hashes
 from dissensus.convergence import diagnosed_parameters
 from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
 from dissensus.errors import ArgumentError
@@ -45,6 +45,11 @@ _SHOWN: Final = 10_000_000
 """Cells times draws from which on there is something to wait for: a second or so."""
 
 
+MOST_ITEMS: Final = 1000
+"""Of more items so many teach the prior, chosen by their names: the rest would move no digit that
+is shown, and every draw goes through all."""
+
+
 class LearnedPrior(NamedTuple):
     """Draws of the hyperparameters, from all items."""
 
@@ -53,6 +58,8 @@ class LearnedPrior(NamedTuple):
     log_density: Floats
     """(chain, draw)"""
     n_labels: int
+    n_items: int = 0
+    """That taught it."""
     told: bool = True
     """Whether a fit is to hold these draws too: not where it is of a chunk of items."""
 
@@ -81,6 +88,14 @@ class LearnedPrior(NamedTuple):
     ) -> dict[str, Any]:
         """Judge the chains, and warn if they are poor."""
         return diagnosed_parameters(self.draws(labels, found), prefix)
+
+
+def chosen(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Return which items teach the prior, by their names, so that order and chunks do not count."""
+    if len(items) <= MOST_ITEMS:
+        return np.ones(len(items), dtype=np.bool_)
+    hashes = name_hashes(items)
+    return np.asarray(hashes <= np.partition(hashes, MOST_ITEMS - 1)[MOST_ITEMS - 1])
 
 
 def prior_of(

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._learned_prior import Size
-from dissensus._ranking_prior import chosen
+from dissensus._learned_prior import Size, chosen
 from dissensus._sweeps import mapped
 from dissensus.arrays.keys import row_keys
 from dissensus.arrays.learned_normal import SPREADS, TYPICAL_SHAPE, Units, draw_priors, rounded

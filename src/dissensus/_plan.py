@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus._plan_reliability import plan_reliability
 from dissensus._planning.pilots import is_fit
 from dissensus._planning.plausibility import planned
-from dissensus.errors import ArgumentError, brief
+from dissensus.errors import AnnotationError, ArgumentError, brief
 
 
 def plan(
@@ -139,6 +139,12 @@ def _all_known(settings: dict[str, Any]) -> None:
 
 def _of_measurements(pilot: Any, asked: dict[str, Any]) -> bool:
     """Say whether it is reliability that is to be planned."""
+    if isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "ranking":
+        raise AnnotationError(
+            "pilot", expected="labels or numbers: a study of rankings is not planned yet",
+            found="rankings",
+            hint="Plan by first choices: read the rows with rank 1 as labels",
+        )  # fmt: skip
     numbers = isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "continuous"
     return is_fit(pilot) or numbers or any(value is not None for value in asked.values())
 

@@ -11,6 +11,7 @@ import xarray as xr
 from dissensus import tables
 from dissensus._prediction_schema import are_probabilities
 from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
+from dissensus.schema import checked_predictions
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,6 +56,7 @@ def features(
     """
     if predictions is None:
         return Features([], [], [])
+    predictions = checked_predictions(predictions)
     names = list(predictions[SYSTEM].to_numpy())
     dims = (ITEM, SYSTEM, POSITION)
     code = predictions["label_code"].transpose(*dims).to_numpy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +17,9 @@ from dissensus.arrays.keys import row_keys
 from dissensus.arrays.learned_prior import layout as free_of
 from dissensus.arrays.learned_strengths import Leaning, draw_hyperparameters, prior_shapes
 from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.seeds import name_hashes
 from dissensus.plausibility import Layout
 
 Floats = npt.NDArray[np.float64]
-
-MOST_ITEMS: Final = 1000
-"""Of more items so many teach the prior, chosen by their names: the rest would move no digit that
-is shown, and every sweep goes through all."""
 
 
 class Taught(NamedTuple):
@@ -67,14 +62,6 @@ def floor(each: Floats) -> Floats:
     the floor.
     """
     return each.min(axis=1, keepdims=True)
-
-
-def chosen(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
-    """Return which items teach the prior, by their names, so that order and chunks do not count."""
-    if len(items) <= MOST_ITEMS:
-        return np.ones(len(items), dtype=np.bool_)
-    hashes = name_hashes(items)
-    return np.asarray(hashes <= np.partition(hashes, MOST_ITEMS - 1)[MOST_ITEMS - 1])
 
 
 def taught(laid: LaidOut, lean: Leaning, teaches: npt.NDArray[np.bool_]) -> Taught:
@@ -129,7 +116,8 @@ def learned(
             range(size[0]), "Learning the prior, chain", progressbar,
         )
     )  # fmt: skip
-    return LearnedPrior(found[..., :-1], found[..., -1], n_labels)
+    n_items = len(from_items.rankings.n_cells)
+    return LearnedPrior(found[..., :-1], found[..., -1], n_labels, n_items)
 
 
 def shapes(lean: Leaning, values: Floats, low: int, high: int) -> Floats:

@@ -13,11 +13,10 @@ from dissensus import fitting
 from dissensus._chunk_rows import chunks_of
 from dissensus._chunks import is_chunked
 from dissensus._learned_prior import LEARNED as LEARNED_PRIOR
-from dissensus._learned_prior import LearnedPrior, is_learned, no_evidence
+from dissensus._learned_prior import LearnedPrior, chosen, is_learned, no_evidence
 from dissensus._prediction_features import Features, features
 from dissensus._ranking_prior import (
     Taught,
-    chosen,
     floor,
     joined,
     leaning,
@@ -233,12 +232,13 @@ def prior_of(
         parts = (checked_annotations(chunk.read()) for chunk in chunks_of(annotations))
     names = annotations[ITEM].to_numpy()
     teaches = dict(zip(names.tolist(), chosen(names).tolist(), strict=True))
+    some = (part for part in parts if any(teaches[one] for one in part[ITEM].to_numpy().tolist()))
     read = (
         process(
             part, _KINDS, reliability=1.0, tempering=tempering, concentration=LEARNED_PRIOR,
             unranked=unranked, sampler="gibbs", predictions=predictions,
         ).taught(np.array([teaches[name] for name in part[ITEM].to_numpy().tolist()]))
-        for part in parts
+        for part in some
     )  # fmt: skip
     return learned(
         joined(read), annotations.sizes[LABEL], fitting.sample_shape(draws, chains),
@@ -247,9 +247,14 @@ def prior_of(
     )  # fmt: skip
 
 
-def _each_label(laid: LaidOut, concentration: float | None) -> Floats:
+def _each_label(laid: LaidOut, concentration: Any) -> Floats:
     """Return the Gamma shape of one label (cell): by default one label's worth in all."""
     n_cells = laid.rankings.n_cells
+    if isinstance(concentration, str):
+        raise ArgumentError(
+            "concentration", expected=f"{LEARNED_PRIOR!r}, a number > 0, or None",
+            found=repr(concentration),
+        )  # fmt: skip
     if concentration is not None:
         return np.full(n_cells.sum(), _within("concentration", concentration, 1e-9, 1e9))
     # Every item has a cell: where nobody named a label, those not named, or it is refused.

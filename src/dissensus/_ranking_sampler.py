@@ -91,6 +91,7 @@ def diagnosed(found: Draws) -> dict[str, Any]:
     return out | (convergence.diagnosed_parameters(prior, "prior_") if prior else {})
 
 
+_FEW_ITEMS = 100
 _GIBBS = "exact Gibbs sampling of the strengths behind the rankings"
 _NUTS = "NUTS on the PyMC model"
 
@@ -202,12 +203,16 @@ def _apart(
     what: Process, part: Rankings, shape: Floats, cells: slice, keys: Any, tune: int
 ) -> Floats:
     """Draw under a prior that was learned: what nobody listed together, and then its parts."""
-    fewer, together_shape, listed = together(part, shape)
+    # Each draw has a prior of its own. Of few items it is not known well, and changes from draw to
+    # draw more than one sweep can follow.
+    thin = 4 if what.prior_draws is not None and what.prior_draws.n_items < _FEW_ITEMS else 1
+    fewer, together_shape, listed = together(part, np.repeat(shape, thin, axis=0))
     of_cell = np.repeat(np.arange(len(keys)), part.n_cells)
     named = np.bincount(of_cell, listed, len(keys)).astype(np.int64)
     theta = sample(
-        fewer, together_shape, keys, named=named, power=what.power, tune=tune, draws=len(shape)
-    )
+        fewer, together_shape, keys, named=named, power=what.power, tune=tune,
+        draws=thin * len(shape),
+    )[thin - 1 :: thin]  # fmt: skip
     out = np.zeros((len(shape), len(keys), what.where.codes.shape[1]))
     share_out(mixed(keys), theta, shape, part.cell_start, listed, what.laid.candidate[cells], out)
     return out

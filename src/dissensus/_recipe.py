@@ -13,6 +13,7 @@ import xarray as xr
 
 from dissensus import models
 from dissensus._learned_prior import LEARNED, prior_of
+from dissensus._prediction_features import features
 from dissensus.dims import ITEM, LABEL, POSITION
 from dissensus.errors import ArgumentError, DissensusWarning, PredictionError
 from dissensus.metrics.events import event_plausibility
@@ -81,6 +82,9 @@ class Recipe:
         if self.learns is None or hyper.get(self.learns, LEARNED) != LEARNED:
             return {}
         prior = self.learn(annotations, tune=_WARM_UP, **settings, **hyper)
+        if self.markov_chains:  # elsewhere its chains are all there are, and are judged with a fit
+            labels = annotations[LABEL].to_numpy()
+            prior.diagnosed(labels, features(settings["predictions"], labels[:0], labels))
         return {self.learns: prior, "predictions": settings["predictions"]}
 
     def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:

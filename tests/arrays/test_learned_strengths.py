@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dissensus.arrays.learned_strengths import Leaning, draw_hyperparameters, draw_times
+from dissensus.arrays.learned_strengths import Leaning, draw_hyperparameters, draw_times, telling
 from dissensus.arrays.rankings import Rankings
 
 GRID = np.linspace(-3.0, 4.0, 71)
@@ -148,9 +148,32 @@ def test_labels_have_weights_of_their_own():
 def test_tied_labels_change_places_as_often_as_the_definition_says():
     """Of strengths 3 and 1 with 2 left over: 3 first in (1/3) / (1/3 + 1/5) of all draws."""
     rankings = laid_out([([[[0, 1]]], 3)])
-    state, order = np.array([3], dtype=np.uint64), rankings.place.copy()
-    strength, exposure, first = np.array([3.0, 1.0, 2.0]), np.empty(3), 0
+    state, order, first = np.array([3], dtype=np.uint64), rankings.place.copy(), 0
     for _ in range(20_000):
-        draw_times(state, rankings, order, strength, exposure)
+        strength, rate = np.log([3.0, 1.0, 2.0]), np.empty(3)
+        draw_times(state, rankings, telling(rankings), order, strength, rate)
         first += order[0] == 0
     assert first / 20_000 == pytest.approx((1 / 3) / (1 / 3 + 1 / 5), abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "n"),
+    [([[[0]]] * 4, 2), ([[[0], [1], [2]]] * 3, 3), ([[[0, 1, 2]]], 3), ([[[0], [1]]] * 4, 3)],
+    ids=["one label", "all in order", "all tied", "pairs"],
+)
+@pytest.mark.parametrize("closed", [False, True])
+def test_where_all_agree_strengths_are_farther_apart_than_numbers_go(blocks, n, closed):
+    rankings = laid_out([(blocks, n)] * 100)
+    rankings = rankings._replace(closed=np.full(len(rankings.closed), closed))
+    lean = leaning(rankings, np.ones(100 * n), labels=list(range(n)) * 100)
+    assert np.isfinite(drawn(rankings, lean, 50)).all()
+
+
+def test_a_last_label_that_is_all_that_is_left_says_nothing():
+    rng = np.random.default_rng(2)
+    orders = [[rng.permutation(3).tolist() for _ in range(2)] for _ in range(60)]
+    whole = laid_out([([[[k] for k in one] for one in item], 3) for item in orders])
+    short = laid_out([([[[k] for k in one[:2]] for one in item], 3) for item in orders])
+    both = [drawn(one, leaning(one, np.ones(180)), 2000)[:, 0] for one in (whole, short)]
+    assert both[0].mean() == pytest.approx(both[1].mean(), abs=0.08)
+    assert both[0].std() == pytest.approx(both[1].std(), rel=0.15)

@@ -248,9 +248,14 @@ def test_pointwise_likelihood_and_predictions(two):
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
 
 
-@pytest.mark.parametrize("prior", [None, (0, 1, 2, 2)])
+@pytest.mark.parametrize("prior", ["learned", (0, 1, 2, 2)])
 @pytest.mark.parametrize("make", [normal_scores.fit, normal_scores.build])
 def test_scores_whose_squares_no_number_holds_are_refused(make, prior):
     ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [1e300, -1.5e300]})
     with pytest.raises(dx.AnnotationError, match=r"from -1e\+100 .* one of the size 1.5e\+300"):
         make(ann, prior=prior)
+
+
+def test_scores_that_differ_by_less_than_squares_hold_are_refused():
+    with pytest.raises(dx.AnnotationError, match=r"differ by 1e-100 .*another unit"):
+        fit(dx.from_matrix(np.nan_to_num(SCORES) * 1e-120, kind="continuous"))

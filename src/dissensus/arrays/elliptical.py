@@ -39,6 +39,8 @@ def elliptical(
     (np.float64(2.0), np.float64(1.0))
     """
     aside, level = rng.normal(size=len(at)), height(at) - rng.exponential()
+    if not math.isfinite(level):
+        raise FloatingPointError(f"a log density that is not finite: {level}")
     angle = rng.uniform(0.0, 2 * math.pi)
     low, top = angle - 2 * math.pi, angle
     while True:

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,13 +46,14 @@ from dissensus.arrays.learned_prior import (
     LABEL_SPREAD,
     root_of,
 )
-from dissensus.arrays.log_sums import log_total
+from dissensus.arrays.log_sums import log_plus, log_total
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.rising_factorial import log_rising_of
 from dissensus.arrays.stream import State, uniform
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 _WIDER: Final = 1.3
 """How much wider than that given first choices the normal distribution is taken, around which
@@ -104,7 +105,7 @@ class Leaning(NamedTuple):
 
 
 def draw_hyperparameters(
-    rankings: Rankings, leaning: Leaning, draws: int, tune: int, key: int, step: Any = None
+    rankings: Rankings, leaning: Leaning, draws: int, tune: int, key: int
 ) -> Floats:
     """Draw one chain.
 
@@ -117,8 +118,6 @@ def draw_hyperparameters(
     draws, tune : int
     key : int
         Where the random numbers start.
-    step : callable, optional
-        Called after each sweep.
 
     Returns
     -------
@@ -126,7 +125,8 @@ def draw_hyperparameters(
         And behind them their log density given the times.
     """
     rng, state = np.random.default_rng(int(key)), np.array([key], dtype=np.uint64)
-    listed, first, led = _counts(rankings)
+    stop = telling(rankings)
+    listed, first, led = _counts(rankings, stop)
     spread, fixed = leaning.spreads(), tuple(leaning[:-2])
     none, n_free = np.zeros(len(first)), leaning.n_free
 
@@ -137,39 +137,37 @@ def draw_hyperparameters(
     root = _WIDER * root_of(loss, mode, spread)
     alone = np.sqrt([[root[0] @ root[0]]])
     x, centre = mode + root @ rng.normal(size=len(mode)) / _WIDER, np.zeros(len(mode))
-    order = rankings.place.copy()
-    strength, exposure = first + leaning.size / leaning.size.sum(), np.empty(len(first))
-    log_share, log_root = np.empty(len(first)), np.empty(len(first))
+    order, log_rate = rankings.place.copy(), np.empty(len(first))
+    log_strength, log_root = np.log(first + leaning.size / leaning.size.sum()), np.empty(len(first))
     out = np.empty((draws, len(mode) + 1))
 
     def given_times(x: Floats) -> float:
-        return float(log_density(x, spread, n_free, *fixed, listed, led, exposure))
+        return float(log_density(x, spread, n_free, *fixed, listed, led, log_rate))
 
     def given_shares(x: Floats) -> float:
-        return float(log_density_of_shares(x, spread, n_free, *fixed, log_share))
+        return float(log_density_of_shares(x, spread, n_free, *fixed, log_strength))
 
     def given_roots(x: Floats) -> float:
-        return float(log_density_of_roots(x, spread, n_free, *fixed, rankings, order, log_root))
+        return float(
+            log_density_of_roots(x, spread, n_free, *fixed, rankings, stop, order, log_root)
+        )
 
     thin = int(np.clip(_CELLS // max(len(first), 1), _LEAST_SWEEPS, _MOST_SWEEPS))
     half = tune // 2
     for sweep in range(-tune, draws * thin):
-        draw_times(state, rankings, order, strength, exposure)
+        draw_times(state, rankings, stop, order, log_strength, log_rate)
         x, high = _moved(rng, x, given_times, mode, root)
-        draw_strengths(state, x, n_free, *fixed, listed, exposure, log_share)
+        draw_shares(state, x, n_free, *fixed, listed, log_rate, log_strength)
         x, _ = _moved(rng, x, given_shares, mode[:1], alone)
-        take_roots(state, x, n_free, *fixed, log_share, log_root)
+        take_roots(state, x, n_free, *fixed, log_strength, log_root)
         x, _ = _moved(rng, x, given_roots, mode[:1], alone)
-        give_roots(x, n_free, *fixed, log_root, log_share)
-        draw_sums(state, math.exp(x[0]), fixed[0], led, log_share, strength)
+        give_roots(state, x, n_free, *fixed, led, log_root, log_strength)
         if -half <= sweep < 0:
             centre += x / half
         if sweep == -1 and half:
             mode = centre
         if sweep >= 0 and sweep % thin == thin - 1:
             out[sweep // thin, :-1], out[sweep // thin, -1] = x, high
-        if step is not None:
-            step()
     return out
 
 
@@ -188,48 +186,73 @@ def _moved(
     return at(place), high - 0.5 * float(place @ place)
 
 
-def _counts(rankings: Rankings) -> tuple[Floats, Floats, Floats]:
-    """Return how many rankings list each cell, and begin with it: of tied ones each its part."""
-    n_cells = rankings.cell_start[-1]
-    ranking = np.repeat(np.arange(len(rankings.closed)), np.diff(rankings.ranking_start))
+def telling(rankings: Rankings) -> Ints:
+    """Return where each ranking stops to tell anything: a last block of all that is left is sure.
+
+    Examples
+    --------
+    x before y and z, of these three and of four:
+
+    >>> both = [np.array(one) for one in ([0, 1, 2], [0, 3, 6], [0, 1, 2] * 2, [1, 2, 2] * 2)]
+    >>> telling(Rankings(*both, np.array([0, 3, 7]), np.zeros(2, dtype=bool))).tolist()
+    [1, 6]
+    """
+    start, end = rankings.ranking_start[:-1], rankings.ranking_start[1:]
+    item = np.repeat(np.arange(len(rankings.n_cells)), np.diff(rankings.item_start))
+    whole = (rankings.closed | (end - start == rankings.n_cells[item])) & (end > start)
+    ranking = np.repeat(np.arange(len(start)), end - start)
+    last = rankings.rank[np.maximum(end - 1, 0)] if len(rankings.rank) else np.zeros(len(start))
+    n_last = np.bincount(ranking, rankings.rank == last[ranking], len(start)).astype(np.int64)
+    return np.where(whole, end - n_last, end)
+
+
+def _counts(rankings: Rankings, stop: Ints) -> tuple[Floats, Floats, Floats]:
+    """Return how many rankings list each cell and begin with it, tied ones in part, and led."""
+    n_cells, n_rankings = rankings.cell_start[-1], len(rankings.closed)
+    ranking = np.repeat(np.arange(n_rankings), np.diff(rankings.ranking_start))
     item = np.searchsorted(rankings.item_start, ranking, side="right") - 1
     cell = rankings.cell_start[item] + rankings.place
-    leads = (rankings.rank == 1) & ~rankings.closed[ranking]
-    part = 1.0 / np.maximum(np.bincount(ranking[leads], minlength=len(rankings.closed)), 1)
+    tells = np.arange(len(cell)) < stop[ranking]
+    leads = (rankings.rank == 1) & ~rankings.closed[ranking] & tells
+    part = 1.0 / np.maximum(np.bincount(ranking[leads], minlength=n_rankings), 1)
     first = np.bincount(cell[leads], part[ranking[leads]], n_cells)
     led = np.bincount(item[leads], part[ranking[leads]], len(rankings.n_cells))
-    return np.bincount(cell, minlength=n_cells).astype(np.float64), first, led
+    return np.bincount(cell, tells, n_cells).astype(np.float64), first, led
 
 
 @kernel
 def log_density(
     x: Floats, spread: Floats, n_free: int, start: Ints, size: Floats, label: Ints, spoken: Ints,
-    feature: Ints, value: Floats, given: Floats, led: Floats, exposure: Floats,
+    feature: Ints, value: Floats, given: Floats, led: Floats, log_rate: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of hyperparameters given times, up to a constant."""
-    out, own = 0.0, np.empty(len(size))
-    for k in range(len(x)):
-        out -= 0.5 * (x[k] / spread[k]) ** 2
+    out, shape = _log_prior(x, spread), np.empty(len(size))
     kappa = math.exp(x[0])
     for item in range(len(start) - 1):
         low, high = start[item], start[item + 1]
-        mass = masses(x, n_free, low, high, size, label, spoken, feature, value, own)
+        shapes_of(x, n_free, low, high, size, label, spoken, feature, value, shape)
         for cell in range(low, high):
-            shape = max(kappa * own[cell] / mass, LEAST)
             if given[cell] > 0.0:
-                out += log_rising_of(shape, given[cell])
-            if exposure[cell] > 0.0:
-                out -= (shape + given[cell]) * math.log1p(exposure[cell])
+                out += log_rising_of(shape[cell], given[cell])
+            out -= (shape[cell] + given[cell]) * log_rate[cell]
         out -= log_rising_of(kappa, led[item])
     return out
 
 
 @inner
-def masses(
+def _log_prior(x: Floats, spread: Floats) -> float:
+    out = 0.0
+    for k in range(len(x)):
+        out -= 0.5 * (x[k] / spread[k]) ** 2
+    return out
+
+
+@inner
+def shapes_of(
     x: Floats, n_free: int, low: int, high: int, size: Floats, label: Ints, spoken: Ints,
-    feature: Ints, value: Floats, own: Floats,
-) -> float:  # fmt: skip
-    """Fill in each cell's share of the prior, and return what all of an item's add up to."""
+    feature: Ints, value: Floats, shape: Floats,
+) -> None:  # fmt: skip
+    """Fill in the prior's shapes of an item's cells."""
     total = 0.0
     for cell in range(low, high):
         tilt = 0.0
@@ -237,9 +260,10 @@ def masses(
             tilt = x[1 + label[cell]]
         for word in range(spoken[cell], spoken[cell + 1]):
             tilt += x[1 + n_free + feature[word]] * value[word]
-        own[cell] = size[cell] * math.exp(tilt)
-        total += own[cell]
-    return total
+        shape[cell] = size[cell] * math.exp(tilt)
+        total += shape[cell]
+    for cell in range(low, high):
+        shape[cell] = max(math.exp(x[0]) * shape[cell] / total, LEAST)
 
 
 @kernel
@@ -248,78 +272,94 @@ def prior_shapes(
     spoken: Ints, feature: Ints, value: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """Write the shape of every cell of some items (draw, cell) for draws of hyperparameters."""
-    first, own = start[low], np.empty(len(size))
+    first, shape = start[low], np.empty(len(size))
     for draw in range(len(x)):
-        kappa = math.exp(x[draw, 0])
         for item in range(low, high):
-            mass = masses(
-                x[draw], n_free, start[item], start[item + 1], size, label, spoken, feature, value,
-                own,
-            )  # fmt: skip
-            for cell in range(start[item], start[item + 1]):
-                out[draw, cell - first] = max(kappa * own[cell] / mass, LEAST)
+            begin, end = start[item], start[item + 1]
+            shapes_of(x[draw], n_free, begin, end, size, label, spoken, feature, value, shape)
+            for cell in range(begin, end):
+                out[draw, cell - first] = shape[cell]
 
 
 @kernel
 def draw_times(
-    state: State, rankings: Rankings, order: Ints, strength: Floats, exposure: Floats
-) -> None:
-    """Draw all orders of tied labels and all times, and add up what each cell was waited for."""
-    left, listed = np.empty(len(order) + 1), np.zeros(len(strength), dtype=np.bool_)
+    state: State, rankings: Rankings, stop: Ints, order: Ints, log_strength: Floats,
+    log_rate: Floats,
+) -> None:  # fmt: skip
+    """Draw all orders of tied labels and all times, and write the log of 1 and each cell's sum.
+
+    In logarithms: of items on which all agree, strengths are farther apart than numbers go.
+    """
+    left, left_over = np.empty(len(order) + 1), np.empty(len(log_strength), dtype=np.bool_)
     for item in range(len(rankings.cell_start) - 1):
         low, high = rankings.cell_start[item], rankings.cell_start[item + 1]
         for cell in range(low, high):
-            exposure[cell] = 0.0
+            log_rate[cell] = 0.0
         for ranking in range(rankings.item_start[item], rankings.item_start[item + 1]):
-            begin, end = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
-            rest, closed = 0.0, rankings.closed[ranking]
-            for row in range(begin, end):
-                listed[low + order[row]] = True
-            for cell in range(low, high):
-                if not (closed or listed[cell]):
-                    rest += strength[cell]
-            left[end] = rest
+            begin, end = rankings.ranking_start[ranking], stop[ranking]
+            closed = rankings.closed[ranking]
+            left[end] = _log_left(rankings, ranking, end, order, log_strength, low, high, left_over)
             for row in range(end - 1, begin - 1, -1):
-                left[row] = left[row + 1] + strength[low + order[row]]
+                left[row] = log_plus(left[row + 1], log_strength[low + order[row]])
             for row in range(begin, end - 1):
                 if rankings.rank[row] == rankings.rank[row + 1]:
-                    _swap(state, order, left, strength, low, row)
-            now = 0.0
+                    _swap(state, order, left, log_strength, low, row)
+            now = -np.inf
             for row in range(begin if closed else begin + 1, end):
-                now -= math.log(uniform(state)) / left[row]
-                exposure[low + order[row]] += now
-            for cell in range(low, high):
-                if not (closed or listed[cell]):
-                    exposure[cell] += now
-                listed[cell] = False
+                now = log_plus(now, math.log(-math.log(uniform(state))) - left[row])
+                cell = low + order[row]
+                log_rate[cell] = log_plus(log_rate[cell], now)
+            if now > -np.inf:
+                for cell in range(low, high):
+                    if left_over[cell]:
+                        log_rate[cell] = log_plus(log_rate[cell], now)
 
 
 @inner
-def _swap(state: State, order: Ints, left: Floats, strength: Floats, low: int, row: int) -> None:
+def _log_left(
+    rankings: Rankings, ranking: int, stop: int, order: Ints, log_strength: Floats, low: int,
+    high: int, left_over: Flags,
+) -> float:  # fmt: skip
+    """Mark what could have been chosen after the last that tells anything, and return its log."""
+    out = -np.inf
+    for cell in range(low, high):
+        left_over[cell] = not rankings.closed[ranking]
+    for row in range(rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]):
+        left_over[low + order[row]] = row >= stop
+    for cell in range(low, high):
+        if left_over[cell]:
+            out = log_plus(out, log_strength[cell])
+    return out
+
+
+@inner
+def _swap(
+    state: State, order: Ints, left: Floats, log_strength: Floats, low: int, row: int
+) -> None:
     """Let two neighbours of a tied block change places, with the probability that they did.
 
     With R left after both and strengths a, b, in that order they have 1 / ((R + a + b) (R + b)).
     """
-    rest = left[row + 2]
-    one, other = strength[low + order[row]], strength[low + order[row + 1]]
-    if uniform(state) * (2.0 * rest + one + other) < rest + other:
+    one = log_plus(left[row + 2], log_strength[low + order[row]])
+    other = log_plus(left[row + 2], log_strength[low + order[row + 1]])
+    if math.log(uniform(state)) + log_plus(one, other) < other:
         order[row], order[row + 1] = order[row + 1], order[row]
-        left[row + 1] = rest + one
+        left[row + 1] = one
 
 
 @kernel
-def draw_strengths(
+def draw_shares(
     state: State, x: Floats, n_free: int, start: Ints, size: Floats, label: Ints, spoken: Ints,
-    feature: Ints, value: Floats, given: Floats, exposure: Floats, log_share: Floats,
+    feature: Ints, value: Floats, given: Floats, log_rate: Floats, log_share: Floats,
 ) -> None:  # fmt: skip
     """Draw the logarithms of all shares given hyperparameters and times."""
-    kappa, own = math.exp(x[0]), np.empty(len(size))
+    shape = np.empty(len(size))
     for item in range(len(start) - 1):
         low, high = start[item], start[item + 1]
-        mass = masses(x, n_free, low, high, size, label, spoken, feature, value, own)
+        shapes_of(x, n_free, low, high, size, label, spoken, feature, value, shape)
         for cell in range(low, high):
-            shape = max(kappa * own[cell] / mass, LEAST) + given[cell]
-            log_share[cell] = log_gamma_variate(state, shape) - math.log1p(exposure[cell])
+            drawn = log_gamma_variate(state, shape[cell] + given[cell])
+            log_share[cell] = drawn - log_rate[cell]
         whole = log_total(log_share[low:high])
         for cell in range(low, high):
             log_share[cell] -= whole
@@ -331,17 +371,14 @@ def log_density_of_shares(
     feature: Ints, value: Floats, log_share: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of hyperparameters given shares, up to a constant."""
-    out, own = 0.0, np.empty(len(size))
-    for k in range(len(x)):
-        out -= 0.5 * (x[k] / spread[k]) ** 2
-    kappa = math.exp(x[0])
+    out, shape = _log_prior(x, spread), np.empty(len(size))
+    whole = math.lgamma(math.exp(x[0]))
     for item in range(len(start) - 1):
         low, high = start[item], start[item + 1]
-        mass = masses(x, n_free, low, high, size, label, spoken, feature, value, own)
-        out += math.lgamma(kappa)
+        shapes_of(x, n_free, low, high, size, label, spoken, feature, value, shape)
+        out += whole
         for cell in range(low, high):
-            shape = max(kappa * own[cell] / mass, LEAST)
-            out += shape * log_share[cell] - math.lgamma(shape)
+            out += shape[cell] * log_share[cell] - math.lgamma(shape[cell])
     return out
 
 
@@ -351,81 +388,55 @@ def take_roots(
     feature: Ints, value: Floats, log_share: Floats, log_root: Floats,
 ) -> None:  # fmt: skip
     """Draw sums anew, and write each strength's logarithm times its shape."""
-    kappa, own = math.exp(x[0]), np.empty(len(size))
+    shape = np.empty(len(size))
     for item in range(len(start) - 1):
         low, high = start[item], start[item + 1]
-        mass = masses(x, n_free, low, high, size, label, spoken, feature, value, own)
-        log_sum = log_gamma_variate(state, kappa)
+        shapes_of(x, n_free, low, high, size, label, spoken, feature, value, shape)
+        log_sum = log_gamma_variate(state, math.exp(x[0]))
         for cell in range(low, high):
-            shape = max(kappa * own[cell] / mass, LEAST)
-            log_root[cell] = (log_share[cell] + log_sum) * shape
-
-
-@kernel
-def give_roots(
-    x: Floats, n_free: int, start: Ints, size: Floats, label: Ints, spoken: Ints,
-    feature: Ints, value: Floats, log_root: Floats, log_share: Floats,
-) -> None:  # fmt: skip
-    """Write the logarithms of all shares, from what `take_roots` writes."""
-    kappa, own = math.exp(x[0]), np.empty(len(size))
-    for item in range(len(start) - 1):
-        low, high = start[item], start[item + 1]
-        mass = masses(x, n_free, low, high, size, label, spoken, feature, value, own)
-        for cell in range(low, high):
-            log_share[cell] = log_root[cell] / max(kappa * own[cell] / mass, LEAST)
-        whole = log_total(log_share[low:high])
-        for cell in range(low, high):
-            log_share[cell] -= whole
+            log_root[cell] = (log_share[cell] + log_sum) * shape[cell]
 
 
 @kernel
 def log_density_of_roots(
     x: Floats, spread: Floats, n_free: int, start: Ints, size: Floats, label: Ints, spoken: Ints,
-    feature: Ints, value: Floats, rankings: Rankings, order: Ints, log_root: Floats,
+    feature: Ints, value: Floats, rankings: Rankings, stop: Ints, order: Ints, log_root: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of hyperparameters given `take_roots`, up to a constant.
+    """Return the log density of hyperparameters given what `take_roots` writes, up to a constant.
 
     With v = lambda^s, of a Gamma(s) variate: of a small shape v is nearly uniform whatever it is.
     """
-    out, own, strength = 0.0, np.empty(len(size)), np.empty(len(size))
-    listed = np.zeros(len(size), dtype=np.bool_)
-    for k in range(len(x)):
-        out -= 0.5 * (x[k] / spread[k]) ** 2
-    kappa = math.exp(x[0])
+    out, shape = _log_prior(x, spread), np.empty(len(size))
+    logs, left_over = np.empty(len(size)), np.empty(len(size), dtype=np.bool_)
     for item in range(len(start) - 1):
         low, high = start[item], start[item + 1]
-        mass = masses(x, n_free, low, high, size, label, spoken, feature, value, own)
+        shapes_of(x, n_free, low, high, size, label, spoken, feature, value, shape)
         for cell in range(low, high):
-            shape = max(kappa * own[cell] / mass, LEAST)
-            strength[cell] = math.exp(min(log_root[cell] / shape, _LARGEST_LOG))
-            out -= strength[cell] + math.lgamma(shape + 1.0)
+            logs[cell] = log_root[cell] / shape[cell]
+            out -= math.exp(min(logs[cell], _LARGEST_LOG)) + math.lgamma(shape[cell] + 1.0)
         for ranking in range(rankings.item_start[item], rankings.item_start[item + 1]):
-            begin, end = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
-            left = 0.0
-            for row in range(begin, end):
-                listed[low + order[row]] = True
-            for cell in range(low, high):
-                if not (rankings.closed[ranking] or listed[cell]):
-                    left += strength[cell]
-                listed[cell] = False
-            for row in range(end - 1, begin - 1, -1):
-                own_strength = strength[low + order[row]]
-                left += own_strength
-                if own_strength <= 0.0:
-                    return -np.inf
-                out += math.log(own_strength / left)
+            end = stop[ranking]
+            left = _log_left(rankings, ranking, end, order, logs, low, high, left_over)
+            for row in range(end - 1, rankings.ranking_start[ranking] - 1, -1):
+                own = logs[low + order[row]]
+                left = log_plus(left, own)
+                out += own - left
     return out
 
 
 @kernel
-def draw_sums(
-    state: State, kappa: float, start: Ints, led: Floats, log_share: Floats, strength: Floats
-) -> None:
-    """Draw the sum of each item's strengths, and write these.
-
-    In plain numbers: what was listed has a shape of 1 and more, and what was not may be 0.
-    """
+def give_roots(
+    state: State, x: Floats, n_free: int, start: Ints, size: Floats, label: Ints, spoken: Ints,
+    feature: Ints, value: Floats, led: Floats, log_root: Floats, log_strength: Floats,
+) -> None:  # fmt: skip
+    """Write the logarithms of all strengths from what `take_roots` writes, with a fresh sum."""
+    shape = np.empty(len(size))
     for item in range(len(start) - 1):
-        log_sum = log_gamma_variate(state, kappa + led[item])
-        for cell in range(start[item], start[item + 1]):
-            strength[cell] = math.exp(log_share[cell] + log_sum)
+        low, high = start[item], start[item + 1]
+        shapes_of(x, n_free, low, high, size, label, spoken, feature, value, shape)
+        for cell in range(low, high):
+            log_strength[cell] = log_root[cell] / shape[cell]
+        whole = log_total(log_strength[low:high])
+        log_sum = log_gamma_variate(state, math.exp(x[0]) + led[item])
+        for cell in range(low, high):
+            log_strength[cell] += log_sum - whole
