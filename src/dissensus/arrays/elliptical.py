@@ -32,11 +32,11 @@ def elliptical(
     Examples
     --------
     >>> rng, at, kept = np.random.default_rng(1), np.zeros(1), []
-    >>> for _ in range(4000):  # the density is Normal(2, 1)
-    ...     at, _ = elliptical(rng, at, lambda x: 2 * x[0])
+    >>> for _ in range(4000):  # the density is Normal(1, 1)
+    ...     at, _ = elliptical(rng, at, lambda x: x[0])
     ...     kept.append(at[0])
     >>> round(np.mean(kept), 1), round(np.std(kept), 1)
-    (np.float64(2.0), np.float64(1.0))
+    (np.float64(1.0), np.float64(1.0))
     """
     aside, level = rng.normal(size=len(at)), height(at) - rng.exponential()
     if not math.isfinite(level):
