@@ -91,7 +91,7 @@ def diagnosed(found: Draws) -> dict[str, Any]:
     return out | (convergence.diagnosed_parameters(prior, "prior_") if prior else {})
 
 
-_FEW_ITEMS = 100
+_FEW_ITEMS = 300
 _GIBBS = "exact Gibbs sampling of the strengths behind the rankings"
 _NUTS = "NUTS on the PyMC model"
 
@@ -205,7 +205,8 @@ def _apart(
     """Draw under a prior that was learned: what nobody listed together, and then its parts."""
     # Each draw has a prior of its own. Of few items it is not known well, and changes from draw to
     # draw more than one sweep can follow.
-    thin = 4 if what.prior_draws is not None and what.prior_draws.n_items < _FEW_ITEMS else 1
+    n_items = 0 if what.prior_draws is None else what.prior_draws.n_items
+    thin = int(np.clip(_FEW_ITEMS // max(n_items, 1), 1, 12))
     fewer, together_shape, listed = together(part, np.repeat(shape, thin, axis=0))
     of_cell = np.repeat(np.arange(len(keys)), part.n_cells)
     named = np.bincount(of_cell, listed, len(keys)).astype(np.int64)

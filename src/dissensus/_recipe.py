@@ -81,7 +81,8 @@ class Recipe:
         """Return what fits at all reliabilities share: a prior that is learned, and from what."""
         if self.learns is None or hyper.get(self.learns, LEARNED) != LEARNED:
             return {}
-        prior = self.learn(annotations, tune=_WARM_UP, **settings, **hyper)
+        asked = {"tune": _WARM_UP, **hyper, **settings}
+        prior = self.learn(annotations, **asked)
         if self.markov_chains:  # elsewhere its chains are all there are, and are judged with a fit
             labels = annotations[LABEL].to_numpy()
             prior.diagnosed(labels, features(settings["predictions"], labels[:0], labels))

@@ -33,10 +33,13 @@ _NUMBERS: Final = {
 
 GIVEN: Final[Mapping[str, Mapping[str, Any]]] = {
     "normal_scores": {"prior": (50.0, 0.5, 3.0, 3.0)},
+    "plackett_luce": {"concentration": 0.5},
     "crossed_effects": {"priors": _NUMBERS},
     "cross_replication": {"priors": _NUMBERS},
 }
-"""What must be stated where the default is taken from the data, so that it is no prior."""
+"""What must be stated where the default is taken from the data, so that it is no prior; and where
+items of a small study would not all be judged under one prior that is learned: that is held
+against grids instead (`tests/arrays/test_learned_strengths.py`)."""
 
 FURTHER: Final = (
     ("crossed_effects", "two", {"family": "bernoulli"}),

@@ -126,11 +126,12 @@ def test_what_was_said_is_what_is_put_back(kind):
     """A model's own observed data, put back, are the annotations they came from."""
     ann = design(kind)
     for name in ("dirichlet", "plackett_luce") if kind == "nominal" else ("plackett_luce",):
-        built = models.get(name).module.build(ann)
+        given = forms.GIVEN.get(name, {})
+        built = models.get(name).module.build(ann, **given)
         observed = built.rvs_to_values[built.observed_RVs[0]].data
         along = tuple(built.named_vars_to_dims[built.observed_RVs[0].name])
         back = as_written.put_back(ann, along, observed)
-        again = models.get(name).module.build(back)
+        again = models.get(name).module.build(back, **given)
         np.testing.assert_array_equal(again.rvs_to_values[again.observed_RVs[0]].data, observed)
 
 

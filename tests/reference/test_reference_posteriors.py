@@ -108,7 +108,7 @@ def test_a_fit_has_the_means_spreads_and_tails_of_its_reference(name):
 WRONG = {
     "dirichlet-reliability-2.5": {"prior_count": 0.4 * 1.3},
     "inverse_rank-per-item": {"reliability": 7.0 * 1.3},
-    "plackett_luce-default-concentration": {"concentration": 1.3 / 3},
+    "plackett_luce-one-label-s-worth-in-all": {"concentration": 1.3 / 3},
     "normal_scores-given-prior": {"prior": (0.5, 0.8, 4.5, 3.0 * 1.3)},
     "crossed_effects-numbers-stated-priors": {
         "priors": {"mu": (4.0, 2.0), "sigma_item": ("half_t", 1.5 * 1.3, 6.0),

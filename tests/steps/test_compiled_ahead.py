@@ -22,7 +22,7 @@ kind = sys.argv[1]
 rows = {"item": list("iijjkkll"), "annotator": list("abababab"), "label": list("xyxxyyyx")}
 if kind == "PlackettLuceGibbs":
     ann = dx.from_rankings({"i": {"a": [["x"], ["y"]], "b": [["y", "z"]]}}, labels="xyz")
-    model = dx.models.plackett_luce.build(ann)
+    model = dx.models.plackett_luce.build(ann, concentration=None)
 elif kind == "CrossedEffectsGibbs":
     ann = dx.annotations({**rows, "label": [1.0, 2.5, 3, 4, 2, 1, 0, 2]}, kind="continuous")
     model = dx.models.crossed_effects.build(ann)

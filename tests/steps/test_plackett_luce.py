@@ -43,7 +43,7 @@ def same(one, other, name):
 
 def test_pymc_chooses_it_by_itself(ann):
     assert STEP_METHODS.count(PlackettLuceGibbs) == 1
-    model = plackett_luce.build(ann)
+    model = plackett_luce.build(ann, concentration=None)
     _, chosen = pm.sampling.mcmc.assign_step_methods(model)
     assert list(chosen) == [PlackettLuceGibbs]
 
@@ -79,7 +79,7 @@ def test_goes_with_nuts_for_what_is_learned(ann):
 
 def test_reads_the_data_from_the_model(ann):
     """What `pymc.observe` puts in is what is sampled: simulation-based calibration needs it."""
-    model = plackett_luce.build(ann)
+    model = plackett_luce.build(ann, concentration=None)
     turned = model.rvs_to_values[model["rankings"]].eval()
     turned = turned[:, [2, 1, 0, 3]]  # a and c change places in item p
     swapped = pm.observe(model, {"rankings": turned})
@@ -92,7 +92,7 @@ def test_reads_the_data_from_the_model(ann):
 
 
 def test_the_seed_makes_it_repeatable_and_chains_differ(ann):
-    model = plackett_luce.build(ann)
+    model = plackett_luce.build(ann, concentration=None)
     one, two, other = (run(model, 20, seed=seed)["posterior"]["log_strength"] for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, two)
     assert not np.isclose(one, other).any()
@@ -100,7 +100,7 @@ def test_the_seed_makes_it_repeatable_and_chains_differ(ann):
 
 
 def test_the_point_it_is_given_stays_as_it_was(ann):
-    with plackett_luce.build(ann) as model:
+    with plackett_luce.build(ann, concentration=None) as model:
         step = PlackettLuceGibbs([model["log_strength"]])
     point = model.initial_point()
     kept = point["log_strength"].copy()

@@ -18,7 +18,7 @@ RANKED = {
 }
 FORMS: dict[str, dict[str, Any]] = {
     "reliability 1": {"concentration": 1.0},
-    "default concentration": {},
+    "one label s worth in all": {"concentration": None},
     "likelihood to the power 1.7": {"reliability": 1.7, "concentration": 0.8},
     "strengths to the power 2": {
         "reliability": 2.0, "tempering": "strength", "concentration": 1.0,
@@ -33,7 +33,7 @@ def main() -> None:
 
 def reference(form: str, hyper: dict[str, Any]) -> None:
     reliability = hyper.get("reliability", 1.0)
-    concentration = hyper.get("concentration", 1 / len(LABELS))
+    concentration = hyper.get("concentration") or 1 / len(LABELS)
     strength = hyper.get("tempering") == "strength"
     power, sharpness = (1.0, reliability) if strength else (reliability, 1.0)
     quantities, apart = [], 0.0
