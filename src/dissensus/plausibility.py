@@ -185,6 +185,13 @@ def widened(name: str, values: xr.Variable, width: int) -> xr.Variable:
     return xr.Variable.concat([named, pad, rest], CANDIDATE).transpose(*values.dims)
 
 
+def _laid_out(codes: npt.NDArray[np.int64], annotations: xr.Dataset) -> Layout:
+    """Return the layout that a model was built with."""
+    sizes = (codes >= 0).astype(np.int64)
+    sizes[:, -1] = annotations.sizes[LABEL] - sizes.sum(axis=1)
+    return Layout(codes, sizes, np.empty(0, dtype=np.int64))
+
+
 def _unnamed(layout: Layout, n_labels: int) -> npt.NDArray[np.int64]:
     """Return the first label nobody named, for each item."""
     used = np.zeros((len(layout.codes), n_labels + 1), dtype=bool)
@@ -282,7 +289,8 @@ def with_candidates(
     Parameters
     ----------
     draws : DataTree, Dataset or DataArray
-        With a plausibility (..., item, candidate).
+        With a plausibility (..., item, candidate). Where the prior was learned, give the DataTree:
+        it says which labels are candidates beside those that somebody named.
     annotations : xarray.Dataset
         What the model was built from.
     concentration, seed : float, int
@@ -306,10 +314,12 @@ def with_candidates(
     >>> dx.plausibility.with_candidates(raw, ann)["candidate_label"].values
     array([['a', 'b', 'c']], dtype='<U1')
     """
+    where = layout(annotations)
     if isinstance(draws, xr.DataTree):
+        if "constant_data" in draws.children and "candidate_code" in draws["constant_data"]:
+            where = _laid_out(draws["constant_data"]["candidate_code"].to_numpy(), annotations)
         draws = draws["posterior"].to_dataset()
     values = draws[NAME] if isinstance(draws, xr.Dataset) else draws
-    where = layout(annotations)
     if values.shape[-2:] != where.codes.shape:
         raise ArgumentError(
             "draws",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 
 import dissensus as dx
 from dissensus import _learned_prior
 from dissensus.dims import SAMPLE
 from dissensus.models import plackett_luce
-from dissensus.plausibility import plausibility_of
+from dissensus.plausibility import plausibility_of, with_candidates
 
 LABELS = list("abcde")
 
@@ -156,6 +157,19 @@ def test_no_one_model_learns_at_one_reliability_and_holds_to_it_at_another(few):
 def test_where_reliability_is_learned_the_prior_is_held_at_its_mean(few):
     got = fit(few[0], tempering="strength", reliability="common", draws=20, tune=20)
     assert {"concentration", "reliability"} <= set(got["posterior"].data_vars)
+
+
+def test_draws_of_pymc_are_named_by_what_the_model_was_built_with(many):
+    ann, _ = many
+    few = dx.from_rankings(dict(zip("xy", list(said_of(ann))[:2], strict=True)),
+                           labels=ann["label"].values)  # fmt: skip
+    some = dx.predictions({"item": ["x", "y"], "system": ["s", "s"], "label": ["38", "39"]})
+    with plackett_luce.build(few, predictions=some):
+        drawn = pm.sample(5, tune=5, chains=1, random_seed=1, progressbar=False)
+    named = with_candidates(drawn, few)
+    assert "38" in named["candidate_label"].sel(item="x").values
+    assert "39" in named["candidate_label"].sel(item="y").values
+    assert named["candidate_size"].sum("candidate").values.tolist() == [40, 40]
 
 
 def test_a_finished_fit_without_a_seed_is_read_again(few, tmp_path):
