@@ -439,7 +439,8 @@ def test_rankings_show_two_models(ranked, tmp_path):
     out = tmp_path / "out"
     ann, options = ranked
     done = call("evaluate", ann, *options, "--groups", groups, "--out", out, "--draws", 20,
-                "--reliability", "1,2", "--seed", 1, "--no-progress")  # fmt: skip
+                "--reliability", "1,2", "--concentration", 9, "--seed", 1,
+                "--no-progress")  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "plackett_luce, reliability 1" in done.output
     assert re.search("plackett_luce at 1 ┃ +inverse_rank at 30", done.output)

@@ -419,8 +419,8 @@ def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
     monkeypatch.setattr("dissensus.convergence.ESS", 1e9)
     with pytest.warns(dx.ConvergenceWarning, match="not run long enough") as caught:
         result = run(*rankings, draws=100, reliability=(1, 3))
-    assert len(caught) == 1
-    text = str(caught[0].message)
+    of_prior, text = (str(one.message) for one in caught)
+    assert "for 9 of 9 parameters ('concentration', 'label_weight[" in of_prior
     assert text.startswith("plackett_luce: the chains have not run long enough for some of 2 items")
     assert "(2 at reliability 1, 2 at reliability 3): as few as " in text
     assert result["convergence"]["n_items_poor"].to_numpy().tolist() == [2, 2]

@@ -15,10 +15,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
-from dissensus.arrays.elliptical import elliptical
-from dissensus.arrays.learned_prior import root_of
+from dissensus.arrays.elliptical import around_mode, elliptical
 from dissensus.arrays.normal_gamma import Moments, NormalGamma, log_marginal
 from dissensus.errors import AnnotationError
 
@@ -131,8 +129,8 @@ def draw_priors(units: Units, data: Moments, draws: int, tune: int, key: int) ->
     def loss(x: Floats) -> float:
         return -log_density(x, units, data)
 
-    mode = minimize(loss, np.zeros(4), method="L-BFGS-B", options={"maxiter": 500}).x
-    root = _WIDER * root_of(loss, mode, spread)
+    mode, root = around_mode(loss, np.zeros(4), spread)
+    root *= _WIDER
 
     def height(at: Floats) -> float:
         return log_density(mode + root @ at, units, data) + 0.5 * float(at @ at)

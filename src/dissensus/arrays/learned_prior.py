@@ -26,9 +26,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.elliptical import around_mode
 from dissensus.arrays.gamma import LEAST, constants, gamma_of, log_gamma_variate
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.rising_factorial import log_rising_of
@@ -178,8 +178,7 @@ def draw_hyperparameters(
     def loss(x: Floats) -> float:
         return -log_density(x, *data)
 
-    mode = minimize(loss, centre, method="L-BFGS-B", options={"maxiter": 500}).x
-    root = root_of(loss, mode, spread)
+    mode, root = around_mode(loss, centre, spread)
 
     def chain(number: int) -> Floats:
         out = np.empty((draws, where.size + 1))
@@ -188,25 +187,6 @@ def draw_hyperparameters(
         return out
 
     return np.stack(run(chain, len(keys)))
-
-
-def root_of(loss: Callable[[Floats], float], mode: Floats, spread: Floats) -> Floats:
-    """Return a square root of the inverse curvature at the mode, by differences."""
-    n = len(mode)
-    step = 1e-3 * spread
-    curved = np.empty((n, n))
-    ahead = np.array([[loss(mode + sign * step * one) for sign in (1, -1)] for one in np.eye(n)])
-    here = loss(mode)
-    for j in range(n):
-        curved[j, j] = (ahead[j].sum() - 2 * here) / step[j] ** 2
-        for k in range(j):
-            both = [loss(mode + sign * (step * (np.eye(n)[j] + np.eye(n)[k]))) for sign in (1, -1)]
-            curved[j, k] = curved[k, j] = (
-                sum(both) - ahead[j].sum() - ahead[k].sum() + 2 * here
-            ) / (2 * step[j] * step[k])
-    # In units of the priors' spreads no direction is known less well than by the prior.
-    size, direction = np.linalg.eigh(curved * np.outer(spread, spread))
-    return np.ascontiguousarray(spread[:, None] * direction / np.sqrt(np.maximum(size, 1.0)))
 
 
 @kernel

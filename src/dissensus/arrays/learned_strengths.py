@@ -35,16 +35,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.elliptical import elliptical
+from dissensus.arrays.elliptical import around_mode, elliptical
 from dissensus.arrays.gamma import LEAST, log_gamma_variate
 from dissensus.arrays.learned_prior import (
     CONCENTRATION_SPREAD,
     FEATURE_SPREAD,
     LABEL_SPREAD,
-    root_of,
 )
 from dissensus.arrays.log_sums import log_plus, log_total
 from dissensus.arrays.rankings import Rankings
@@ -133,8 +131,8 @@ def draw_hyperparameters(
     def loss(x: Floats) -> float:
         return -log_density(x, spread, n_free, *fixed, first, led, none)
 
-    mode = minimize(loss, np.zeros(len(spread)), method="L-BFGS-B", options={"maxiter": 500}).x
-    root = _WIDER * root_of(loss, mode, spread)
+    mode, root = around_mode(loss, np.zeros(len(spread)), spread)
+    root *= _WIDER
     alone = np.sqrt([[root[0] @ root[0]]])
     x, centre = mode + root @ rng.normal(size=len(mode)) / _WIDER, np.zeros(len(mode))
     order, log_rate = rankings.place.copy(), np.empty(len(first))
