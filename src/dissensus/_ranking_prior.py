@@ -15,7 +15,12 @@ from dissensus._rankings import LaidOut
 from dissensus._sweeps import mapped
 from dissensus.arrays.keys import row_keys
 from dissensus.arrays.learned_prior import layout as free_of
-from dissensus.arrays.learned_strengths import Leaning, draw_hyperparameters, prior_shapes
+from dissensus.arrays.learned_strengths import (
+    Leaning,
+    around_first_choices,
+    draw_hyperparameters,
+    prior_shapes,
+)
 from dissensus.arrays.rankings import Rankings
 from dissensus.plausibility import Layout
 
@@ -110,9 +115,10 @@ def learned(
 ) -> LearnedPrior:  # fmt: skip
     """Draw the hyperparameters, every chain in a thread."""
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
+    around = around_first_choices(*from_items)
     found = np.stack(
         mapped(
-            lambda chain: draw_hyperparameters(*from_items, size[1], tune, keys[chain]),
+            lambda chain: draw_hyperparameters(around, *from_items, size[1], tune, keys[chain]),
             range(size[0]), "Learning the prior, chain", progressbar,
         )
     )  # fmt: skip

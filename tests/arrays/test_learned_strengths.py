@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dissensus.arrays.learned_strengths import Leaning, draw_hyperparameters, draw_times, telling
+from dissensus.arrays.learned_strengths import (
+    Leaning,
+    around_first_choices,
+    draw_hyperparameters,
+    draw_times,
+    telling,
+)
 from dissensus.arrays.rankings import Rankings
 
 GRID = np.linspace(-3.0, 4.0, 71)
@@ -45,7 +51,8 @@ def leaning(rankings, size, predicted=None, labels=None):
 
 
 def drawn(rankings, lean, draws=4000):
-    return draw_hyperparameters(rankings, lean, draws, 300, 5)[:, :-1]
+    around = around_first_choices(rankings, lean)
+    return draw_hyperparameters(around, rankings, lean, draws, 300, 5)[:, :-1]
 
 
 def moments(weights, *values):

@@ -102,13 +102,28 @@ class Leaning(NamedTuple):
         return np.repeat(spread, (1, self.n_free, self.n_features))
 
 
+def around_first_choices(rankings: Rankings, leaning: Leaning) -> tuple[Floats, Floats]:
+    """Return the mode given first choices, and a root of the inverse curvature, of all chains."""
+    _, first, led = _counts(rankings, telling(rankings))
+    spread, none = leaning.spreads(), np.zeros(len(first))
+
+    def loss(x: Floats) -> float:
+        return -log_density(x, spread, leaning.n_free, *leaning[:-2], first, led, none)
+
+    mode, root = around_mode(loss, np.zeros(len(spread)), spread)
+    return mode, _WIDER * root
+
+
 def draw_hyperparameters(
-    rankings: Rankings, leaning: Leaning, draws: int, tune: int, key: int
-) -> Floats:
+    around: tuple[Floats, Floats], rankings: Rankings, leaning: Leaning, draws: int, tune: int,
+    key: int,
+) -> Floats:  # fmt: skip
     """Draw one chain.
 
     Parameters
     ----------
+    around : array, array
+        What `around_first_choices` returns.
     rankings : Rankings
         What the annotators said.
     leaning : Leaning
@@ -126,13 +141,7 @@ def draw_hyperparameters(
     stop = telling(rankings)
     listed, first, led = _counts(rankings, stop)
     spread, fixed = leaning.spreads(), tuple(leaning[:-2])
-    none, n_free = np.zeros(len(first)), leaning.n_free
-
-    def loss(x: Floats) -> float:
-        return -log_density(x, spread, n_free, *fixed, first, led, none)
-
-    mode, root = around_mode(loss, np.zeros(len(spread)), spread)
-    root *= _WIDER
+    n_free, (mode, root) = leaning.n_free, around
     alone = np.sqrt([[root[0] @ root[0]]])
     x, centre = mode + root @ rng.normal(size=len(mode)) / _WIDER, np.zeros(len(mode))
     order, log_rate = rankings.place.copy(), np.empty(len(first))
