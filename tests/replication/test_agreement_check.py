@@ -234,7 +234,7 @@ def test_a_true_model_is_in_no_tail():
     tails = []
     for _ in range(12):
         ann = table(simulated(rng, 120, 4, [1.0, 1.0, 1.0]), kind="nominal", labels=range(3))
-        tails.append(dx.agreement_check(fitted("dirichlet", ann, draws=100))["tail_probability"])
+        tails.append(dx.agreement_check(fitted("dirichlet", ann, draws=400))["tail_probability"])
     tails = np.stack(tails)
     assert (tails > 0.005).all()
     assert (tails < 0.995).all()
