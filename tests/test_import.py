@@ -18,6 +18,7 @@ HEAVY = ["pymc", "pytensor", "arviz", "numba", "scipy", "xarray", "pandas", "mat
 STEPS = {
     "import": "import dissensus as dx",
     "names": "dir(dx)",
+    "command line": "import dissensus.cli",
     "annotations": (
         "ann = dx.annotations({'item': [1, 1], 'annotator': [1, 2], 'label': ['a', 'b']})\n"
         "dx.predictions({'item': [1], 'system': ['s'], 'label': ['a']})"
@@ -49,6 +50,10 @@ def test_import_alone_loads_nothing_heavy(loaded_after):
 
 def test_listing_the_names_loads_nothing_heavy(loaded_after):
     assert loaded_after["names"] == set()
+
+
+def test_the_command_line_answers_before_anything_heavy_is_loaded(loaded_after):
+    assert loaded_after["command line"] == set()
 
 
 def test_reading_annotations_does_not_load_pymc(loaded_after):

@@ -129,5 +129,5 @@ def learned(
 def shapes(lean: Leaning, values: Floats, low: int, high: int) -> Floats:
     """Return the Gamma shapes of some items' cells (draw, cell) for draws of hyperparameters."""
     out = np.empty((len(values), int(lean.start[high] - lean.start[low])))
-    prior_shapes(np.ascontiguousarray(values), lean.n_free, low, high, *lean[:-2], out)
+    prior_shapes(np.ascontiguousarray(values), lean, low, high, out)
     return out

@@ -42,7 +42,6 @@ from dissensus._columns import (
 )
 from dissensus._commands import Commands
 from dissensus._console import SafeConsole
-from dissensus._evaluation_output import finish
 from dissensus._options import (
     accuracy,
     as_options,
@@ -147,6 +146,7 @@ def evaluate(
 ) -> None:
     """Evaluate systems (or only describe the annotations): files, a table, and a report."""
     import dissensus as dx
+    from dissensus._evaluation_output import finish
 
     ann = dx.read_annotations(
         annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
@@ -188,6 +188,7 @@ def demo(
 ) -> None:
     """Run the whole on a simulated study whose truth is known, and show it beside the result."""
     import dissensus as dx
+    from dissensus._evaluation_output import finish
 
     result_folder(out, "nc", force)
     study = dx.simulate.study(n_items=100, n_annotators=20, random_seed=seed)

@@ -6,13 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from dissensus.arrays.learned_strengths import (
     Leaning,
     around_first_choices,
     draw_hyperparameters,
     draw_times,
+    log_density_of_roots,
     telling,
 )
 from dissensus.arrays.rankings import Rankings
@@ -174,6 +175,38 @@ def test_where_all_agree_strengths_are_farther_apart_than_numbers_go(blocks, n, 
     rankings = rankings._replace(closed=np.full(len(rankings.closed), closed))
     lean = leaning(rankings, np.ones(100 * n), labels=list(range(n)) * 100)
     assert np.isfinite(drawn(rankings, lean, 50)).all()
+
+
+def test_times_of_strengths_that_numbers_do_not_reach_are_those_of_larger_ones():
+    """The same random numbers: of labels e^-100 and e^-700 as strong, only the unit is another."""
+    rankings, rate = laid_out([([[[0], [1], [2]]] * 5, 4)]), {}
+    for step in (-100.0, -700.0):
+        state, rate[step] = np.array([3], dtype=np.uint64), np.empty(4)
+        strength = step * np.array([0.0, 1.0, 2.0, 2.0])
+        draw_times(state, rankings, telling(rankings), rankings.place, strength, rate[step])
+    assert rate[-100.0][2] == pytest.approx(200.0, abs=5)
+    np.testing.assert_allclose(rate[-700.0] - rate[-100.0], [0, 600, 1200, 1200], atol=1e-9)
+
+
+@pytest.mark.parametrize("step", [-1.0, -100.0, -700.0])
+@pytest.mark.parametrize("closed", [False, True])
+def test_the_density_of_orders_is_that_of_the_definition(step, closed):
+    rankings = laid_out([([[[0], [1], [2]], [[3], [0]]], 4), ([[[1], [0]], [[1]]], 3)])
+    rankings = rankings._replace(closed=np.full(len(rankings.closed), closed))
+    lean = leaning(rankings, np.ones(7))
+    x, spread = np.array([0.3]), lean.spreads()
+    shape = np.exp(x[0]) / np.array([4.0] * 4 + [3.0] * 3)
+    log = step * np.array([1.0, 2.0, 0.0, 0.5, 0.1, 0.0, 3.0])
+    found = log_density_of_roots(
+        x, spread, lean, rankings, telling(rankings), rankings.place, log * shape
+    )
+    expected = -0.5 * (x[0] / spread[0]) ** 2 - np.exp(log).sum() - gammaln(shape + 1).sum()
+    for cells, n, low in (([0, 1, 2], 4, 0), ([3, 0], 4, 0), ([1, 0], 3, 4), ([1], 3, 4)):
+        left = list(cells) if closed else list(range(n))
+        for cell in cells:
+            expected += log[low + cell] - logsumexp(log[[low + one for one in left]])
+            left.remove(cell)
+    assert found == pytest.approx(expected, rel=1e-10)
 
 
 def test_a_last_label_that_is_all_that_is_left_says_nothing():
