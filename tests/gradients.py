@@ -49,6 +49,20 @@ def disagreements(
     return {what: z for what, z in out.items() if not abs(z) < FAR}
 
 
+def points_of(fit: Any, model: Any, made: Any = None) -> list[dict[str, Any]]:
+    """Return draws of a fit as points of a model, logarithms where it has them.
+
+    What is not among the draws is made of them: ``made`` takes all, by name (sample, ...).
+    """
+    draws = fit["posterior"].to_dataset().stack(sample=("chain", "draw")).transpose("sample", ...)
+    values = {str(name): x.to_numpy() for name, x in draws.data_vars.items()}
+    values |= {} if made is None else made(values)
+    names = [value.name for value in model.value_vars]
+    of = {name: values[name] if name in values else np.log(values[name.removesuffix("_log__")])
+          for name in names}  # fmt: skip
+    return [{name: of[name][k] for name in names} for k in range(draws.sizes["sample"])]
+
+
 def _drawn(model: Any) -> list[dict[str, Any]]:
     """Return points of the chain of the one step that PyMC chooses."""
     with model:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+from gradients import disagreements
 from scipy.special import logsumexp
 
 import dissensus as dx
@@ -77,13 +78,26 @@ def test_the_gibbs_step_reads_what_is_known_off_the_model(build):
     assert len(_truth_graph.read(build(ann, None)).votes.known) == 0
 
 
+FEW = [(ROWS, {"pooling": "none"}), (SYMMETRIC, {"accuracy": "annotator"})]
+
+
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore:.*transitions diverged:dissensus.DissensusWarning")
-@pytest.mark.parametrize("model", [ROWS, SYMMETRIC])
-def test_gibbs_is_nuts_on_the_same_model(model):
+@pytest.mark.parametrize(("model", "options"), FEW)
+def test_draws_go_with_the_gradient_that_nuts_follows(model, options):
     ann, truth = votes(n_items=24, n_annotators=3, seed=3)
     known = {k: truth[k] for k in range(8)}
-    options = {"pooling": "none"} if model is ROWS else {"accuracy": "annotator"}
+    wrong = {k: (truth[k] + 1) % 3 for k in truth}
+    right, other = (model.build(ann, truth=one, **options) for one in (known, wrong))
+    assert disagreements(right) == {}
+    assert disagreements(right, other)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*transitions diverged:dissensus.DissensusWarning")
+@pytest.mark.parametrize(("model", "options"), FEW)
+def test_gibbs_is_nuts_on_the_same_model(model, options):
+    ann, truth = votes(n_items=24, n_annotators=3, seed=3)
+    known = {k: truth[k] for k in range(8)}
     gibbs, nuts = (
         model.fit(ann, truth=known, sampler=sampler, draws=draws, **options, **QUICK)["posterior"]
         for sampler, draws in (("gibbs", 1000), ("nuts", 500))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from gradients import disagreements
+from gradients import disagreements, points_of
 from scipy import stats
 from scipy.special import gammaln
 
@@ -144,26 +144,15 @@ def test_draws_go_with_the_gradient_of_the_model_that_build_writes(reliability):
     options = {"predictions": dx.predictions(frame, score="score"), "reliability": reliability}
     fit = dirichlet.fit(ann, draws=300, **options, **RUN)
     model = dirichlet.build(ann, **options)
-    assert disagreements(model, points=_points(fit, model)) == {}
+    assert disagreements(model, points=points_of(fit, model, _simplex)) == {}
     other = dirichlet.build(ann, **(options | {"reliability": 3 * reliability}))
-    assert disagreements(other, points=_points(fit, other))
+    assert disagreements(other, points=points_of(fit, other, _simplex))
 
 
-def _points(fit, model):
-    """Draws as the model's values."""
-    posterior = (
-        fit["posterior"].to_dataset().stack(sample=("chain", "draw")).transpose("sample", ...)
-    )
-    values = {str(name): x.to_numpy() for name, x in posterior.data_vars.items()}
-    log = np.log(values["concentration"])
+def _simplex(values):
+    """What PyMC moves instead of plausibilities."""
     theta = np.log(np.maximum(values["plausibility"], 1e-300))
-    forward = theta[..., :-1] - theta.mean(-1, keepdims=True)
-    out = []
-    for n in range(len(log)):
-        known = {name: x[n] for name, x in values.items()}
-        known |= {"concentration_log__": log[n], "plausibility_simplex__": forward[n]}
-        out.append({v.name: known[v.name] for v in model.value_vars})
-    return out
+    return {"plausibility_simplex__": theta[..., :-1] - theta.mean(-1, keepdims=True)}
 
 
 def test_predictions_move_items_and_a_fixed_prior_refuses_them():

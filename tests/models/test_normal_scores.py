@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pymc as pm
 import pytest
+from gradients import disagreements, points_of
 from scipy import stats
 
 import dissensus as dx
@@ -151,6 +152,19 @@ def test_items_lean_on_what_is_learned_of_all():
 
 
 @pytest.mark.long
+def test_a_learned_prior_goes_with_the_gradient_of_the_model_that_build_writes():
+    """Of whole numbers, where what `build` adds for rounding counts."""
+    ann, raw = (dx.from_matrix(x, kind="continuous") for x in (np.rint(study(40, 3)), study(40, 3)))
+    got = fit(ann, prior="learned", draws=900)
+    assert (
+        disagreements(normal_scores.build(ann), points=points_of(got, normal_scores.build(ann)))
+        == {}
+    )
+    other = normal_scores.build(raw)
+    assert disagreements(other, points=points_of(got, other))
+
+
+@pytest.mark.slow
 def test_nuts_learns_the_same_prior():
     """Of whole numbers, where what `build` adds for rounding counts."""
     ann = dx.from_matrix(np.rint(study(40, 3)), kind="continuous")

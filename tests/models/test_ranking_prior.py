@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+from gradients import disagreements, points_of
 
 import dissensus as dx
 from dissensus import _learned_prior
@@ -198,6 +199,27 @@ def test_few_items_move_with_their_prior(few):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("given", ["predictions", "labels alone"])
+def test_draws_go_with_the_gradient_of_the_model_that_build_writes(given):
+    """Of ten readers, who name all labels: no strength is next to nothing."""
+    ann, pred = study(12, readers=10)
+    options = {"predictions": pred} if given == "predictions" else {}
+    found = fit(ann, draws=900, **options)
+    rng = np.random.default_rng(1)
+
+    def strengths(values):
+        """Their sum is a Gamma variate, whatever the shares are."""
+        whole = np.log(rng.gamma(values["concentration"]))[:, None, None]
+        logs = np.log(values["plausibility"][..., :-1]) + whole
+        return {"log_strength": logs.reshape(len(logs), -1)}
+
+    for other in (False, True):
+        swapped = ann if not other else study(12, seed=4, readers=10)[0]
+        model = plackett_luce.build(swapped, **options)
+        assert bool(disagreements(model, points=points_of(found, model, strengths))) == other
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*transitions diverged")
 def test_nuts_on_the_same_model_agrees():
     """Of ten readers: with three the concentration hardly moves in NUTS (10 effective of 1,400)."""
