@@ -91,7 +91,7 @@ def test_of_annotations_that_are_in_chunks(study):
 @pytest.mark.long
 def test_rankings_through_two_models():
     ann, pred = rankings()
-    run = RUN | {"draws": 500, "reliability": (1.0,)}
+    run = RUN | {"draws": 400, "tune": 200, "reliability": (1.0,)}
     assert_same(dx.evaluate(ann, pred, chunks=5, **run), dx.evaluate(ann, pred, **run))
 
 

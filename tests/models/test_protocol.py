@@ -226,8 +226,13 @@ def first_that_varies(draws):
     return xr.DataArray(cells[..., varies.argmax()], dims=("chain", "draw"))
 
 
-@pytest.mark.unit(0)
-@by_kind
+# Each model by one kind, and by the others with `make calibrate`.
+@pytest.mark.long
+@pytest.mark.parametrize(("model", "kind"), [
+    pytest.param(model, kind, id=f"{model.name}-{kind}",
+                 marks=[] if kind == model.kinds[-1] else pytest.mark.slow)
+    for model in MODELS for kind in model.kinds
+])  # fmt: skip
 # A density of label codes is no good picture, but it is one; so few draws are too few for LOO.
 @pytest.mark.filterwarnings("ignore:Variables .* look discrete:UserWarning")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto:UserWarning")

@@ -1,6 +1,6 @@
 """The Gibbs sampler of a latent truth beside NUTS on the same model.
 
-NUTS takes a minute for what takes Gibbs a second, so that most of these run with ``make calibrate``
+NUTS takes a minute for what takes Gibbs a second, so that these run with ``make calibrate``
 only; in CI the gradient that NUTS follows is compared with the draws of Gibbs (`gradients`).
 """
 
@@ -34,14 +34,13 @@ CASES = [
 
 # Where pooled labels would change names the density ends, which NUTS calls diverging; and where a
 # spread may be 0 a few trajectories do. Of what is learned it finds the same all the same.
-@pytest.mark.long
+@slow
 @pytest.mark.filterwarnings("ignore:.* transitions diverged")
 @pytest.mark.filterwarnings(f"ignore:{SHORT}")
 @pytest.mark.parametrize(
     ("model", "settings"),
-    [pytest.param(*case, marks=slow if n else (), id=f"{case[0]} {case[1]}")
-     for n, case in enumerate(CASES)],
-)  # fmt: skip
+    [pytest.param(*case, id=f"{case[0]} {case[1]}") for case in CASES],
+)
 def test_both_find_one_posterior(model, settings):
     """The truth of items follows from the other parameters, and is left out."""
     settings = dict(settings)

@@ -188,7 +188,7 @@ def test_screenshots_are_not_blank(page, tmp_path):
 def test_a_thousand_items_are_less_than_three_megabytes(tmp_path):
     study = dx.simulate.study(n_items=1000, random_seed=1)
     result = dx.evaluate(
-        study.annotations, study.predictions, model="inverse_rank", draws=50, random_seed=1,
+        study.annotations, study.predictions, model="inverse_rank", draws=20, random_seed=1,
         progressbar=False,
     )  # fmt: skip
     assert dx.report(result, tmp_path / "report.html").stat().st_size < 3_000_000

@@ -44,7 +44,7 @@ def test_hundreds_of_systems_and_a_thousand_items_stay_small(tmp_path):
     )
     result = dx.evaluate(
         ann, pred, draws=10, chains=2, random_seed=1, progressbar=False, reliability=(1, 10),
-        truth_model=None,
+        truth_model=None, prior_count=1.0,
     )  # fmt: skip
     path = dx.report(result, tmp_path / "r.html")
     assert path.stat().st_size < 3_000_000

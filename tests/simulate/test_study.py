@@ -85,8 +85,8 @@ def test_quality_may_be_anything_from_guessing_to_perfect():
 @pytest.mark.long
 def test_the_order_of_systems_is_found(ranked):
     result = dx.evaluate(
-        ranked.annotations, ranked.predictions, reliability=(1, 3), draws=80, random_seed=1,
-        progressbar=False, companion=None,
+        ranked.annotations, ranked.predictions, reliability=(1, 3), draws=80, tune=100,
+        random_seed=1, progressbar=False, companion=None,
     )  # fmt: skip
     mean = result["metrics"]["top_1_accuracy"].mean(("chain", "draw"))
     assert (mean.diff("system") < 0).all()
