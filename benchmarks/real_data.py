@@ -25,6 +25,9 @@ from machine import described
 from panel_data import KINDS, PANELS, Drawn, Panel, drawn
 
 import dissensus as dx
+from dissensus.arrays.keys import item_keys
+from dissensus.arrays.leaned import leaned
+from dissensus.metrics._insight import draw_insights
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "validation"
 PROB = 0.89
@@ -92,7 +95,7 @@ def _judged(panel: Panel, study: Drawn, seed: int) -> Iterator[dict[str, Any]]:
         start = time.perf_counter()
         if options is None:
             draws, shares = (
-                _votes(counts, _codes(pred, panel.labels), seed),
+                _votes(counts, first_labels(pred, panel.labels), seed),
                 counts / counts.sum(1, keepdims=True),
             )
         else:
@@ -101,8 +104,11 @@ def _judged(panel: Panel, study: Drawn, seed: int) -> Iterator[dict[str, Any]]:
                 ann, draws=100, random_seed=seed, progressbar=False, **options
             )
             theta = fit["posterior"]["plausibility"]
-            codes = _codes(pred, panel.labels)
-            draws = _by_panel(theta, counts, study, codes, seed)
+            codes = first_labels(pred, panel.labels)
+            draws = by_panel(theta, counts, study, codes, seed)
+            if method == "default":
+                draws = _leaned(draws, pred, seed)
+            draws = {name: right.mean(axis=-1).ravel() for name, right in draws.items()}
             shares = theta.mean(SAMPLE).values
             # Of the panel's own shares some labels are known already.
             left = study.size - counts.sum(1)
@@ -119,7 +125,7 @@ def _judged(panel: Panel, study: Drawn, seed: int) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def _codes(pred: Any, labels: list[str]) -> dict[str, Any]:
+def first_labels(pred: Any, labels: list[str]) -> dict[str, Any]:
     """Return each system's first labels, in the order of items."""
     place = pd.Index(labels).get_indexer([str(name) for name in pred["label"].values])
     first = pred["label_code"].isel(position=0).sortby("item")
@@ -134,23 +140,40 @@ def _votes(counts: Any, codes: dict[str, Any], seed: int) -> dict[str, Any]:
     return {name: weight @ credit[np.arange(len(counts)), code] for name, code in codes.items()}
 
 
-def _by_panel(
+def by_panel(
     theta: Any, counts: Any, study: Drawn, codes: dict[str, Any], seed: int
-) -> dict[str, list[float]]:
-    """Return draws of the agreement with a panel of this size, some of whose labels are known.
+) -> dict[str, Any]:
+    """Return for each system whether a panel of this size, some of whose labels are known, agrees.
 
-    Of the hundred that ChaosNLI has it is next to that with any large panel; of ten it is not.
+    Draws (chain, draw, item), ties in part. Of the hundred that ChaosNLI has it is next to what any
+    large panel says; of ten it is not.
     """
     rng = np.random.default_rng(seed)
     left, rows = study.size - counts.sum(1), np.arange(len(counts))
-    out: dict[str, list[float]] = {name: [] for name in codes}
-    for one in theta.transpose(*SAMPLE, "item", "label").values.reshape(-1, *counts.shape):
+    drawn = theta.transpose(*SAMPLE, "item", "label").values
+    out = {name: np.empty(drawn.shape[:3]) for name in codes}
+    for place in np.ndindex(*drawn.shape[:2]):
+        one = drawn[place]
         whole = counts + rng.multinomial(left, one / one.sum(1, keepdims=True))
         top = whole == whole.max(1, keepdims=True)
         credit = top / top.sum(1, keepdims=True)
         for name, code in codes.items():
-            out[name].append(float(credit[rows, code].mean()))
+            out[name][place] = credit[rows, code]
     return out
+
+
+def _leaned(draws: dict[str, Any], pred: Any, seed: int) -> dict[str, Any]:
+    """Leave open what systems know beyond the labels, as an evaluation does."""
+    some = next(iter(draws.values()))
+    odds = np.exp(draw_insights(pred, some.shape[:2], seed))
+    keys = item_keys(np.arange(some.shape[2]), len(some), seed=seed)
+    return {
+        name: leaned(
+            right.transpose(0, 2, 1), right.mean((0, 1)),
+            odds.sel(system=name).values[:, None], keys,
+        ).transpose(0, 2, 1)
+        for name, right in draws.items()
+    }  # fmt: skip
 
 
 # -- Tables --------------------------------------------------------------------------------

@@ -32,10 +32,11 @@ prior at .74. Predictions are evidence: without them an item with the labels a, 
 whatever systems say of it, and every system loses. ``prior_count=`` a number fixes the prior at
 Dirichlet(:math:`\alpha, \dots, \alpha`), as the source has it: 1 is uniform over the simplex.
 
-What it cannot see: a system that gives the panel's leading label where the panel is split nearly
-evenly. That much is not in a few labels. Such a system's agreement comes out too low, by .05 and
-more (`docs/validation.md`). A system that was trained on these very annotations repeats them: fit
-without its predictions.
+What it cannot see: what a system does where the panel is split nearly evenly. That much is not in a
+few labels, and the prior takes it for one of the panel. `top_k_accuracy(insight="learned")`, as
+`dissensus.evaluate`, leaves it open; how often intervals then hold on real panels is in
+`docs/validation.md`. A system that was trained on these very annotations repeats them: fit without
+its predictions.
 
 When to use it. Nominal or ordinal labels, one from each annotator. When not: annotators who name
 several labels in order (`plackett_luce`, `inverse_rank`); annotators who err in ways of their own,

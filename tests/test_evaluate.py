@@ -38,7 +38,7 @@ def test_the_metric_is_that_of_the_fit(votes):
     fit = dx.models.dirichlet.fit(
         ann, predictions=pred, draws=200, random_seed=1, reliability=2.0, progressbar=False
     )
-    direct = dx.top_k_accuracy(fit, pred)
+    direct = dx.top_k_accuracy(fit, pred, insight="learned", random_seed=1)
     found = result["metrics"]["top_1_accuracy"].sel(reliability=2.0, scope="these items")
     np.testing.assert_allclose(found, direct, rtol=1e-12)
 
@@ -49,7 +49,9 @@ def test_new_items_are_those_of_the_bootstrap(votes):
     fit = dx.models.dirichlet.fit(
         ann, predictions=pred, draws=200, random_seed=1, reliability=2.0, progressbar=False
     )
-    direct = dx.top_k_accuracy(fit, pred, weights="bayesian-bootstrap", random_seed=1)
+    direct = dx.top_k_accuracy(
+        fit, pred, insight="learned", weights="bayesian-bootstrap", random_seed=1
+    )
     found = result["metrics"]["top_1_accuracy"].sel(reliability=2.0, scope="new items")
     np.testing.assert_allclose(found, direct, rtol=1e-12)
 

@@ -21,6 +21,10 @@ def test_more_annotators_settle_more_and_more_items_narrow_the_interval(pilot):
     found = found.sel(annotator=[4, 16, 64])
     assert (found["shortfall"].diff("annotator") < 0).all()
     ratio = found["half_width"].sel(item=100) / found["half_width"].sel(item=1600)
+    # What systems know beyond the labels no number of items tells, but labels settle it.
+    assert ratio.sel(annotator=4) < 3 < ratio.sel(annotator=64)
+    fixed = dx.plan(pilot, annotators=(4, 64), items=(100, 1600), random_seed=1, prior_count=1)
+    ratio = fixed["half_width"].sel(item=100) / fixed["half_width"].sel(item=1600)
     np.testing.assert_allclose(ratio, 4, rtol=0.35)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -167,13 +168,16 @@ def _number(value: Any) -> bool:
 
 
 def accuracy(
-    theta: xr.DataArray, lists: list[xr.Dataset], weights: xr.DataArray | None, on_missing: str
-) -> xr.DataArray:
+    theta: xr.DataArray, lists: list[xr.Dataset], weights: xr.DataArray | None, on_missing: str,
+    insight: xr.DataArray | None = None, random_seed: Any = None,
+) -> xr.DataArray:  # fmt: skip
     """Return how often the leading category is that of the label a system puts first.
 
     ``theta`` and ``lists`` are the `Categories`' plausibility and predictions.
     """
-    function = metrics.get("top_k_accuracy").function
+    function = partial(
+        metrics.get("top_k_accuracy").function, insight=insight, random_seed=random_seed
+    )
     if len(lists) == 1:
         found: xr.DataArray = function(theta, lists[0], weights=weights, on_missing=on_missing)
         return found

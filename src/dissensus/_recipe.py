@@ -64,6 +64,8 @@ class Recipe:
     evidence."""
     learn: Callable[..., Any] = prior_of
     """Learns it, once for all reliabilities."""
+    insight: bool = False
+    """Whether a prior that saw the predictions leaves open what systems know beyond the labels."""
     markov_chains: bool = False
     """Whether draws hang on each other, so that it must be seen whether there are enough."""
     kind: str = ""

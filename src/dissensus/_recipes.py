@@ -56,7 +56,7 @@ _FIRST = "the first label of each item's inverse rank normalisation"
 RECIPES: Final = (
     Recipe(
         "dirichlet", (0.5, 1.0, 2.0, 5.0, 10.0), 1.0, prior_weight=_prior_of_counts,
-        learns="prior_count",
+        learns="prior_count", insight=True,
     ),
     # Both ranges are those of Stutz et al. (2023), C.3: rankings repeated 1 to 10 times for
     # Plackett-Luce, temperatures of 10 to 100 for PrIRN, here with its middle for reference. At 1

@@ -26,6 +26,7 @@ from dissensus._scoring import (
 )
 from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ConvergenceWarning
+from dissensus.metrics._insight import draw_insights
 
 Groups = dict[str, xr.Dataset]
 
@@ -66,6 +67,8 @@ class Run:
     hyper: Mapping[str, Any]
     keeps_draws: bool = True
     """Whether the posterior's draws are wanted at the reference, or their means only."""
+    insight: xr.DataArray | None = None
+    """(chain, draw, system): the same at all reliabilities."""
 
 
 def results(run: Run, task: Task, notes: Notes) -> Groups:
@@ -77,7 +80,10 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
             predictions=task.predictions, draws=task.draws, chains=task.chains,
             random_seed=task.random_seed, progressbar=task.progressbar,
         )  # fmt: skip
-    run = replace(run, hyper={**run.hyper, **shared})
+    insight = None
+    if shared and run.recipe.insight and task.predictions is not None:
+        insight = draw_insights(task.predictions, (task.chains, task.draws), task.random_seed)
+    run = replace(run, hyper={**run.hyper, **shared}, insight=insight)
     scored: list[Groups] = []
     groups: Groups = {}
     text, waiting = f"Fitting {run.recipe.model}, reliability", 0
@@ -151,12 +157,14 @@ def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Group
     if known:
         out["convergence"] = xr.Dataset(known)
     if task.predictions is not None:
-        out["metrics"] = score(theta, task.predictions, task.random_seed, task.on_missing, cluster)
+        out["metrics"] = score(
+            theta, task.predictions, task.random_seed, task.on_missing, cluster, run.insight
+        )
     grouped = None
     if task.categories is not None:
         grouped = task.categories.plausibility(theta)
         out[CATEGORIES] = score_categories(
-            grouped, task.firsts, task.random_seed, task.on_missing, cluster
+            grouped, task.firsts, task.random_seed, task.on_missing, cluster, run.insight
         )
     kept = _kept(run, task, fit, theta, grouped) if gamma == run.reference else {}
     return out, kept, theta.nbytes

@@ -21,15 +21,18 @@ Clusters = npt.NDArray[np.int64] | None
 
 def _metric_calls(
     predictions: xr.Dataset,
+    insight: xr.DataArray | None = None,
+    random_seed: Any = None,
 ) -> Iterator[tuple[Callable[..., xr.DataArray], dict[str, Any]]]:
     """Choose the metrics that make sense for lists of this length."""
     longest = int((predictions["block"] > 0).sum(POSITION).max())
     accuracy = metrics.get("top_k_accuracy").function
-    yield accuracy, {"k": 1}
+    more = {} if insight is None else {"insight": insight, "random_seed": random_seed}
+    yield accuracy, {"k": 1, **more}
     if longest < 2:
         return
     for k in range(2, min(longest, 3) + 1):
-        yield accuracy, {"k": k}
+        yield accuracy, {"k": k, **more}
     for k in range(2, min(longest, 3) + 1):
         yield metrics.get("set_accuracy").function, {"k": k}
     yield metrics.get("average_overlap").function, {"depth": min(longest, 3)}
@@ -41,11 +44,12 @@ def score(
     random_seed: Any,
     on_missing: str,
     cluster: Clusters = None,
+    insight: xr.DataArray | None = None,
 ) -> xr.Dataset:
     """Return every metric over (chain, draw, scope, system)."""
     weights = _both_scopes(plausibility, random_seed, cluster)
     found = {}
-    for function, arguments in _metric_calls(predictions):
+    for function, arguments in _metric_calls(predictions, insight, random_seed):
         value = function(
             plausibility, predictions, **arguments, weights=weights, on_missing=on_missing
         )
@@ -98,6 +102,7 @@ def score_categories(
     random_seed: Any,
     on_missing: str,
     cluster: Clusters = None,
+    insight: xr.DataArray | None = None,
 ) -> xr.Dataset:
     """Return certainty of the leading category, and each system's accuracy at that level.
 
@@ -107,7 +112,7 @@ def score_categories(
     out = {"annotation_certainty": certainty.drop_vars(["mcse", "selection_bias"])}
     if firsts:
         weights = _both_scopes(grouped, random_seed, cluster)
-        found = accuracy(grouped, firsts, weights, on_missing)
+        found = accuracy(grouped, firsts, weights, on_missing, insight, random_seed)
         out["top_1_accuracy"] = found.transpose(*SAMPLE, SCOPE, SYSTEM)
     return xr.Dataset(out)
 

@@ -40,7 +40,9 @@ def written(tmp_path_factory):
     hostile = ["<script>document.title='gone'</script>", '"><img src=x>', "plain", "system D"]
     pred = pred.assign_coords(system=hostile)
     with pytest.warns(dx.ConvergenceWarning):  # so that there are doubts to be seen
-        result = dx.evaluate(ann, pred, draws=150, random_seed=1, progressbar=False)
+        result = dx.evaluate(
+            ann, pred, draws=150, concentration=1.0, random_seed=1, progressbar=False
+        )
     return dx.report(result, tmp_path_factory.mktemp("report") / "report.html")
 
 

@@ -57,7 +57,7 @@ def hostile():
     groups = {name: NAMES[k % 4] for k, name in enumerate(NAMES)}
     return dx.evaluate(
         ann, pred, draws=20, chains=2, random_seed=1, progressbar=False, reliability=(1.0, 2.0),
-        groups=groups, companion="inverse_rank", truth_model="symmetric_confusion",
+        groups=groups, companion="inverse_rank", truth_model="symmetric_confusion", prior_count=1,
     )  # fmt: skip
 
 

@@ -14,8 +14,10 @@ from dissensus._learned_prior import LEARNED, learned, plausibilities
 from dissensus._planning.checks import counts, level, share
 from dissensus._prediction_features import Features
 from dissensus.arrays.dirichlet import draw_dirichlet
+from dissensus.arrays.leaned import leaned
 from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.metrics._insight import insight_of
 
 Floats = npt.NDArray[np.float64]
 _REPEATS = 10
@@ -88,7 +90,12 @@ def _study(
     said = np.where(rng.random(n_items) < accuracy, right, wrong)
     drawn = _posterior(counts, said, reliability, prior_count, draws, rng).argmax(axis=-1)
     frequency = np.stack([(drawn == label).mean(axis=0) for label in range(n_labels)])
-    return (drawn == said).astype(np.float64), frequency.max(axis=0)
+    scores = (drawn == said).astype(np.float64)
+    if isinstance(prior_count, str):  # what the system knows beyond the labels is left open
+        keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
+        odds = np.exp(insight_of(rng.standard_normal(draws)))
+        scores = leaned(scores.T, scores.mean(axis=0), odds, keys).T
+    return scores, frequency.max(axis=0)
 
 
 def _posterior(

@@ -21,7 +21,7 @@ from dissensus.plausibility import Space, plausibility_of
 from dissensus.registry import check_flag
 
 Score = Callable[[xr.Dataset], xr.DataArray]
-"""From one system's lists to scores (..., item)."""
+"""From one system's lists, with its name, to scores (..., item)."""
 
 Prepare = Callable[[xr.DataArray, xr.Dataset, Space], Score]
 """From the plausibility, all lists (how deep must one look?) and the label space to a score."""
@@ -101,7 +101,7 @@ def _scored(
     score = prepare(theta, lists, where)
     parts = []
     for system in range(lists.sizes[SYSTEM]):
-        scores = score(lists.isel({SYSTEM: system}, drop=True))
+        scores = score(lists.isel({SYSTEM: system})).drop_vars(SYSTEM, errors="ignore")
         parts.append(scores if per_item else over_items(scores, weights))
     out = xr.concat(parts, dim=lists[SYSTEM].rename(SYSTEM), coords="minimal", compat="override")
     front = [dim for dim in (CHAIN, DRAW) if dim in out.dims]

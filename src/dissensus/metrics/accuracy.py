@@ -8,7 +8,10 @@ import numpy as np
 import xarray as xr
 
 from dissensus.arrays.overlap import holds_first, same_set
+from dissensus.metrics._align import check_lists
+from dissensus.metrics._insight import insights, with_insight
 from dissensus.metrics._lists import from_top, list_metric, positive_int
+from dissensus.plausibility import plausibility_of
 
 
 def top_k_accuracy(
@@ -19,6 +22,7 @@ def top_k_accuracy(
     weights: Any = None,
     per_item: bool = False,
     on_missing: str = "raise",
+    insight: Any = None,
     random_seed: Any = None,
 ) -> xr.DataArray:
     r"""Share of items whose most plausible label is among the first k predicted.
@@ -46,8 +50,13 @@ def top_k_accuracy(
         Keep the items apart.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
+    insight : "learned" or DataArray (..., system), optional
+        What a system knows of the panel beyond what a few labels show: by so much the log odds of
+        an answer to be right are more. Labels do not tell; "learned" draws it from what it came to
+        for systems and people on panels of ten and more, as `evaluate` does after a prior that
+        saw the predictions. Without it it is 0: where the panel is split systems err as people do.
     random_seed : int, optional
-        For the bootstrap.
+        For the bootstrap, and for insight.
 
     Returns
     -------
@@ -59,14 +68,14 @@ def top_k_accuracy(
     PredictionError
         If items or labels do not fit.
     ArgumentError
-        If k is not a positive whole number.
+        If k is not a positive whole number, or insight is none.
 
     Notes
     -----
-    It misleads as to a system that is better than its annotators: where they leave an item open
-    every answer gets partial credit, so that such a system comes out below its true accuracy, the
-    more so the fewer annotators there are. Comparisons of systems suffer less than levels. With k
-    near the number of labels all systems are good.
+    After a fixed prior, and of plausibilities that did not see the predictions, it misleads: where
+    annotators leave an item open every answer gets partial credit, and all systems come out too
+    low, the more so the fewer annotators there are. With k near the number of labels all systems
+    are good.
 
     Source: Stutz et al. (2023), Eq. 8. Equal plausibilities (a point estimate may have them)
     are broken by label order.
@@ -85,8 +94,13 @@ def top_k_accuracy(
     def depth(one: xr.Dataset, top: int) -> xr.DataArray:  # noqa: ARG001
         return xr.DataArray(np.int64(k))
 
+    prepare = from_top(1, holds_first, depth)
+    if insight is not None:
+        check_lists(predictions)
+        given = insights(insight, plausibility_of(plausibility), predictions, random_seed)
+        prepare = with_insight(prepare, given, random_seed)
     return list_metric(
-        plausibility, predictions, from_top(1, holds_first, depth),
+        plausibility, predictions, prepare,
         name=f"top_{k}_accuracy", weights=weights, per_item=per_item,
         on_missing=on_missing, random_seed=random_seed,
     )  # fmt: skip
