@@ -91,12 +91,12 @@ from dissensus import fitting
 from dissensus._by_chunks import Settled, by_chunks, settled_prior
 from dissensus._interruption import before_any_draw
 from dissensus._learned_prior import LEARNED as LEARNED_PRIOR
-from dissensus._learned_prior import LearnedPrior, chosen, in_graph, is_learned
+from dissensus._learned_prior import LearnedPrior, in_graph, is_learned
 from dissensus._maximum_likelihood import maximum_likelihood as maximum_likelihood
 from dissensus._prediction_features import features
 from dissensus._ranking_predictions import observed, with_rankings
 from dissensus._ranking_prior import learned
-from dissensus._ranking_process import LEARNED, RANKING, Process, prior_of, process
+from dissensus._ranking_process import LEARNED, RANKING, Process, prior_of, process, teaching
 from dissensus._ranking_sampler import diagnosed, drawn, drawn_by
 from dissensus.arrays.learned_strengths import Leaning
 from dissensus.arrays.seeds import generator
@@ -306,7 +306,7 @@ def fit(
         As in `build`.
     concentration : "learned", float or None
         As in `build`. A prior is learned from every ranking once, whatever the reliability, and
-        where there are more than a thousand items from a thousand. Where the reliability is learned
+        where there are more than 300 items from 300. Where the reliability is learned
         too, the prior is then held at the mean of what was learned.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
@@ -392,7 +392,7 @@ def _learned(
     what: Process, size: tuple[int, int], tune: int, random_seed: Any, progressbar: bool
 ) -> LearnedPrior:
     """Draw the hyperparameters."""
-    taught = what.taught(chosen(what.annotations[ITEM].to_numpy()))
+    taught = what.taught(teaching(what.annotations[ITEM].to_numpy()))
     rng = generator(random_seed, "prior")
     try:
         return learned(

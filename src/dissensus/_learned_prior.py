@@ -45,11 +45,6 @@ _SHOWN: Final = 10_000_000
 """Cells times draws from which on there is something to wait for: a second or so."""
 
 
-MOST_ITEMS: Final = 1000
-"""Of more items so many teach the prior, chosen by their names: the rest would move no digit that
-is shown, and every draw goes through all."""
-
-
 class LearnedPrior(NamedTuple):
     """Draws of the hyperparameters, from all items."""
 
@@ -90,12 +85,12 @@ class LearnedPrior(NamedTuple):
         return diagnosed_parameters(self.draws(labels, found), prefix)
 
 
-def chosen(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+def chosen(items: npt.NDArray[np.generic], most: int) -> npt.NDArray[np.bool_]:
     """Return which items teach the prior, by their names, so that order and chunks do not count."""
-    if len(items) <= MOST_ITEMS:
+    if len(items) <= most:
         return np.ones(len(items), dtype=np.bool_)
     hashes = name_hashes(items)
-    return np.asarray(hashes <= np.partition(hashes, MOST_ITEMS - 1)[MOST_ITEMS - 1])
+    return np.asarray(hashes <= np.partition(hashes, most - 1)[most - 1])
 
 
 def prior_of(

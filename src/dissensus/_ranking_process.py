@@ -42,6 +42,9 @@ LEARNED: Final = ("common", "annotator")
 TEMPERINGS: Final = ("likelihood", "strength")
 _KINDS: Final = ("nominal", "ordinal", "ranking")
 SAMPLERS: Final = ("gibbs", "nuts")
+MOST_ITEMS: Final = 300
+"""Of more so many teach the prior, chosen by their names: a ranking says much of it, and every draw
+goes through all."""
 
 
 class Process(NamedTuple):
@@ -216,6 +219,11 @@ def process(
     return out.with_prior(concentration) if isinstance(concentration, LearnedPrior) else out
 
 
+def teaching(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Return which items teach the prior."""
+    return chosen(items, MOST_ITEMS)
+
+
 def prior_of(
     annotations: xr.Dataset, *, predictions: xr.Dataset | None, draws: int, chains: int,
     tune: int, random_seed: Any, progressbar: bool, tempering: str = "likelihood",
@@ -231,7 +239,7 @@ def prior_of(
     if is_chunked(annotations):
         parts = (checked_annotations(chunk.read()) for chunk in chunks_of(annotations))
     names = annotations[ITEM].to_numpy()
-    teaches = dict(zip(names.tolist(), chosen(names).tolist(), strict=True))
+    teaches = dict(zip(names.tolist(), teaching(names).tolist(), strict=True))
     some = (part for part in parts if any(teaches[one] for one in part[ITEM].to_numpy().tolist()))
     read = (
         process(

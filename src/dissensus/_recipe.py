@@ -29,7 +29,8 @@ _NOT_HYPER: Final = frozenset(
 """Arguments of every fit that an evaluation sets itself, or has no use for."""
 
 
-_WARM_UP: Final = 500
+_WARM_UP: Final = 200
+"""Of a prior that starts at its mode."""
 
 
 def shares(annotations: xr.Dataset) -> xr.DataArray:

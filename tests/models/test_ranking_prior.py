@@ -9,7 +9,7 @@ import pytest
 from gradients import disagreements, points_of
 
 import dissensus as dx
-from dissensus import _learned_prior
+from dissensus import _ranking_process
 from dissensus.dims import SAMPLE
 from dissensus.models import plackett_luce
 from dissensus.plausibility import plausibility_of, with_candidates
@@ -104,10 +104,11 @@ def test_chunks_have_the_draws_of_the_whole(many, unranked):
 
 def test_of_very_many_items_some_teach_it_whatever_their_order(few, monkeypatch):
     ann, _ = few
-    monkeypatch.setattr(_learned_prior, "MOST_ITEMS", 10)
-    teaches = _learned_prior.chosen(ann["item"].values)
+    monkeypatch.setattr(_ranking_process, "MOST_ITEMS", 10)
+    teaches = _ranking_process.teaching(ann["item"].values)
     assert teaches.sum() == 10
-    np.testing.assert_array_equal(_learned_prior.chosen(ann["item"].values[::-1]), teaches[::-1])
+    other = _ranking_process.teaching(ann["item"].values[::-1])
+    np.testing.assert_array_equal(other, teaches[::-1])
     some = fit(ann)["posterior"]["concentration"]
     # In chunks of one item most teach nothing.
     parts = fit(dx.chunked(ann, 1), draws=5)["posterior"]["concentration"]

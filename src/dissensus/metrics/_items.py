@@ -13,6 +13,7 @@ from dissensus._item_weights import item_weights as from_given
 from dissensus.arrays.exponential import draw_exponential
 from dissensus.arrays.keys import item_keys
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.weighted_mean import weighted_mean
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError
 
@@ -123,7 +124,7 @@ def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArr
     if weights.dims == (ITEM,) and bool((weights == 0).any()):
         kept = (weights > 0).to_numpy()
         scores, weights = scores.isel({ITEM: kept}), weights.isel({ITEM: kept})
-    # From the first item's score on, so that equal scores average to just that score: rounding
-    # would make a constant vary by 1e-16, and pass the end of the scale.
-    first = scores.isel({ITEM: 0}, drop=True)
-    return first + xr.dot(scores - first, weights, dim=ITEM) / weights.sum(ITEM)
+    return xr.apply_ufunc(
+        weighted_mean, scores.astype(np.float64), weights.astype(np.float64),
+        input_core_dims=[[ITEM], [ITEM]], dask="parallelized", output_dtypes=[np.float64],
+    )  # fmt: skip
