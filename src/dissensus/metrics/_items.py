@@ -124,7 +124,8 @@ def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArr
     if weights.dims == (ITEM,) and bool((weights == 0).any()):
         kept = (weights > 0).to_numpy()
         scores, weights = scores.isel({ITEM: kept}), weights.isel({ITEM: kept})
+    both = (one.astype(np.float64, copy=False) for one in (scores, weights))
     return xr.apply_ufunc(
-        weighted_mean, scores.astype(np.float64), weights.astype(np.float64),
-        input_core_dims=[[ITEM], [ITEM]], dask="parallelized", output_dtypes=[np.float64],
+        weighted_mean, *both, input_core_dims=[[ITEM], [ITEM]], dask="parallelized",
+        output_dtypes=[np.float64],
     )  # fmt: skip
