@@ -29,8 +29,8 @@ _NOT_HYPER: Final = frozenset(
 """Arguments of every fit that an evaluation sets itself, or has no use for."""
 
 
-_WARM_UP: Final = 200
-"""Of a prior that starts at its mode."""
+_WARM_UP: Final = 500
+"""As that of fits is by default, whose draws an evaluation so has."""
 
 
 def shares(annotations: xr.Dataset) -> xr.DataArray:
