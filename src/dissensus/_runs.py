@@ -19,6 +19,7 @@ from dissensus._recipe import Recipe
 from dissensus._scoring import (
     certainties,
     clusters_of,
+    deepest,
     score,
     score_categories,
     score_point,
@@ -27,6 +28,7 @@ from dissensus._scoring import (
 from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ConvergenceWarning
 from dissensus.metrics._insight import draw_insights
+from dissensus.metrics._top import looked_for_once
 
 Groups = dict[str, xr.Dataset]
 
@@ -140,7 +142,8 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
             task.annotations if task.cut is None else task.cut, gamma, draws=task.draws,
             chains=task.chains, random_seed=task.random_seed, **run.hyper,
         )  # fmt: skip
-        out, kept, size = _scored(run, task, gamma, fit)
+        with looked_for_once(1 if task.predictions is None else deepest(task.predictions)):
+            out, kept, size = _scored(run, task, gamma, fit)
         if task.cut is not None:
             out, kept = computed((out, kept), task.progressbar)
             size = 0
