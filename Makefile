@@ -47,6 +47,7 @@ calibrate:  ## Run simulation-based calibration in full, and write its page
 
 validate:  ## Hold what is printed against real sets whose answer is known (two hours)
 	uv run python benchmarks/real_data.py
+	uv run python benchmarks/insight.py
 	uv run python benchmarks/real_rankings.py
 	uv run --with ppi-python python benchmarks/real_truth.py
 

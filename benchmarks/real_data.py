@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from machine import described
 from panel_data import KINDS, PANELS, Drawn, Panel, drawn
 
 import dissensus as dx
 from dissensus.arrays.keys import item_keys
-from dissensus.arrays.leaned import leaned
-from dissensus.metrics._insight import draw_insights
+from dissensus.metrics._insight import draw_insights, lean
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "validation"
 PROB = 0.89
@@ -165,15 +165,13 @@ def by_panel(
 def _leaned(draws: dict[str, Any], pred: Any, seed: int) -> dict[str, Any]:
     """Leave open what systems know beyond the labels, as an evaluation does."""
     some = next(iter(draws.values()))
-    odds = np.exp(draw_insights(pred, some.shape[:2], seed))
+    insight = draw_insights(pred, some.shape[:2], seed)
     keys = item_keys(np.arange(some.shape[2]), len(some), seed=seed)
+    dims = (*SAMPLE, "item")
     return {
-        name: leaned(
-            right.transpose(0, 2, 1), right.mean((0, 1)),
-            odds.sel(system=name).values[:, None], keys,
-        ).transpose(0, 2, 1)
+        name: lean(xr.DataArray(right, dims=dims), insight.sel(system=name, drop=True), keys).values
         for name, right in draws.items()
-    }  # fmt: skip
+    }
 
 
 # -- Tables --------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
             task.annotations if task.cut is None else task.cut, gamma, draws=task.draws,
             chains=task.chains, random_seed=task.random_seed, **run.hyper,
         )  # fmt: skip
-        with looked_for_once(1 if task.predictions is None else deepest(task.predictions)):
+        with looked_for_once(deepest(task.predictions)):
             out, kept, size = _scored(run, task, gamma, fit)
         if task.cut is not None:
             out, kept = computed((out, kept), task.progressbar)

@@ -126,16 +126,15 @@ def score_point_categories(
     return found.to_dataset(name="naive_top_1_accuracy")
 
 
-def deepest(predictions: xr.Dataset) -> int:
+def deepest(predictions: xr.Dataset | None) -> int:
     """Return how many of a draw's first labels are looked at."""
-    return int(min(3, predictions.sizes[POSITION]))
+    return 1 if predictions is None else int(min(3, predictions.sizes[POSITION]))
 
 
 def certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> xr.Dataset:
     """Return annotation certainty for the top 1 and, where lists are longer, the top 2 and 3."""
     certainty = metrics.get("annotation_certainty").function
-    last = 1 if predictions is None else deepest(predictions)
-    tops = [certainty(plausibility, top=top) for top in range(1, last + 1)]
+    tops = [certainty(plausibility, top=top) for top in range(1, deepest(predictions) + 1)]
     out = {}
     for one in tops:
         out[str(one.name)] = one.drop_vars(["mcse", "selection_bias"])

@@ -1,4 +1,4 @@
-"""The mean of an item's scores by weights."""
+"""The weighted mean of items' scores."""
 
 from __future__ import annotations
 

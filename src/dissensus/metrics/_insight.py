@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.keys import item_keys
+from dissensus.arrays.keys import Keys, item_keys
 from dissensus.arrays.leaned import leaned
 from dissensus.arrays.seeds import generator
 from dissensus.dims import CHAIN, DRAW, ITEM, POSITION, SAMPLE, SYSTEM
@@ -46,7 +46,7 @@ def insight_of(standard: Floats) -> Floats:
 def insights(
     insight: Any, plausibility: xr.DataArray, predictions: xr.Dataset, random_seed: Any
 ) -> xr.DataArray:
-    """Return the insight of each system, draw by draw where it is drawn.
+    """Return the insight of each system, draw by draw.
 
     Parameters
     ----------
@@ -77,7 +77,8 @@ def insights(
     sizes = {dim: plausibility.sizes[dim] for dim in SAMPLE}
     if strange or any(found.sizes.get(dim, n) != n for dim, n in sizes.items()):
         _refuse(f"no dims but {SYSTEM!r} and those of the draws, {sizes}", dict(found.sizes))
-    return found.drop_vars(SAMPLE, errors="ignore")
+    alike = {dim: n for dim, n in sizes.items() if dim not in found.dims}
+    return found.drop_vars(SAMPLE, errors="ignore").expand_dims(alike)
 
 
 def draw_insights(
@@ -107,17 +108,23 @@ def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> P
         keys = item_keys(theta[ITEM].to_numpy(), theta.sizes[CHAIN], seed=seed)
 
         def one(answers: xr.Dataset) -> xr.DataArray:
-            found = score(answers)
-            odds = np.exp(insight.sel({SYSTEM: answers[SYSTEM]}, drop=True))
-            odds = odds * xr.ones_like(found.isel({ITEM: 0}, drop=True).astype(np.float64))
-            return xr.apply_ufunc(
-                leaned, found, found.mean(SAMPLE), odds, xr.DataArray(keys, dims=(CHAIN, ITEM)),
-                input_core_dims=[[DRAW], [], [DRAW], []], output_core_dims=[[DRAW]],
-            ).transpose(*found.dims)  # fmt: skip
+            return lean(score(answers), insight.sel({SYSTEM: answers[SYSTEM]}, drop=True), keys)
 
         return one
 
     return leaning
+
+
+def lean(scores: xr.DataArray, insight: xr.DataArray, keys: Keys) -> xr.DataArray:
+    """Let one system's scores (chain, draw, item) lean by its insight (chain, draw).
+
+    ``keys`` (chain, item) start the items' random streams.
+    """
+    streams = xr.DataArray(keys, dims=(CHAIN, ITEM))
+    return xr.apply_ufunc(
+        leaned, scores, scores.mean(SAMPLE), np.exp(insight), streams,
+        input_core_dims=[[DRAW], [], [DRAW], []], output_core_dims=[[DRAW]],
+    ).transpose(*scores.dims)  # fmt: skip
 
 
 def _refuse(expected: str, found: Any) -> None:
