@@ -94,6 +94,7 @@ PANELS: dict[str, Callable[[], Panel]] = {
 """All sets with ten labels and more an item."""
 
 KINDS = ("real", "noisy", "where people err", "one of the panel")
+TOGETHER = "together"
 
 
 def drawn(panel: Panel, kind: str, n: int, seed: int) -> Iterator[Drawn]:
@@ -104,17 +105,41 @@ def drawn(panel: Panel, kind: str, n: int, seed: int) -> Iterator[Drawn]:
     panel : Panel
     kind : str
         Of `KINDS`. Noisy systems give the panel's leading label with probabilities .95, .8 and .65,
-        others evenly; where people err, they are wrong as often as one of the panel, or less.
+        others evenly; where people err, they are wrong as often as one of the panel, or less. Or
+        `TOGETHER`: all of these.
     n : int
         Labels an item.
     seed : int
     """
     rng = np.random.default_rng(seed)
     counts, systems = panel.counts.copy(), dict[str, Any]()
+    for one in KINDS if kind == TOGETHER else (kind,):
+        systems |= _answers(panel, one, counts, rng)
+    if not systems:
+        return
+    n_items = len(counts)
+    said = rng.multivariate_hypergeometric
+    few = np.stack([said(row, min(n, int(row.sum()))) for row in counts])
+    top = counts == counts.max(axis=1, keepdims=True)
+    credit = top / top.sum(axis=1, keepdims=True)
+    truth, tables = {}, []
+    for name, answer in systems.items():
+        label = answer if answer.ndim == 1 else answer.argmax(axis=1)
+        truth[name] = float(credit[np.arange(n_items), label].mean())
+        tables.append(_table(name, label if kind == TOGETHER else answer, panel.labels))
+    yield Drawn(_annotations(few, panel.labels), pd.concat(tables), truth,
+                counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1))  # fmt: skip
+
+
+def _answers(
+    panel: Panel, kind: str, counts: Ints, rng: np.random.Generator
+) -> dict[str, Floats] | dict[str, Ints]:
+    """Return what systems of a kind say; people's labels are taken out of the counts."""
     n_items, n_labels = counts.shape
+    systems = dict[str, Ints]()
     if kind == "real":
-        systems = dict(panel.systems)
-    elif kind == "noisy":
+        return panel.systems
+    if kind == "noisy":
         top = _first(counts, rng)
         for share in (0.95, 0.8, 0.65):
             other = (top + rng.integers(1, n_labels, n_items)) % n_labels
@@ -128,19 +153,7 @@ def drawn(panel: Panel, kind: str, n: int, seed: int) -> Iterator[Drawn]:
             label = _choice(counts.astype(float), rng)
             counts[np.arange(n_items), label] -= 1
             systems[f"person {number}"] = label
-    if not systems:
-        return
-    said = rng.multivariate_hypergeometric
-    few = np.stack([said(row, min(n, int(row.sum()))) for row in counts])
-    top = counts == counts.max(axis=1, keepdims=True)
-    credit = top / top.sum(axis=1, keepdims=True)
-    truth, tables = {}, []
-    for name, answer in systems.items():
-        label = answer if answer.ndim == 1 else answer.argmax(axis=1)
-        truth[name] = float(credit[np.arange(n_items), label].mean())
-        tables.append(_table(name, answer, panel.labels))
-    yield Drawn(_annotations(few, panel.labels), pd.concat(tables), truth,
-                counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1))  # fmt: skip
+    return systems
 
 
 def _first(counts: Ints, rng: np.random.Generator) -> Ints:

@@ -37,6 +37,25 @@ def test_half_width_approaches_that_of_a_binomial(pilot):
     np.testing.assert_allclose(found["half_width"].item(), expected, rtol=0.15)
 
 
+@pytest.mark.parametrize("insight", [-1.0, 1.0])
+def test_plans_leave_open_what_the_system_knows(pilot, monkeypatch, insight):
+    from dissensus._planning import plausibility
+
+    options = {"annotators": (3,), "items": (2000,), "draws": 200, "random_seed": 4}
+
+    def foreseen(value):
+        monkeypatch.setattr(plausibility, "insight_of", lambda z: np.full_like(z, value))
+        return dx.plan(pilot, **options)
+
+    none, known = foreseen(0.0), foreseen(insight)
+    lower = (none["shortfall"] - known["shortfall"]).item()
+    assert 0.03 < np.sign(insight) * lower < 0.3
+    # The same for all draws, and each item by itself: the interval hardly changes.
+    np.testing.assert_allclose(known["half_width"], none["half_width"], rtol=0.25)
+    monkeypatch.undo()
+    assert dx.plan(pilot, **options)["half_width"].item() > 1.5 * none["half_width"].item()
+
+
 def test_same_seed_same_plan(pilot):
     one, two = (dx.plan(pilot, annotators=(2,), items=(50,), random_seed=3) for _ in range(2))
     assert one.identical(two)

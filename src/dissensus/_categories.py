@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -17,6 +16,7 @@ from dissensus import metrics, tables
 from dissensus._common_items import common_items
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.metrics._insight import leans
 from dissensus.metrics._items import over_items, weights_for
 
 _PROBABILITY = "probability"
@@ -175,20 +175,24 @@ def accuracy(
 
     ``theta`` and ``lists`` are the `Categories`' plausibility and predictions.
     """
-    function = partial(
-        metrics.get("top_k_accuracy").function, insight=insight, random_seed=random_seed
-    )
+    function = metrics.get("top_k_accuracy").function
     if len(lists) == 1:
-        found: xr.DataArray = function(theta, lists[0], weights=weights, on_missing=on_missing)
+        found: xr.DataArray = function(
+            theta, lists[0], weights=weights, on_missing=on_missing, insight=insight,
+            random_seed=random_seed,
+        )  # fmt: skip
         return found
     common = [common_items(theta, one, on_missing) for one in lists]
     theta = common[0][0]
     lists = [one.assign_coords({ITEM: theta[ITEM]}) for _, one in common]
-    parts = []
+    parts, lean = [], None if insight is None else leans(theta, insight, random_seed)
     for system in range(lists[0].sizes[SYSTEM]):  # one at a time: all scores together are many
         here = [one.isel({SYSTEM: [system]}) for one in lists]
         hits = [function(theta, one, per_item=True) * one[_PROBABILITY] for one in here]
         score = sum(hits[1:], hits[0])
+        if lean is not None:
+            name = score[SYSTEM].item()
+            score = lean(score.squeeze(SYSTEM, drop=True), name).expand_dims({SYSTEM: [name]})
         parts.append(over_items(score, weights_for(score, weights)))
     out = xr.concat(parts, dim=SYSTEM)
     return out.rename("top_1_accuracy").assign_attrs(better="higher")

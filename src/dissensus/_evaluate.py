@@ -152,7 +152,8 @@ def evaluate(
         ``answers``, draws of ``annotator_agreement`` (how often a label of an annotator is the
         system's answer), ``panel_agreement`` (how often the answer is the label that most of a
         large panel of such annotators would give: ``top_1_accuracy`` at the reference reliability,
-        with what systems know beyond the labels left open, as ``insight="learned"`` does)
+        with what systems know beyond the labels left open where `models.dirichlet` learned its
+        prior, as ``insight="learned"`` does)
         and ``accuracy`` (how often it is the one true label, as in ``accuracy`` below), over
         (chain, draw, system), and of ``human_agreement``, of one annotator with another of the same
         item; the attribute ``question`` says which leads. ``posterior`` (at the reference

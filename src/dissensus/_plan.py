@@ -84,7 +84,9 @@ def plan(
         of the interval of the uncertainty-adjusted accuracy for new items; ``shortfall``
         (annotator): how far its mean lies below the true accuracy, because few annotators leave
         open which label leads (of one annotator an item it cannot be told how items differ, and it
-        may lie above). Means over simulated studies.
+        may lie above). Means over simulated studies. With a learned prior the interval leaves open
+        what the system knows beyond the labels (``insight`` in `top_k_accuracy`), which no number
+        of items tells; the imagined system, right as often however even the split, may lie outside.
 
     Raises
     ------

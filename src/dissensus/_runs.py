@@ -14,6 +14,7 @@ import xarray as xr
 from dissensus import convergence, fitting, metrics
 from dissensus._categories import Categories
 from dissensus._chunks import computed
+from dissensus._common_items import common_items
 from dissensus._notes import Notes
 from dissensus._recipe import Recipe
 from dissensus._scoring import (
@@ -84,7 +85,8 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
         )  # fmt: skip
     insight = None
     if shared and run.recipe.insight and task.predictions is not None:
-        insight = draw_insights(task.predictions, (task.chains, task.draws), task.random_seed)
+        _, scored_there = common_items(task.annotations[ITEM], task.predictions, task.on_missing)
+        insight = draw_insights(scored_there, (task.chains, task.draws), task.random_seed)
     run = replace(run, hyper={**run.hyper, **shared}, insight=insight)
     scored: list[Groups] = []
     groups: Groups = {}

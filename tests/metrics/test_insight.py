@@ -62,24 +62,91 @@ def test_an_item_leans_alike_whatever_is_beside_it(make):
     xr.testing.assert_equal(whole.sel(item=names), some)
 
 
+def answering(**answers):
+    """Return predictions, a letter an item."""
+    n_items = len(next(iter(answers.values())))
+    return dx.predictions({
+        "item": list(range(n_items)) * len(answers),
+        "system": np.repeat(list(answers), n_items), "label": list("".join(answers.values())),
+    })  # fmt: skip
+
+
 def test_drawn_it_is_a_shifted_lognormal_the_same_for_copies():
-    answers = {"a": "xyxy", "copy": "xyxy", "other": "xyyx"}
-    table = {
-        "item": [0, 1, 2, 3] * 3,
-        "system": np.repeat(list(answers), 4),
-        "label": list("".join(answers.values())),
-    }
-    found = draw_insights(dx.predictions(table), (4, 5000), 1)
+    found = draw_insights(answering(a="xyxyxyxy", copy="xyxyxyxy", other="xyxyxyxx"), (4, 5000), 1)
     assert found.dims == (*DRAWS, "system")
     theirs = stats.lognorm(s=1, scale=0.28, loc=-0.4)
     np.testing.assert_allclose(
         found.quantile([0.055, 0.5, 0.945], DRAWS).values,
         np.repeat(theirs.ppf([[0.055], [0.5], [0.945]]), 3, axis=1), atol=0.04,
     )  # fmt: skip
-    np.testing.assert_allclose(found.sel(system="a"), found.sel(system="copy"), atol=1e-7)
+    assert (found.sel(system="a") == found.sel(system="copy")).all()
     normal = np.log((found + 0.4) / 0.28).transpose("system", ...).values.reshape(3, -1)
-    assert np.corrcoef(normal)[0, 2] == pytest.approx(0.5, abs=0.02)  # half of their labels
+    # Seven of eight labels are the same.
+    assert np.corrcoef(normal)[0, 2] == pytest.approx((7 / 8) ** 8, abs=0.02)
     assert insight_of(np.array(0.0)) == pytest.approx(theirs.median())
+
+
+def test_it_hangs_on_the_answers_and_not_on_their_order_or_names():
+    pred = answering(a="xyxyxyxy", b="yyxyxyxy", c="xyxyxyxx")
+    found = draw_insights(pred, (2, 30), 1)
+    again = draw_insights(pred.isel(system=[2, 0, 1], item=[3, 7, 0, 6, 2, 4, 5, 1]), (2, 30), 1)
+    xr.testing.assert_allclose(found, again.sel(system=list("abc")), rtol=1e-9)
+    one, same, other = (
+        draw_insights(answering(m=answers), (2, 30), 1).values
+        for answers in ("xyxyxyxy", "xyxyxyxy", "yyxyxyxy")
+    )
+    np.testing.assert_array_equal(one, same)
+    # Each of many systems that are scored one by one has its own number.
+    assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < 0.3
+
+
+def test_systems_are_copies_by_the_items_that_are_scored(make):
+    theta = make.theta(3, n_items=4, n_labels=3)
+    theta = theta.assign_coords(item=range(4), label=list("xyz"))
+    pred = answering(a="xyxyxxxx", b="xyxyyyyy")
+    found = dx.top_k_accuracy(theta, pred, insight="learned", on_missing="drop", random_seed=1)
+    xr.testing.assert_equal(found.sel(system="a", drop=True), found.sel(system="b", drop=True))
+
+
+def test_ties_do_not_lean_where_labels_settle_an_item():
+    theta = xr.DataArray(
+        np.tile([0.7, 0.2, 0.1], (2, 20, 3, 1)), dims=(*DRAWS, "item", "label"),
+        coords={"item": range(3), "label": list("abc")},
+    )  # fmt: skip
+    items = np.repeat(range(3), 2)
+    pred = dx.predictions(
+        {"item": items, "system": ["m"] * 6, "label": list("ab") * 3, "rank": [1] * 6}, rank="rank"
+    )
+    for insight in (of([30.0], "m"), of([-30.0], "m"), "learned"):
+        found = dx.top_k_accuracy(theta, pred, insight=insight, random_seed=1)
+        np.testing.assert_allclose(found, 0.5)
+
+
+def test_a_tie_leans_between_none_and_its_share(make):
+    theta = make.theta(6, n_items=40, n_labels=3, draws=500)
+    first, second = theta["label"].values[:2]
+    pred = dx.predictions({
+        "item": np.repeat(theta["item"].values, 2), "system": ["m"] * 80,
+        "label": [first, second] * 40, "rank": [1] * 80,
+    }, rank="rank")  # fmt: skip
+    plain = dx.top_k_accuracy(theta, pred, per_item=True).mean(DRAWS).values
+    found = dx.top_k_accuracy(theta, pred, per_item=True, insight=of([0.8], "m"), random_seed=1)
+    p = plain / 0.5
+    expected = 0.5 * p / (p + (1 - p) * np.exp(-0.8))
+    np.testing.assert_allclose(found.mean(DRAWS), expected, atol=0.03)
+    assert set(np.unique(found)) == {0.0, 0.5}
+
+
+def test_chains_and_items_have_random_numbers_of_their_own(make):
+    theta = make.theta(6, n_items=60, chains=1, draws=100)
+    theta = theta.isel(chain=[0, 0], item=[0] * 60).assign_coords(chain=[0, 1], item=range(60))
+    label = theta["label"].values[theta.isel(item=0).mean(DRAWS).argmax("label").item()]
+    table = {"item": range(60), "system": ["m"] * 60, "label": [label] * 60}
+    found = dx.top_k_accuracy(
+        theta, dx.predictions(table), per_item=True, insight=of([0.5], "m"), random_seed=1
+    )
+    assert not (found.sel(chain=0, drop=True) == found.sel(chain=1, drop=True)).all()
+    assert not (found.sel(item=0, drop=True) == found.sel(item=1, drop=True)).all()
 
 
 def test_seeded_it_comes_again(make):
@@ -100,13 +167,32 @@ def test_what_it_cannot_be_is_refused(make):
         (theta, 0.3, r"a DataArray over 'system'.*found 0\.3"),
         (theta, "much", r"None, 'learned', or a DataArray"),
         (theta, of([0.1], "s"), r"finite numbers for \['s', 't'\]"),
+        (theta, of([0.1, 0.2, 0.3], "s", "t", "t"), r"each system once"),
+        (theta, of(["a", "b"], "s", "t"), r"numbers; found \['a', 'b'\]"),
+        (theta, of([0.1, 0.2], "s", "t").isel(system=0), r"a DataArray over 'system'"),
+        (theta, of([0.1, 0.2], "s", "t").expand_dims(chain=[4, 5]), r"the chains of the pl"),
         (theta, of([0.1, np.inf], "s", "t"), r"finite numbers"),
-        (point, "learned", r"beside a point estimate"),
         (theta, of([0.1, 0.2], "s", "t").expand_dims(draw=9), r"no dims but.*'draw': 9"),
         (theta, of([0.1, 0.2], "s", "t").expand_dims(item=3), r"no dims but.*'item': 3"),
     ):
         with pytest.raises(dx.ArgumentError, match=rf"^insight: expected .*{words}"):
             dx.top_k_accuracy(plausibility, pred, insight=insight)
+    for lacking in (point, theta.isel(chain=0)):
+        with pytest.raises(dx.ArgumentError, match=r"^plausibility: expected draws"):
+            dx.top_k_accuracy(lacking, pred, insight="learned")
+
+
+def test_any_number_will_do(make):
+    theta = make.theta(4, n_items=30, draws=60)
+    pred = make.lists(4, theta, ties=False)
+    found = dx.top_k_accuracy(theta, pred, per_item=True, insight=of([800, -800], "s", "t"))
+    plain = dx.top_k_accuracy(theta, pred, per_item=True)
+    np.testing.assert_array_equal(
+        found.sel(system="s").min(DRAWS), plain.max(DRAWS).sel(system="s")
+    )
+    np.testing.assert_array_equal(
+        found.sel(system="t").max(DRAWS), plain.min(DRAWS).sel(system="t")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -150,11 +236,55 @@ def test_an_evaluation_leaves_it_open(split_panel, judged):
     again = dx.top_k_accuracy(theta, pred, insight="learned", random_seed=3)
     xr.testing.assert_allclose(found.transpose(*again.dims).drop_attrs(), again.drop_attrs())
     without = dx.top_k_accuracy(theta, pred)
-    low, high = found.quantile([0.01, 0.99], DRAWS)
-    for system, value in truth.items():
-        assert low.sel(system=system) < value < high.sel(system=system)
     assert without.max(DRAWS).sel(system="noise") < truth["noise"]  # what is mended
-    assert (found.std(DRAWS) > without.std(DRAWS)).all()
+    assert (found.std(DRAWS) > 1.5 * without.std(DRAWS)).all()
+
+
+@pytest.mark.long
+def test_people_and_their_like_are_held_and_so_are_their_differences():
+    """On panels drawn anew, 89 % intervals of levels and of differences.
+
+    Beside a system that is right on nine of ten however even the split, whose own interval misses.
+    `docs/validation/panel.md` has the same of real panels.
+    """
+    held, apart = [], []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        share = rng.beta(1.2, 0.8, 300)
+        yes = share > 0.5
+        sharper = share**2 / (share**2 + (1 - share) ** 2)
+        said = {
+            "person": rng.random(300) < share, "sharper": rng.random(300) < sharper,
+            "noise": np.where(rng.random(300) < 0.9, yes, ~yes),
+        }  # fmt: skip
+        names = np.array(["no", "yes"])
+        labels = (rng.random((300, 3)) < share[:, None]).astype(int).ravel()
+        ann = dx.annotations({
+            "item": np.repeat(range(300), 3), "annotator": list("abc") * 300,
+            "label": names[labels],
+        })  # fmt: skip
+        pred = dx.predictions({
+            "item": list(range(300)) * 3, "system": np.repeat(list(said), 300),
+            "label": names[np.concatenate(list(said.values())).astype(int)],
+        })  # fmt: skip
+        fit = dx.models.dirichlet.fit(
+            ann, draws=800, random_seed=seed, progressbar=False, predictions=pred
+        )
+        found = dx.top_k_accuracy(fit, pred, insight="learned", random_seed=seed)
+        truth = xr.DataArray(
+            [(one == yes).mean() for one in said.values()], coords={"system": list(said)}
+        )
+        holds = inside(found, truth)
+        held += [bool(holds.sel(system=name)) for name in ("person", "sharper")]
+        apart.append(bool(inside(*(x.sel(system="person") - x.sel(system="sharper")
+                                   for x in (found, truth)))))  # fmt: skip
+    assert np.mean(held) > 0.8
+    assert np.mean(apart) > 0.8
+
+
+def inside(draws, truth):
+    low, high = draws.quantile([0.055, 0.945], DRAWS)
+    return (low <= truth) & (truth <= high)
 
 
 def test_it_is_the_same_at_all_reliabilities_and_in_chunks(split_panel, judged):
@@ -185,6 +315,23 @@ def test_categories_of_one_label_each_have_the_same(split_panel):
     found = dx.evaluate(
         ann, pred, draws=100, reliability=[1], truth_model=None, ground_truth=None,
         components=None, random_seed=3, progressbar=False, groups={"no": "n", "yes": "y"},
+    )  # fmt: skip
+    np.testing.assert_allclose(
+        found["categories"]["top_1_accuracy"], found["metrics"]["top_1_accuracy"], atol=1e-12
+    )
+
+
+def test_categories_of_ties_lean_as_metrics_do(split_panel):
+    ann, pred, _ = split_panel
+    items = pred["item"].values[:60]
+    table = {
+        "item": np.repeat(items, 2), "system": ["m"] * 120, "label": ["no", "yes"] * 60,
+        "rank": [1, 1] * 30 + [1, 2] * 30,
+    }  # fmt: skip
+    found = dx.evaluate(
+        ann, dx.predictions(table, rank="rank"), draws=100,
+        reliability=[1], truth_model=None, ground_truth=None, components=None, random_seed=3,
+        progressbar=False, groups={"no": "n", "yes": "y"}, on_missing="drop",
     )  # fmt: skip
     np.testing.assert_allclose(
         found["categories"]["top_1_accuracy"], found["metrics"]["top_1_accuracy"], atol=1e-12

@@ -93,8 +93,8 @@ def _study(
     scores = (drawn == said).astype(np.float64)
     if isinstance(prior_count, str):  # what the system knows beyond the labels is left open
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
-        odds = np.exp(insight_of(rng.standard_normal(draws)))
-        scores = leaned(scores.T, scores.mean(axis=0), odds, keys).T
+        insight = insight_of(rng.standard_normal(draws))
+        scores = leaned(scores.T, 0.0, scores.mean(axis=0), 1.0, insight, keys).T
     return scores, frequency.max(axis=0)
 
 

@@ -277,9 +277,9 @@ def truth_words(values: xr.Dataset) -> list[Sentence]:
     out = [sentence("The truth is known here: {parts} hold it.", parts=" and ".join(parts))]
     if int(inside.sum()) < int(known.sum()):
         out.append(sentence(
-            "Some misses are to be expected: where the annotators leave the leading label open, "
-            "every answer gets partial credit, and a system that sees more clearly than they do "
-            "comes out below its true value."
+            "Some misses are to be expected: what a system does where annotators are evenly split "
+            "their labels do not show, and one that sees more clearly than they do comes out too "
+            "low."
         ))  # fmt: skip
     return out
 

@@ -1,4 +1,4 @@
-"""Draws of whether an answer is right, where it is more probable than they say by some odds."""
+"""Draws of an answer's score, where it is more probable than they say that it is right."""
 
 from __future__ import annotations
 
@@ -11,37 +11,43 @@ from dissensus.arrays.stream import started, uniform
 Floats = npt.NDArray[np.float64]
 
 
-@rowwise("void(float64[:], float64, float64[:], uint64, float64[:])", "(d),(),(d),()->(d)")
-def leaned(score: Floats, probability: float, odds: Floats, key: int, out: Floats) -> None:
-    """Turn some scores of an item into 1 or 0: as few as make the odds of 1 so many times as large.
+@rowwise(
+    "void(float64[:], float64, float64, float64, float64[:], uint64, float64[:])",
+    "(d),(),(),(),(d),()->(d)",
+)
+def leaned(
+    score: Floats, low: float, mean: float, high: float, insight: Floats, key: int, out: Floats
+) -> None:
+    """Turn some scores of an item into its highest or lowest, as few as may be.
 
-    Where all draws agree there is nothing to lean, whatever the odds.
+    The place of the mean between the two is the probability that the answer is right; its log odds
+    become larger by ``insight``. Where all draws agree nothing changes.
 
     Parameters
     ----------
     score : array (draw)
-        In [0, 1].
-    probability : float
-        Their mean, over all chains.
-    odds : array (draw)
-        > 0.
+    low, mean, high : float
+        Of the scores, over all chains.
+    insight : array (draw)
     key : int
         Of the item's random stream.
     out : array (draw)
 
     Examples
     --------
-    >>> leaned(np.array([1.0, 0.0, 1.0, 1.0]), 0.75, np.full(4, 1e9), np.uint64(1)).tolist()
+    >>> some = np.array([1.0, 0.0, 1.0, 1.0])
+    >>> leaned(some, 0.0, 0.75, 1.0, np.full(4, 800.0), np.uint64(1)).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
     state = started(key)
     for d in range(len(score)):
         u = uniform(state)
         out[d] = score[d]
-        if not 0.0 < probability < 1.0:
+        if not low < mean < high:
             continue
-        wanted = probability * odds[d] / (1.0 - probability + probability * odds[d])
-        if wanted > probability and u < (wanted - probability) / (1.0 - probability):
-            out[d] = 1.0
-        elif u > wanted / probability:
-            out[d] = 0.0
+        p = (mean - low) / (high - low)
+        wanted = 1.0 / (1.0 + (1.0 / p - 1.0) * np.exp(-insight[d]))
+        if wanted > p and u < (wanted - p) / (1.0 - p):
+            out[d] = high
+        elif u > wanted / p:
+            out[d] = low

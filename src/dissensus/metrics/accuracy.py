@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus._common_items import common_items
 from dissensus.arrays.overlap import holds_first, same_set
+from dissensus.dims import ITEM
 from dissensus.metrics._align import check_lists
 from dissensus.metrics._insight import insights, with_insight
 from dissensus.metrics._lists import from_top, list_metric, positive_int
@@ -52,9 +54,11 @@ def top_k_accuracy(
         What to do about items that only one side has.
     insight : "learned" or DataArray (..., system), optional
         What a system knows of the panel beyond what a few labels show: by so much the log odds of
-        an answer to be right are more. Labels do not tell; "learned" draws it from what it came to
-        for systems and people on panels of ten and more, as `evaluate` does after a prior that
-        saw the predictions. Without it it is 0: where the panel is split systems err as people do.
+        an answer to be right are more, where draws leave it open. Labels do not tell; "learned"
+        draws it from what it came to for systems and people on panels of ten and more. `evaluate`
+        does so where `models.dirichlet` learned its prior from the predictions; for rankings
+        nothing is known of it. Without it, it is 0: where the panel is split systems err as people
+        do.
     random_seed : int, optional
         For the bootstrap, and for insight.
 
@@ -68,7 +72,7 @@ def top_k_accuracy(
     PredictionError
         If items or labels do not fit.
     ArgumentError
-        If k is not a positive whole number, or insight is none.
+        If k is not a positive whole number, or insight neither "learned" nor such numbers.
 
     Notes
     -----
@@ -97,7 +101,9 @@ def top_k_accuracy(
     prepare = from_top(1, holds_first, depth)
     if insight is not None:
         check_lists(predictions)
-        given = insights(insight, plausibility_of(plausibility), predictions, random_seed)
+        theta = plausibility_of(plausibility)
+        _, scored = common_items(theta[ITEM], predictions, on_missing)
+        given = insights(insight, theta, scored, random_seed)
         prepare = with_insight(prepare, given, random_seed)
     return list_metric(
         plausibility, predictions, prepare,

@@ -145,14 +145,10 @@ def study(
     items and over new items of the same process (the mean over 20,000 fresh ones, fewer in very
     large label spaces; top-1 accuracy there is the quality asked for).
 
-    What an evaluation finds of it. An evaluation is told the annotations only. Where they leave
-    the top label open it gives every answer partial credit, while a system that sees more
-    clearly than a few annotators is often right there: it comes out *below* its true accuracy,
-    the more so the better it is, the fewer the annotators and the lower the reliability. This is
-    no fault of the draws: intervals cover the truth for systems that know no more of an item
-    than the annotations tell (guessing, or the majority vote itself), and for all systems as the
-    annotators become many. To learn that a system is better than its annotators, its answers
-    must count as evidence too.
+    What an evaluation finds of it. These systems name the leading label as often where
+    plausibilities are nearly even as elsewhere, and few annotators do not show it: systems come
+    out *below* their true accuracy, the more so the better they are, the fewer the annotators and
+    the lower the reliability. `docs/validation.md` has what systems on real panels do.
 
     Examples
     --------
