@@ -96,7 +96,15 @@ from dissensus._maximum_likelihood import maximum_likelihood as maximum_likeliho
 from dissensus._prediction_features import features
 from dissensus._ranking_predictions import observed, with_rankings
 from dissensus._ranking_prior import learned
-from dissensus._ranking_process import LEARNED, RANKING, Process, prior_of, process, teaching
+from dissensus._ranking_process import (
+    LEARNED,
+    RANKING,
+    Process,
+    most_candidates,
+    prior_of,
+    process,
+    teaching,
+)
 from dissensus._ranking_sampler import diagnosed, drawn, drawn_by
 from dissensus.arrays.learned_strengths import Leaning
 from dissensus.arrays.seeds import generator
@@ -257,7 +265,8 @@ def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settl
         return Settled({}, {})
     labels = annotations[LABEL].to_numpy()
     said = features(settings["predictions"], labels[:0], labels)
-    return settled_prior(prior, "concentration", labels, said, "prior_")
+    width = most_candidates(annotations, settings["predictions"], settings["unranked"])
+    return settled_prior(prior, "concentration", labels, said, "prior_")._replace(width=width)
 
 
 @by_chunks(settle=_prior_of_all, whole=_not_item_by_item)

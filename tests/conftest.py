@@ -68,12 +68,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if _LONG.intersection(item.path.parts):
             item.add_marker("long")
-        if item.get_closest_marker("unit") and not item.get_closest_marker("slow"):
+        if not item.get_closest_marker("slow"):
             cases[item.nodeid.split("[")[0]].append(item)
         if _SMALL.intersection([*item.path.parts, "/".join(item.path.parts[-2:])]):
             item.add_marker(pytest.mark.filterwarnings(_OF_DESIGNS))
     for name, every in cases.items():
-        mark = every[0].get_closest_marker("unit")
+        mark = every[0].get_closest_marker("unit") or pytest.mark.unit(_CASES).mark
         short = [item for item in every if not item.get_closest_marker("long")]
         unit, _ = _spread(name, short, *mark.args)
         rest = [item for item in every if item not in unit]
@@ -81,6 +81,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker("long")
         for item in _spread(name, rest, mark.kwargs.get("long", len(rest)))[1]:
             item.add_marker("slow")
+
+
+_CASES = 3
+"""Cases of a function among the unit tests, unless it says otherwise; the others are long."""
 
 
 def _spread(name, every, number):

@@ -140,6 +140,7 @@ def test_dawid_skene_can_be_asked_for():
     assert found.attrs["settings"] == '{"pooling": "none"}'
 
 
+@pytest.mark.long
 def test_how_much_errors_hang_together_can_be_said():
     mild, strong = (
         dx.evaluate(
@@ -199,6 +200,7 @@ def test_the_group_survives_a_file(tmp_path):
     pd.testing.assert_frame_equal(again, dx.summary(kept(), "accuracy"))
 
 
+@pytest.mark.long
 def test_annotators_who_may_be_guessing_are_remembered():
     rng = np.random.default_rng(5)
     ann = dx.from_matrix(rng.choice(["n", "y"], (60, 3)).tolist(), labels=["n", "y"])

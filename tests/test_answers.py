@@ -93,6 +93,7 @@ def test_nobody_to_agree_with_is_undefined():
     assert systems.shape == (3, 1)
 
 
+@pytest.mark.long
 def test_an_evaluation_has_them_and_says_which_leads():
     study = dx.simulate.confusion_study(
         150, 4, 3, ipc=0.8, system_accuracy=[0.9, 0.6], random_seed=1
@@ -126,6 +127,7 @@ def test_an_evaluation_has_them_and_says_which_leads():
     ] == "truth"  # fmt: skip
 
 
+@pytest.mark.long
 def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     from dissensus._report import words
     from dissensus._report.language import text
@@ -149,6 +151,7 @@ def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     assert words.true_label_words(result) == []
 
 
+@pytest.mark.long
 def test_without_a_fit_of_the_truth_there_is_no_accuracy(ann, pred):
     answers = dx.evaluate(ann, pred, **RUN, **LEAN)["answers"].to_dataset()
     assert "accuracy" not in answers
@@ -174,6 +177,7 @@ def test_the_question_follows_from_what_is_known():
         dx.evaluate(dx.annotations({"item": [1], "annotator": [1], "label": ["x"]}), new_items=1)
 
 
+@pytest.mark.long
 def test_the_page_says_all_three_of_the_leading_system():
     from dissensus._report import words
 

@@ -152,6 +152,7 @@ def test_draws_are_those_of_the_metrics(family):
     np.testing.assert_allclose(total, 1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["gaussian", "ordinal"])
 def test_draws_of_pools_and_what_a_reference_adds(family):
     fit = cross_replication(family)
@@ -222,6 +223,7 @@ def test_a_reason_that_a_reader_would_miss_is_among_the_notes():
     assert "There is no ICC" in result["agreement"].attrs["notes"]
 
 
+@pytest.mark.long
 def test_what_the_model_refuses_is_noted_unless_it_was_asked_for():
     exact = np.add.outer(np.arange(9.0), [0.0, 0.25, 0.5])  # items and annotators explain it all
     ann = dx.from_matrix(exact, kind="continuous")
@@ -232,6 +234,7 @@ def test_what_the_model_refuses_is_noted_unless_it_was_asked_for():
         dx.evaluate(ann, threshold=4.0, components="gaussian", **QUIET)
 
 
+@pytest.mark.long
 def test_chains_that_are_too_short_are_warned_of(monkeypatch):
     monkeypatch.setattr(_components, "LEAST_DRAWS", 100)
     monkeypatch.setattr(_components, "_WARM_UP", 0)

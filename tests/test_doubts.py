@@ -59,6 +59,7 @@ def planted(good):
     return made
 
 
+@pytest.mark.long
 def test_a_good_evaluation_is_not_marked(good):
     for of in _summary._OF:
         rows = dx.summary(good, of)

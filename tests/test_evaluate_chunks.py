@@ -96,6 +96,19 @@ def test_rankings_through_two_models():
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("n_labels", [8, 40])
+def test_rankings_of_which_systems_name_labels_that_no_annotator_did(n_labels):
+    """Chunks differ in how many labels stand by themselves, and share how others are split."""
+    study = dx.simulate.study(
+        n_items=12, n_labels=n_labels, n_annotators=2, n_systems=1, random_seed=2
+    )
+    run = RUN | {"draws": 60, "tune": 50, "reliability": (1.0,), "companion": None}
+    ann, pred = study.annotations, study.predictions
+    whole = dx.evaluate(ann, pred, **run)
+    assert_same(dx.evaluate(ann, pred, chunks=3, **run), whole)
+
+
+@pytest.mark.long
 def test_clusters_keep_their_weights():
     rng = np.random.default_rng(2)
     item = np.repeat(np.arange(20), 3)

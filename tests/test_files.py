@@ -22,6 +22,7 @@ from dissensus._spreadsheet import armed
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
+@pytest.mark.long
 @pytest.mark.unit(1)
 @pytest.mark.parametrize(("prior_count", "kind"), [(0.01, "float64"), (1.0, "float32")])
 def test_the_file_gives_the_same_top_sets(tmp_path, prior_count, kind):

@@ -30,6 +30,7 @@ def test_draws_of_annotators_are_those_of_the_model_of_one_true_label():
     assert all(found[name].shape[:2] == (4, 500) for name in found.data_vars)
 
 
+@pytest.mark.long
 def test_the_majority_is_as_often_right_as_the_fit_says():
     found = kept()["weighted_reliability"].to_dataset()
     people = kept()["accuracy"].to_dataset()
@@ -44,6 +45,7 @@ def test_the_majority_is_as_often_right_as_the_fit_says():
     np.testing.assert_array_equal(np.isfinite(needed), finite)
 
 
+@pytest.mark.long
 def test_the_majority_is_as_good_as_in_the_study_it_was_made_with():
     """Of 200 items the majority label is right on so many, by the known truth."""
     ann, truth = study().annotations, study().truth
@@ -149,6 +151,7 @@ def test_the_same_seed_gives_the_same_and_none_leaves_it_out():
         dx.plots.truth_nomogram(without)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("annotations", "threshold", "reason"),
     [

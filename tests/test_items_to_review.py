@@ -132,6 +132,7 @@ def test_a_little_at_a_time_is_the_same(model, further, monkeypatch):
     xr.testing.assert_allclose(dx.items_to_review(fit, further=further), expected, rtol=1e-12)
 
 
+@pytest.mark.long
 @given(seed=SEEDS, model=st.sampled_from(MODELS))
 @few
 def test_more_labels_never_gain_less_nor_more_than_what_is_missing(seed, model):
@@ -159,6 +160,7 @@ def test_items_are_sorted_and_the_whole_adds_up(seed, model):
         np.testing.assert_allclose(found["expected_accuracy"][k - 1], share)
 
 
+@pytest.mark.long
 @given(seed=SEEDS, model=st.sampled_from(MODELS))
 @few
 def test_names_and_orders_do_not_matter(seed, model):
@@ -262,6 +264,7 @@ def quiet(function, *args, **more):
         return function(*args, **more)
 
 
+@pytest.mark.long
 @pytest.mark.unit(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_fits_are_taken_as_they_are_and_through_a_file(model, tmp_path):

@@ -27,6 +27,7 @@ def files(tmp_path):
     return ann, write(tmp_path / "p.csv", rows, ("item", "system", "label"))
 
 
+@pytest.mark.long
 def test_an_evaluation_is_its_tables(files, tmp_path):
     ann, pred = files
     found = said("evaluate", ann, "--predictions", pred, "--draws", 150, "--seed", 1,
@@ -51,6 +52,7 @@ def test_without_predictions_there_are_no_metrics(files, tmp_path):
     assert "interval" in found
 
 
+@pytest.mark.long
 def test_what_a_model_prints_is_kept_apart(files, tmp_path, monkeypatch):
     evaluate = dx.evaluate
 

@@ -35,6 +35,7 @@ def test_annotators_of_a_known_icc_are_those_of_spearman_and_brown():
     assert found["annotators_needed"].item() == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("assurance", rest_long([0.8, 0.2, 0.5, 0.95], unit=2))
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 def test_enough_is_the_first_number_that_is_sure_enough(family, assurance):
@@ -136,6 +137,7 @@ def test_more_items_and_more_annotators_in_all_narrow_the_interval():
     assert (gain[0] < gain[1]).all()
 
 
+@pytest.mark.long
 def test_items_enough_are_the_first_that_are_sure_enough():
     found = dx.plan_reliability(
         known(sigma_annotator=None), (4,), (30, 400, 800), studies=5, draws=100, width=0.15, **QUICK
@@ -179,6 +181,7 @@ def test_annotations_are_fitted_by_the_family_of_their_kind(family, kind):
     assert found["icc"].dims == ("chain", "draw")
 
 
+@pytest.mark.long
 def test_the_icc_is_that_of_the_pilot_fitted_with_the_seed():
     ann = dx.simulate.replication_study(12, 5, 3, random_seed=3).annotations
     found = dx.plan(ann, (3,), **FEW_STUDIES)

@@ -150,6 +150,7 @@ def test_unknown_names_list_it_too(bring):
         dx.models.panle  # noqa: B018
 
 
+@pytest.mark.long
 def test_an_evaluation_says_which_package_its_model_is_of(bring, study, tmp_path):
     bring(panel="plugins.panel")
     made = dx.evaluate(

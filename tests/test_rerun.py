@@ -125,6 +125,7 @@ def test_an_evaluation_in_memory_needs_no_file(evaluated_votes):
     assert _rerun.rerun(evaluated_votes, progressbar=False).differences == []
 
 
+@pytest.mark.long
 def test_differences_are_named_with_their_size(votes, of_votes, tmp_path):
     path = of_votes(tmp_path, votes)
     changed(path, "metrics", "top_1_accuracy", lambda x: x + 0.25 * (x.chain == 0))
@@ -150,6 +151,7 @@ def test_every_kind_of_difference_is_seen(votes, evaluated, change, how):
     assert how in found
 
 
+@pytest.mark.long
 def test_what_is_there_once_only_is_named(evaluated_votes):
     result = evaluated_votes
     more = result.copy(deep=True)
@@ -213,6 +215,7 @@ def test_a_zarr_store_is_made_again_too(rankings, tmp_path):
     assert done.output.startswith("the same to the last digit: ")
 
 
+@pytest.mark.long
 def test_a_store_of_the_second_format_is_not_opened(evaluated_votes, tmp_path):
     # It may name a codec that unpickles.
     evaluated_votes.to_zarr(tmp_path / "old.zarr", zarr_format=2, consolidated=False)

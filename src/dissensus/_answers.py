@@ -30,7 +30,7 @@ _WORDS: Final = {
     PANEL: "the label that most of a large panel of such annotators would give",
     TRUTH: "the one true label of each item",
 }
-_AT_ONCE: Final = 20_000_000
+_AT_ONCE: Final = 2_000_000
 """Random weights."""
 
 

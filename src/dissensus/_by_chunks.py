@@ -49,6 +49,8 @@ class Settled(NamedTuple):
     """That say so."""
     groups: Mapping[str, dict[str, xr.DataArray]] = {}
     """What there is in the fit beside what its items have."""
+    width: int | None = None
+    """Candidates of the item with the most, if they are not the labels it has alone."""
 
 
 def settled_prior(
@@ -103,7 +105,8 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
             settings = every.kwargs
             annotations = by_item(annotations)
             found = Settled({}, {}) if settle is None else settle(annotations, settings)
-            return _Lazy(fitted, annotations, settings | found.settings).tree(found)
+            lazy = _Lazy(fitted, annotations, settings | found.settings, found.width)
+            return lazy.tree(found)
 
         return fitted
 
@@ -122,7 +125,9 @@ class _Variable(NamedTuple):
 class _Lazy:
     """A fit that is not yet drawn."""
 
-    def __init__(self, fit: Fit, annotations: xr.Dataset, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, fit: Fit, annotations: xr.Dataset, settings: dict[str, Any], width: int | None
+    ) -> None:
         self.edges, self.items = item_edges(annotations), annotations[ITEM].to_numpy()
         frame = Frame.of(annotations)
         self.rows = [annotations[name].data for name in frame.columns]
@@ -134,7 +139,7 @@ class _Lazy:
         chains, draws = sample_shape(settings["draws"], settings["chains"])
         self.sizes = {CHAIN: chains, DRAW: draws, ITEM: len(self.items)}
         if any(CANDIDATE in one.like.dims for one in self.variables()):
-            self.sizes[CANDIDATE] = _width(self.rows, frame)
+            self.sizes[CANDIDATE] = width or _width(self.rows, frame)
         width, each = self.sizes.get(CANDIDATE, 0), self._bytes_each()
         self.task = self.task._replace(width=width, bytes_each=each)
         at_once = max(1, chunk_size() // max(each, 1))

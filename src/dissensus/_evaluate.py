@@ -237,6 +237,11 @@ def evaluate(
     notes = Notes()
     asked = Settings(draws * chains, random_seed, distance, margin, on_missing)
     beyond = observed(annotations, given, asked)
+    side = None
+    if beside is not None:  # first: its draws are not kept
+        other = _run(beside, None, {})
+        side = xr.DataTree.from_dict(results(replace(other, keeps_draws=False), task, notes))
+        side.attrs.update(_made_by(other, task, side))
     found = results(run, task, notes) | {"annotations": annotations}
     if beyond:
         found["statistics"] = found["statistics"].merge(beyond.pop("statistics"))
@@ -258,10 +263,7 @@ def evaluate(
         random_seed_source=seed_source, **provenance(annotations, given, recorded),
         **of_model(main.model),
     )  # fmt: skip
-    if beside is not None:
-        other = _run(beside, None, {})
-        side = xr.DataTree.from_dict(results(replace(other, keeps_draws=False), task, notes))
-        side.attrs.update(_made_by(other, task, side))
+    if side is not None:
         tree["companion"] = side
     notes.say()
     return tree

@@ -57,6 +57,8 @@ class LearnedPrior(NamedTuple):
     """That taught it."""
     told: bool = True
     """Whether a fit is to hold these draws too: not where it is of a chunk of items."""
+    unnamed: float | None = None
+    """Of rankings: the mean shape of a label that nobody named, for the remainder's split."""
 
     @property
     def n_free(self) -> int:

@@ -122,8 +122,19 @@ def learned(
             range(size[0]), "Learning the prior, chain", progressbar,
         )
     )  # fmt: skip
-    n_items = len(from_items.rankings.n_cells)
-    return LearnedPrior(found[..., :-1], found[..., -1], n_labels, n_items)
+    values, n_items = found[..., :-1], len(from_items.rankings.n_cells)
+    unnamed = of_unnamed(from_items.leaning, values)
+    return LearnedPrior(values, found[..., -1], n_labels, n_items, unnamed=unnamed)
+
+
+def of_unnamed(lean: Leaning, values: Floats) -> float:
+    """Return the mean shape of a label that nobody named, at the mean of the hyperparameters.
+
+    It is infinite where every label was named.
+    """
+    shape = shapes(lean, values.mean(axis=(0, 1))[None], 0, len(lean.start) - 1)[0]
+    unnamed = lean.label < 0
+    return float((shape / lean.size)[unnamed].mean()) if unnamed.any() else np.inf
 
 
 def shapes(lean: Leaning, values: Floats, low: int, high: int) -> Floats:

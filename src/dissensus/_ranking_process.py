@@ -21,6 +21,7 @@ from dissensus._ranking_prior import (
     joined,
     leaning,
     learned,
+    of_unnamed,
     shapes,
     speaks,
     taught,
@@ -137,10 +138,10 @@ class Process(NamedTuple):
             return self
         mean = found.values.mean(axis=(0, 1))[None]
         shape = shapes(self.leaning, mean, 0, len(self.laid.rankings.n_cells))[0]
-        unnamed = self.leaning.label < 0
         split = np.inf
-        if self.unranked == "exact" and unnamed.any():
-            split = float((shape / self.leaning.size)[unnamed].mean())
+        if self.unranked == "exact":
+            of_all = found.unnamed  # of a chunk of items too
+            split = of_unnamed(self.leaning, found.values) if of_all is None else of_all
         return self._replace(shape=shape, concentration=split, prior_draws=found)
 
     def shape_of(self, chain: int, draws: int, low: int, high: int) -> Floats:
@@ -198,12 +199,7 @@ def process(
     learns = isinstance(concentration, LearnedPrior) or is_learned(concentration)
     if not learns:
         no_evidence(predictions, "concentration", concentration)
-    n_items, n_labels = annotations.sizes[ITEM], annotations.sizes[LABEL]
-    items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
-    said = features(predictions, items, labels, whole_lists=True)
-    # Elsewhere what nobody named is not there, or has no prior of its own.
-    also = speaks(said, n_items, n_labels) if learns and unranked == "exact" else None
-    where = layout(annotations, also)
+    said, where = _candidates(annotations, predictions, unranked, learns=learns)
     laid = laid_out(annotations, where, unranked, lumped=tempering == "likelihood")
     if unranked == "absent":
         _warn_of_silence(annotations, laid)
@@ -215,8 +211,31 @@ def process(
         unranked, said,
     )  # fmt: skip
     if learns:
-        out = out._replace(leaning=leaning(laid, where, said, n_labels))
+        out = out._replace(leaning=leaning(laid, where, said, annotations.sizes[LABEL]))
     return out.with_prior(concentration) if isinstance(concentration, LearnedPrior) else out
+
+
+def _candidates(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, unranked: str, *, learns: bool
+) -> tuple[Features, Layout]:
+    """Return what predictions say, and which labels of an item stand by themselves."""
+    items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
+    said = features(predictions, items, labels, whole_lists=True)
+    # Elsewhere what nobody named is not there, or has no prior of its own.
+    also = speaks(said, len(items), len(labels)) if learns and unranked == "exact" else None
+    return said, layout(annotations, also)
+
+
+def most_candidates(annotations: xr.Dataset, predictions: xr.Dataset | None, unranked: str) -> int:
+    """Return how many candidates the item with the most has, where the prior is learned."""
+    each = (_candidates(part, predictions, unranked, learns=True) for part in _parts(annotations))
+    return max(where.codes.shape[1] for _, where in each)
+
+
+def _parts(annotations: xr.Dataset) -> Iterable[xr.Dataset]:
+    if not is_chunked(annotations):
+        return [annotations]
+    return (checked_annotations(chunk.read()) for chunk in chunks_of(annotations))
 
 
 def teaching(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
@@ -235,9 +254,7 @@ def prior_of(
     ``concentration`` in fits with the same predictions, draws and chains.
     """
     del others
-    parts: Iterable[xr.Dataset] = [annotations]
-    if is_chunked(annotations):
-        parts = (checked_annotations(chunk.read()) for chunk in chunks_of(annotations))
+    parts = _parts(annotations)
     names = annotations[ITEM].to_numpy()
     teaches = dict(zip(names.tolist(), teaching(names).tolist(), strict=True))
     some = (part for part in parts if any(teaches[one] for one in part[ITEM].to_numpy().tolist()))

@@ -15,6 +15,7 @@ from dissensus import convergence, fitting, metrics
 from dissensus._categories import Categories
 from dissensus._chunks import computed
 from dissensus._common_items import common_items
+from dissensus._looks import looked_at_once
 from dissensus._notes import Notes
 from dissensus._recipe import Recipe
 from dissensus._scoring import (
@@ -29,7 +30,6 @@ from dissensus._scoring import (
 from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ConvergenceWarning
 from dissensus.metrics._insight import draw_insights
-from dissensus.metrics._top import looked_for_once
 
 Groups = dict[str, xr.Dataset]
 
@@ -88,19 +88,22 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
         _, scored_there = common_items(task.annotations[ITEM], task.predictions, task.on_missing)
         insight = draw_insights(scored_there, (task.chains, task.draws), task.random_seed)
     run = replace(run, hyper={**run.hyper, **shared}, insight=insight)
-    scored: list[Groups] = []
+    scored: dict[float, Groups] = {}
     groups: Groups = {}
     text, waiting = f"Fitting {run.recipe.model}, reliability", 0
-    for gamma in fitting.tracked(run.trust, text, task.progressbar):
+    # The reference last: of draws that are kept, none are held beside others.
+    for gamma in fitting.tracked(
+        sorted(run.trust, key=lambda one: one == run.reference), text, task.progressbar
+    ):
         with notes.of(f"{run.recipe.model} at reliability {gamma:g}"):
             found, kept, size = _step(run, task, gamma)
         waiting += size
         if waiting > _LARGE:  # a DataTree is a circle of references: it would stay for long
             gc.collect()
             waiting = 0
-        scored.append(found)
+        scored[gamma] = found
         groups |= kept
-    along = _along(run.trust, scored)
+    along = _along(run.trust, [scored[gamma] for gamma in run.trust])
     if CATEGORIES in along:  # of the reference there is more: the draws themselves
         along[CATEGORIES] = along[CATEGORIES].merge(groups.pop(CATEGORIES))
         along[CATEGORIES] = along[CATEGORIES].transpose(*_METRIC, ..., missing_dims="ignore")
@@ -144,7 +147,7 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
             task.annotations if task.cut is None else task.cut, gamma, draws=task.draws,
             chains=task.chains, random_seed=task.random_seed, **run.hyper,
         )  # fmt: skip
-        with looked_for_once(deepest(task.predictions)):
+        with looked_at_once(deepest(task.predictions)):
             out, kept, size = _scored(run, task, gamma, fit)
         if task.cut is not None:
             out, kept = computed((out, kept), task.progressbar)
@@ -196,7 +199,8 @@ def _kept(
 
 
 def _mean(theta: xr.DataArray) -> xr.Dataset:
-    mean = theta.mean(list(SAMPLE), keep_attrs=True)
+    # To look for NaNs takes twice the memory.
+    mean = theta.mean(list(SAMPLE), keep_attrs=True, skipna=False)
     return mean.to_dataset(name="plausibility_mean")
 
 

@@ -27,7 +27,7 @@ APART: Final = 1.5
 ESS: Final = 100.0
 """Fewer effective draws than this say little about an interval's ends."""
 
-_LOT: Final = 500
+_LOT: Final = 100
 
 _MOVING: Final = 0.1
 """The share of steps that change a number, past which a chain where none does is stuck."""

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus._looks import remembered
 from dissensus._space import PADDING, REMAINDER
 from dissensus._space import Space as Space
 from dissensus._space import space as space
@@ -257,12 +258,15 @@ def _check_values(plausibility: xr.DataArray) -> None:
     """Raise on masses that are none: missing or negative ones would be believed as small ones."""
     if plausibility.chunks is not None:  # the draws are elsewhere; do not fetch them to look
         return
-    values = plausibility.to_numpy()
+    values, (_, known) = plausibility.to_numpy(), remembered(plausibility)
+    if "checked" in known:
+        return
     if values.dtype.kind not in "fiub" or values.size == 0:
         raise ArgumentError(
             NAME, expected="numbers", found=f"an array of {values.dtype}, shape {values.shape}"
         )
     if values.min() >= 0 and values.max() <= 1 + _ROUNDING:  # a NaN fails this too
+        known["checked"] = True
         return
     bad = ~((values >= 0) & (values <= 1 + _ROUNDING))
     items = np.flatnonzero(bad.any(axis=-1).reshape(-1, values.shape[-2]).any(axis=0))

@@ -117,6 +117,7 @@ def suspects(family, n_pools, own_residual, sweeps, **how):
     return {name: value for name, value in p.items() if value < 1e-4}
 
 
+@pytest.mark.long
 @pytest.mark.unit(1, long=4)
 @pytest.mark.parametrize(("family", "n_pools", "own_residual"), rest_long(CASES + MORE, len(CASES)))
 def test_sweeps_and_new_labels_leave_the_prior(family, n_pools, own_residual):
@@ -129,6 +130,7 @@ def test_sweeps_and_new_labels_leave_the_prior_in_full(family, n_pools, own_resi
     assert suspects(family, n_pools, own_residual, FULL) == {}
 
 
+@pytest.mark.long
 def test_labels_of_another_process_are_noticed():
     """Annotators' effects that count half: what a fault in a sweep would look like."""
 

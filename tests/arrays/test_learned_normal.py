@@ -55,6 +55,7 @@ def test_known_hyperparameters_are_recovered(prior, offset):
         assert np.log(float(got) / want) == pytest.approx(0, abs=0.25)
 
 
+@pytest.mark.long
 def test_draws_have_the_means_that_weighting_the_prior_gives():
     """Three items of three scores: 400,000 draws from the prior, weighted by the likelihood."""
     data = reduced(*simulated((2.0, 0.5, 3.0, 4.0), 3, 3, seed=5))

@@ -64,6 +64,7 @@ def moments(weights, *values):
     return means, sds
 
 
+@pytest.mark.long
 def test_of_single_labels_it_is_the_dirichlet_multinomial():
     """Fifty labels of one kind, forty items of three labels: the density is known, on a grid."""
     rng = np.random.default_rng(1)
@@ -97,6 +98,7 @@ def enumerated(theta, blocks):
     return total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "blocks",
     [[[[0], [1]], [[1]]], [[[0, 1]], [[2], [0]]], [[[0, 1, 2]], [[1], [0]], [[0], [2, 1]]]],
@@ -137,6 +139,7 @@ def test_of_lists_it_is_what_weighting_shares_gives(blocks):
     np.testing.assert_allclose(found.std(axis=0), sds, rtol=0.12)
 
 
+@pytest.mark.long
 def test_one_ranking_an_item_says_nothing_of_the_concentration():
     """All labels alike: whatever the concentration, each order is as likely as any other."""
     rankings = laid_out([([[[0]]], 2)] * 30)
@@ -153,6 +156,7 @@ def test_labels_have_weights_of_their_own():
     assert weight[0] > weight[1] > weight[2]
 
 
+@pytest.mark.long
 def test_tied_labels_change_places_as_often_as_the_definition_says():
     """Of strengths 3 and 1 with 2 left over: 3 first in (1/3) / (1/3 + 1/5) of all draws."""
     rankings = laid_out([([[[0, 1]]], 3)])
@@ -209,6 +213,7 @@ def test_the_density_of_orders_is_that_of_the_definition(step, closed):
     assert found == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.long
 def test_a_last_label_that_is_all_that_is_left_says_nothing():
     rng = np.random.default_rng(2)
     orders = [[rng.permutation(3).tolist() for _ in range(2)] for _ in range(60)]

@@ -107,6 +107,7 @@ def test_a_sparse_prior_needs_no_floor():
         agree(theta, [2.02 / 3, 0.98 / 3])
 
 
+@pytest.mark.long
 @pytest.mark.unit(1)
 @pytest.mark.parametrize(("power", "g"), [(1.0, 1.0), (0.5, 1.0), (3.0, 1.0), (1.0, 2.0)])
 def test_a_sparse_prior_and_a_sequence_against_quadrature(power, g):

@@ -44,6 +44,7 @@ def connected(rng, n_cells, n_rankings, tie=0.4):
     return both + [random_ranking(rng, n_cells, tie) for _ in range(n_rankings)]
 
 
+@pytest.mark.long
 @pytest.mark.unit(6)
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("seed", range(8))

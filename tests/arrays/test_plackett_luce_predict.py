@@ -170,6 +170,7 @@ def _both(key, size, a):
     return pairs, labels, members
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("a", [1e-3, 0.3, 20.0])
 def test_shares_are_those_of_the_remainder_in_logarithms(a):
     pairs, labels, members = _both(np.uint64(12), 40, a)

@@ -55,6 +55,7 @@ def test_the_reference_against_quadpack():
     assert mean_yes(np.array([-7.0]), 30.0)[0] == pytest.approx(expected, abs=1e-10)
 
 
+@pytest.mark.long
 @pytest.mark.unit(12)
 @pytest.mark.parametrize("mu", [0.0, 1.3, -6.0, 20.0])
 @pytest.mark.parametrize("item", [1e-3, 0.5, 3.0, 50.0])

@@ -38,6 +38,7 @@ def draw(rankings, shape, named, power, sharpness, n=20_000):
     return columns(out[200:, :n_units], named)
 
 
+@pytest.mark.long
 @pytest.mark.unit(7, long=8)
 @pytest.mark.parametrize(
     ("power", "g"), [(1.0, 1.0), (2.0, 1.0), (1.0, 0.5), (1.0, 2.0), (2.0, 1.5)]

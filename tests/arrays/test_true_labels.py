@@ -50,6 +50,7 @@ def test_without_known_labels_the_correlation_is_its_prior():
     np.testing.assert_allclose(out, flattened(truth, 5, drawn[-1]), rtol=1e-9)
 
 
+@pytest.mark.long
 def test_known_labels_tell_the_correlation_as_a_grid_has_it():
     known = np.random.default_rng(5).integers(-1, 3, 40)
     found, pattern, truth, _ = study(known)
@@ -135,6 +136,7 @@ def log_height(grid, q, given, known, code, n_labels):
     return out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("some_known", [False, True])
 def test_systems_are_judged_as_grids_have_it(some_known):
     known = np.full(40, -1)

@@ -132,6 +132,7 @@ def test_counts_add_up(related):
         assert counts.source_error.sum() == counts.source_wrong.sum()
 
 
+@pytest.mark.long
 def test_counts_have_the_truths_probabilities():
     form, par = setting(1)
     _, truth, *_ = visited(form, par)

@@ -63,6 +63,7 @@ def two_bumps(x):
     return 0.3 * stats.norm.cdf(x, -2, 0.7) + 0.7 * stats.norm.cdf(x, 2, 0.7)
 
 
+@pytest.mark.long
 @pytest.mark.unit(5)
 @pytest.mark.parametrize(
     ("name", "start", "width", "args", "cdf"),

@@ -224,6 +224,7 @@ def test_draws_have_their_probabilities(rows):
     assert (np.abs(share - want) < 4 * np.sqrt(want * (1 - want) / n)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("eta", "cutpoint", "shape"),
     [(0.1, C, ()), ([0.1, 2.0], C, (2,)), (0.1, np.stack([C, C + 1, C + 2]), (3,)),

@@ -36,6 +36,7 @@ def by_hand(label, level, log_truth, log_level):
     return total
 
 
+@pytest.mark.long
 @pytest.mark.unit(1)
 @pytest.mark.parametrize("known", [False, True])
 def test_density_is_that_of_the_definition_and_sums_to_one(known):

@@ -76,6 +76,7 @@ def test_gradient():
     assert by_weight[0] == pytest.approx(rise, rel=1e-5)
 
 
+@pytest.mark.long
 def test_frequencies_of_draws():
     item, voice = [0, 0, 1], [0, 1, 1]
     y = LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), item, voice)

@@ -96,6 +96,7 @@ def test_places_may_change_names():
     np.testing.assert_allclose(renamed, logp(x, A, 0))
 
 
+@pytest.mark.long
 @compiled_or_not
 @pytest.mark.parametrize(("a", "own"), [(A, 0), (A, 1), (np.full(4, 0.3), 2)])
 def test_draws_are_those_of_the_dirichlet_that_lead(mode, a, own):

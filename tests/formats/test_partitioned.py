@@ -66,6 +66,7 @@ def test_the_same_annotations_as_of_one_table(table, tmp_path, items):
     xr.testing.assert_identical(again.compute(), found.compute())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [
     {"kind": "ordinal", "labels": ["no", "perhaps", "yes", "always"]}, {"kind": "nominal"},
 ])  # fmt: skip
@@ -163,6 +164,7 @@ dx.read_annotations(sys.argv[1], store=sys.argv[2], item="case", annotator="who"
     dx.read_annotations(folder, store=tmp_path / "a", **COLUMNS)
 
 
+@pytest.mark.long
 @pytest.mark.unit(1)
 @pytest.mark.parametrize("column", ["item_code", "annotator_code", "label_code", "confidence"])
 def test_a_chunk_that_was_lost_is_not_taken_for_the_first_label(table, tmp_path, column):

@@ -10,6 +10,7 @@ import dissensus as dx
 from dissensus.metrics.acceptability import annotators_outweigh_items
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 @pytest.mark.parametrize("scale", ["latent", "observed"])
 def test_is_the_share_of_draws_with_the_larger_annotator_icc(family, scale):

@@ -28,6 +28,7 @@ def test_top_k_accuracy_is_the_expectation_over_the_orders_of_predicted_ties(mak
     np.testing.assert_allclose(mean, expected.mean(axis=2), atol=1e-12)
 
 
+@pytest.mark.long
 @given(seed=SEEDS, k=st.none() | st.integers(1, 6), zeros=st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_set_accuracy_is_the_expectation_over_the_orders_of_predicted_ties(make, seed, k, zeros):

@@ -34,6 +34,7 @@ def test_annotation_certainty_counts_sets(make, seed, top, zeros):
         assert found.values[i] == pytest.approx(max(sets.values()) / len(rows))
 
 
+@pytest.mark.long
 @given(seed=SEEDS, zeros=st.booleans())
 @settings(max_examples=15, deadline=None)
 def test_certainty_counts_the_predicted_set(make, seed, zeros):

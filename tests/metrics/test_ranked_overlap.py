@@ -36,6 +36,7 @@ def test_overlap(make, seed, k, zeros):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+@pytest.mark.long
 @given(seed=SEEDS, depth=st.integers(1, 7), zeros=st.booleans())
 @settings(max_examples=20, deadline=None)
 def test_average_overlap(make, seed, depth, zeros):
@@ -50,6 +51,7 @@ def test_average_overlap(make, seed, depth, zeros):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+@pytest.mark.long
 @given(seed=SEEDS, p=st.floats(0.05, 0.95), zeros=st.booleans())
 @settings(max_examples=20, deadline=None)
 def test_rank_biased_overlap(make, seed, p, zeros):

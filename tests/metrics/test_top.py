@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
+from dissensus._looks import looked_at_once
 from dissensus.metrics import _top
 from dissensus.plausibility import space
 
@@ -33,7 +34,7 @@ def test_it_is_the_same_as_looked_for_each_time(make, form, monkeypatch):
     alone = every()
     assert len(calls) == 5
     calls.clear()
-    with _top.looked_for_once(2):
+    with looked_at_once(2):
         xr.testing.assert_identical(every(), alone)
     assert calls == [2, 3]  # deeper than was foreseen: once more
     calls.clear()
@@ -43,7 +44,7 @@ def test_it_is_the_same_as_looked_for_each_time(make, form, monkeypatch):
 
 def test_other_draws_are_looked_at_themselves(make):
     one, other = make.theta(1), make.theta(2)
-    with _top.looked_for_once(1):
+    with looked_at_once(1):
         for theta in (one, other, one.isel(item=[2, 0]), one.isel(draw=[1])):
             found = _top.top_labels(theta, space(theta), 1)
             np.testing.assert_array_equal(found[..., 0], theta.argmax("label"))

@@ -68,6 +68,7 @@ def assert_same(lazy, whole):
                 xr.testing.assert_identical(found[name].variable.compute(), values)
 
 
+@pytest.mark.long
 @pytest.mark.unit(3, long=8)
 @each_case
 @pytest.mark.parametrize("items", rest_long([3, 1, 100], unit=1))
@@ -78,6 +79,7 @@ def test_the_same_draws_whatever_the_chunks(name, kind, hyper, items):
     assert_same(lazy, fit(name, ann, **hyper))
 
 
+@pytest.mark.long
 @pytest.mark.unit(1, long=3)
 @some_cases
 def test_the_same_draws_from_chunks_that_cut_items(name, kind, hyper):
@@ -85,6 +87,7 @@ def test_the_same_draws_from_chunks_that_cut_items(name, kind, hyper):
     assert_same(fit(name, ann.chunk(annotation=4), **hyper), fit(name, ann, **hyper))
 
 
+@pytest.mark.long
 @pytest.mark.unit(1, long=3)
 @some_cases
 def test_draws_are_cut_to_what_dask_takes_for_a_chunk(name, kind, hyper):
@@ -193,6 +196,7 @@ def test_bad_settings_are_refused_at_once():
         fit("dirichlet", chunked(labelled("continuous"), 2))
 
 
+@pytest.mark.long
 def test_chains_that_are_too_short_are_said_to_be_so_wherever_they_ran():
     ann = labelled("ranking")
     run = {"draws": 100, "tune": 0, "chains": 2, "reliability": 3.0, "tempering": "strength",

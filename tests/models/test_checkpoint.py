@@ -81,6 +81,7 @@ def test_every_model_that_takes_its_time_has_a_checkpoint():
     assert with_one == {name.split()[0] for name in SETTINGS}
 
 
+@pytest.mark.long
 @pytest.mark.unit(4, long=4)
 @pytest.mark.parametrize(("model", "name", "settings"), FORMS)
 def test_interrupted_again_and_again_it_comes_to_the_same_draws(

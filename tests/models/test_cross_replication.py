@@ -46,6 +46,7 @@ VARIANTS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.unit(2)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_posterior_is_that_of_integration(name):

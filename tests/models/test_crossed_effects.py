@@ -48,6 +48,7 @@ def integrated(ann, family, **options):
 # -- The exact posterior ----------------------------------------------------------------------
 
 
+@pytest.mark.long
 @by_family
 @pytest.mark.parametrize("anonymous", [False, True], ids=["named", "anonymous"])
 def test_the_posterior_is_that_of_integration(family, anonymous):
@@ -181,6 +182,7 @@ def test_names_do_not_matter(family, study):
         np.testing.assert_array_equal(one[name].to_numpy(), two[name].to_numpy())
 
 
+@pytest.mark.long
 @pytest.mark.unit(1)
 @by_family
 def test_the_order_of_rows_items_and_annotators_does_not_matter(family, study):

@@ -54,6 +54,7 @@ def test_pymc_form_has_the_likelihood_of_sums_over_states(name):
     truth_pymc.likelihood_agrees(ROWS[name])
 
 
+@pytest.mark.long
 @pytest.mark.unit(3)
 @by_case
 def test_pymc_form_has_the_priors_of_the_card(name):

@@ -84,6 +84,7 @@ def test_a_repetition_counts_again():
     assert got["observed_data"]["counts"].to_numpy().tolist() == [[2, 0]]
 
 
+@pytest.mark.long
 def test_a_tiny_prior_count_is_finite_and_sparse(ann):
     """Dirichlet(.001, .001, .001) sits in the corners, each with probability 1/3."""
     got = fit(ann, draws=1000, prior_count=1e-3, posterior_predictive=True, log_likelihood=True)
@@ -174,6 +175,7 @@ def test_observing_other_counts_moves_nuts(ann, close_to):
     close_to(trace, xr.DataArray(mean, name="plausibility"))
 
 
+@pytest.mark.long
 def test_predictions_follow_the_draws_they_come_from(ann):
     """Counts given theta have mean n theta: the regression of one on the other has slope 1."""
     got = fit(ann, draws=2000, posterior_predictive=True)

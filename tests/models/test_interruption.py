@@ -176,6 +176,7 @@ def test_other_complaints_of_pymc_pass(monkeypatch):
         fitting.sampled(model, draws=1, tune=1, chains=1)
 
 
+@pytest.mark.long
 def test_an_evaluation_is_whole_or_not_at_all(monkeypatch):
     study = dx.simulate.replication_study(30, 5, 3, random_seed=1)
     interrupted_at(monkeypatch, LOTS + 30, "Sampling effects")  # the components' chains

@@ -27,6 +27,7 @@ def votes(n_items=30, n_annotators=4, seed=2):
     return dx.from_matrix(said, kind="nominal"), dict(enumerate(truth.tolist()))
 
 
+@pytest.mark.long
 def test_with_all_labels_known_rows_are_what_was_counted():
     """Dirichlet rows: four labels in advance, 2.8 of them right, and those that were given."""
     ann, truth = votes()
@@ -63,6 +64,7 @@ def test_the_density_is_the_sum_over_what_is_not_known():
     assert value == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("build", [
     lambda ann, truth: ROWS.build(ann, pooling="none", truth=truth),
     lambda ann, truth: SYMMETRIC.build(ann, accuracy="annotator", difficulty=True, truth=truth),
@@ -107,6 +109,7 @@ def test_gibbs_is_nuts_on_the_same_model(model, options):
         np.testing.assert_allclose(*means, atol=0.04)
 
 
+@pytest.mark.long
 def test_known_labels_tell_more_than_they_are_of():
     ann, truth = votes()
     alone = ROWS.fit(ann, pooling="none", **QUICK)["constant_data"]["truth_mean"]
@@ -117,6 +120,7 @@ def test_known_labels_tell_more_than_they_are_of():
     assert right[1] > right[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", [ROWS, SYMMETRIC])
 def test_with_correlated_errors_accuracies_are_of_true_labels(model):
     study = dx.simulate.confusion_study(60, 5, 3, system_accuracy=[0.8, 0.6], random_seed=1)

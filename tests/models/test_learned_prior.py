@@ -123,6 +123,7 @@ def test_two_labels_by_integration_over_a_grid():
     np.testing.assert_allclose(theta, [(mass * value).sum() for value in first], atol=0.012)
 
 
+@pytest.mark.long
 @pytest.mark.unit(1)
 @pytest.mark.parametrize("reliability", [1.0, 2.5])
 def test_draws_go_with_the_gradient_of_the_model_that_build_writes(reliability):
@@ -231,6 +232,7 @@ def test_ranks_of_the_truth_are_even():
 # -- Against a panel of a hundred ------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [3, pytest.param(5, marks=pytest.mark.long)])
 def test_few_labels_tell_what_a_hundred_would_say(shared, n):
     """ChaosNLI: two classifiers agree with the hundred's leading label on .738 and .722.

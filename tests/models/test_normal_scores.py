@@ -137,6 +137,7 @@ def study(n_items, n_annotators, seed=0, prior=(2.0, 0.5, 3.0, 4.0)):
     return rng.normal(mean[:, None], np.sqrt(variance)[:, None], (n_items, n_annotators))
 
 
+@pytest.mark.long
 def test_items_lean_on_what_is_learned_of_all():
     """Simulated with k = 1/2 and three scores an item: intervals hold the means that are true."""
     rng = np.random.default_rng(4)

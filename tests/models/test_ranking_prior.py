@@ -54,6 +54,7 @@ def fit(ann, **options):
 pytestmark = pytest.mark.filterwarnings("ignore:.*chains have not run long enough")
 
 
+@pytest.mark.long
 def test_it_is_the_default_and_is_told(few):
     ann, pred = few
     alone, leant = fit(ann), fit(ann, predictions=pred)
@@ -72,6 +73,7 @@ def test_few_labels_are_all_candidates_of_every_item(few):
     assert not theta["candidate_size"][:, -1].any()
 
 
+@pytest.mark.long
 def test_of_many_labels_what_a_system_says_is_a_candidate(many):
     ann, pred = many
     theta = fit(ann, predictions=pred)["posterior"]["plausibility"]
@@ -84,6 +86,7 @@ def test_of_many_labels_what_a_system_says_is_a_candidate(many):
     assert float(lean.mean()) > float(alone.mean())
 
 
+@pytest.mark.long
 def test_every_ranking_counts_once_whatever_the_reliability(few):
     ann, pred = few
     one, two = (fit(ann, predictions=pred, reliability=r)["posterior"] for r in (1.0, 4.0))
@@ -92,6 +95,7 @@ def test_every_ranking_counts_once_whatever_the_reliability(few):
     assert float(sharper[1]) > float(sharper[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unranked", ["exact", "one", "ignore"])
 def test_chunks_have_the_draws_of_the_whole(many, unranked):
     ann, pred = many
@@ -102,6 +106,7 @@ def test_chunks_have_the_draws_of_the_whole(many, unranked):
     np.testing.assert_array_equal(whole["concentration"], parts["concentration"])
 
 
+@pytest.mark.long
 def test_of_very_many_items_some_teach_it_whatever_their_order(few, monkeypatch):
     ann, _ = few
     monkeypatch.setattr(_ranking_process, "MOST_ITEMS", 10)
@@ -132,6 +137,7 @@ def said_of(ann):
         yield lists
 
 
+@pytest.mark.long
 def test_lower_places_speak_too_and_less(many):
     ann, pred = many
     first = pred["label"].values[pred["label_code"].sel(system="s").values[:, 0]]
@@ -156,11 +162,13 @@ def test_no_one_model_learns_at_one_reliability_and_holds_to_it_at_another(few):
         plackett_luce.build(few[0], reliability=2.0)
 
 
+@pytest.mark.long
 def test_where_reliability_is_learned_the_prior_is_held_at_its_mean(few):
     got = fit(few[0], tempering="strength", reliability="common", draws=20, tune=20)
     assert {"concentration", "reliability"} <= set(got["posterior"].data_vars)
 
 
+@pytest.mark.long
 def test_draws_of_pymc_are_named_by_what_the_model_was_built_with(many):
     ann, _ = many
     few = dx.from_rankings(dict(zip("xy", list(said_of(ann))[:2], strict=True)),
@@ -174,6 +182,7 @@ def test_draws_of_pymc_are_named_by_what_the_model_was_built_with(many):
     assert named["candidate_size"].sum("candidate").values.tolist() == [40, 40]
 
 
+@pytest.mark.long
 def test_a_finished_fit_without_a_seed_is_read_again(few, tmp_path):
     options = {"checkpoint": tmp_path / "fit.zarr", "random_seed": None, "draws": 10, "tune": 10}
     one, two = (fit(few[0], **options)["posterior"]["plausibility"] for _ in range(2))
@@ -187,6 +196,7 @@ def test_a_word_that_is_none_is_refused_with_those_there_are(few):
         fit(few[0], predictions={"a": 1})
 
 
+@pytest.mark.long
 def test_few_items_move_with_their_prior(few):
     """One item, of which it is hardly known: plausibilities go with the concentration.
 

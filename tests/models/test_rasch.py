@@ -221,6 +221,7 @@ def test_log_likelihood_and_new_labels(guessing):
     assert 0.4 < share < 0.9
 
 
+@pytest.mark.long
 @pytest.mark.unit(2)
 @short
 @pytest.mark.parametrize("guessing", [True, False])
@@ -260,6 +261,7 @@ def test_log_likelihood_has_difficulties_summed_out(guessing, known):
         assert given[i] == pytest.approx(np.log(whole) + np.log(scale), abs=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.unit(1)
 @short
 @pytest.mark.parametrize("guessing", [True, False])

@@ -49,6 +49,7 @@ def test_pymc_form_has_the_likelihood_of_sums_over_states(name):
     truth_pymc.likelihood_agrees(SYMMETRIC[name])
 
 
+@pytest.mark.long
 @pytest.mark.unit(4)
 @by_case
 def test_pymc_form_has_the_priors_of_the_card(name):

@@ -91,6 +91,7 @@ def test_nothing_of_items_without_keep_items(study):
             np.testing.assert_allclose(one["constant_data"]["truth_mean"], mean, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.unit(5)
 @pytest.mark.parametrize("name", [one for one in ALL if "unequal" not in one])
 def test_labels_drawn_anew_have_the_frequencies_of_the_model(name):
@@ -181,6 +182,7 @@ def test_what_else_is_asked_for_changes_no_draw(model, study):
     assert plain.drop_dims("item").equals(less)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 def test_files(name, complete, tmp_path):
     complete[name].to_netcdf(tmp_path / "fit.nc")
@@ -210,6 +212,7 @@ def shuffled(ann, seed=1):
     return ann.isel(annotation=order)
 
 
+@pytest.mark.long
 @by_model
 def test_the_order_of_rows_does_not_matter(model, study):
     one, two = (

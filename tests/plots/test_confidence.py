@@ -9,17 +9,16 @@ import xarray as xr
 import dissensus as dx
 
 SAMPLE = ("chain", "draw")
-RNG = np.random.default_rng(1)
 TRUTH = dict.fromkeys(range(60), 1)
 
 
 def labels(levels=(0.5, 0.75, 1.0), people=3, items=60):
-    n = people * items
-    sure = RNG.choice(levels, n)
+    rng, n = np.random.default_rng(1), people * items
+    sure = rng.choice(levels, n)
     return dx.annotations(
         {"item": np.repeat(np.arange(items), people),
          "annotator": list("abcdefgh"[:people]) * items,
-         "label": (RNG.random(n) < 0.5 + 0.4 * sure).astype(int), "confidence": sure},
+         "label": (rng.random(n) < 0.5 + 0.4 * sure).astype(int), "confidence": sure},
         confidence="confidence",
     )  # fmt: skip
 
@@ -121,7 +120,7 @@ def test_the_line_is_that_of_the_draws():
 
 
 def test_draws_of_difficulties_have_intervals():
-    draws = RNG.normal(size=(2, 50, 30)) + np.linspace(-2, 2, 30)
+    draws = np.random.default_rng(1).normal(size=(2, 50, 30)) + np.linspace(-2, 2, 30)
     fit = xr.Dataset({"difficulty": ((*SAMPLE, "item"), draws)}, {"item": np.arange(30)})
     fit = fit.assign_coords(chain=range(2), draw=range(50))
     found = dx.confidence_difficulty(labels(items=30), fit, random_seed=1)

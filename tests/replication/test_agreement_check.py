@@ -210,6 +210,7 @@ def test_tail_probability_counts_equal_values_half(labels):
         assert float(one["tail_probability"]) == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_blocks_do_not_matter(labels, lists, monkeypatch):
     fits = [fitted("dirichlet", labels), fitted("plackett_luce", lists)]
     whole = [dx.agreement_check(fit) for fit in fits]
@@ -261,6 +262,7 @@ def test_a_prior_too_strong_is_caught_and_one_that_fits_is_not():
     assert "not reproduced" not in right.attrs["in_words"]
 
 
+@pytest.mark.long
 def test_a_prior_that_puts_annotators_too_close_is_caught_and_an_estimated_one_is_not():
     rng = np.random.default_rng(8)
     ann = table([(i, a, float(m + rng.normal())) for i, m in enumerate(rng.normal(0, 1, 100))

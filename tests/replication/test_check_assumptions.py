@@ -226,6 +226,7 @@ def test_annotators_who_repeat_themselves_are_told_from_independent_ones():
     assert "Keep one label of each annotator" in found.attrs["recommendation"]
 
 
+@pytest.mark.long
 def test_fewer_replicates_are_spread_over_the_chains_and_survive_netcdf(tmp_path):
     study = dx.simulate.confusion_study(40, random_seed=1)
     fit = fitted(study, draws=50)

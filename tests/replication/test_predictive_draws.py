@@ -47,6 +47,7 @@ def test_repetitions_count_once_where_annotations_say_who_repeated(repeated):
     assert once != pytest.approx(other)
 
 
+@pytest.mark.long
 def test_labels_are_dealt_at_random_to_the_rows_of_an_item(repeated):
     """The expected agreement is that of any two labels of the item, whoever said them."""
     fit = fitted("dirichlet", repeated, draws=2000)

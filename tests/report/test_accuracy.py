@@ -91,6 +91,7 @@ def test_uncertainty_adjusted_accuracy_stands_beside(plain):
     assert f"and uncertainty-adjusted accuracy {100 * round(first, 2):.4g} %." in words(tree)
 
 
+@pytest.mark.long
 def test_what_is_not_in_the_model_is_not_said(plain):
     settings = '{"accuracy": "common", "errors": "equal"}'
     tree = with_accuracy(plain, people=None, systems=False, settings=settings)
@@ -118,6 +119,7 @@ def test_notes_are_those_of_the_fit(plain):
     assert accuracy.notes(with_accuracy(plain, notes="One.\nTwo.")) == ["One.", "Two."]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_poor_chains_are_no_small_print(plain, page):
     tree = with_accuracy(plain, n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)
@@ -131,6 +133,7 @@ def test_poor_chains_are_no_small_print(plain, page):
     )
 
 
+@pytest.mark.long
 def test_many_are_counted_and_not_all_written(plain):
     tree = with_accuracy(plain, people=[f"p{k}" for k in range(40)], names=list("abcdef"))
     assert "2 more systems are in the table." in words(tree)

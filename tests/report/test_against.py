@@ -17,6 +17,7 @@ def said(tree, leader):
     return words.replace("\N{NO-BREAK SPACE}", " ")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_it_is_in_the_opening(page, evaluation):
     found = page(evaluation)

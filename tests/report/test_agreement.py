@@ -94,6 +94,7 @@ def test_without_pairs_there_is_no_section(page):
     assert "agreement" not in page(result).ids
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_notes_are_shown_and_names_stay_text(page):
     bad = "<script>alert(1)</script>"

@@ -44,6 +44,7 @@ def test_all_is_well(chains):
     assert "0 of 3 items have too few (below 100)" in out
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_poor_at_the_reference_is_trouble(chains, page):
     result = chains(2, 3)
@@ -80,6 +81,7 @@ def test_trouble_of_the_companion_is_named(two):
     assert said(checks.troubles(result))[0].startswith("Under inverse_rank: 1 value of")
 
 
+@pytest.mark.long
 def test_labels_nobody_named_can_outweigh_the_others(rankings):
     options = {"draws": 50, "random_seed": 1, "progressbar": False, "reliability": (1,)}
     sparse = dx.evaluate(rankings[0], **options)

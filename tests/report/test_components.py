@@ -119,6 +119,7 @@ def test_pools_are_told_apart(evaluation, page):
     assert "crowd and experts, 7 items in common" in found.text
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_poor_chains_are_no_small_print(evaluation, page):
     poor = with_components(evaluation, one(), n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)

@@ -51,6 +51,7 @@ def test_hundreds_of_systems_and_a_thousand_items_stay_small(tmp_path):
     assert "4 further systems, with lower places, are left out." in path.read_text("utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_never_overwrites_unless_told(evaluate, tmp_path):
     path = tmp_path / "report.html"
@@ -63,6 +64,7 @@ def test_never_overwrites_unless_told(evaluate, tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_a_failure_leaves_nothing_behind(evaluate, tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))

@@ -113,6 +113,7 @@ def test_other_metrics_are_counted(two):
     assert "part in other metrics: average overlap at depth 3 (2)." in full(result)
 
 
+@pytest.mark.long
 def test_without_predictions_the_items_speak(rankings):
     result = dx.evaluate(rankings[0], draws=50, random_seed=1, progressbar=False)
     said = two_models.verdict(result, [])

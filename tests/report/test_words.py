@@ -83,6 +83,7 @@ def test_level_of_the_interval_is_arviz_setting(dictated):
         assert "50 % highest-density intervals" in said([words.interval_words(scopes=True)])
 
 
+@pytest.mark.long
 def test_the_same_leader_everywhere(dictated):
     steady = along(dictated({"a": [0.7, 0.8], "b": [0.6, 0.7], "c": [0.5, 0.6]}))
     assert "a leads at every reliability from 1 to 2; the order of the systems does not" in steady
@@ -91,6 +92,7 @@ def test_the_same_leader_everywhere(dictated):
     assert "a leads at every reliability from 1 to 2; further down the order changes." in below
 
 
+@pytest.mark.long
 def test_the_leader_changes(dictated):
     out = along(dictated({"a": [0.7, 0.7, 0.7, 0.7], "b": [0.6, 0.6, 0.8, 0.7]}))
     assert "depends on how far the annotators are trusted: " in out
@@ -106,6 +108,7 @@ def test_one_reliability_changes_nothing(dictated):
     assert along(dictated({"a": [0.7], "b": [0.6]})) == ""
 
 
+@pytest.mark.long
 def test_certainty(evaluate):
     result = evaluate(reliability=(1, 50))
     share = float((result["certainty"]["annotation_certainty"].sel(reliability=1) < 0.9).mean())
@@ -132,6 +135,7 @@ def test_no_truth_no_words(dictated):
     assert words.truth_words(values.sel(reliability=1)) == []
 
 
+@pytest.mark.long
 def test_the_data(votes, evaluate):
     out = said([words.data_words(evaluate())])
     assert out == (

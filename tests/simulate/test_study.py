@@ -92,6 +92,7 @@ def test_the_order_of_systems_is_found(ranked):
     assert (mean.diff("system") < 0).all()
 
 
+@pytest.mark.long
 def test_same_seed_same_study(ranked):
     for one, two in zip(ranked, dx.simulate.study(random_seed=1), strict=True):
         xr.testing.assert_identical(one, two)
@@ -105,6 +106,7 @@ def test_systems_do_not_touch_the_annotations(ranked):
     xr.testing.assert_identical(changed.truth["plausibility"], ranked.truth["plausibility"])
 
 
+@pytest.mark.long
 def test_a_generator_is_a_seed_too():
     one, two = (
         dx.simulate.study(5, random_seed=np.random.default_rng(3)).annotations for _ in range(2)
@@ -112,6 +114,7 @@ def test_a_generator_is_a_seed_too():
     xr.testing.assert_identical(one, two)
 
 
+@pytest.mark.long
 @pytest.mark.unit(6)
 @pytest.mark.parametrize(
     "arguments",

@@ -50,6 +50,7 @@ def test_items_come_from_the_mixture_in_order():
     assert stats.kstest(x, mixture).pvalue > 1e-3
 
 
+@pytest.mark.long
 def test_it_is_the_dirichlet_model_at_reliability_1():
     """Its posterior mean tends to the true shares, and certainty rises with reliability."""
     toy = dx.simulate.toy(n_annotators=3000, x=[-2.0, -0.7, 0.5], random_seed=4)

@@ -54,6 +54,7 @@ def test_concordance_is_the_agreement_of_the_tables(counts):
     assert float(dx.concordance(dx.from_matrix(np.array(rows, dtype=object)))) == expected
 
 
+@pytest.mark.long
 def test_guessing_the_same_label_comes_out_near_1_by_gwets_ac():
     said = np.random.default_rng(1).random((200_000, 2)) < 0.99
     assert float(dx.gwet_ac(dx.from_matrix(said.astype(int)))) == pytest.approx(0.98, abs=0.003)

@@ -95,6 +95,7 @@ def test_a_stratum_without_disagreement_is_named():
     assert found["annotator_discrepancy"].item() == 0.5
 
 
+@pytest.mark.long
 @pytest.mark.unit(1)
 @pytest.mark.parametrize("how", [{}, {"stratified": True}, {"by_pool": True}])
 def test_bootstrap_draws_are_the_statistic_at_drawn_weights(how):

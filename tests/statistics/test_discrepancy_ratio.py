@@ -165,6 +165,7 @@ def overlap_distance(depth):
     return delta
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("depth", [1, 3, 6])
 @pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
 @over_seeds(12, unit=5)

@@ -32,6 +32,7 @@ def of(made, place):
     return sorted({row[place] for row in made.rows})
 
 
+@pytest.mark.long
 @every_variant
 @given(seed=SEEDS)
 @few

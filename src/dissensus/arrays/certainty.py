@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +17,36 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 
+_LARGEST: Final = 2**62
+
+
+@rowwise("void(int64[:], int64, int64, int64[:])", "(k),(),()->()")
+def in_one_number(top: Codes, least: int, span: int, out: Codes) -> None:
+    """Write the members of a set as the digits of a number, the largest first."""
+    members = top.copy()
+    for place in range(1, len(members)):
+        to = place
+        while to > 0 and members[to - 1] < members[to]:
+            members[to - 1], members[to] = members[to], members[to - 1]
+            to -= 1
+    out[0] = 0
+    for member in members:
+        out[0] = out[0] * span + (member - least)
+
+
 def set_codes(top: Codes) -> Codes:
     """Give every distinct set along the last axis its own number.
 
     Examples
     --------
-    >>> set_codes(np.array([[1, 2], [2, 1], [1, 3]]))
-    array([0, 0, 1])
+    >>> one, again, other = set_codes(np.array([[1, 2], [2, 1], [1, 3]])).tolist()
+    >>> one == again, one == other
+    (True, False)
     """
+    least, depth = int(top.min(initial=0)), top.shape[-1]
+    span = int(top.max(initial=0)) - least + 1
+    if span**depth < _LARGEST:
+        return in_one_number(top, least, span)
     members = np.sort(top, axis=-1)
     code = pd.factorize(members[..., 0].ravel())[0].astype(np.int64)
     for place in range(1, members.shape[-1]):

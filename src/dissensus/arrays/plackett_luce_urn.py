@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
+from dissensus.arrays.remainder import SMALL, parted
 from dissensus.arrays.stream import State, uniform
 
 Floats = npt.NDArray[np.float64]
@@ -72,6 +73,9 @@ def next_log_share(
     members[step], members[pick] = members[pick], members[step]
     if left == 0:
         return log_rest, -np.inf
+    if a < SMALL:
+        taken, _, log_kept = parted(state, a, left)
+        return log_rest + math.log(taken), log_rest + log_kept
     if a == np.inf:
         odds = math.log(left)
     else:

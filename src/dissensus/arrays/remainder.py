@@ -20,8 +20,21 @@ from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.stream import State, started, uniform
 
+SMALL = 0.25
+"""Up to this concentration most of such proposals are accepted."""
 ANONYMOUS = -10
 """The remainder's labels without a name in the label space have this code and those below."""
+
+
+@inner
+def unnamed_label(codes: npt.NDArray[np.int64], place: int, n_labels: int) -> int:
+    """Return one of the labels that `unnamed_labels` lists, without the others."""
+    label, more = -1, place
+    while more != label:  # as many places further as labels up to there are used
+        label, more = more, place
+        for c in range(len(codes)):
+            more += 0 <= codes[c] <= label
+    return label if label < n_labels else ANONYMOUS - place
 
 
 @inner
@@ -42,6 +55,21 @@ def unnamed_labels(codes: npt.NDArray[np.int64], size: int, n_labels: int) -> np
 
 
 @inner
+def parted(state: State, a: float, left: int) -> tuple[float, float, float]:
+    """Draw the fraction that a share takes, what is left, and its logarithm; a below `SMALL`.
+
+    It is Beta(1 + a, b): from Beta(1, b), which takes one logarithm, accepted with probability t^a.
+    """
+    while True:
+        log_kept, u = math.log(uniform(state)) / (a * left), uniform(state)
+        kept = math.exp(log_kept)
+        taken = 1.0 - kept if kept < 0.999 else -math.expm1(log_kept)
+        # -log t <= (1 - t) / sqrt(t) and t^a >= 1 + a log t: mostly that settles it.
+        if u < 1.0 - a * kept / math.sqrt(taken) or u < taken**a:
+            return taken, kept, log_kept
+
+
+@inner
 def next_share(
     state: State, rest: float, step: int, labels: npt.NDArray[np.int64], a: float
 ) -> tuple[float, float]:
@@ -54,6 +82,9 @@ def next_share(
     labels[step], labels[pick] = labels[pick], labels[step]
     if left == 0:
         return rest, 0.0
+    if a < SMALL:
+        taken, kept, _ = parted(state, a, left)
+        return rest * taken, rest * kept
     odds = log_gamma_variate(state, a * left) - log_gamma_variate(state, 1.0 + a)
     # Both parts by themselves: rest - share would be 0 or noise where the share is nearly all.
     ratio = math.exp(-abs(odds))

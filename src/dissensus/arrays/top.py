@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
-from dissensus.arrays.remainder import expand, next_share, unnamed_labels
+from dissensus.arrays.remainder import expand, next_share, unnamed_label, unnamed_labels
 from dissensus.arrays.rowwise import rowwise
 from dissensus.arrays.stable_sort import falling_with_order
 from dissensus.arrays.stream import started
@@ -93,14 +93,17 @@ def _insert_even(values: Floats, top: Codes, share: float, labels: Codes) -> Non
 
 @inner
 def _insert_drawn(
-    values: Floats, top: Codes, rest: float, labels: Codes, a: float, key: int
-) -> None:
+    values: Floats, top: Codes, rest: float, codes: Codes, size: int, n_labels: int, a: float,
+    key: int,
+) -> None:  # fmt: skip
     """Insert the remainder's labels, whose shares are drawn until what is left cannot matter."""
-    state = started(key)
-    for step in range(len(labels)):
-        share, rest = next_share(state, rest, step, labels, a)
-        if _ahead(share, labels[step], values[-1], top[-1]):
-            _insert(values, top, share, labels[step])
+    state, places = started(key), np.arange(size)
+    for step in range(size):
+        share, rest = next_share(state, rest, step, places, a)
+        if share >= values[-1]:
+            label = unnamed_label(codes, places[step], n_labels)
+            if _ahead(share, label, values[-1], top[-1]):
+                _insert(values, top, share, label)
         if rest < values[-1] or rest <= 0.0:
             return
 
@@ -135,8 +138,8 @@ def top_candidates(
             _insert(values, top, theta[c], codes[c])
     for c in range(len(theta)):
         if sizes[c] > 1 and theta[c] > 0 and theta[c] >= values[-1]:
-            labels = unnamed_labels(codes, sizes[c], n_labels)
             if math.isinf(a):
+                labels = unnamed_labels(codes, sizes[c], n_labels)
                 _insert_even(values, top, theta[c] / sizes[c], labels)
             else:
-                _insert_drawn(values, top, theta[c], labels, a, key)
+                _insert_drawn(values, top, theta[c], codes, sizes[c], n_labels, a, key)

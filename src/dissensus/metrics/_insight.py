@@ -107,10 +107,11 @@ def draw_insights(
     first = predictions["label_code"].isel({POSITION: 0}).transpose(SYSTEM, ITEM).to_numpy()
     order = np.argsort(name_hashes(predictions[ITEM].to_numpy()), kind="stable")
     answers = name_hashes(predictions[LABEL].to_numpy())[first[:, order]]
-    names = [int.from_bytes(blake2b(one.tobytes(), digest_size=8).digest()) for one in answers]
+    digests = [blake2b(one.tobytes(), digest_size=8).digest() for one in answers]
     names, where, back = np.unique(
-        np.array(names, dtype=np.uint64), return_index=True, return_inverse=True
-    )
+        np.array([int.from_bytes(one) for one in digests], dtype=np.uint64),
+        return_index=True, return_inverse=True,
+    )  # fmt: skip
     once = first[where]
     alike = np.stack([(once == one).mean(axis=1) for one in once]) ** ALIKE
     values, vectors = np.linalg.eigh(alike)
