@@ -87,7 +87,7 @@ def test_every_summary_says_of_every_row_whether_it_is_to_be_relied_on(good, pla
     if of == "components":
         rows = rows[rows["by"] == "model"]
     if of == "weighted_reliability":
-        own = rows["quantity"].isin(["concordance", "measured_accuracy"])
+        own = rows["quantity"] == "concordance"
         assert (rows[own][DOUBT] == "").all()  # of what was observed: no fit behind them
         rows = rows[~own]
     assert (rows[DOUBT] != "").all()
@@ -175,7 +175,7 @@ def test_annotators_who_may_be_guessing_leave_no_accuracy_unmarked(good, of):
     tree["accuracy"].attrs["near_guessing"] = 0.3
     rows = dx.summary(tree, of)
     if of == "weighted_reliability":
-        rows = rows[~rows["quantity"].isin(["concordance", "measured_accuracy"])]
+        rows = rows[rows["quantity"] != "concordance"]
     assert rows[DOUBT].str.contains("annotators may be guessing").all()
 
 

@@ -26,7 +26,6 @@ def test_draws_of_annotators_are_those_of_the_model_of_one_true_label():
     np.testing.assert_allclose(
         found["label_accuracy"], people["annotator_accuracy"].mean("annotator"), atol=1e-9
     )  # as all of them labelled all items
-    assert found["actual_accuracy"].dims == ("chain", "draw", "system")
     assert all(found[name].shape[:2] == (4, 500) for name in found.data_vars)
 
 
@@ -110,16 +109,6 @@ def test_without_a_fit_it_is_the_majority_of_the_others():
     assert "accuracy" in asked.children
 
 
-def test_a_system_is_worth_its_agreement_times_the_truth():
-    found = kept()["weighted_reliability"].to_dataset()
-    np.testing.assert_allclose(
-        found["actual_accuracy"], found["measured_accuracy"] * found["truth_accuracy"]
-    )
-    direct = dx.majority_vote_accuracy(study().annotations, study().predictions)
-    mean = found["measured_accuracy"].mean(("chain", "draw"))
-    np.testing.assert_allclose(mean, direct, atol=0.01)
-
-
 def test_confidence_is_in_the_concordance_and_its_absence_is_said():
     rows = {"item": np.repeat(range(8), 2), "annotator": [0, 1] * 8, "label": list("aabb") * 4}
     sure = judged(dx.annotations(rows), ground_truth=0.8)
@@ -164,11 +153,11 @@ def test_the_same_seed_gives_the_same_and_none_leaves_it_out():
     ],
 )
 def test_what_has_no_ground_truth_says_why(annotations, threshold, reason):
-    plan = planned(annotations(), None, "auto", threshold)
+    plan = planned(annotations(), "auto", threshold)
     assert reason in plan.why_not
     if "only 4" not in reason:
         with pytest.raises(dx.ArgumentError, match=f"^ground_truth: .*{reason}"):
-            planned(annotations(), None, 0.8, threshold)
+            planned(annotations(), 0.8, threshold)
 
 
 @pytest.mark.parametrize(

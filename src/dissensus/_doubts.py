@@ -24,7 +24,6 @@ MARK: Final = "!"
 """Behind an interval that is not to be relied on, wherever it is printed."""
 _FITTED: Final = (
     "weighted_reliability", "label_accuracy", "truth_accuracy", "annotators_for_truth",
-    "actual_accuracy",
 )  # fmt: skip
 """What the ground truth has from accuracies of annotators."""
 

@@ -171,12 +171,11 @@ def evaluate(
         often the label of most annotators is true, and of ``error_correlation``; attributes say
         which model was taken, and why; ``weighted_reliability``,
         draws of ``concordance`` and ``weighted_reliability``, of how often a label is right and the
-        majority label of an item (``label_accuracy``, ``truth_accuracy``), of how many annotators
-        an item takes for .95 (``annotators_for_truth``) and of what systems that agree so often
-        with such a ground truth come to (``actual_accuracy``), ``diagnostics`` of the
-        metrics' draws and, where Markov chains made them, ``convergence`` of the posterior at each
-        reliability; the ``annotations`` and
-        ``predictions`` themselves (``predictions_given`` too, where a threshold cut them).
+        majority label of an item (``label_accuracy``, ``truth_accuracy``) and of how many
+        annotators an item takes for .95 (``annotators_for_truth``), ``diagnostics`` of the
+        metrics' draws and, where Markov chains made them, ``convergence`` of the posterior at
+        each reliability; the ``annotations`` and ``predictions`` themselves
+        (``predictions_given`` too, where a threshold cut them).
         ``categories`` holds, where asked for, the plausibility of each category (in place of a
         label), the certainty of the leading one,
         and how often it is that of a system's first label. ``companion`` holds the same groups
@@ -233,7 +232,7 @@ def evaluate(
         annotations, given, truth_model, threshold, truth, error_correlation
     )
     question = question_of(question, one_truth.n_known)
-    labels = _ground_truth_plan.planned(annotations, given, ground_truth, threshold)
+    labels = _ground_truth_plan.planned(annotations, ground_truth, threshold)
     notes = Notes()
     asked = Settings(draws * chains, random_seed, distance, margin, on_missing)
     beyond = observed(annotations, given, asked)

@@ -70,8 +70,6 @@ def ground_truth(found: Groups, plan: Plan, settings: Settings) -> xr.Dataset:
         right = right_by_panel(given, annotations, label)
         majority = _of_majority(label, voices[voices > 0], n_labels, right)
     out = out.merge(majority, combine_attrs="override")
-    if plan.predictions is not None:
-        out = out.merge(_of_systems(ask, plan.predictions, out["truth_accuracy"]))
     attrs: dict[str, Any] = {
         "accuracy": _source(found, plan), "errors": "uniform", "target": TARGET,
         "n_labels": n_labels, "n_annotators": int(np.median(voices[voices > 0])),
@@ -170,15 +168,6 @@ class _Bootstrap:
         values = drawn.to_numpy().reshape(*shape, *drawn.shape[2:])
         rest = {str(dim): drawn[dim].to_numpy() for dim in drawn.dims[2:]}
         return xr.DataArray(values, self.coords | rest, drawn.dims, attrs=drawn.attrs)
-
-
-def _of_systems(ask: _Bootstrap, predictions: xr.Dataset, truth: xr.DataArray) -> xr.Dataset:
-    """Return how often systems say what most annotators say, and what that comes to."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DissensusWarning)  # of items left out, said before
-        measured = ask.of("majority_vote_accuracy", predictions, on_missing=ask.settings.on_missing)
-    actual = metrics.get("actual_accuracy").function(measured, truth)
-    return xr.Dataset({"measured_accuracy": measured, "actual_accuracy": actual})
 
 
 def _confidence(found: Groups, concordance: xr.DataArray, n_labels: int) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus._accuracy_model import no_one_label, one_label_each, too_few
+from dissensus._accuracy_model import no_one_label, too_few
 from dissensus._added_groups import Planned
 from dissensus.arrays.grouped import Floats
 from dissensus.errors import ArgumentError, brief
@@ -29,16 +29,9 @@ class Plan(Planned):
 
     accuracy: Any = None
     """Of annotators: "auto", "majority", or as given."""
-    predictions: xr.Dataset | None = None
-    """One label from each system and item; None where systems gave none."""
 
 
-def planned(
-    annotations: xr.Dataset,
-    predictions: xr.Dataset | None,
-    ground_truth: Any,
-    threshold: float | None,
-) -> Plan:
+def planned(annotations: xr.Dataset, ground_truth: Any, threshold: float | None) -> Plan:
     """Settle what is said of the ground truth, before anything is fitted.
 
     Raises
@@ -59,8 +52,7 @@ def planned(
         return Plan(why_not=why_not)
     if asked and not (named and ground_truth == MAJORITY):
         by_annotator(ground_truth, annotations)
-    systems, _ = one_label_each(annotations, predictions)
-    return Plan(accuracy=ground_truth, asked=asked, predictions=systems)
+    return Plan(accuracy=ground_truth, asked=asked)
 
 
 def by_annotator(given: Any, annotations: xr.Dataset) -> tuple[Accuracies, Floats]:

@@ -65,9 +65,9 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
         others); uncertainty_adjusted, the mean top-1 accuracy of a system at the reference
         reliability; ess_bulk and r_hat.
 
-        Of weighted reliability: columns quantity, system (empty where it is of none), mean, sd,
-        median, lower, upper. Of ``annotators_for_truth`` the interval is equal-tailed, of numbers
-        that occur; infinite where no number will do, and mean and sd are NaN then.
+        Of weighted reliability: columns quantity, mean, sd, median, lower, upper. Of
+        ``annotators_for_truth`` the interval is equal-tailed, of numbers that occur; infinite where
+        no number will do, and mean and sd are NaN then.
 
         Of the posterior: what `arviz.summary` returns, which by itself (1.3) fails on any variable
         with a dim ``label``. Variables of items are left out, named in ``attrs["left_out"]``,

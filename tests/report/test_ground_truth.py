@@ -19,7 +19,7 @@ def plain(evaluate):
     return evaluate(truth_model=None, ground_truth=None)
 
 
-def with_ground_truth(evaluation, *, names=("A", "B"), needed=9.0, **attrs):
+def with_ground_truth(evaluation, *, needed=9.0, **attrs):
     """Put a dictated group into an evaluation: .80 of labels right, .90 of majorities."""
     tree = evaluation.copy()
     noise = 0.001 * np.random.default_rng(1).normal(size=(2, 100))
@@ -29,11 +29,6 @@ def with_ground_truth(evaluation, *, names=("A", "B"), needed=9.0, **attrs):
              "truth_accuracy": 0.9}  # fmt: skip
     data = xr.Dataset({name: (sample, mean + noise) for name, mean in means.items()}, coords)
     data["annotators_for_truth"] = (sample, np.full((2, 100), needed))
-    if names:
-        scores = noise[..., None] + np.linspace(0.85, 0.6, len(names))
-        data = data.assign_coords(system=list(names))
-        data["measured_accuracy"] = ((*sample, "system"), scores)
-        data["actual_accuracy"] = data["measured_accuracy"] * data["truth_accuracy"]
     data.attrs.update({
         "accuracy": "majority", "errors": "uniform", "target": 0.95, "n_labels": 3,
         "n_annotators": 5, "fewest_annotators": 3, "most_annotators": 7,
@@ -60,7 +55,7 @@ def test_the_words_are_the_numbers(plain):
 
 @pytest.mark.long
 def test_what_is_not_known_is_not_said(plain):
-    tree = with_ground_truth(plain, names=(), most_annotators=3)
+    tree = with_ground_truth(plain, most_annotators=3)
     assert "with 3 annotators an item" in words(tree)
     assert [one.id for one in ground_truth.section(tree).tables] == ["table-ground-truth"]
 

@@ -27,7 +27,7 @@ from dissensus._wording import (
     share,
     spoken_probability,
 )
-from dissensus.dims import SAMPLE, SYSTEM
+from dissensus.dims import SAMPLE
 from dissensus.statistics._confident import UNSAID
 
 TITLES: Final = {
@@ -87,8 +87,8 @@ def notes(evaluation: xr.DataTree) -> list[str]:
 
 
 def words(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
-    """Say how often the majority is right, what that rests on, and what systems make of it."""
-    rows = _of_none(frame)
+    """Say how often the majority is right, and what that rests on."""
+    rows = _by_quantity(frame)
     return [
         _of_majority(evaluation, rows), _what_it_rests_on(evaluation),
         _of_pairs(evaluation, rows), _needed(evaluation, rows[COUNT]),
@@ -181,10 +181,9 @@ def _needed(evaluation: xr.DataTree, row: Any) -> Sentence:
     )  # fmt: skip
 
 
-def _of_none(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the rows of what is of no system, by quantity."""
-    rows = frame[frame[SYSTEM].isna()]
-    return {str(row["quantity"]): row for _, row in rows.iterrows()}
+def _by_quantity(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the rows by quantity."""
+    return {str(row["quantity"]): row for _, row in frame.iterrows()}
 
 
 def _percent(row: Any) -> str:
@@ -195,7 +194,7 @@ def _percent(row: Any) -> str:
 
 def _picture(evaluation: xr.DataTree, frame: pd.DataFrame) -> Shown:
     kind, prob = facts.settings()
-    rows = _of_none(frame)
+    rows = _by_quantity(frame)
     caption = sentence(
         "Lines: annotators who are all alike and err independently. Dots and the band: these data, "
         "with {interval}s. A dot is below its line where annotators err together. Last panel: what "
@@ -223,8 +222,8 @@ def _tables(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Table]:
 
 
 def table_rows(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[list[str]]:
-    """Return title, mean and interval of what is of no system, in the order of reading."""
-    rows = _of_none(frame)
+    """Return title, mean and interval, in the order of reading."""
+    rows = _by_quantity(frame)
     target = percent(evaluation[GROUP].attrs["target"])
     out = []
     for name, title in TITLES.items():
