@@ -83,17 +83,16 @@ def _panel_rows(asked: argparse.Namespace, have: set[Any]) -> Iterator[dict[str,
                     if (name, kind, n, seed) not in have:
                         for study in drawn(panel, kind, n, seed):
                             here = {"set": name, "kind": kind, "n": n, "seed": seed}
-                            for row in _judged(panel, study, seed):
+                            for row in _judged(panel, study, seed, together=kind == TOGETHER):
                                 yield here | row
         print(name, flush=True)
 
 
-def _judged(panel: Panel, study: Drawn, seed: int) -> Iterator[dict[str, Any]]:
+def _judged(panel: Panel, study: Drawn, seed: int, *, together: bool) -> Iterator[dict[str, Any]]:
     ann = dx.annotations(study.annotations, labels=panel.labels)
     scored = {"score": "score"} if "score" in study.predictions else {}
     pred = dx.predictions(study.predictions, **scored)
     counts = dx.schema.label_counts(ann)
-    together = "noisy 0.8" in study.truth and "person 1" in study.truth
     for method, options in METHODS.items():
         if together and method not in ("votes", "default"):
             continue

@@ -236,6 +236,9 @@ def test_an_evaluation_leaves_it_open(split_panel, judged):
     again = dx.top_k_accuracy(theta, pred, insight="learned", random_seed=3)
     xr.testing.assert_allclose(found.transpose(*again.dims).drop_attrs(), again.drop_attrs())
     without = dx.top_k_accuracy(theta, pred)
+    low, high = found.quantile([0.01, 0.99], DRAWS)
+    for system, value in truth.items():
+        assert low.sel(system=system) < value < high.sel(system=system)
     assert without.max(DRAWS).sel(system="noise") < truth["noise"]  # what is mended
     assert (found.std(DRAWS) > 1.5 * without.std(DRAWS)).all()
 

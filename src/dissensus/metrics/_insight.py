@@ -85,7 +85,7 @@ def insights(
     if any(found.sizes[dim] != sizes.get(dim) for dim in sample):
         _refuse(f"no dims but {SYSTEM!r} and those of the draws, {sizes}", dict(found.sizes))
     for dim in sample:
-        if {dim} <= found.indexes.keys() & theta.indexes.keys():
+        if dim in found.indexes and dim in theta.indexes:
             named, theirs = found.indexes[dim], theta.indexes[dim]
             if not named.equals(theirs):
                 expected = f"the {dim}s of the plausibility, {brief(theirs.tolist())}"
