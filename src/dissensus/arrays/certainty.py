@@ -22,13 +22,9 @@ _LARGEST: Final = 2**62
 
 @rowwise("void(int64[:], int64, int64, int64[:])", "(k),(),()->()")
 def in_one_number(top: Codes, least: int, span: int, out: Codes) -> None:
-    """Write the members of a set as the digits of a number, the largest first."""
+    """Write the members of a set as the digits of a number, the smallest first."""
     members = top.copy()
-    for place in range(1, len(members)):
-        to = place
-        while to > 0 and members[to - 1] < members[to]:
-            members[to - 1], members[to] = members[to], members[to - 1]
-            to -= 1
+    sort_with(members, np.empty(len(top), dtype=np.int64), 0, len(top))
     out[0] = 0
     for member in members:
         out[0] = out[0] * span + (member - least)
