@@ -149,8 +149,15 @@ def test_the_ground_truth_is_judged_as_asked(one_truth, tmp_path):
     assert "Can this ground truth be trusted?" in done.output
     assert "A single label is right on 80" in done.output
     with (out / "weighted_reliability.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert {row["system"] for row in rows} == {"", "s", "t"}
+        rows = {row["quantity"]: row for row in csv.DictReader(file)}
+    assert set(rows) == {
+        "annotators_for_truth",
+        "concordance",
+        "label_accuracy",
+        "truth_accuracy",
+        "weighted_reliability",
+    }
+    assert float(rows["label_accuracy"]["mean"]) == pytest.approx(0.8)
     assert call(*given, "--ground-truth", "none").exit_code == 0
     assert not (out / "weighted_reliability.csv").exists()
     wrong = call(*given, "--ground-truth", "kappa")
