@@ -59,7 +59,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
@@ -80,11 +79,11 @@ from dissensus._learned_prior import (
 )
 from dissensus._prediction_features import Features, features
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.types import Floats
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
 from dissensus.registry import check_flags
 from dissensus.schema import label_counts
 
-Floats = npt.NDArray[np.float64]
 KINDS = ("nominal", "ordinal")
 
 

@@ -19,6 +19,7 @@ from dissensus.arrays.leading import leading_probabilities
 from dissensus.arrays.overlap import holds_first
 from dissensus.arrays.patterns import Patterns, distinct, find_patterns, merged
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.types import Floats
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.metrics._align import align, check_labels, check_lists
@@ -26,8 +27,6 @@ from dissensus.metrics._items import BOOTSTRAP
 from dissensus.metrics._lists import positive_int
 from dissensus.models.dirichlet import KINDS
 from dissensus.schema import label_counts
-
-Floats = npt.NDArray[np.float64]
 
 _LIST: Final = ("code", "start", "end")
 _AT_ONCE: Final = 4_000_000

@@ -17,11 +17,10 @@ import xarray as xr
 from dissensus._annotation_rows import ranking_code, ranks
 from dissensus._prediction_features import features
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, RELIABILITY, SCOPE, SCOPES, SYSTEM
 from dissensus.registry import one_of
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Groups = dict[str, xr.Dataset]
 
 PANEL, TRUTH = "panel", "truth"

@@ -8,16 +8,15 @@ from copy import deepcopy
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus._chunk_rows import Frame, Rows
 from dissensus.arrays.threads import in_one_thread
+from dissensus.arrays.types import Array
 from dissensus.dims import CANDIDATE, ITEM
 from dissensus.errors import ArgumentError, ConvergenceWarning, Said, held_back, warn_caller
 from dissensus.plausibility import widened
 
-Array = npt.NDArray[Any]
 Fit = Callable[..., xr.DataTree]
 
 CHAINS: Final = (("r_hat_max", np.max), ("ess_bulk_min", np.min), ("ess_tail_min", np.min),

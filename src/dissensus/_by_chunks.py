@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus._block_tasks import CHAINS, Block, Fit, Task, chunk_size, of_chains, run
@@ -27,11 +26,10 @@ from dissensus._chunks import by_item, is_chunked, item_edges
 from dissensus._learned_prior import LearnedPrior
 from dissensus._prediction_features import Features
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.types import Array
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
 from dissensus.errors import held_back
 from dissensus.fitting import EXACT, sample_shape
-
-Array = npt.NDArray[Any]
 
 _DATA: Final = ("observed_data", "constant_data")
 """Groups for which nothing has to be drawn."""

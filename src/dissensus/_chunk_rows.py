@@ -11,11 +11,10 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._chunks import ITEM_CHUNKS, ROW_CHUNKS, by_item, item_edges
+from dissensus.arrays.types import Names
 from dissensus.dims import ANNOTATION, ITEM
 from dissensus.errors import AnnotationError, brief
 from dissensus.schema import CODES, PART, checked_annotations
-
-Names = npt.NDArray[Any]
 
 
 class Frame(NamedTuple):

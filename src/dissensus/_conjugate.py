@@ -10,9 +10,8 @@ import numpy.typing as npt
 from dissensus._sweeps import by_lots
 from dissensus.arrays import dirichlet, normal_gamma
 from dissensus.arrays.keys import item_keys
+from dissensus.arrays.types import Floats, Names
 
-Floats = npt.NDArray[np.float64]
-Names = npt.NDArray[Any]
 Size = tuple[int, int]
 """Chains and draws."""
 

@@ -12,10 +12,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from dissensus.arrays.types import Flags, Ints
 from dissensus.errors import shown
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 _GROUPS: Final = 3
 """Groups that are named."""
@@ -119,7 +117,7 @@ def scattered(group: Ints, annotator: Ints) -> bool:
     return bool(each.max() < (1 - _FEW) * len(annotator))
 
 
-def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None = None) -> Bools:
+def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None = None) -> Flags:
     """Say of whom agreement alone can tell how accurate he is.
 
     If errors fall anywhere, two who label the same items agree beyond chance by the product of
@@ -164,7 +162,7 @@ def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None 
     return np.asarray(side[:n] == side[n:])
 
 
-def two_sided(group: Ints, told: Bools, names: npt.NDArray[Any]) -> str:
+def two_sided(group: Ints, told: Flags, names: npt.NDArray[Any]) -> str:
     """Say who can only be told together with those he shares items with; nothing if nobody is.
 
     Examples

@@ -20,8 +20,8 @@ from dissensus._ground_truth_panels import right_by_panel
 from dissensus._ground_truth_plan import AUTO, GROUP, MAJORITY, Plan, by_annotator
 from dissensus._notes import Notes
 from dissensus._observed import Settings
-from dissensus.arrays.grouped import Floats
 from dissensus.arrays.majority_accuracy import MOST, annotators_for_target, in_all
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE
 from dissensus.errors import DissensusWarning
 from dissensus.schema import voices_per

@@ -10,7 +10,7 @@ import xarray as xr
 
 from dissensus._accuracy_model import no_one_label, too_few
 from dissensus._added_groups import Planned
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError, brief
 from dissensus.statistics._accuracies import Accuracies, accuracies
 

@@ -6,18 +6,14 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from dissensus import tables
+from dissensus.arrays.types import Floats, Ints, Names
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, shown
 from dissensus.vocabulary import DAY, TIME, kind_of
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Names = npt.NDArray[Any]
 
 
 def item_weights(weights: Any, items: Names, argument: str, also: str = "") -> Floats:

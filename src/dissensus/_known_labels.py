@@ -9,18 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from dissensus import frames, tables
 from dissensus._item_weights import by_item
 from dissensus.arrays.rasch_data import UNKNOWN
+from dissensus.arrays.types import Ints, Names
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
-
-Ints = npt.NDArray[np.int64]
-Names = npt.NDArray[Any]
 
 _COLUMNS = (ITEM, LABEL)
 

@@ -27,12 +27,12 @@ from dissensus.arrays.learned_prior import (
     layout,
 )
 from dissensus.arrays.seeds import generator, name_hashes
+from dissensus.arrays.types import Floats
 from dissensus.convergence import diagnosed_parameters
 from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.schema import checked_annotations, label_counts
 
-Floats = npt.NDArray[np.float64]
 Size = tuple[int, int]
 
 LEARNED: Final = "learned"

@@ -15,10 +15,9 @@ from dissensus._sweeps import mapped
 from dissensus.arrays.keys import row_keys
 from dissensus.arrays.learned_normal import SPREADS, TYPICAL_SHAPE, Units, draw_priors, rounded
 from dissensus.arrays.normal_gamma import Moments, NormalGamma
+from dissensus.arrays.types import Floats
 from dissensus.convergence import diagnosed_parameters
 from dissensus.dims import CHAIN, DRAW, SAMPLE
-
-Floats = npt.NDArray[np.float64]
 
 NAMES: Final = ("prior_mean", "prior_count", "prior_shape", "prior_variance")
 """m, k, a and b / a."""

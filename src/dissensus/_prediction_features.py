@@ -10,10 +10,9 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus._prediction_schema import are_probabilities
+from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
 from dissensus.schema import checked_predictions
-
-Floats = npt.NDArray[np.float64]
 
 LEAST: Final = 1e-3
 """A smaller predicted probability counts as this: classifiers say 1e-9 of labels that a tenth of

@@ -15,10 +15,9 @@ from dissensus.arrays.first_choices import first_choice_agreement
 from dissensus.arrays.keys import row_keys
 from dissensus.arrays.plackett_luce_predict import predicted
 from dissensus.arrays.seeds import name_hashes
+from dissensus.arrays.types import Ints
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL
 from dissensus.schema import ranks
-
-Ints = npt.NDArray[np.int64]
 
 ANOTHER = -1
 """Stands for a label that nobody named, where these count as one."""

@@ -22,9 +22,8 @@ from dissensus.arrays.learned_strengths import (
     prior_shapes,
 )
 from dissensus.arrays.rankings import Rankings
+from dissensus.arrays.types import Floats
 from dissensus.plausibility import Layout
-
-Floats = npt.NDArray[np.float64]
 
 
 class Taught(NamedTuple):

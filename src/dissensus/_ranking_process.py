@@ -29,14 +29,12 @@ from dissensus._ranking_prior import (
 from dissensus._rankings import TREATMENTS, LaidOut, laid_out
 from dissensus.arrays.learned_strengths import Leaning
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, shown, warn_caller
 from dissensus.plausibility import Layout, candidate_form, layout
 from dissensus.registry import one_of
 from dissensus.schema import checked_annotations, statements_per
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 RANKING: Final = "ranking"
 LEARNED: Final = ("common", "annotator")

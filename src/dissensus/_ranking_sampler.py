@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import convergence, fitting
@@ -19,11 +18,9 @@ from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
 from dissensus.arrays.plackett_luce_gibbs import sample
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.stream import mixed
+from dissensus.arrays.types import Floats, Ints
 from dissensus.arrays.unlisted_cells import share_out, together
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Draws(NamedTuple):

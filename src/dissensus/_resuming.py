@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus._checkpoints import Checkpoint
 from dissensus._hashing import contents_hash, pieces
-
-Array = npt.NDArray[Any]
+from dissensus.arrays.types import Array
 
 SECONDS: Final = 30.0
 """Between two writings: so much work at most is lost with the machine."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit
 
 from dissensus.arrays.truth_parameters import (
@@ -24,8 +23,8 @@ from dissensus.arrays.truth_parameters import (
     Parameters,
     blank,
 )
+from dissensus.arrays.types import Floats
 
-Floats = npt.NDArray[np.float64]
 Values = Mapping[str, Any]
 
 TYPICAL = "typical_"

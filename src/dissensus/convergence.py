@@ -11,11 +11,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus.arrays.chain_diagnostics import diagnostics
+from dissensus.arrays.types import Flags, Floats
 from dissensus.dims import CHAIN, DRAW, ITEM
 from dissensus.errors import ConvergenceWarning, shown, warn_caller
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 R_HAT: Final = 1.05
 """Above this chains have not met. 1.01 is the usual mark for one number; the largest of the
@@ -104,9 +102,9 @@ class _Each(NamedTuple):
     bulk: Floats
     tail: Floats
     r_hat: Floats
-    stuck: Bools
+    stuck: Flags
     """Whether a chain stands still while others move, or elsewhere."""
-    undefined: Bools
+    undefined: Flags
     """Whether some draw is no number."""
 
 

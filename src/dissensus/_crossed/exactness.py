@@ -11,14 +11,11 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from dissensus.arrays.types import Floats, Ints
 from dissensus.errors import AnnotationError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _NOTHING: Final = 1e-6
 """A residual this small beside the numbers' own spread is rounding, or might as well be."""

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import convergence, fitting
@@ -16,6 +15,7 @@ from dissensus._crossed.process import LATENT_SD, Process, named
 from dissensus._crossed.sampler import Draws, by_gibbs, by_nuts, require_room
 from dissensus.arrays import crossed_likelihood as likelihood
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
+from dissensus.arrays.types import Floats
 from dissensus.dims import (
     ANNOTATION,
     ANNOTATOR,
@@ -29,8 +29,6 @@ from dissensus.dims import (
     other,
 )
 from dissensus.registry import check_flags
-
-Floats = npt.NDArray[np.float64]
 
 
 def fitted(

@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus import fitting
 from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_NORMAL, HALF_T
+from dissensus.arrays.types import Floats
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.registry import one_of
 
-Floats = npt.NDArray[np.float64]
 Prior = tuple[Any, ...]
 
 FORMS: Final = {"half_normal": HALF_NORMAL, "half_t": HALF_T, "exponential": EXPONENTIAL}

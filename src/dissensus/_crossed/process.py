@@ -16,13 +16,11 @@ from dissensus._crossed.priors import Prior, as_row, priors_for, spelled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.arrays.crossed_parameters import Priors
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.registry import check_flags, one_of
 from dissensus.schema import given_numbers
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 FAMILIES: Final = (GAUSSIAN, BERNOULLI, ORDINAL)
 SAMPLERS: Final = ("gibbs", "nuts")

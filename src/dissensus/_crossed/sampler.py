@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus import fitting
 from dissensus._crossed.process import Process
@@ -14,9 +13,8 @@ from dissensus.arrays import crossed_gibbs as gibbs
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.crossed_unseen import all_items
+from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError
-
-Floats = npt.NDArray[np.float64]
 
 _ROOM: Final = 4 * 2**30
 """Bytes of effects to keep without being asked twice."""

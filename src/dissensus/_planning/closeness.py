@@ -11,8 +11,6 @@ import xarray as xr
 from dissensus._planning.unknown_truth import ESTIMATORS, Found
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES, STUDY
 
-Floats = npt.NDArray[np.float64]
-
 _CELL = (ANNOTATOR, ITEM)
 
 

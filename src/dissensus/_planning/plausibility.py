@@ -16,10 +16,10 @@ from dissensus._prediction_features import Features
 from dissensus.arrays.dirichlet import draw_dirichlet
 from dissensus.arrays.leaned import leaned
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.metrics._insight import insight_of
 
-Floats = npt.NDArray[np.float64]
 _REPEATS = 10
 _WARM_UP = 100
 

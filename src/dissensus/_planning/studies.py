@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
@@ -18,13 +17,12 @@ from dissensus._crossed.process import process
 from dissensus._crossed.sampler import by_gibbs
 from dissensus._planning.designs import Design
 from dissensus._planning.pilots import Pilot
+from dissensus.arrays.types import Floats
 from dissensus.dims import LABEL, POOL, SAMPLE
 from dissensus.errors import DissensusWarning
 from dissensus.metrics.cross_replication import normalized_xcc
 from dissensus.metrics.icc import icc
 from dissensus.simulate import replication_study
-
-Floats = npt.NDArray[np.float64]
 
 _TUNE: Final = 300
 """Sweeps before the first draw: a study of hundreds of labels is forgotten by then."""

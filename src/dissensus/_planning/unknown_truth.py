@@ -10,11 +10,10 @@ import xarray as xr
 
 from dissensus import convergence, fitting, models
 from dissensus.arrays.truth_from_agreement import accuracy_from
+from dissensus.arrays.types import Floats
 from dissensus.dims import SCOPES
 from dissensus.simulate import ConfusionStudy, confusion_study
 from dissensus.statistics.lehner import lehner
-
-Floats = npt.NDArray[np.float64]
 
 MODEL: Final = "symmetric_confusion"
 ESTIMATORS: Final = (MODEL, "lehner")

@@ -16,13 +16,11 @@ from dissensus._rasch.design import warn_of_design
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_parameters import Priors
 from dissensus.arrays.rasch_data import UNKNOWN, Said
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.registry import check_flag, one_of
 from dissensus.schema import statements_per
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 KINDS: Final = ("nominal", "ordinal")
 SAMPLERS: Final = ("gibbs", "nuts")

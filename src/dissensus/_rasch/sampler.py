@@ -6,17 +6,15 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus import fitting
 from dissensus._rasch.process import Process
 from dissensus.arrays import crossed_gibbs, rasch_data, rasch_gibbs, rasch_unknown
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.stream import started
+from dissensus.arrays.types import Floats
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
-
-Floats = npt.NDArray[np.float64]
 
 _ROOM: Final = 4 * 2**30
 """Bytes of what is said of items to keep without being asked twice."""

@@ -6,7 +6,6 @@ import warnings
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus._replication.agreement_statistics import (
@@ -19,11 +18,10 @@ from dissensus._replication.agreement_statistics import (
 from dissensus._replication.predictive_draws import replicates
 from dissensus._replication.replicates import Replicates
 from dissensus._wording import number, probability, share
+from dissensus.arrays.types import Floats
 from dissensus.dims import SAMPLE
 from dissensus.errors import DissensusWarning
 from dissensus.statistics._doubts import Doubts
-
-Floats = npt.NDArray[np.float64]
 
 STATISTIC: Final = "statistic"
 EXTREME: Final = 0.05

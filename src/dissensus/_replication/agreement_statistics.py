@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from dissensus import statistics
 from dissensus._replication.replicates import Replicates, Said, evaluated, stacked
 from dissensus.arrays.far_pairs import far_pairs
+from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.statistics._chance import NO_PAIRS
@@ -20,8 +20,6 @@ from dissensus.statistics._distances import pairs_of
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._statements import numbers_of, rows_of
 from dissensus.statistics._sums import Sums
-
-Floats = npt.NDArray[np.float64]
 
 _LEVELS: Final = {
     "labels": ("nominal", "ordinal", "interval", "ratio"),

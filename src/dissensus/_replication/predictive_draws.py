@@ -19,12 +19,11 @@ from dissensus import tables
 from dissensus._replication.replicates import Replicates, Said, place_within
 from dissensus._replication.unnamed_choices import with_names
 from dissensus._space import Space
+from dissensus.arrays.types import Ints
 from dissensus.dims import ANNOTATION, ANNOTATOR, CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.plausibility import plausibility_of, space
 from dissensus.schema import checked_annotations, given_numbers, label_counts
-
-Ints = npt.NDArray[np.int64]
 
 PREDICTIVE: Final = "posterior_predictive"
 OBSERVED: Final = "observed_data"

@@ -7,21 +7,18 @@ from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting, models
 from dissensus._uncompiled import uncompiled
 from dissensus._wording import share
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import LABEL, POOL, SAMPLE, other
 from dissensus.errors import brief
 from dissensus.metrics._components import MODELS
 from dissensus.metrics.icc import icc
 from dissensus.registry import one_of
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 BIN: Final = "bin"
 _BINS: Final = 40

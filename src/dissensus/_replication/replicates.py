@@ -16,13 +16,11 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._resampling import over_units
 from dissensus.statistics._sums import Sums
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 ROWS: Final = 500_000
 """Rows laid one after the other at a time."""

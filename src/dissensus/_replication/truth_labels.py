@@ -15,7 +15,6 @@ from dissensus.arrays.truth_agreement import Rows, Sums, rows, sums
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer[Any]]
 
 MODELS: Final = ("symmetric_confusion", "dawid_skene")

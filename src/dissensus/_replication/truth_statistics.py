@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus._replication.truth_labels import Labels
 from dissensus._wording import number, share, short
 from dissensus.arrays.truth_agreement import Sums
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus._replication.replicates import place_within
 from dissensus._space import REMAINDER, Space
-
-Ints = npt.NDArray[np.int64]
+from dissensus.arrays.types import Ints
 
 
 def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:

@@ -10,6 +10,7 @@ import xarray as xr
 
 from dissensus._report import numbers as facts
 from dissensus._wording import number
+from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM, RELIABILITY, SCOPE, SYSTEM, other
 from dissensus.plausibility import Space, space
 from dissensus.plots import _pieces as pieces
@@ -17,8 +18,6 @@ from dissensus.plots import _pieces as pieces
 MODEL: Final = "model"
 SURE: Final = 0.8
 """A model counts as sure of an order that it gives this probability."""
-
-Floats = npt.NDArray[np.float64]
 
 
 class Swap(NamedTuple):

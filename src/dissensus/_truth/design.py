@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus._design import Ints, anchored, islands, listed_islands, scattered, two_sided
+from dissensus._design import anchored, islands, listed_islands, scattered, two_sided
 from dissensus.arrays.truth_parameters import COMPLETE
+from dissensus.arrays.types import Ints
 from dissensus.errors import DesignWarning, shown, warn_caller
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import convergence, fitting
@@ -18,8 +17,6 @@ from dissensus._truth.sampler import Draws, Wanted, by_gibbs, by_nuts
 from dissensus.arrays.truth_parameters import COMPLETE, DIFFICULTY
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.registry import check_flags
-
-Floats = npt.NDArray[np.float64]
 
 _MOST: Final = 500
 """Numbers in matrices that are judged one by one; of more that would take longer than sampling."""

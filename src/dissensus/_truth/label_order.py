@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus._truth.process import Process
+from dissensus.arrays.types import Floats
 from dissensus.errors import DesignWarning, shown, warn_caller
-
-Floats = npt.NDArray[np.float64]
 
 _SELDOM: Final = 0.05
 """Of the draws: labels that have changed places in more of them mix two posteriors."""

@@ -13,11 +13,10 @@ from dissensus import fitting
 from dissensus.arrays.seeds import generator
 from dissensus.arrays.truth_em import Estimate, climb, labels_given
 from dissensus.arrays.truth_votes import votes
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief
 from dissensus.schema import label_counts, statements_per
-
-Floats = npt.NDArray[np.float64]
 
 KINDS: Final = ("nominal", "ordinal")
 _START: Final = "start"

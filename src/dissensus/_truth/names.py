@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 from scipy.special import expit
 
@@ -24,9 +23,8 @@ from dissensus.arrays.truth_parameters import (
     SPREAD,
     UNEQUAL,
 )
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, LABEL, RESPONSE, SAMPLE, SYSTEM
-
-Floats = npt.NDArray[np.float64]
 
 
 def parameters(what: Process, trace: Trace) -> dict[str, xr.DataArray]:

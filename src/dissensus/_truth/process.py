@@ -17,13 +17,11 @@ from dissensus.arrays import true_labels
 from dissensus.arrays.truth_gibbs import Judging, judging
 from dissensus.arrays.truth_parameters import Form, Priors, fifths
 from dissensus.arrays.truth_votes import Votes, votes
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, PredictionError, shown
 from dissensus.registry import check_flag, one_of
 from dissensus.schema import statements_per
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 KINDS: Final = ("nominal", "ordinal")
 SAMPLERS: Final = ("gibbs", "nuts")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus import fitting
 from dissensus._truth.process import Process
@@ -24,11 +23,9 @@ from dissensus.arrays.truth_parameters import (
     blank,
 )
 from dissensus.arrays.truth_votes import Votes
+from dissensus.arrays.types import Ints
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _ROOM: Final = 4 * 2**30
 """Bytes of draws to keep without being asked twice."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
@@ -20,9 +19,7 @@ from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import BEGIN, LAST, RANK, STOP, UNIT, RankedItem
 from dissensus.arrays.stream import State
 from dissensus.arrays.tied_arrivals import draw_block, log_exponential
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes, Floats
 
 LOG_RATE, RATE, REST, RATIO, ONCE, SUMMED, SHARED = range(7)
 """The rows of an array that holds, for units, the rates; for places of one ranking, the rates from

@@ -6,16 +6,12 @@ import math
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.rowwise import rowwise
 from dissensus.arrays.stable_sort import sort_with
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-
+from dissensus.arrays.types import Codes, Floats
 
 _LARGEST: Final = 2**62
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 _SAME = 1e-15
 """Numbers that differ by less are one."""

@@ -10,17 +10,15 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.crossed_data import Codes, Crossed, Indices
+from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
 from dissensus.arrays.crossed_sums import LabelSums, log_within, residual_sd
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.stream import State
+from dissensus.arrays.types import Codes, Floats, Indices
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 SD_ANNOTATOR, SD = range(2)
 """Which standard deviation is moved."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import kernel
 from dissensus.arrays.crossed_data import Crossed
@@ -28,8 +27,7 @@ from dissensus.arrays.crossed_transport import (
     move_with_items,
 )
 from dissensus.arrays.stream import State
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 def move_all(

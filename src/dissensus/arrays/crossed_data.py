@@ -16,9 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
+from dissensus.arrays.types import Codes, Floats, Indices
 
 
 class Designs(NamedTuple):

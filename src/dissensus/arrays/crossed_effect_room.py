@@ -6,16 +6,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_covariance import effect_precisions
-from dissensus.arrays.crossed_data import Codes, Crossed, longest
+from dissensus.arrays.crossed_data import Crossed, longest
 from dissensus.arrays.crossed_parameters import Parameters, correlations
 from dissensus.arrays.small_matrices import factorised
-
-Floats = npt.NDArray[np.float64]
-
+from dissensus.arrays.types import Codes, Floats
 
 QUARTER = 0.25
 """The most that a label says about an effect."""

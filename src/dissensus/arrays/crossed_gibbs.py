@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.crossed_annotators import annotator_room, move_annotators
 from dissensus.arrays.crossed_bernoulli import move_all
@@ -31,8 +30,7 @@ from dissensus.arrays.crossed_scale import move_scale
 from dissensus.arrays.crossed_sums import LabelSums, item_room, label_sums
 from dissensus.arrays.crossed_transport import Transport, transport
 from dissensus.arrays.stream import State, started
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 GAUSSIAN, BERNOULLI, ORDINAL = "gaussian", "bernoulli", "ordinal"
 _RATE: Final = 0.05

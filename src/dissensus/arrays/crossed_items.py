@@ -15,12 +15,11 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays import crossed_one_pool as one_pool
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_covariance import cell_covariance, effect_covariance, log_lkj
-from dissensus.arrays.crossed_data import Codes, Crossed
+from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
 from dissensus.arrays.crossed_sums import (
     ItemRoom,
@@ -33,9 +32,8 @@ from dissensus.arrays.crossed_sums import (
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.small_matrices import backwards, factorised, forwards, inverted
 from dissensus.arrays.stream import State
+from dissensus.arrays.types import Codes, Floats
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 SD_ITEM, CORRELATION, SD = range(3)
 """What is moved."""

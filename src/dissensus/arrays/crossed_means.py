@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import kernel
-from dissensus.arrays.crossed_data import Codes, Crossed
+from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_effect_room import EffectRoom
 from dissensus.arrays.crossed_odds import Odds, held
 from dissensus.arrays.crossed_parameters import Parameters, Priors, correlations
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.small_matrices import backwards, factorised, forwards
 from dissensus.arrays.stream import State
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Codes, Floats
 
 
 def against_items(

@@ -11,13 +11,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.crossed_data import Codes, Crossed, Indices
+from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Codes, Floats, Indices
 
 LARGE = 1e100
 """Products are turned into a logarithm above this: one factor more does not overflow."""

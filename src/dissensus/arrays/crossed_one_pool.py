@@ -9,17 +9,15 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.crossed_data import Codes, Crossed
+from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
 from dissensus.arrays.crossed_sums import ItemRoom, ItemSums, log_within
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.stream import State
+from dissensus.arrays.types import Codes, Floats
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 SD_ITEM, SD = range(2)
 """Which standard deviation is moved."""

@@ -14,10 +14,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.crossed_data import Codes, Crossed, Indices
+from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import (
     EXPONENTIAL,
     Parameters,
@@ -30,8 +29,7 @@ from dissensus.arrays.normal_interval import interval
 from dissensus.arrays.normal_variates import normal, normal_between
 from dissensus.arrays.small_matrices import backwards, factorised, forwards
 from dissensus.arrays.stream import State, uniform
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Codes, Floats, Indices
 
 _LEAST_CURVATURE = 0.5
 """Of the logarithm of a gap: where nobody used the label between, only the prior knows it."""

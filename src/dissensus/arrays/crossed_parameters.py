@@ -6,11 +6,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 HALF_NORMAL, HALF_T, EXPONENTIAL = 0.0, 1.0, 2.0
 """Priors of standard deviations, by number: compiled code knows no names."""

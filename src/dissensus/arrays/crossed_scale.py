@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.crossed_data import Codes, Crossed, Indices
+from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters, Priors, log_scale_prior
 from dissensus.arrays.stream import State
+from dissensus.arrays.types import Codes, Floats, Indices
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 
 @inner

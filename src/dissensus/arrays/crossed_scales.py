@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_covariance import effect_precisions, log_lkj
-from dissensus.arrays.crossed_data import Codes, Crossed
+from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_effect_room import EffectRoom
 from dissensus.arrays.crossed_parameters import (
     Parameters,
@@ -19,9 +18,8 @@ from dissensus.arrays.crossed_parameters import (
     log_scale_prior,
 )
 from dissensus.arrays.stream import State
+from dissensus.arrays.types import Codes, Floats
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 
 @inner

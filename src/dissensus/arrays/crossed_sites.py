@@ -13,14 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_odds import held
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
+from dissensus.arrays.types import Codes, Floats, Indices
 
 _NEWTON = 5
 _NODES = 24

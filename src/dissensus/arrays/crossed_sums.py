@@ -6,13 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.crossed_data import Codes, Crossed, Indices
-
-Floats = npt.NDArray[np.float64]
-
+from dissensus.arrays.crossed_data import Crossed
+from dissensus.arrays.types import Codes, Floats, Indices
 
 _LEAST_SD = 1e-140
 """Of a residual: its square can still be divided by, where labels leave no residual at all."""

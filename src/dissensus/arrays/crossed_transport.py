@@ -19,11 +19,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_covariance import effect_precisions, log_lkj
-from dissensus.arrays.crossed_data import Codes, Crossed, Indices, longest
+from dissensus.arrays.crossed_data import Crossed, longest
 from dissensus.arrays.crossed_odds import (
     Odds,
     exponentials,
@@ -39,9 +38,8 @@ from dissensus.arrays.crossed_parameters import (
 )
 from dissensus.arrays.crossed_sites import CURVATURE, LINEAR, LOG_SD, SHIFT, STRETCH, sites
 from dissensus.arrays.stream import State
+from dissensus.arrays.types import Codes, Floats, Indices
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 
 class Transport(NamedTuple):

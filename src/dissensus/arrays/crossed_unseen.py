@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.crossed_data import Crossed
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 def all_items(

@@ -10,10 +10,8 @@ import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.gamma import LEAST, SMALL, constants, gamma_of, log_gamma_variate
+from dissensus.arrays.types import Floats, Keys
 from dissensus.errors import ArgumentError
-
-Floats = npt.NDArray[np.float64]
-Keys = npt.NDArray[np.uint64]
 
 
 class Draws(NamedTuple):

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 def elliptical(

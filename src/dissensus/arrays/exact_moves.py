@@ -20,15 +20,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
 from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import PRIOR, SHARED_OWN, SINGLE, ItemNumbers
 from dissensus.arrays.slicing import slicer, width
 from dissensus.arrays.small_block import RATIO, log_block
 from dissensus.arrays.stream import State
+from dissensus.arrays.types import Codes, Floats
 from dissensus.arrays.unit_view import (
     LOG_REST,
     MEMBERS,
@@ -42,9 +40,6 @@ from dissensus.arrays.unit_view import (
     sharpness_of,
     take,
 )
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 _FAR = 50.0
 """After a move of so much all rates are taken anew, relative to the largest as it is then."""

@@ -12,7 +12,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.arrival_times import room_for_times
 from dissensus.arrays.compiled import inner, kernel
@@ -30,13 +29,9 @@ from dissensus.arrays.ranked_item import (
 )
 from dissensus.arrays.tangents import tangents
 from dissensus.arrays.timed_sweep import timed_sweep
+from dissensus.arrays.types import Codes, Flags, Floats, Keys
 from dissensus.arrays.unit_order import positions
 from dissensus.arrays.unit_view import room_for_moves
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Keys = npt.NDArray[np.uint64]
 
 _DEPTH = 45.0
 """Rates of the tail that are e^-45 of the largest do not change any sum."""

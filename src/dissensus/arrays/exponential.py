@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import kernel
 from dissensus.arrays.stream import uniform
-
-Floats = npt.NDArray[np.float64]
-Keys = npt.NDArray[np.uint64]
+from dissensus.arrays.types import Floats, Keys
 
 
 def draw_exponential(keys: Keys, draws: int) -> Floats:

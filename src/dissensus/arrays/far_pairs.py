@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.grouped import Grouped
 from dissensus.arrays.stable_sort import sorted_with_order
+from dissensus.arrays.types import Floats, Ints
 
 
 @inner

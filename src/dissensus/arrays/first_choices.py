@@ -9,8 +9,7 @@ from dissensus.arrays.compiled import kernel
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.stable_sort import sorted_with_order
 from dissensus.arrays.stream import mixed
-
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes
 
 
 def first_choice_agreement(rankings: Rankings, codes: Codes) -> npt.NDArray[np.float64]:

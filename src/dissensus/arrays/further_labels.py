@@ -16,11 +16,9 @@ from math import comb
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from dissensus.arrays.types import Floats, Ints
 
 CELLS: Final = 4_000_000
 """Numbers held at a time."""

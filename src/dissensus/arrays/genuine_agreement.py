@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.types import Floats, Ints
 
 
 @inner

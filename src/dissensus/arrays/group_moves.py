@@ -15,9 +15,6 @@ group comes to in a set, and what the others do. Of a set that is all of the gro
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.group_view import MOVED, collect_group, group_everything
 from dissensus.arrays.log_sums import log_plus
@@ -25,6 +22,7 @@ from dissensus.arrays.ranked_item import ItemNumbers
 from dissensus.arrays.slicing import slicer, width
 from dissensus.arrays.small_block import RATIO, log_block
 from dissensus.arrays.stream import State
+from dissensus.arrays.types import Codes, Floats
 from dissensus.arrays.unit_view import (
     LOG_REST,
     MEMBERS,
@@ -34,9 +32,6 @@ from dissensus.arrays.unit_view import (
     TWO,
     N,
 )
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 
 @part

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.log_sums import log_plus
@@ -25,6 +24,7 @@ from dissensus.arrays.ranked_item import (
     UNIT,
     ItemNumbers,
 )
+from dissensus.arrays.types import Codes, Floats
 from dissensus.arrays.unit_view import (
     BASE,
     LOG_OTHERS,
@@ -42,9 +42,6 @@ from dissensus.arrays.unit_view import (
     G,
     N,
 )
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 MOVED = MINE
 """How many members of a tied block, the first ones, move; where one unit has which it is."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.remainder import next_share, unnamed_labels
 from dissensus.arrays.rowwise import rowwise
 from dissensus.arrays.stream import started
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes, Floats
 
 _NEGLIGIBLE = 1e-12
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes
 
 
 def inverse_rank_weights(

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.types import Floats, Ints
 
 
 class Moments(NamedTuple):

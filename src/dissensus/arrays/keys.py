@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from dissensus.arrays.seeds import name_hashes
 from dissensus.arrays.stream import mixed
-
-Keys = npt.NDArray[np.uint64]
+from dissensus.arrays.types import Keys
 
 
 def row_keys(*names: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:

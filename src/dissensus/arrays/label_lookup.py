@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from dissensus.arrays.compiled import kernel
-from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.label_shares import LabelShares
+from dissensus.arrays.types import Floats, Ints
 
 TOLERANCE: Final = 1e-9
 """Amounts that differ by less than this share are tied: thirds do not add up to the bit."""

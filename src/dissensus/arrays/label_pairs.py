@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import kernel
-from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.grouped import Grouped
 from dissensus.arrays.label_shares import LabelShares
+from dissensus.arrays.types import Floats, Ints
 from dissensus.errors import AnnotationError
 
 MOST: Final = 100_000_000

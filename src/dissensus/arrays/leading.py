@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammainc, gammaincinv, gammaln
 
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 _TAIL: Final = 1e-18
 """Of the largest gamma variate's distribution: what is left out at either end."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.rowwise import rowwise
 from dissensus.arrays.stream import started, uniform
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 @rowwise(

@@ -14,13 +14,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.elliptical import around_mode, elliptical
 from dissensus.arrays.normal_gamma import Moments, NormalGamma, log_marginal
+from dissensus.arrays.types import Floats
 from dissensus.errors import AnnotationError
-
-Floats = npt.NDArray[np.float64]
 
 SPREADS: Final = (1.0, 1.5, 1.0, 1.0)
 TYPICAL_SHAPE: Final = 2.0

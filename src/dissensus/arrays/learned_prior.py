@@ -25,7 +25,6 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.elliptical import around_mode
@@ -33,10 +32,7 @@ from dissensus.arrays.gamma import LEAST, constants, gamma_of, log_gamma_variate
 from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.rising_factorial import log_rising_of
 from dissensus.arrays.stream import State, uniform
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Keys = npt.NDArray[np.uint64]
+from dissensus.arrays.types import Floats, Ints, Keys
 
 MOST_FREE: Final = 30
 """Labels up to which each has a weight of its own; of more, most are hardly ever given."""

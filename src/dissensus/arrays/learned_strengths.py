@@ -33,7 +33,6 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.elliptical import around_mode
@@ -48,10 +47,7 @@ from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.rising_factorial import log_rising_of
 from dissensus.arrays.stream import State, uniform
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from dissensus.arrays.types import Floats, Ints
 
 _WIDER: Final = 1.3
 """How much wider than that given first choices the normal distribution is taken, around which

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.grouped import Floats, Ints
+from dissensus.arrays.types import Floats, Ints
 
 
 class Lists(NamedTuple):

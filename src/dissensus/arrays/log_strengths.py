@@ -15,15 +15,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.tangents import AREA, EDGE, HEIGHT, SLOPE, TOUCH, draw, draw_from, join
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 LOG_EXPOSURE, SHARPNESS = range(2)
 """The rows of an array of terms."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 _LOST = 40.0
 """So far below the larger, the smaller does not change the sum in double precision."""

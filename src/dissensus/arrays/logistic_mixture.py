@@ -11,9 +11,8 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 _STEP = 0.25
 _LEAST = 1e-22

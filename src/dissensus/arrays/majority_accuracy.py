@@ -13,11 +13,8 @@ import numpy.typing as npt
 from scipy.special import betainc
 
 from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.types import Flags, Floats, Ints
 from dissensus.arrays.winning_chances import winning_chances
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 MOST: Final = 999
 """How many annotators are looked at with several labels: time grows with the square."""
@@ -113,7 +110,7 @@ def _bracketed(p: Floats, goal: float, n_labels: int) -> Floats:
     return np.where(never, np.inf, 1.0 + step * high)
 
 
-def _reached(p: Floats, annotators: Ints, goal: float, n_labels: int) -> Bools:
+def _reached(p: Floats, annotators: Ints, goal: float, n_labels: int) -> Flags:
     out = np.zeros(len(p), dtype=np.bool_)
     if n_labels == 2:
         half = (annotators + 1) // 2

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from dissensus.arrays.types import Floats, Ints
 
 
 def matched(draws: Floats, sets: Floats, rng: np.random.Generator) -> Ints:

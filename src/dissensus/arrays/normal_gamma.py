@@ -12,10 +12,7 @@ from scipy.special import gammaln
 from dissensus.arrays.compiled import kernel
 from dissensus.arrays.gamma import LEAST, log_gamma_variate
 from dissensus.arrays.normal_variates import normal
-
-Floats = npt.NDArray[np.float64]
-Keys = npt.NDArray[np.uint64]
-
+from dissensus.arrays.types import Floats, Keys
 
 _LARGEST_LOG = 690.0
 

@@ -12,12 +12,10 @@ import math
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.stream import State, uniform, word
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 _LAYERS: Final = 128
 _LAST: Final = 3.442619855899

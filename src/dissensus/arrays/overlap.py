@@ -10,13 +10,10 @@ code, fills its place in the list, and is never right.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.rowwise import rowwise
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes, Floats
 
 _FEW = 16
 

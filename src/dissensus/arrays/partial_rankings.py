@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 def depth_membership(blocks: Sequence[Sequence[int]], n_labels: int, depth: int) -> Floats:

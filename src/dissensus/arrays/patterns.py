@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from dissensus.arrays.types import Floats, Ints
 
 
 class Patterns(NamedTuple):
@@ -17,9 +15,9 @@ class Patterns(NamedTuple):
 
     cells: Floats
     """(cell, column): all that is known of a label of an item; no two alike, in order."""
-    rows: Integers
+    rows: Ints
     """(pattern, label): numbers of cells, in order; no two patterns alike."""
-    times: Integers
+    times: Ints
     """(pattern): of how many items it is the pattern."""
 
     def some(self, which: slice) -> Patterns:
@@ -70,14 +68,14 @@ def merged(parts: Iterable[Patterns]) -> Patterns:
     )  # cells keep their order, and so rows theirs
 
 
-def _counted(cells: Floats, rows: Integers, times: Integers) -> Patterns:
+def _counted(cells: Floats, rows: Ints, times: Ints) -> Patterns:
     rows, which = np.unique(rows, axis=0, return_inverse=True)
     total = np.zeros(len(rows), dtype=np.int64)
     np.add.at(total, which.ravel(), times)
     return Patterns(cells, rows, total)
 
 
-def distinct(patterns: Patterns, probability: Floats) -> tuple[Integers, Floats]:
+def distinct(patterns: Patterns, probability: Floats) -> tuple[Ints, Floats]:
     """Return each pattern's distinct cells, and the sum of the probabilities of its labels there.
 
     Parameters

@@ -19,11 +19,8 @@ from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.tied_block import log_before_rest
+from dissensus.arrays.types import Codes, Flags, Floats
 from dissensus.errors import ArgumentError
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 def log_strengths(rankings: Rankings, plausibility: Floats, candidate: Codes) -> Floats:

@@ -24,7 +24,6 @@ sparse prior makes them smaller than any floating-point number.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.arrival_times import room_for_times
 from dissensus.arrays.compiled import inner, kernel
@@ -41,13 +40,9 @@ from dissensus.arrays.tangents import tangents
 from dissensus.arrays.time_memory import memories
 from dissensus.arrays.timed_sweep import timed_sweep
 from dissensus.arrays.times_alone import sample_by_times
+from dissensus.arrays.types import Codes, Flags, Floats, Keys
 from dissensus.arrays.unit_order import positions
 from dissensus.arrays.unit_view import room_for_moves
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Keys = npt.NDArray[np.uint64]
 
 _FORGETFUL = 0.4
 """Where a sweep by arrival times alone keeps no more than this, it is worth two fifths of an

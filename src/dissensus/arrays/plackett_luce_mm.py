@@ -13,16 +13,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.ranked_above import groups, within
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.times_ranked import times_expected, times_ranked
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from dissensus.arrays.types import Flags, Floats, Ints
 
 _MEMORY = 30
 """How many of the last steps tell the curvature."""
@@ -42,7 +38,7 @@ class Maximum(NamedTuple):
 
     share: Floats
     """(cell): its part of the strengths of all of the item's cells."""
-    top: Bools
+    top: Flags
     """(cell): whether its share is above 0."""
     log_likelihood: Floats
     """(item): the largest value, or what cannot quite be reached."""
@@ -50,7 +46,7 @@ class Maximum(NamedTuple):
     """(item): the groups among which the rankings do not decide; 1 if the shares are unique."""
     n_passes: Ints
     """(item): how often all rankings were gone through."""
-    reached: Bools
+    reached: Flags
     """(item): whether that was enough."""
 
 
@@ -107,7 +103,7 @@ def maximum(rankings: Rankings, *, tolerance: float, max_passes: int) -> Maximum
 @kernel
 def _solve(
     rankings: Rankings, tolerance: float, max_passes: int, log_strength: Floats, value: Floats,
-    passes: Ints, reached: Bools,
+    passes: Ints, reached: Flags,
 ) -> None:  # fmt: skip
     """Solve group after group, and scale their strengths to sum to the number of cells."""
     for group in range(len(value)):

@@ -24,12 +24,8 @@ from dissensus.arrays.plackett_luce_draws import listed_cell, per_ranking
 from dissensus.arrays.plackett_luce_urn import choose, log_hidden, look, next_log_share
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.stream import State, started
+from dissensus.arrays.types import Codes, Flags, Floats, Keys
 from dissensus.errors import ArgumentError
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Keys = npt.NDArray[np.uint64]
 
 _CHOICES, _SPLIT = 1, 2
 """Seeds that keep the two streams of a draw and an item apart."""

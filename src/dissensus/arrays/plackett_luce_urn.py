@@ -21,16 +21,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.remainder import SMALL, parted
 from dissensus.arrays.stream import State, uniform
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from dissensus.arrays.types import Codes, Flags, Floats
 
 _NEGLIGIBLE = -40.0
 """A weight e^-40 times another is below the other's last digit."""

@@ -34,9 +34,7 @@ from dissensus.arrays.ranked_item import (
 )
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.tied_arrivals import draw_block
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes, Floats
 
 SHARE, EXPOSURE, REST, RATIO, LOG_TIME, A, D, C = range(8)
 """The rows of an array that holds the shares and exposures of units; of one ranking, what is left

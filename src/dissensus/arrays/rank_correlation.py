@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.remainder import expand
 from dissensus.arrays.rowwise import rowwise
 from dissensus.arrays.stable_sort import falling_with_order, sort_with
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes, Floats
 
 
 @inner

@@ -16,8 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from dissensus.arrays.rankings import Rankings
-
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes
 
 
 class Groups(NamedTuple):

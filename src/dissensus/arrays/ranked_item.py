@@ -10,15 +10,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.rankings import Rankings
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-
+from dissensus.arrays.types import Codes, Flags, Floats
 
 UNIT, RANK = range(2)
 """The rows of `RankedItem.listed`."""

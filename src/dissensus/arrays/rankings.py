@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes
 
 
 class Rankings(NamedTuple):

@@ -6,10 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from dissensus.arrays.types import Floats, Ints
 
 UNKNOWN = -1
 

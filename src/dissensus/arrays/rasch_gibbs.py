@@ -12,11 +12,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_bernoulli import move_all
-from dissensus.arrays.crossed_data import Codes, Crossed, Indices
+from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_effect_room import effect_room
 from dissensus.arrays.crossed_odds import odds
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning
@@ -27,8 +26,7 @@ from dissensus.arrays.rasch_marginal import log_marginals
 from dissensus.arrays.rasch_unknown import Room, all_wrong, highest, look, move_difficulties, weigh
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_errors import draw_log_row
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Codes, Floats, Indices
 
 
 class Trace(NamedTuple):

@@ -11,14 +11,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import kernel
-from dissensus.arrays.crossed_data import Codes, Crossed
+from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.rasch_data import Said, Truth
 from dissensus.arrays.rasch_unknown import Room, all_wrong, log_labels
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Codes, Floats
 
 _REACH = 7.0
 """How far the grid goes to each side at least, in standard deviations of the prior."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from dissensus.arrays.compiled import kernel
 from dissensus.arrays.genuine_agreement import _genuine
-from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.right_together import Pairs, _right
+from dissensus.arrays.types import Floats, Ints
 
 
 @kernel

@@ -17,7 +17,7 @@ import numpy as np
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.genuine_agreement import _genuine
-from dissensus.arrays.grouped import Floats, Ints
+from dissensus.arrays.types import Floats, Ints
 
 
 class Pairs(NamedTuple):

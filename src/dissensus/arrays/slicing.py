@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import Inner, named_after, part
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
+from dissensus.arrays.types import Floats
 from dissensus.arrays.unit_view import (
     BASE,
     LOG_OTHERS,
@@ -29,8 +29,6 @@ from dissensus.arrays.unit_view import (
     WEIGHT,
     G,
 )
-
-Floats = npt.NDArray[np.float64]
 
 _HUGE = 60.0
 """Rates whose logarithm is above this are taken in logarithms, as are those below

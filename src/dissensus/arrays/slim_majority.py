@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import kernel
-from dissensus.arrays.grouped import Grouped, Ints
+from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.types import Ints
 
 ROUNDING: Final = 1e-9
 """Sums of shares that differ by less are equal: three thirds are not 1 to the bit."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.tied_block import log_before_rest
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 MOST = 6
 """Members of a block whose probability is taken in plain numbers, at most."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 _ROUNDING = 1e-12
 """A target missed by no more than this part of it is missed by rounding only; so is a bound."""

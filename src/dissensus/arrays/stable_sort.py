@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
+from dissensus.arrays.types import Ints
 
-Ints = npt.NDArray[np.int64]
 Numbers = npt.NDArray[Any]
 
 _RUN = 24

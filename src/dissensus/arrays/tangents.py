@@ -11,12 +11,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.stream import State, uniform
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 _FLAT = 1e-12
 

@@ -14,13 +14,11 @@ the mean over them. Hence
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
 from dissensus.arrays.bivariate_normal import excess
 from dissensus.arrays.rowwise import rowwise
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 @rowwise("void(float64[:], float64[:], float64[:], float64, float64[:])", "(a),(a),(a),()->()")

@@ -18,15 +18,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.tangents import HEIGHT, SLOPE, TOUCH, draw, join
 from dissensus.arrays.tied_block import SATURATED, log_integrand, phi, top_of_integrand
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 _SDS = 1.3
 """How far from the mode the outer tangents touch, in standard deviations of a normal curve with

@@ -15,12 +15,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.log_sums import log_plus
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 LARGEST_RECURSION = 7
 """Up to this size the recursion is the faster of the two; both are exact far beyond it."""

@@ -19,15 +19,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel, part
 from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.times_ranked import in_plain_numbers, times_ranked
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes, Floats
 
 _ROUNDS = 12
 """Towards the mode, and then towards the direction that is forgotten last. What is found is never

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from dissensus.arrays.arrival_times import draw_times, exposures
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_strengths import draw_log_strength, draw_tail
 from dissensus.arrays.ranked_item import POSTERIOR, RankedItem
 from dissensus.arrays.stream import State
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 @inner

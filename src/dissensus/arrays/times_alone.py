@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.arrival_times import room_for_times
 from dissensus.arrays.compiled import inner, kernel
@@ -17,10 +16,7 @@ from dissensus.arrays.plain_times import SHARE, plain_room, plain_sweep, take_sh
 from dissensus.arrays.ranked_item import POSTERIOR, RankedItems, ranked_item, take_prior
 from dissensus.arrays.tangents import tangents
 from dissensus.arrays.timed_sweep import timed_sweep
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Keys = npt.NDArray[np.uint64]
+from dissensus.arrays.types import Codes, Floats, Keys
 
 
 def sample_by_times(

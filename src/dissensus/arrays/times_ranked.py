@@ -12,15 +12,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.plackett_luce import log_likelihood_and_gradient
 from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.tied_block import log_before_rest
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from dissensus.arrays.types import Floats, Ints
 
 WIDEST = 600.0
 """Up to this range of log strengths, sums of strengths themselves neither over- nor underflow."""

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.remainder import expand, next_share, unnamed_label, unnamed_labels
 from dissensus.arrays.rowwise import rowwise
 from dissensus.arrays.stable_sort import falling_with_order
 from dissensus.arrays.stream import started
+from dissensus.arrays.types import Codes, Floats
 
 NOBODY = -1
 """Stands where fewer labels than asked for have a positive plausibility."""
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 # Up to here, inserting into a short sorted list beats sorting all labels.
 _FEW = 16

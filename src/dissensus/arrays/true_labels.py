@@ -19,7 +19,6 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.binomial_variates import binomial, scatter
 from dissensus.arrays.compiled import inner, kernel
@@ -29,10 +28,8 @@ from dissensus.arrays.normal_variates import normal
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_states import known_label, log_sigmoid
 from dissensus.arrays.truth_votes import Votes
+from dissensus.arrays.types import Floats, Ints
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 LEAST: Final = 1e-12
 """Probabilities of true labels keep so far from 0 and 1."""

@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from dissensus.arrays.types import Floats, Ints
 
 
 class Rows(NamedTuple):

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.label_lookup import TOLERANCE
 from dissensus.arrays.truth_votes import Votes
+from dissensus.arrays.types import Floats, Ints
 
 BINS: Final = 10
 """(0, .1], (.1, .2], ..., (.9, 1]: what the probability of the leading label is sorted into."""

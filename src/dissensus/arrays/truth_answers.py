@@ -10,14 +10,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner
 from dissensus.arrays.rising_factorial import log_rising
 from dissensus.arrays.truth_errors import LEAST, log_errors
 from dissensus.arrays.truth_states import log_sigmoid
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 class Answers(NamedTuple):

@@ -6,15 +6,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.binomial_variates import binomial
 from dissensus.arrays.compiled import kernel
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_parameters import SHARED, Form, Parameters
 from dissensus.arrays.truth_states import log_sigmoid
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 class Counts(NamedTuple):

@@ -6,16 +6,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts
 from dissensus.arrays.truth_parameters import DIFFICULTY, SOURCE, Form, Parameters, Priors
 from dissensus.arrays.truth_skills import log_hits
+from dissensus.arrays.types import Floats
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 
 class _Hits(NamedTuple):

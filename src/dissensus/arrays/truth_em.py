@@ -11,12 +11,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.truth_votes import Votes
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 class Estimate(NamedTuple):

@@ -6,7 +6,6 @@ import functools
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.gamma import log_gamma_variate
@@ -22,9 +21,8 @@ from dissensus.arrays.truth_parameters import (
     Parameters,
     Priors,
 )
+from dissensus.arrays.types import Floats
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 LEAST = 1e-300
 """Of a Dirichlet's shape that has a gamma function."""

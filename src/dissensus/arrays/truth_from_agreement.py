@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 
 NOTHING: Final = 1e-12
 """What is as close to what guesses would give is taken for it: sums are rounded."""

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 _ROUNDING: Final = 1e-12
 

@@ -43,9 +43,7 @@ from dissensus.arrays.truth_states import (
     replicate,
 )
 from dissensus.arrays.truth_votes import Votes
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from dissensus.arrays.types import Floats, Ints
 
 _SETTLING = 10
 """Rounds of drawing what is the systems' own where they are no evidence: what annotators are like

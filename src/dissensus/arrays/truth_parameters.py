@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from dissensus.arrays.types import Floats
 
 EQUAL, GRADED, UNEQUAL = 0, 1, 2
 """How errors fall on the other labels."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.stream import State, uniform
@@ -24,9 +23,8 @@ from dissensus.arrays.truth_errors import LEAST, draw_log_row
 from dissensus.arrays.truth_parameters import SPREAD, Form, Parameters, Priors
 from dissensus.arrays.truth_skills import draw_spread
 from dissensus.arrays.truth_states import log_sigmoid
+from dissensus.arrays.types import Floats
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 _TRIES = 50
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.gamma import log_gamma_variate
@@ -21,9 +20,8 @@ from dissensus.arrays.truth_states import (
     weigh,
 )
 from dissensus.arrays.truth_votes import Votes
+from dissensus.arrays.types import Floats
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 
 @inner

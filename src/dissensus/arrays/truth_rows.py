@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.stream import State
@@ -28,9 +27,8 @@ from dissensus.arrays.truth_parameters import (
 from dissensus.arrays.truth_pooling import draw_below, draw_pooling
 from dissensus.arrays.truth_skills import draw_beta
 from dissensus.arrays.truth_states import log_sigmoid
+from dissensus.arrays.types import Floats
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 
 def draw_rows(

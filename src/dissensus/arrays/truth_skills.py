@@ -10,7 +10,6 @@ import math
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.gamma import log_gamma_variate
@@ -25,9 +24,8 @@ from dissensus.arrays.truth_parameters import (
     Priors,
 )
 from dissensus.arrays.truth_states import log_sigmoid
+from dissensus.arrays.types import Floats
 from dissensus.arrays.univariate_slice import slicer
-
-Floats = npt.NDArray[np.float64]
 
 _TRIES: Final = 20
 

@@ -24,9 +24,7 @@ from dissensus.arrays.truth_parameters import (
     Parameters,
 )
 from dissensus.arrays.truth_votes import Votes
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from dissensus.arrays.types import Floats, Ints
 
 
 @inner

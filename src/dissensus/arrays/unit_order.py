@@ -7,7 +7,6 @@ so that it stays the same throughout a chain.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.ranked_item import (
@@ -22,9 +21,7 @@ from dissensus.arrays.ranked_item import (
     RankedItems,
     ranked_item,
 )
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes, Floats
 
 _ROUNDS = 10
 """Of an iteration that is only to tell strong from weak."""

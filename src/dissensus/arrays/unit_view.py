@@ -10,15 +10,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import BEGIN, LAST, RANK, STOP, UNIT, ItemNumbers, RankedItem
 from dissensus.arrays.small_block import table_for
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from dissensus.arrays.types import Codes, Floats
 
 TINY = 1e-60
 """Relative rates, and sums of them, below this are taken in logarithms."""

@@ -7,17 +7,12 @@ distribution with their prior's shapes, whatever was said.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import kernel
 from dissensus.arrays.gamma import LEAST, log_gamma_variate
 from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.rankings import Rankings
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Keys = npt.NDArray[np.uint64]
+from dissensus.arrays.types import Flags, Floats, Ints, Keys
 
 
 def together(rankings: Rankings, shape: Floats) -> tuple[Rankings, Floats, Flags]:

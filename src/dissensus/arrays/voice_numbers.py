@@ -8,8 +8,8 @@ import numpy as np
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.far_pairs import reach
-from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.stable_sort import sorted_with_order
+from dissensus.arrays.types import Floats, Ints
 from dissensus.arrays.voices import Voices
 
 _DIGITS: Final = 1e-3

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from dissensus.arrays.compiled import kernel
-from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.types import Floats, Ints
 from dissensus.arrays.voices import Voices
 
 _PAIRS = 1_000_000

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.arrays.compiled import kernel
-from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.types import Floats, Ints
 
 
 class Voices(NamedTuple):

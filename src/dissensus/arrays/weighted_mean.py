@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.rowwise import rowwise
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 @rowwise("void(float64[:], float64[:], float64[:])", "(i),(i)->()")

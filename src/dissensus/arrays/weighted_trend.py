@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.arrays.compiled import kernel
 from dissensus.arrays.stable_sort import sorted_with_order
-
-Floats = npt.NDArray[np.float64]
+from dissensus.arrays.types import Floats
 
 
 @kernel

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from scipy.special import betainc
 
 from dissensus.arrays.compiled import kernel
+from dissensus.arrays.types import Floats
 
-Floats = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
 
 _NOTHING: Final = 1e-17

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
@@ -14,10 +13,9 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor.random.basic import exponential
 from pytensor.tensor.random.utils import normalize_size_param
 
+from dissensus.arrays.types import Ints
 from dissensus.distributions._ranking_op import ranking_logp
 from dissensus.errors import ArgumentError
-
-Ints = npt.NDArray[np.int64]
 
 
 class PartialRankingRV(SymbolicRandomVariable):

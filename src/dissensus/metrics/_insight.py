@@ -14,18 +14,16 @@ from hashlib import blake2b
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.keys import Keys, item_keys
+from dissensus.arrays.keys import item_keys
 from dissensus.arrays.leaned import leaned
 from dissensus.arrays.seeds import generator, name_hashes
+from dissensus.arrays.types import Floats, Keys
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.metrics._lists import Prepare, Score, require_draws
 from dissensus.plausibility import Space
-
-Floats = npt.NDArray[np.float64]
 
 LEARNED: Final = "learned"
 SCALE: Final = 0.28

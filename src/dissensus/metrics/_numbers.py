@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus.arrays.types import Floats
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError, brief
 
-Floats = npt.NDArray[np.float64]
 Numbers = xr.DataArray | Floats
 WHOLE = "whole numbers, 1 or more"
 

@@ -13,6 +13,7 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus.arrays.groups import grouped_candidates
+from dissensus.arrays.types import Names
 from dissensus.dims import ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.metrics._blocks import all_labels, by_block, coords_of, front, is_lazy
@@ -20,7 +21,6 @@ from dissensus.metrics._candidates import on_candidates
 from dissensus.plausibility import NAME, plausibility_of, space
 
 _GROUP = "group_of"
-Names = npt.NDArray[Any]
 
 
 def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:

@@ -14,11 +14,11 @@ from dissensus.arrays.majority_accuracy import (
     majority_alike,
     majority_unlike,
 )
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR
 from dissensus.errors import ArgumentError
 from dissensus.metrics._numbers import (
     WHOLE,
-    Floats,
     Numbers,
     is_whole,
     label_count,

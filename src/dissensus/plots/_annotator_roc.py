@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 from matplotlib.axes import Axes
 from scipy.special import expit, logit
 
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, SAMPLE, SYSTEM
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._near_points import name_points
 from dissensus.plots._style import Size
-
-Floats = npt.NDArray[np.float64]
 
 _RATES: Final = ("false_positive_rate", "sensitivity")
 _INNER: Final = 0.5

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 from matplotlib.axes import Axes
 
 from dissensus._wording import share
+from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
 from dissensus.statistics._confidence_levels import levels_of
-
-Floats = npt.NDArray[np.float64]
 
 _NEEDED: Final = ("slope", "intercept", "confidence", "difficulty")
 _TENTHS: Final = 10

@@ -10,13 +10,12 @@ from matplotlib.axes import Axes
 from scipy.ndimage import gaussian_filter1d
 
 from dissensus._wording import counted
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
-
-Floats = npt.NDArray[np.float64]
 
 _FEW: Final = 12
 """Up to so many different confidences, each has a bar."""

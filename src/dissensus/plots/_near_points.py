@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from dissensus.arrays.types import Floats
 from dissensus.plots import _style as look
 
-Floats = npt.NDArray[np.float64]
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top, in points of a figure."""
 

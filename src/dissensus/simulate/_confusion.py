@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
+from dissensus.arrays.types import Ints
 from dissensus.simulate._confusion_checks import Design, checked
 from dissensus.simulate._confusion_layout import (
     Items,
@@ -21,9 +21,6 @@ from dissensus.simulate._confusion_layout import (
 )
 from dissensus.simulate._confusion_matrices import matrices, others, responses
 from dissensus.simulate._crossed import subsets
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class ConfusionStudy(NamedTuple):

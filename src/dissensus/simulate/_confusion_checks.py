@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus._wording import counted
+from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError, brief
 from dissensus.simulate import _checks
-
-Floats = npt.NDArray[np.float64]
 
 _GROUPS: Final = ("hard", "middle", "easy")
 _ONE_GROUP: Final = ("all",)

@@ -9,12 +9,10 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import _annotations, _predictions
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
 from dissensus.simulate._confusion_checks import Design
 from dissensus.simulate._confusion_matrices import expected_accuracy, with_mistakes
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _GROUP: Final = "group"
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

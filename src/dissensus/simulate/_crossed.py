@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from dissensus.arrays.types import Flags, Floats, Ints
 
 _NO_PLACE: Final = -1
 
@@ -23,7 +20,7 @@ class Rows(NamedTuple):
     pool: Ints
 
 
-def seen_by(n_items: int, n_pools: int, overlap: float, rng: np.random.Generator) -> Bools:
+def seen_by(n_items: int, n_pools: int, overlap: float, rng: np.random.Generator) -> Flags:
     """Draw which pool sees which item (item, pool): a share sees all pools, the others one each.
 
     The others are dealt out in turn, so that no two pools differ by more than one of them.
@@ -38,7 +35,7 @@ def seen_by(n_items: int, n_pools: int, overlap: float, rng: np.random.Generator
 
 
 def who_labels(
-    seen: Bools,
+    seen: Flags,
     n_annotators: Sequence[int],
     labels_per_item: Sequence[int],
     rng: np.random.Generator,

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from dissensus.arrays.types import Flags, Floats, Ints
 
 _AT_LEAST: Final = 2
 """Annotators of each item that are never missing: one alone cannot be disagreed with."""
@@ -26,7 +23,7 @@ class Said(NamedTuple):
     rank: Ints
 
 
-def present(n_items: int, n_annotators: int, missing: float, rng: np.random.Generator) -> Bools:
+def present(n_items: int, n_annotators: int, missing: float, rng: np.random.Generator) -> Flags:
     """Draw who annotates what: each annotation is missing at random, but for two of each item."""
     chance = rng.random((n_items, n_annotators))
     kept = chance >= missing
@@ -36,7 +33,7 @@ def present(n_items: int, n_annotators: int, missing: float, rng: np.random.Gene
 
 
 def rankings(
-    plausibility: Floats, kept: Bools, longest: int, ties: float, rng: np.random.Generator
+    plausibility: Floats, kept: Flags, longest: int, ties: float, rng: np.random.Generator
 ) -> Said:
     """Draw partial rankings: labels without replacement, in proportion to their plausibility.
 

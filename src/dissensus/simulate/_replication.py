@@ -12,11 +12,10 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import _annotations
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, BOUNDARY, ITEM, POOL, other
 from dissensus.simulate import _crossed
 from dissensus.simulate._replication_checks import FAMILIES, Design, checked
-
-Floats = npt.NDArray[np.float64]
 
 _YES: Final = ("no", "yes")
 

@@ -9,10 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError, brief
 from dissensus.simulate import _checks
-
-Floats = npt.NDArray[np.float64]
 
 FAMILIES: Final = {"gaussian": "continuous", "bernoulli": "nominal", "ordinal": "ordinal"}
 """Each family with the kind of its annotations."""

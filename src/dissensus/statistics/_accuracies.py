@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from dissensus import tables
-from dissensus.arrays.grouped import Floats, Ints
+from dissensus.arrays.types import Floats, Ints, Names
 from dissensus.dims import ANNOTATOR, ITEM, SAMPLE
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.statistics._settings import plain_label, real
@@ -22,8 +21,6 @@ EXPECTED: Final = (
 )
 IN_FITS: Final = (NAME, "annotator_accuracy")
 """What a posterior calls them: of annotators on items (rasch), or of annotators."""
-
-Names = npt.NDArray[Any]
 
 
 class Accuracies(NamedTuple):

@@ -9,13 +9,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dissensus._system_answers import Systems, systems_of
-from dissensus.arrays.grouped import Ints
+from dissensus.arrays.types import Flags, Ints
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.statistics._apart import Apart, Distance, apart, described
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Matrix, compact
-
-Bools = npt.NDArray[np.bool_]
 
 RELATIVE: Final = 1e-9
 ROUNDING: Final = 1e-12
@@ -31,9 +29,9 @@ class Advantages(NamedTuple):
     """(comparison)"""
     annotator: Ints
     """(comparison)"""
-    system_as_close: Bools
+    system_as_close: Flags
     """(comparison, system): whether the system is at least as close to the others."""
-    annotator_as_close: Bools
+    annotator_as_close: Flags
     """(comparison, system): whether the annotator is; both are true of a tie."""
     items: npt.NDArray[Any]
     """Names of all items, and so on."""
@@ -92,7 +90,7 @@ def advantages(
     )
 
 
-def _closer(found: Apart, systems: Systems, kept: Bools) -> tuple[Bools, Bools]:
+def _closer(found: Apart, systems: Systems, kept: Flags) -> tuple[Flags, Flags]:
     """Return (comparison, system) whether the system, and whether the annotator, is as close."""
     item = found.voice_item
     own = found.to_others[kept]

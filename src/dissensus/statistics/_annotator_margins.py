@@ -11,7 +11,8 @@ import pandas as pd
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM
 from dissensus.statistics._distances import (
     Disagreement,

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus._system_answers import Systems, numbers_by_systems, said_by_systems
 from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.types import Floats, Ints
 from dissensus.arrays.voice_numbers import (
     excess_apart,
     excess_towards,
@@ -30,8 +30,6 @@ from dissensus.statistics._distances import called, check_range
 from dissensus.statistics._settings import is_whole, real
 from dissensus.statistics._statements import labels_of, numbers_of, read
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Distance = str | Callable[[Any, Any], float]
 
 NAMED: Final = ("squared", "absolute", "nominal", "hinge", "jaccard", "ranking")

@@ -14,6 +14,7 @@ from dissensus import tables
 from dissensus._system_answers import Systems, numbers_by_systems, said_by_systems
 from dissensus.arrays.grouped import Grouped, grouped
 from dissensus.arrays.list_distances import Lists, jaccard, lists_of, rank_distance
+from dissensus.arrays.types import Floats, Ints
 from dissensus.arrays.voice_pairs import Delta, pairs_apart, pairs_towards
 from dissensus.arrays.voices import Voices, voices_of
 from dissensus.dims import LABEL
@@ -23,8 +24,6 @@ from dissensus.statistics._asked import Asked
 from dissensus.statistics._statements import labels_of, numbers_of
 from dissensus.statistics._system_lists import SystemLists, lists_by_systems
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Found = tuple[Floats, Floats | None, Callable[[int], Floats]]
 
 

@@ -6,12 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dissensus.arrays.types import Floats, Ints
 from dissensus.errors import ArgumentError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Asked:

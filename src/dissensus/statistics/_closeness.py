@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.list_distances import rank_distance
+from dissensus.arrays.types import Floats, Ints
 from dissensus.arrays.voice_pairs import Delta
 from dissensus.dims import LABEL
 from dissensus.errors import ArgumentError, brief

@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from dissensus.arrays.more_sure import more_sure
+from dissensus.arrays.types import Floats, Ints
 from dissensus.statistics._confidence_levels import Levels
 from dissensus.statistics._confidence_totals import Cells
 from dissensus.statistics._doubts import Doubts
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Sides = tuple[Floats, Floats]
 """Right and wrong labels (draw, ...)."""
 

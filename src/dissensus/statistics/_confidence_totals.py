@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
+from dissensus.arrays.types import Floats, Ints
 from dissensus.statistics._confidence_levels import Levels
 from dissensus.statistics._sampled_units import Units
 from dissensus.statistics._true_labels import TrueLabels
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _CELLS = 400_000
 """Weights and totals held at a time."""

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.grouped import Grouped
 from dissensus.arrays.list_distances import Lists
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATION, ITEM
 from dissensus.errors import AnnotationError, shown
 from dissensus.schema import ranking_code

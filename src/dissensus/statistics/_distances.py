@@ -16,12 +16,12 @@ from dissensus.arrays.grouped import Grouped
 from dissensus.arrays.item_moments import around, centre_of, moments, squared_pairs
 from dissensus.arrays.label_pairs import label_pairs
 from dissensus.arrays.label_shares import LabelShares, label_shares
+from dissensus.arrays.types import Floats
 from dissensus.errors import AnnotationError, ArgumentError, brief
 from dissensus.statistics._asked import no_callable, no_distance
 from dissensus.statistics._statements import labels_of, numbers_of
 from dissensus.statistics._sums import Matrix, compact
 
-Floats = npt.NDArray[np.float64]
 Distance = str | Callable[[Any, Any], float]
 
 NAMED: Final = ("nominal", "squared", "absolute")

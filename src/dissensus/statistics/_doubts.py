@@ -7,9 +7,8 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.arrays.types import Floats
 from dissensus.errors import DissensusWarning
-
-Floats = npt.NDArray[np.float64]
 
 
 class Doubts:

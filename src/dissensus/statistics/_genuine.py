@@ -10,10 +10,10 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus.arrays.genuine_agreement import agreeing, genuine
-from dissensus.arrays.grouped import Floats
 from dissensus.arrays.label_pairs import MOST
 from dissensus.arrays.right_together import Pairs
 from dissensus.arrays.slim_majority import slim_majority as is_slim
+from dissensus.arrays.types import Floats
 from dissensus.arrays.voice_pairs import pair_blocks
 from dissensus.errors import AnnotationError, ArgumentError, brief
 from dissensus.statistics._closeness import Closeness, closeness

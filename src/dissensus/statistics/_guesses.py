@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.statistics._confident import Confident
 from dissensus.statistics._settings import real

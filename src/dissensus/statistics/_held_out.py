@@ -11,10 +11,11 @@ from scipy import sparse
 
 from dissensus import tables
 from dissensus._system_answers import said_by_systems, systems_of
-from dissensus.arrays.grouped import Floats, Grouped, Ints, grouped
+from dissensus.arrays.grouped import Grouped, grouped
 from dissensus.arrays.label_lookup import leaders
 from dissensus.arrays.label_shares import label_shares
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.registry import one_of

@@ -10,7 +10,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus import tables
-from dissensus.arrays.grouped import Floats, Grouped, Ints, grouped
+from dissensus.arrays.grouped import Grouped, grouped
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POOL
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.schema import check_annotations

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats, Grouped
+from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, shown
 from dissensus.statistics._distances import TABLE, Disagreement, from_table

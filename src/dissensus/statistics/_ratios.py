@@ -10,15 +10,13 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATION, POOL, STRATUM
 from dissensus.errors import AnnotationError, shown
 from dissensus.statistics._apart import Apart
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._sums import Matrix, compact
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 NO_DISAGREEMENT: Final = (
     "annotators agree on every item that two of them labelled, and there is no disagreement to "

@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.label_pairs import MOST
 from dissensus.arrays.right_by_pair import right_by_pair
 from dissensus.arrays.right_together import Pairs, both_right
+from dissensus.arrays.types import Floats, Ints
 from dissensus.arrays.voice_pairs import pair_blocks
 from dissensus.dims import ANNOTATOR, ITEM, other
 from dissensus.errors import AnnotationError, ArgumentError

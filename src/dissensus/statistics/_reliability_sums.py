@@ -18,7 +18,6 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.grouped import Floats, Ints
 from dissensus.arrays.matched import matched
 from dissensus.arrays.right_together import (
     Pairs,
@@ -27,6 +26,7 @@ from dissensus.arrays.right_together import (
     right_by_item,
     right_under_weights,
 )
+from dissensus.arrays.types import Flags, Floats, Ints
 from dissensus.dims import ITEM
 from dissensus.statistics._accuracies import Accuracies
 from dissensus.statistics._chance import NO_PAIRS
@@ -42,7 +42,6 @@ CONTRADICTION: Final = (
 NO_ERRORS: Final = "there is only one label to give, so that nobody can be wrong"
 ALONE: Final = "fewer than two annotators"
 
-Bools = npt.NDArray[np.bool_]
 Total = Callable[[Floats, Ints, Ints], Floats]
 """From totals (set of weights, sum), a set and a draw of accuracies (n), (n) to sums (n), or to
 those of each two annotators (n, pair)."""
@@ -56,7 +55,7 @@ class Reliability:
 
     name: str
     genuine: Genuine
-    among: Bools | None = None
+    among: Flags | None = None
     """(row): the rows whose pairs count, if not all do."""
     competence: Accuracies | Credit | None = None
     """How often annotators are right; None: always."""

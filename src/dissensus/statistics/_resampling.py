@@ -10,14 +10,11 @@ from itertools import batched
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from dissensus.arrays.types import Floats, Ints
 from dissensus.arrays.weighted_sums import weighted_sums
 from dissensus.statistics._sums import Matrix, Sums
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _CELLS = 400_000
 """Weights and totals held at a time."""

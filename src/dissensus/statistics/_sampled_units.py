@@ -11,12 +11,11 @@ import pandas as pd
 import xarray as xr
 
 from dissensus._item_weights import by_item
+from dissensus.arrays.types import Ints
 from dissensus.dims import CLUSTER, ITEM
 from dissensus.errors import ArgumentError, DissensusWarning, shown
 from dissensus.statistics._statements import read
 from dissensus.statistics._sums import Sums
-
-Ints = npt.NDArray[np.int64]
 
 FEW_UNITS: Final = 20
 """With fewer items (or clusters) the bootstrap's intervals are known to be too narrow."""

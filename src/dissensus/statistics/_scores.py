@@ -12,13 +12,11 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus._system_answers import Systems, numbers_by_systems
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, PredictionError, brief, shown
 from dissensus.statistics._settings import code_of
 from dissensus.statistics._statements import labels_of
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def positive_code(annotations: xr.Dataset, positive: Any) -> tuple[Ints, int, Any]:

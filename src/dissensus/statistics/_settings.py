@@ -15,8 +15,6 @@ import xarray as xr
 from dissensus import tables
 from dissensus.errors import ArgumentError, brief
 
-Ints = npt.NDArray[np.int64]
-
 LARGEST: Final = 2**63 - 1
 """No file holds a larger whole number."""
 

@@ -10,12 +10,10 @@ import pandas as pd
 import xarray as xr
 
 from dissensus.arrays.grouped import Grouped, grouped
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import AnnotationError, shown
 from dissensus.schema import check_annotations, check_form, given_numbers, no_predictions
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def read(annotations: Any, *, rankings: bool = False) -> xr.Dataset:

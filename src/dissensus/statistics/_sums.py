@@ -17,10 +17,10 @@ import xarray as xr
 from scipy import sparse
 
 from dissensus._item_weights import item_weights
+from dissensus.arrays.types import Floats
 from dissensus.dims import SAMPLE
 from dissensus.statistics._doubts import Doubts
 
-Floats = npt.NDArray[np.float64]
 Matrix = Floats | sparse.csr_array
 Finish = Callable[[Floats, Doubts], Floats | Mapping[str, Floats]]
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import tables
 from dissensus._known_labels import known_codes
+from dissensus.arrays.types import Ints, Names
 from dissensus.dims import ANNOTATION, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown, warn_caller
 from dissensus.registry import one_of
 from dissensus.statistics._settings import whole
-
-Ints = npt.NDArray[np.int64]
-Names = npt.NDArray[Any]
-
 
 DRAWS: Final = 4000
 """How many there are unless somebody asks for others."""

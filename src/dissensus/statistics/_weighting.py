@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats, Grouped
+from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.types import Floats
 from dissensus.dims import LABEL
 from dissensus.errors import AnnotationError
 from dissensus.registry import one_of

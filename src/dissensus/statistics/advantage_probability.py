@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, SYSTEM
 from dissensus.statistics._advantages import NO_ITEMS, advantages, too_few
 from dissensus.statistics._apart import Distance

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, SYSTEM
 from dissensus.errors import DissensusWarning, shown
 from dissensus.statistics._advantages import Advantages, advantages, too_few

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.registry import one_of
 from dissensus.statistics._apart import Apart, Distance, apart, described

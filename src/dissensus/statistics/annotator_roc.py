@@ -11,6 +11,7 @@ import xarray as xr
 from dissensus._system_answers import said_by_systems, systems_of
 from dissensus._wording import share
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.statistics._beta_prior import prior_counts
@@ -24,9 +25,6 @@ from dissensus.statistics._true_labels import (
     posterior_of,
     true_labels,
 )
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 NAMES: Final = ("sensitivity", "false_positive_rate")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
 from dissensus.statistics._chance import NO_PAIRS, ONE_LABEL, beyond_chance
 from dissensus.statistics._doubts import Doubts

@@ -10,6 +10,7 @@ import xarray as xr
 
 from dissensus._wording import share
 from dissensus.arrays.seeds import generator
+from dissensus.arrays.types import Floats
 from dissensus.arrays.weighted_trend import line, midranks
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import AnnotationError, warn_caller
@@ -26,8 +27,6 @@ from dissensus.statistics._true_labels import (
     posterior_of,
     true_labels,
 )
-
-Floats = npt.NDArray[np.float64]
 
 NAMES: Final = ("slope", "intercept", "rank_correlation")
 IN_FITS: Final = ("difficulty", "item_difficulty")

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats, Ints
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM
 from dissensus.errors import DissensusWarning
 from dissensus.registry import check_flag, one_of

@@ -10,7 +10,7 @@ import xarray as xr
 from scipy import sparse
 
 from dissensus._system_answers import systems_of
-from dissensus.arrays.grouped import Floats, Ints
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM, SAMPLE, SYSTEM, THRESHOLD
 from dissensus.errors import ArgumentError, shown
 from dissensus.statistics._apart import apart

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus._system_answers import systems_of
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM, POOL, SYSTEM
 from dissensus.registry import check_flags
 from dissensus.statistics._apart import Distance, apart, described

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
 from dissensus.statistics._annotator_margins import with_margins
 from dissensus.statistics._chance import NO_PAIRS, beyond_chance, no_spread

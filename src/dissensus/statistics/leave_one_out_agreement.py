@@ -7,13 +7,14 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats, Grouped, Ints
+from dissensus.arrays.grouped import Grouped
 from dissensus.arrays.inverse_rank import inverse_rank_weights
 from dissensus.arrays.leading_label import (
     leading_label_by_annotator,
     leading_label_by_voice,
     leading_label_named,
 )
+from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.registry import check_flag, one_of

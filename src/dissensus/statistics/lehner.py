@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats
 from dissensus.arrays.truth_algebra import (
     AGREEMENT,
     BINS,
@@ -23,6 +22,7 @@ from dissensus.arrays.truth_from_agreement import (
     corrected_agreement,
     guessed,
 )
+from dissensus.arrays.types import Floats
 from dissensus.dims import BIN, COLUMN, ITEM, LABEL, SYSTEM
 from dissensus.errors import shown, warn_caller
 from dissensus.statistics._answer_patterns import AnswerPatterns, answer_patterns

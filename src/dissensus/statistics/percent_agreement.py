@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats
 from dissensus.arrays.label_shares import label_shares
+from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._distances import pairs_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 from dissensus.dims import LABEL, SYSTEM
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._held_out import NO_GOLD, confusions, places_of

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Floats
+from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, SYSTEM
 from dissensus.registry import check_flag
 from dissensus.statistics._advantages import NO_ITEMS, advantages, too_few

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.basic import BernoulliRV, MvNormalRV, NormalRV
 
@@ -20,12 +19,11 @@ from dissensus._uncompiled import uncompiled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.arrays.crossed_parameters import HALF_NORMAL, Priors
+from dissensus.arrays.types import Floats, Ints
 from dissensus.distributions.cumulative_probit import CumulativeProbitRV
 from dissensus.steps._given_priors import PLAIN, constants, require_logarithm, scale_prior
 from dissensus.steps._refusals import refuse_other_uses, unfit
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Point = Mapping[str, Any]
 
 MU, ITEM, ANNOTATOR = "mu", "item_effect", "annotator_effect"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pytensor
 from pymc.distributions.transforms import LogTransform
 from pymc.logprob.basic import logp
@@ -16,9 +15,8 @@ from pytensor.tensor.random.basic import ExponentialRV, HalfNormalRV
 from scipy.stats import norm
 
 from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_NORMAL, HALF_T
+from dissensus.arrays.types import Floats
 from dissensus.steps._refusals import unfit
-
-Floats = npt.NDArray[np.float64]
 
 PLAIN: Final = Mode(linker="py", optimizer=None)
 """For what is evaluated once or twice: to compile it would take longer."""

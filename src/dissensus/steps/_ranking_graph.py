@@ -10,20 +10,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pytensor.graph.traversal import ancestors
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from dissensus._uncompiled import initial_point, uncompiled
 from dissensus.arrays.rankings import Rankings
+from dissensus.arrays.types import Floats, Ints
 from dissensus.distributions.log_gamma import LogGammaRV
 from dissensus.distributions.partial_ranking import PartialRankingRV, places_of
 from dissensus.errors import ArgumentError
 from dissensus.steps._refusals import unfit
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Point = Mapping[str, Any]
 
 

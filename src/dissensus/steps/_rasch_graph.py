@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pymc.distributions.transforms import SimplexTransform
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import DirichletRV, NormalRV
@@ -21,6 +20,7 @@ from dissensus._uncompiled import uncompiled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_parameters import HALF_NORMAL, Priors
 from dissensus.arrays.rasch_data import UNKNOWN, Said
+from dissensus.arrays.types import Floats, Ints
 from dissensus.distributions.latent_answers import LatentAnswersRV
 from dissensus.steps._given_priors import (
     PLAIN,
@@ -33,8 +33,6 @@ from dissensus.steps._given_priors import (
 from dissensus.steps._natural_units import to_values
 from dissensus.steps._refusals import refuse_other_uses, unfit
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Natural = Mapping[str, Floats]
 
 MEAN, ABILITY_SPREAD, ABILITY = "mean_ability", "ability_spread", "ability"

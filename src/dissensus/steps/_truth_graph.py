@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pytensor.tensor.random.basic import (
     DirichletRV,
     GammaRV,
@@ -39,11 +38,11 @@ from dissensus.arrays.truth_parameters import (
 )
 from dissensus.arrays.truth_states import fill_tables, n_states
 from dissensus.arrays.truth_votes import Votes, votes
+from dissensus.arrays.types import Floats
 from dissensus.distributions.latent_truth import LatentTruthRV
 from dissensus.distributions.leading_dirichlet import LeadingDirichletRV
 from dissensus.steps._refusals import refuse_other_uses, unfit
 
-Floats = npt.NDArray[np.float64]
 Values = Mapping[str, Floats]
 
 _KINDS: Final = {

@@ -1,0 +1,19 @@
+"""Arrays by what they hold: the names that annotations of all modules share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int32]
+Codes = Ints
+"""Names as numbers: labels, items, annotators."""
+Keys = npt.NDArray[np.uint64]
+"""Where streams of random numbers begin."""
+Flags = npt.NDArray[np.bool_]
+Array = npt.NDArray[Any]
+Names = Array
