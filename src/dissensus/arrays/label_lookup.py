@@ -11,7 +11,7 @@ from dissensus.arrays.label_shares import LabelShares
 from dissensus.arrays.types import Floats, Ints
 
 TOLERANCE: Final = 1e-9
-"""Amounts that differ by less than this share are tied: thirds do not add up to the bit."""
+"""Amounts that differ by less than this share are tied: 1/2 + 1/3 - 1/3 is not 1/2 to the bit."""
 
 
 @kernel

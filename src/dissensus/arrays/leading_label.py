@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.grouped import Grouped
+from dissensus.arrays.label_lookup import TOLERANCE
 from dissensus.arrays.stable_sort import falling_with_order
 from dissensus.arrays.types import Floats, Ints
-
-TOLERANCE: Final = 1e-9
-"""Scores that differ by less than this share are tied: 1/2 + 1/3 - 1/3 is not 1/2 to the bit."""
 
 
 @inner

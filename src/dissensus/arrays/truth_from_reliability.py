@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.arrays.spearman_brown import _ROUNDING
 from dissensus.arrays.types import Floats
-
-_ROUNDING: Final = 1e-12
 
 
 def accuracy_from_rho(rho: npt.ArrayLike, genuine: float) -> Floats:

@@ -25,7 +25,7 @@ from dissensus.arrays.voice_numbers import (
 from dissensus.arrays.voices import Voices, name_towards, names_apart, voices_of
 from dissensus.dims import LABEL
 from dissensus.errors import ArgumentError, brief
-from dissensus.statistics._apart_pairs import by_callable, by_ranking, by_set, default_depth
+from dissensus.statistics._apart_pairs import Found, by_callable, by_ranking, by_set, default_depth
 from dissensus.statistics._distances import called, check_range
 from dissensus.statistics._settings import is_whole, real
 from dissensus.statistics._statements import labels_of, numbers_of, read
@@ -215,9 +215,6 @@ def _check_options(name: str, tolerance: Any, depth: Any) -> None:
             else 'None, unless distance="ranking"',
             found=brief(depth),
         )
-
-
-Found = tuple[Floats, Floats | None, Callable[[int], Floats]]
 
 
 def _by_name(
