@@ -14,8 +14,7 @@ import xarray as xr
 
 from dissensus import frames, tables
 from dissensus._item_weights import by_item
-from dissensus.arrays.rasch_data import UNKNOWN
-from dissensus.arrays.types import Ints, Names
+from dissensus.arrays.types import UNKNOWN, Ints, Names
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 

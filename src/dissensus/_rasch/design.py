@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dissensus._design import anchored, islands, listed_islands, pairs, scattered, two_sided
-from dissensus.arrays.rasch_data import UNKNOWN
+from dissensus.arrays.types import UNKNOWN
 from dissensus.errors import DesignWarning, shown, warn_caller
 
 if TYPE_CHECKING:

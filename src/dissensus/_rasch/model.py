@@ -9,7 +9,7 @@ from scipy.special import erfc
 
 from dissensus._crossed.model import scale
 from dissensus._rasch.process import Process
-from dissensus.arrays.rasch_data import UNKNOWN
+from dissensus.arrays.types import UNKNOWN
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL
 
 

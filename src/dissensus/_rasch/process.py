@@ -15,8 +15,8 @@ from dissensus._known_labels import known_codes
 from dissensus._rasch.design import warn_of_design
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_parameters import Priors
-from dissensus.arrays.rasch_data import UNKNOWN, Said
-from dissensus.arrays.types import Floats, Ints
+from dissensus.arrays.rasch_data import Said
+from dissensus.arrays.types import UNKNOWN, Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.registry import check_flag, one_of

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.gamma import LEAST, SMALL, constants, gamma_of, log_gamma_variate
+from dissensus.arrays.stream import State
 from dissensus.arrays.types import Floats, Keys
 from dissensus.errors import ArgumentError
 
@@ -155,3 +156,19 @@ def _check(alpha: npt.NDArray[np.floating[Any]]) -> None:
             expected="finite parameters >= 0, one or more of them positive in each row",
             found=f"rows such as {alpha[~proper][0]}",
         )
+
+
+@inner
+def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None:
+    """Draw the logarithm of a Dirichlet row, one place of it left out; in logs not to underflow."""
+    high = -math.inf
+    for y in range(len(shape)):
+        out[y] = -math.inf if y == skipped else log_gamma_variate(state, shape[y])
+        high = max(high, out[y])
+    total = 0.0
+    for y in range(len(shape)):
+        if y != skipped:
+            total += math.exp(out[y] - high)
+    for y in range(len(shape)):
+        if y != skipped:
+            out[y] -= high + math.log(total)

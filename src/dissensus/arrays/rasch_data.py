@@ -9,8 +9,6 @@ import numpy as np
 
 from dissensus.arrays.types import Floats, Ints
 
-UNKNOWN = -1
-
 
 class Said(NamedTuple):
     """Labels in the order of `Crossed`, and what is known of the truth."""

@@ -16,9 +16,9 @@ from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_odds import LARGE, Odds, held
 from dissensus.arrays.crossed_parameters import Parameters, Priors, log_scale_prior
-from dissensus.arrays.rasch_data import UNKNOWN, Said, Truth
+from dissensus.arrays.rasch_data import Said, Truth
 from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats, Indices
+from dissensus.arrays.types import UNKNOWN, Codes, Floats, Indices
 from dissensus.arrays.univariate_slice import slicer
 
 

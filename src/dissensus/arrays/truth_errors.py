@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.gamma import log_gamma_variate
+from dissensus.arrays.dirichlet import draw_log_row
 from dissensus.arrays.rising_factorial import log_rising
 from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts
@@ -199,19 +199,3 @@ def draw_log_shares(state: State, prior: Floats, counted: Floats, out: Floats) -
     for z in range(len(out)):
         shape[z] = prior[z] + counted[z]
     draw_log_row(state, shape, -1, out)
-
-
-@inner
-def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None:
-    """Draw the logarithm of a Dirichlet row, one place of it left out; in logs not to underflow."""
-    high = -math.inf
-    for y in range(len(shape)):
-        out[y] = -math.inf if y == skipped else log_gamma_variate(state, shape[y])
-        high = max(high, out[y])
-    total = 0.0
-    for y in range(len(shape)):
-        if y != skipped:
-            total += math.exp(out[y] - high)
-    for y in range(len(shape)):
-        if y != skipped:
-            out[y] -= high + math.log(total)

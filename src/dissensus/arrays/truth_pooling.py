@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from dissensus.arrays.compiled import inner, kernel
+from dissensus.arrays.dirichlet import draw_log_row
 from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_answers import (
     Answers,
@@ -19,7 +20,7 @@ from dissensus.arrays.truth_answers import (
     sum_but,
 )
 from dissensus.arrays.truth_counts import Counts
-from dissensus.arrays.truth_errors import LEAST, draw_log_row
+from dissensus.arrays.truth_errors import LEAST
 from dissensus.arrays.truth_parameters import SPREAD, Form, Parameters, Priors
 from dissensus.arrays.truth_skills import draw_spread
 from dissensus.arrays.truth_states import log_sigmoid

@@ -19,8 +19,8 @@ from pytensor.tensor.random.basic import DirichletRV, NormalRV
 from dissensus._uncompiled import uncompiled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_parameters import HALF_NORMAL, Priors
-from dissensus.arrays.rasch_data import UNKNOWN, Said
-from dissensus.arrays.types import Floats, Ints
+from dissensus.arrays.rasch_data import Said
+from dissensus.arrays.types import UNKNOWN, Floats, Ints
 from dissensus.distributions.latent_answers import LatentAnswersRV
 from dissensus.steps._given_priors import (
     PLAIN,
