@@ -28,7 +28,7 @@ from machine import described
 from panel_data import KINDS, PANELS, TOGETHER, Drawn, Panel, drawn
 
 import dissensus as dx
-from dissensus.arrays.keys import item_keys
+from dissensus.kernels.random import item_keys
 from dissensus.metrics._insight import draw_insights, lean
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "validation"

@@ -62,6 +62,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._annotation_rows import label_counts
 from dissensus._by_chunks import Settled, by_chunks, settled_prior
 from dissensus._chunk_rows import chunks_of
 from dissensus._conjugate import dirichlet_draws
@@ -78,11 +79,10 @@ from dissensus._learned_prior import (
     prior_of,
 )
 from dissensus._prediction_features import Features, features
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.types import Floats
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats
 from dissensus.registry import check_flags
-from dissensus.schema import label_counts
 
 KINDS = ("nominal", "ordinal")
 
@@ -129,7 +129,7 @@ def build(
     """
     import pymc as pm
 
-    from dissensus.distributions import PowerMultinomial
+    from dissensus.distributions.power_multinomial import PowerMultinomial
 
     counts, gamma, alpha, said = _data(annotations, reliability, prior_count, predictions)
     with pm.Model(coords=_names(annotations) | said.coords()) as model:

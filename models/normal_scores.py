@@ -45,6 +45,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._annotation_rows import given_numbers
 from dissensus._by_chunks import Settled, by_chunks
 from dissensus._conjugate import normal_draws
 from dissensus._learned_prior import LEARNED, is_learned
@@ -56,13 +57,12 @@ from dissensus._normal_prior import (
     log_marginal,
     teaching,
 )
-from dissensus.arrays import normal_gamma
 from dissensus.arrays.learned_normal import grid_step, units_of
-from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
 from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.kernels import normal
+from dissensus.kernels.random import generator
 from dissensus.registry import check_flags
-from dissensus.schema import given_numbers
 
 KINDS = ("continuous", "ordinal")
 Prior = tuple[float, float, float, float]
@@ -202,7 +202,7 @@ def fit(
         if found.told:
             attrs, groups = found.diagnosed(), found.groups()
     else:
-        for name, value in normal_gamma.update(before, data)._asdict().items():
+        for name, value in normal.update(before, data)._asdict().items():
             constant[f"posterior_{name}"] = xr.DataArray(value, dims=ITEM, coords=names)
     rng = generator(random_seed, "fit")
     mean, variance, density = normal_draws(
@@ -238,13 +238,13 @@ def fit(
     )
 
 
-def _data(annotations: xr.Dataset, prior: Any) -> tuple[Any, Any, normal_gamma.Moments, Any]:
+def _data(annotations: xr.Dataset, prior: Any) -> tuple[Any, Any, normal.Moments, Any]:
     """Return scores, their items, per-item moments, and the prior if it is stated."""
     fitting.require_kind(annotations, KINDS, "normal_scores")
     score = given_numbers(annotations)
     item = annotations["item_code"].to_numpy()
     _require_size(score)
-    data = normal_gamma.moments(score, item, annotations.sizes[ITEM])
+    data = normal.moments(score, item, annotations.sizes[ITEM])
     if is_learned(prior) or isinstance(prior, NormalPrior):
         return score, item, data, None
     return score, item, data, _given(prior)
@@ -266,7 +266,7 @@ def _require_size(score: Any) -> None:
         )  # fmt: skip
 
 
-def _given(prior: Prior) -> normal_gamma.NormalGamma:
+def _given(prior: Prior) -> normal.NormalGamma:
     try:
         numbers = np.array([float(value) for value in prior])
     except (TypeError, ValueError):
@@ -277,4 +277,4 @@ def _given(prior: Prior) -> normal_gamma.NormalGamma:
             expected=f"{LEARNED!r}, or (m, k, a, b) with k, a and b positive",
             found=repr(prior),
         )
-    return normal_gamma.NormalGamma(*numbers)
+    return normal.NormalGamma(*numbers)

@@ -107,9 +107,9 @@ from dissensus._ranking_process import (
 )
 from dissensus._ranking_sampler import diagnosed, drawn, drawn_by
 from dissensus.arrays.learned_strengths import Leaning
-from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, LABEL
 from dissensus.errors import ArgumentError
+from dissensus.kernels.random import generator
 from dissensus.registry import check_flags
 
 _PRIOR = "the prior by elliptical slices, with strengths summed out; given the prior"
@@ -196,7 +196,8 @@ def _model(what: Process) -> Any:
     import pytensor.tensor as pt
 
     import dissensus.steps  # noqa: F401 (registers the Gibbs step)
-    from dissensus.distributions import LogGamma, PartialRanking
+    from dissensus.distributions.log_gamma import LogGamma
+    from dissensus.distributions.partial_ranking import PartialRanking
 
     chosen, blocks = what.ranks()
     shape = what.where.codes.shape

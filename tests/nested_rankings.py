@@ -1,4 +1,4 @@
-"""Rankings written as nested lists, for kernels that read `dissensus.arrays.rankings.Rankings`."""
+"""Rankings written as nested lists, for kernels that read `dissensus.kernels.rankings.Rankings`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from dissensus.arrays.rankings import Rankings
+from dissensus.kernels.rankings import Rankings
 
 
 def nested(*items, closed=False):

@@ -10,7 +10,7 @@ import pytensor
 import pytest
 
 from dissensus._uncompiled import uncompiled
-from dissensus.steps import without_gibbs
+from dissensus.steps._choice import without_gibbs
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from seeds import rest_long, seeds
 
 import dissensus as dx
-from dissensus.arrays import further_labels
+from dissensus.kernels import formulas
 
 SEEDS = st.integers(0, 2**31)
 few = settings(max_examples=25, deadline=None)
@@ -127,7 +127,7 @@ def test_gains_are_what_enumeration_gives(seed, model, n_labels, further):
 def test_a_little_at_a_time_is_the_same(model, further, monkeypatch):
     fit = drawn(1, model, n_items=7)
     expected = dx.items_to_review(fit, further=further)
-    for module in ("dissensus._review_draws", "dissensus.arrays.further_labels"):
+    for module in ("dissensus._review_draws", "dissensus.kernels.formulas"):
         monkeypatch.setattr(f"{module}.CELLS", 40)
     xr.testing.assert_allclose(dx.items_to_review(fit, further=further), expected, rtol=1e-12)
 
@@ -340,4 +340,4 @@ def test_too_many_things_to_say_are_refused_with_what_would_do():
     assert dx.items_to_review(drawn(1, "rasch", n_labels=2), further=100).sizes["item"] == 4
     with pytest.raises(dx.ArgumentError, match="further: expected at most 19 with 5 labels"):
         dx.items_to_review(drawn(1, "rasch", n_labels=5), further=30)
-    assert further_labels.n_counts(5, 19) <= 10_000 < further_labels.n_counts(5, 20)
+    assert formulas.n_counts(5, 19) <= 10_000 < formulas.n_counts(5, 20)

@@ -7,14 +7,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.plausibility import (
-    PADDING,
-    REMAINDER,
-    candidate_form,
-    layout,
-    plausibility_of,
-    space,
-)
+from dissensus._space import PADDING, REMAINDER, space
+from dissensus.plausibility import candidate_form, layout, plausibility_of
 
 
 @pytest.fixture

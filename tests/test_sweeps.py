@@ -13,7 +13,7 @@ import pytest
 
 from dissensus._interruption import all_or_nothing
 from dissensus._sweeps import first_draws, mapped, swept
-from dissensus.arrays.threads import in_one_thread
+from dissensus.kernels.rowwise import in_one_thread
 
 
 class Rows(NamedTuple):

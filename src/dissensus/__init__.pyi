@@ -1,6 +1,5 @@
 # The public names, and where each is found. `lazy_loader` reads this file at run time, type
 # checkers read it as it stands.
-from . import arrays as arrays
 from . import datasets as datasets
 from . import dims as dims
 from . import distributions as distributions

@@ -12,21 +12,21 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._annotation_rows import label_counts
 from dissensus._chunk_rows import Chunk, chunks_of
 from dissensus._chunks import is_chunked
 from dissensus._common_items import common_items
-from dissensus.arrays.leading import leading_probabilities
-from dissensus.arrays.overlap import holds_first
-from dissensus.arrays.patterns import Patterns, distinct, find_patterns, merged
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.types import Floats
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.candidates import Patterns, distinct, find_patterns, merged
+from dissensus.kernels.dirichlet import leading_probabilities
+from dissensus.kernels.overlap import holds_first
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats
 from dissensus.metrics._align import align, check_labels, check_lists
 from dissensus.metrics._items import BOOTSTRAP
 from dissensus.metrics._lists import positive_int
 from dissensus.models.dirichlet import KINDS
-from dissensus.schema import label_counts
 
 _LIST: Final = ("code", "start", "end")
 _AT_ONCE: Final = 4_000_000

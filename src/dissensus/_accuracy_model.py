@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import xarray as xr
 
 from dissensus._added_groups import Planned
+from dissensus._annotation_rows import voices_per
 from dissensus._known_labels import known_codes
 from dissensus._observed import are_classes, first_labels
 from dissensus._truth.design import ENOUGH
@@ -17,7 +18,6 @@ from dissensus._wording import counted
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POSITION
 from dissensus.errors import ArgumentError, brief
 from dissensus.registry import one_of
-from dissensus.schema import voices_per
 
 AUTO: Final = "auto"
 MODELS: Final = ("dawid_skene", "symmetric_confusion")

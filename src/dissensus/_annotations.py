@@ -11,10 +11,10 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
+from dissensus._annotation_schema import KINDS, check_annotations
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, brief, shown
 from dissensus.frames import columns
-from dissensus.schema import KINDS, check_annotations
 
 _MANY = 20
 _IN_WORDS = "Map levels in words, and percents, to numbers from 0 to 1 first, and say how"

@@ -16,9 +16,9 @@ import xarray as xr
 
 from dissensus._annotation_rows import ranking_code, ranks
 from dissensus._prediction_features import features
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, RELIABILITY, SCOPE, SCOPES, SYSTEM
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats, Ints
 from dissensus.registry import one_of
 
 Groups = dict[str, xr.Dataset]

@@ -25,11 +25,11 @@ from dissensus._chunk_rows import Frame, Rows
 from dissensus._chunks import by_item, is_chunked, item_edges
 from dissensus._learned_prior import LearnedPrior
 from dissensus._prediction_features import Features
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.types import Array
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
 from dissensus.errors import held_back
 from dissensus.fitting import EXACT, sample_shape
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Array
 
 _DATA: Final = ("observed_data", "constant_data")
 """Groups for which nothing has to be drawn."""

@@ -24,8 +24,8 @@ import xarray as xr
 from dissensus._claims import claim, release
 from dissensus._hashing import data_hash
 from dissensus._writing import replace, require_writable, settle
-from dissensus.arrays.seeds import seed_or_drawn
 from dissensus.errors import ArgumentError, FormatError, brief, warn_caller
+from dissensus.kernels.random import seed_or_drawn
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus._annotation_schema import CODES, PART
 from dissensus._chunks import ITEM_CHUNKS, ROW_CHUNKS, by_item, item_edges
-from dissensus.arrays.types import Names
 from dissensus.dims import ANNOTATION, ITEM
 from dissensus.errors import AnnotationError, brief
-from dissensus.schema import CODES, PART, checked_annotations
+from dissensus.kernels.types import Names
+from dissensus.schema import checked_annotations
 
 
 class Frame(NamedTuple):

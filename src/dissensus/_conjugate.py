@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus._sweeps import by_lots
-from dissensus.arrays import dirichlet, normal_gamma
-from dissensus.arrays.keys import item_keys
-from dissensus.arrays.types import Floats, Names
+from dissensus.kernels import dirichlet, normal
+from dissensus.kernels.random import item_keys
+from dissensus.kernels.types import Floats, Names
 
 Size = tuple[int, int]
 """Chains and draws."""
@@ -24,7 +24,7 @@ def dirichlet_draws(
     Parameters
     ----------
     parameters : array (item, k)
-        As `dissensus.arrays.dirichlet.draw_dirichlet` takes them.
+        As `dissensus.kernels.dirichlet.draw_dirichlet` takes them.
     items : array (item)
         Their names: an item's draws hang on its name and the seed, not on the items beside it.
     size : (chains, draws)
@@ -48,7 +48,7 @@ def dirichlet_draws(
 
 
 def normal_draws(
-    prior: normal_gamma.NormalGamma, data: normal_gamma.Moments, items: Names, size: Size,
+    prior: normal.NormalGamma, data: normal.Moments, items: Names, size: Size,
     seed: int,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Draw means and variances of normal distributions.
@@ -72,12 +72,12 @@ def normal_draws(
 
     def draw_lot(chain: int, low: int, high: int) -> Floats:
         here = (chain, slice(None), slice(low, high))
-        known = normal_gamma.Moments(*(values[low:high] for values in data))
+        known = normal.Moments(*(values[low:high] for values in data))
         one = [value if np.ndim(value) == 0 else value[chain, : size[1]] for value in prior]
-        found = normal_gamma.update(normal_gamma.NormalGamma(*one), known)
+        found = normal.update(normal.NormalGamma(*one), known)
         shape = np.broadcast_shapes(*(value.shape for value in found))
-        part = normal_gamma.NormalGamma(*(np.broadcast_to(value, shape) for value in found))
-        normal_gamma.draw(part, keys[chain, low:high], mean[here], variance[here])
-        return np.sum(normal_gamma.log_density(part, mean[here], variance[here]), axis=1)
+        part = normal.NormalGamma(*(np.broadcast_to(value, shape) for value in found))
+        normal.draw(part, keys[chain, low:high], mean[here], variance[here])
+        return np.sum(normal.log_density(part, mean[here], variance[here]), axis=1)
 
     return mean, variance, np.sum(by_lots(draw_lot, size[0], len(items)), axis=1)

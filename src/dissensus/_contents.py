@@ -9,9 +9,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import tables
+from dissensus._annotation_rows import ranking_code, statements_per, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import misspelt
-from dissensus.schema import ranking_code, statements_per, voices_per
 
 _QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
 

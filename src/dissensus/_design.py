@@ -12,8 +12,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from dissensus.arrays.types import Flags, Ints
 from dissensus.errors import shown
+from dissensus.kernels.types import Flags, Ints
 
 _GROUPS: Final = 3
 """Groups that are named."""

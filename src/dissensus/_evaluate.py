@@ -25,9 +25,9 @@ from dissensus._recipe import Recipe, ThresholdRecipe
 from dissensus._recipes import DEFAULT, companion_for, recipe_for
 from dissensus._runs import Run, Task, results
 from dissensus._truth.errors import LEARNED
-from dissensus.arrays.seeds import seed_or_drawn
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.kernels.random import seed_or_drawn
 from dissensus.registry import check_flags
 from dissensus.schema import checked_annotations, checked_predictions
 

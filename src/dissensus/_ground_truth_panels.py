@@ -13,8 +13,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus._ground_truth_plan import by_annotator
-from dissensus.arrays.majority_accuracy import MOST, majority_unlike
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE
+from dissensus.kernels.majority import MOST, majority_unlike
 
 _CELLS: Final = 20_000_000
 """Accuracies held at a time."""

@@ -10,8 +10,8 @@ import xarray as xr
 
 from dissensus._accuracy_model import no_one_label, too_few
 from dissensus._added_groups import Planned
-from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.types import Floats
 from dissensus.statistics._accuracies import Accuracies, accuracies
 
 AUTO: Final = "auto"

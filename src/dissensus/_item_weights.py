@@ -10,9 +10,9 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
-from dissensus.arrays.types import Floats, Ints, Names
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, shown
+from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.vocabulary import DAY, TIME, kind_of
 
 

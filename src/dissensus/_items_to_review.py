@@ -10,10 +10,10 @@ import xarray as xr
 
 from dissensus._review_draws import ReviewDraws, review_draws
 from dissensus._wording import counted, digits_for, share
-from dissensus.arrays.further_labels import n_counts
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, warn_caller
+from dissensus.kernels.formulas import n_counts
+from dissensus.kernels.types import Floats
 
 MOST: Final = 100
 """Further labels of an item."""

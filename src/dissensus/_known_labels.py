@@ -14,9 +14,9 @@ import xarray as xr
 
 from dissensus import frames, tables
 from dissensus._item_weights import by_item
-from dissensus.arrays.types import UNKNOWN, Ints, Names
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
+from dissensus.kernels.types import UNKNOWN, Ints, Names
 
 _COLUMNS = (ITEM, LABEL)
 

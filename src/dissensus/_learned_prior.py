@@ -11,12 +11,15 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._annotation_rows import label_counts
 from dissensus._chunk_rows import chunks_of
 from dissensus._chunks import is_chunked
 from dissensus._prediction_features import Features, features
 from dissensus._sweeps import by_lots, mapped
-from dissensus.arrays.keys import item_keys, row_keys
-from dissensus.arrays.learned_prior import (
+from dissensus.convergence import diagnosed_parameters
+from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
+from dissensus.errors import ArgumentError
+from dissensus.kernels.learned_prior import (
     CONCENTRATION_SPREAD,
     FEATURE_SPREAD,
     LABEL_SPREAD,
@@ -26,12 +29,9 @@ from dissensus.arrays.learned_prior import (
     draw_plausibilities,
     layout,
 )
-from dissensus.arrays.seeds import generator, name_hashes
-from dissensus.arrays.types import Floats
-from dissensus.convergence import diagnosed_parameters
-from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
-from dissensus.errors import ArgumentError
-from dissensus.schema import checked_annotations, label_counts
+from dissensus.kernels.random import generator, item_keys, name_hashes, row_keys
+from dissensus.kernels.types import Floats
+from dissensus.schema import checked_annotations
 
 Size = tuple[int, int]
 
@@ -49,7 +49,7 @@ class LearnedPrior(NamedTuple):
     """Draws of the hyperparameters, from all items."""
 
     values: Floats
-    """(chain, draw, hyperparameter): as `dissensus.arrays.learned_prior.Layout` says."""
+    """(chain, draw, hyperparameter): as `dissensus.kernels.learned_prior.Layout` says."""
     log_density: Floats
     """(chain, draw)"""
     n_labels: int

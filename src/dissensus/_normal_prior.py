@@ -12,12 +12,12 @@ import xarray as xr
 from dissensus import fitting
 from dissensus._learned_prior import Size, chosen
 from dissensus._sweeps import mapped
-from dissensus.arrays.keys import row_keys
 from dissensus.arrays.learned_normal import SPREADS, TYPICAL_SHAPE, Units, draw_priors, rounded
-from dissensus.arrays.normal_gamma import Moments, NormalGamma
-from dissensus.arrays.types import Floats
 from dissensus.convergence import diagnosed_parameters
 from dissensus.dims import CHAIN, DRAW, SAMPLE
+from dissensus.kernels.normal import Moments, NormalGamma
+from dissensus.kernels.random import row_keys
+from dissensus.kernels.types import Floats
 
 NAMES: Final = ("prior_mean", "prior_count", "prior_shape", "prior_variance")
 """m, k, a and b / a."""

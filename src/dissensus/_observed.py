@@ -18,14 +18,15 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import statistics, tables
+from dissensus._annotation_rows import voices_per
 from dissensus._notes import Notes
 from dissensus._wording import counted
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
 from dissensus.errors import DissensusWarning, PredictionError
-from dissensus.schema import voices_per
 from dissensus.statistics._advantages import NO_ITEMS
+from dissensus.statistics._sampled_units import FEW_UNITS
 from dissensus.statistics.annotator_discrepancy_ratio import NO_OTHERS
-from dissensus.statistics.bayesian_bootstrap import FEW_UNITS, bayesian_bootstrap
+from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics.non_inferiority import non_inferiority
 
 Groups = dict[str, xr.Dataset]

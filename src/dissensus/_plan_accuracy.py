@@ -16,8 +16,8 @@ from dissensus._planning.closeness import closeness
 from dissensus._planning.closeness_sentences import sentences
 from dissensus._planning.known_items import known_items
 from dissensus._planning.unknown_truth import Found, Setting, studied
-from dissensus.arrays.seeds import generator
 from dissensus.errors import ArgumentError, ConvergenceWarning, DissensusWarning
+from dissensus.kernels.random import generator
 from dissensus.registry import check_flag
 
 

@@ -13,7 +13,7 @@ from dissensus._planning.designs import designs
 from dissensus._planning.pilots import Pilot, pilot_of
 from dissensus._planning.reliability import of_annotators, of_items
 from dissensus._planning.studies import Run, widths
-from dissensus.arrays.seeds import generator
+from dissensus.kernels.random import generator
 from dissensus.metrics._components import check_scale
 from dissensus.metrics.icc import icc
 

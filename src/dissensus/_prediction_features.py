@@ -10,8 +10,8 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus._prediction_schema import are_probabilities
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
+from dissensus.kernels.types import Floats
 from dissensus.schema import checked_predictions
 
 LEAST: Final = 1e-3

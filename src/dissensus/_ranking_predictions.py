@@ -9,15 +9,14 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._annotation_rows import ranks
 from dissensus._ranking_process import RANKING, Process
 from dissensus._ranking_sampler import Draws
-from dissensus.arrays.first_choices import first_choice_agreement
-from dissensus.arrays.keys import row_keys
 from dissensus.arrays.plackett_luce_predict import predicted
-from dissensus.arrays.seeds import name_hashes
-from dissensus.arrays.types import Ints
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL
-from dissensus.schema import ranks
+from dissensus.kernels.random import name_hashes, row_keys
+from dissensus.kernels.rankings import first_choice_agreement
+from dissensus.kernels.types import Ints
 
 ANOTHER = -1
 """Stands for a label that nobody named, where these count as one."""

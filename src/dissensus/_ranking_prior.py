@@ -13,16 +13,16 @@ from dissensus._learned_prior import LearnedPrior, Size
 from dissensus._prediction_features import Features
 from dissensus._rankings import LaidOut
 from dissensus._sweeps import mapped
-from dissensus.arrays.keys import row_keys
-from dissensus.arrays.learned_prior import layout as free_of
 from dissensus.arrays.learned_strengths import (
     Leaning,
     around_first_choices,
     draw_hyperparameters,
     prior_shapes,
 )
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.types import Floats
+from dissensus.kernels.learned_prior import layout as free_of
+from dissensus.kernels.random import row_keys
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Floats
 from dissensus.plausibility import Layout
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
+from dissensus._annotation_rows import statements_per
 from dissensus._chunk_rows import chunks_of
 from dissensus._chunks import is_chunked
 from dissensus._learned_prior import LEARNED as LEARNED_PRIOR
@@ -28,13 +29,13 @@ from dissensus._ranking_prior import (
 )
 from dissensus._rankings import TREATMENTS, LaidOut, laid_out
 from dissensus.arrays.learned_strengths import Leaning
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, shown, warn_caller
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats, Ints
 from dissensus.plausibility import Layout, candidate_form, layout
 from dissensus.registry import one_of
-from dissensus.schema import checked_annotations, statements_per
+from dissensus.schema import checked_annotations
 
 RANKING: Final = "ranking"
 LEARNED: Final = ("common", "annotator")

@@ -13,14 +13,13 @@ from dissensus._hashing import contents_hash
 from dissensus._interruption import before_any_draw
 from dissensus._learned_prior import HYPERPARAMETERS, prior_from
 from dissensus._ranking_process import LEARNED, Process
-from dissensus.arrays.keys import item_keys
 from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
 from dissensus.arrays.plackett_luce_gibbs import sample
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.stream import mixed
-from dissensus.arrays.types import Floats, Ints
 from dissensus.arrays.unlisted_cells import share_out, together
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
+from dissensus.kernels.random import item_keys, mixed
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Floats, Ints
 
 
 class Draws(NamedTuple):

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.rankings import Rankings
+from dissensus._annotation_rows import ranking_code, ranks
 from dissensus.dims import ITEM
+from dissensus.kernels.rankings import Rankings
 from dissensus.plausibility import Layout
 from dissensus.registry import one_of
-from dissensus.schema import ranking_code, ranks
 
 TREATMENTS: Final = ("exact", "one", "ignore", "absent")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dissensus._checkpoints import Checkpoint
 from dissensus._hashing import contents_hash, pieces
-from dissensus.arrays.types import Array
+from dissensus.kernels.types import Array
 
 SECONDS: Final = 30.0
 """Between two writings: so much work at most is lost with the machine."""

@@ -13,10 +13,10 @@ import xarray as xr
 from dissensus._replication.predictive_draws import group_of
 from dissensus._replication.truth_labels import require_whole
 from dissensus._replication.truth_places import common_confusion
-from dissensus.arrays.further_labels import CELLS, right_after, right_after_alike
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE
 from dissensus.errors import ArgumentError, shown
+from dissensus.kernels.formulas import CELLS, right_after, right_after_alike
+from dissensus.kernels.types import Floats, Ints
 
 RASCH: Final = "rasch"
 ROWS: Final = "dawid_skene"

@@ -13,7 +13,7 @@ import numpy as np
 from dissensus._checkpoints import Checkpoint
 from dissensus._interruption import before_any_draw, wants_all
 from dissensus._resuming import Chain, Progress
-from dissensus.arrays.threads import no_threads
+from dissensus.kernels.rowwise import no_threads
 
 _LOTS: Final = 50
 """Sweeps, and items, go in so many lots, for a smooth progress bar and for even work."""

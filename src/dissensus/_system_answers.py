@@ -11,9 +11,9 @@ import xarray as xr
 from dissensus import tables
 from dissensus._common_items import common_items
 from dissensus._outside_labels import warn_of_outside
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
+from dissensus.kernels.types import Floats, Ints
 from dissensus.schema import checked_predictions
 
 

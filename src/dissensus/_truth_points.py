@@ -23,7 +23,7 @@ from dissensus.arrays.truth_parameters import (
     Parameters,
     blank,
 )
-from dissensus.arrays.types import Floats
+from dissensus.kernels.types import Floats
 
 Values = Mapping[str, Any]
 

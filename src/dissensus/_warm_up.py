@@ -13,8 +13,8 @@ from dissensus import _annotations, models
 from dissensus._evaluate import evaluate
 from dissensus._nested import from_rankings
 from dissensus._predictions import predictions
+from dissensus._sweeps import tracked
 from dissensus.errors import ArgumentError, DissensusWarning
-from dissensus.fitting import tracked
 
 Job = Callable[[], object]
 

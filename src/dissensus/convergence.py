@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.chain_diagnostics import diagnostics
-from dissensus.arrays.types import Flags, Floats
 from dissensus.dims import CHAIN, DRAW, ITEM
 from dissensus.errors import ConvergenceWarning, shown, warn_caller
+from dissensus.kernels.diagnostics import diagnostics
+from dissensus.kernels.types import Flags, Floats
 
 R_HAT: Final = 1.05
 """Above this chains have not met. 1.01 is the usual mark for one number; the largest of the

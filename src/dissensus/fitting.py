@@ -21,9 +21,9 @@ from dissensus._sweeps import by_lots as by_lots
 from dissensus._sweeps import mapped as mapped
 from dissensus._sweeps import swept as swept
 from dissensus._sweeps import tracked as tracked
-from dissensus.arrays.seeds import generator
 from dissensus.dims import CHAIN, DRAW, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.kernels.random import generator
 from dissensus.schema import checked_annotations
 
 EXACT = "exact: independent draws from the posterior in closed form, no MCMC, no warm-up"
@@ -118,7 +118,7 @@ def begun(
 
 
 def stream_seed(rng: np.random.Generator) -> int:
-    """Draw the seed of a set of streams, one for each item: see `dissensus.arrays.keys`."""
+    """Draw the seed of a set of streams, one for each item: see `dissensus.kernels.random`."""
     return int(rng.integers(2**31))
 
 
@@ -193,7 +193,7 @@ bounds, and PyMC gives up after ten."""
 
 def by_nuts(model: Any, **options: Any) -> Any:
     """Sample a PyMC model by NUTS throughout, each chain from a start of its own."""
-    from dissensus.steps import without_gibbs
+    from dissensus.steps._choice import without_gibbs
 
     with without_gibbs():
         return sampled(model, jitter_max_retries=_STARTS, **options)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.arrays.binomial_variates import binomial, scatter
-from dissensus.arrays.stream import started
+from dissensus.kernels.random import started
+from dissensus.kernels.variates import binomial, scatter
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, owens_t
 
-from dissensus.arrays.bivariate_normal import excess
+from dissensus.kernels.special import excess
 
 bounds = st.floats(-6, 6)
 correlations = st.one_of(

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.arrays.certainty import modal_share, set_codes
+from dissensus.kernels.candidates import modal_share, set_codes
 
 
 @given(

@@ -6,7 +6,7 @@ from arviz_stats.base import array_stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.arrays.chain_diagnostics import diagnostics
+from dissensus.kernels.diagnostics import diagnostics
 
 PROB = (0.055, 0.945)
 

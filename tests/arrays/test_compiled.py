@@ -8,14 +8,14 @@ from collections import Counter
 
 from numba.core.dispatcher import Dispatcher
 
-import dissensus.arrays
-from dissensus.arrays.compiled import Inner, inner, kernel, named_after
+import dissensus.kernels
+from dissensus.kernels.compiled import Inner, inner, kernel, named_after
 
 
 def compiled_functions():
     """Return all functions that the modules of kernels hold, whoever imports them."""
     made = {}
-    for module in pkgutil.iter_modules(dissensus.arrays.__path__, "dissensus.arrays."):
+    for module in pkgutil.iter_modules(dissensus.kernels.__path__, "dissensus.kernels."):
         for value in vars(importlib.import_module(module.name)).values():
             if isinstance(value, Inner):
                 value = value.compiled

@@ -9,7 +9,7 @@ from scipy import stats
 
 from dissensus.arrays import crossed_annotators as kernel
 from dissensus.arrays.crossed_sums import label_sums
-from dissensus.arrays.stream import started
+from dissensus.kernels.random import started
 
 CASES = [(1, False), (2, False), (3, True)]
 every_case = pytest.mark.parametrize(("n_pools", "own_residual"), CASES)

@@ -16,7 +16,7 @@ from seeds import rest_long
 
 from dissensus.arrays.crossed_gibbs import advance, learned, room_for
 from dissensus.arrays.crossed_parameters import cutpoints
-from dissensus.arrays.stream import started
+from dissensus.kernels.random import started
 
 REDUCED, FULL, THIN = 4800, 24_000, 12
 CASES = [("gaussian", 2, True), ("bernoulli", 2, False), ("ordinal", 2, False)]

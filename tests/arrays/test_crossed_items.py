@@ -9,7 +9,7 @@ from scipy import stats
 
 from dissensus.arrays import crossed_covariance, crossed_one_pool, crossed_sums
 from dissensus.arrays import crossed_items as kernel
-from dissensus.arrays.stream import started
+from dissensus.kernels.random import started
 
 CASES = [(1, False), (2, False), (2, True), (3, True)]
 every_case = pytest.mark.parametrize(("n_pools", "own_residual"), CASES)

@@ -10,7 +10,7 @@ from scipy import stats
 from dissensus.arrays import crossed_ordinal as kernel
 from dissensus.arrays.crossed_parameters import cutpoints
 from dissensus.arrays.crossed_sums import label_sums
-from dissensus.arrays.stream import started
+from dissensus.kernels.random import started
 
 
 def slopes_of(one):

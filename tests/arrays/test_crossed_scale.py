@@ -9,7 +9,7 @@ from scipy import stats
 
 from dissensus.arrays import crossed_scale as kernel
 from dissensus.arrays.crossed_parameters import cutpoints
-from dissensus.arrays.stream import started
+from dissensus.kernels.random import started
 
 
 def stretched(one, factor):

@@ -165,7 +165,7 @@ def test_standard_deviations_of_annotators(n_pools, seed):
 def test_nothing_is_learned_once_a_chain_draws():
     """Paths that moved with the chain would make it another chain."""
     from dissensus.arrays.crossed_gibbs import advance, room_for
-    from dissensus.arrays.stream import started
+    from dissensus.kernels.random import started
 
     one = study(2, "bernoulli", seed=5)
     known, state = learned(one.data, "bernoulli", one.par), started(np.uint64(1))

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 import dissensus as dx
-from dissensus.arrays.dirichlet import draw_dirichlet
-from dissensus.arrays.keys import row_keys
+from dissensus.kernels.dirichlet import draw_dirichlet
+from dissensus.kernels.random import row_keys
 
 
 def keys(n, seed=0):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from arrays.said_by_pairs import by_annotator, pairs, random_rows
 
-from dissensus.arrays.far_pairs import far_pairs
-from dissensus.arrays.grouped import grouped
+from dissensus.kernels.distances import far_pairs
+from dissensus.kernels.grouped import grouped
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.4, 1.0, 50.0])

@@ -8,13 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dissensus.arrays.further_labels import (
-    counts_of,
-    n_counts,
-    orders,
-    right_after,
-    right_after_alike,
-)
+from dissensus.kernels.formulas import counts_of, n_counts, orders, right_after, right_after_alike
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3, 5])

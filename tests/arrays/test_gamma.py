@@ -8,8 +8,8 @@ from numba import njit
 from scipy import stats
 from scipy.special import gammaln
 
-from dissensus.arrays.gamma import LEAST, gamma_variate, log_gamma_variate
-from dissensus.arrays.stream import started
+from dissensus.kernels.random import started
+from dissensus.kernels.variates import LEAST, gamma_variate, log_gamma_variate
 
 
 @njit

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from seeds import seeds
 
-from dissensus.arrays.genuine_agreement import agreeing, genuine
-from dissensus.arrays.grouped import grouped
+from dissensus.kernels.grouped import grouped
+from dissensus.kernels.reliability import agreeing, genuine
 
 
 @pytest.mark.parametrize("seed", seeds(30))

@@ -10,9 +10,9 @@ from nested_rankings import nested
 from dissensus.arrays.group_moves import move_group
 from dissensus.arrays.plackett_luce_gibbs import sample
 from dissensus.arrays.ranked_item import ranked_item, ranked_items
-from dissensus.arrays.stream import started
 from dissensus.arrays.unit_order import positions
 from dissensus.arrays.unit_view import room_for_moves, take
+from dissensus.kernels.random import started
 
 LARGER = {
     "three tied": ([[[0, 1, 2]], [[1], [3, 0]]], [1.0, 0.7, 1.0, 0.7, 0.7, 2.1]),

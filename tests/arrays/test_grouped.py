@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus.arrays.grouped import grouped
+from dissensus.kernels.grouped import grouped
 
 
 @pytest.mark.parametrize("n_annotators", [1, 3, 60])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from dissensus.arrays.groups import grouped_candidates
-from dissensus.arrays.keys import row_keys
-from dissensus.arrays.remainder import expand
+from dissensus.kernels.candidates import grouped_candidates
+from dissensus.kernels.random import row_keys
+from dissensus.kernels.remainder import expand
 
 
 @njit

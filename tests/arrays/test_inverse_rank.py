@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.arrays.inverse_rank import inverse_rank_weights
+from dissensus.kernels.rankings import inverse_rank_weights
 
 # One ranking: the sizes of its blocks.
 blocks = st.lists(st.integers(1, 4), min_size=1, max_size=5)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from arrays.said_by_pairs import by_annotator, pairs, random_rows
 
-from dissensus.arrays.grouped import grouped
-from dissensus.arrays.item_moments import around, centre_of, moments, squared_pairs
+from dissensus.kernels.grouped import around, centre_of, grouped, moments, squared_pairs
 
 
 def far(a, b):

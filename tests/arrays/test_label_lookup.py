@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.arrays.grouped import grouped
-from dissensus.arrays.label_lookup import amounts_at, leaders
-from dissensus.arrays.label_shares import label_shares
+from dissensus.kernels.grouped import grouped, label_shares
+from dissensus.kernels.labels import amounts_at, leaders
 
 
 def drawn(rng):

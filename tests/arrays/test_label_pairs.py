@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from arrays.said_by_pairs import by_annotator, pairs, random_rows
 
-from dissensus.arrays.grouped import grouped
-from dissensus.arrays.label_pairs import label_pairs
-from dissensus.arrays.label_shares import label_shares
 from dissensus.errors import AnnotationError
+from dissensus.kernels.grouped import grouped, label_shares
+from dissensus.kernels.labels import label_pairs
 
 
 def listed(item, annotator, said, n_items, n_labels=4):

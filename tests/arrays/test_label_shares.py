@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from arrays.said_by_pairs import by_annotator, pairs, random_rows
 
-from dissensus.arrays.grouped import grouped
-from dissensus.arrays.label_shares import label_shares
+from dissensus.kernels.grouped import grouped, label_shares
 
 
 @pytest.mark.parametrize("trials", [False, True])

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
-from dissensus.arrays.leading import leading_probabilities
+from dissensus.kernels.dirichlet import leading_probabilities
 
 ALPHAS = st.lists(st.sampled_from([1e-6, 0.01, 0.1, 0.5, 1.0, 2.0, 7.0, 60.0, 1e4]),
                   min_size=2, max_size=6)  # fmt: skip

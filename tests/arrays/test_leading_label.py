@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus.arrays.grouped import grouped
-from dissensus.arrays.leading_label import leading_label_by_annotator, leading_label_named
+from dissensus.kernels.grouped import grouped
+from dissensus.kernels.labels import leading_label_by_annotator, leading_label_named
 
 
 def counted(item, who, weight, code, n_items, any_tied):

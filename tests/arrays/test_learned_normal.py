@@ -14,7 +14,7 @@ from dissensus.arrays.learned_normal import (
     rounded,
     units_of,
 )
-from dissensus.arrays.normal_gamma import NormalGamma, log_marginal, moments
+from dissensus.kernels.normal import NormalGamma, log_marginal, moments
 
 
 def simulated(prior, n_items, n_scores, seed=0):

@@ -16,7 +16,7 @@ from dissensus.arrays.learned_strengths import (
     log_density_of_roots,
     telling,
 )
-from dissensus.arrays.rankings import Rankings
+from dissensus.kernels.rankings import Rankings
 
 GRID = np.linspace(-3.0, 4.0, 71)
 

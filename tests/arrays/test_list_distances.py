@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.arrays.list_distances import jaccard, lists_of, rank_distance
+from dissensus.kernels.distances import jaccard, lists_of, rank_distance
 
 
 def random_lists(rng, count, n_labels):

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from dissensus.arrays.log_strengths import draw_log_strength, draw_tail
-from dissensus.arrays.stream import started
-from dissensus.arrays.tangents import tangents
+from dissensus.kernels.random import started
+from dissensus.kernels.slices import tangents
 
 CASES = [  # A, log exposures, sharpness
     (3.0, [], []),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus.arrays.log_sums import log_plus, log_total
+from dissensus.kernels.special import log_plus, log_total
 
 
 @pytest.mark.parametrize("shift", [-3000.0, 0.0, 3000.0])

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, ndtr
 from scipy.stats import kstwobign
 
-from dissensus.arrays.logistic_mixture import logistic_mixture
+from dissensus.kernels.special import logistic_mixture
 
 
 def distribution(x):

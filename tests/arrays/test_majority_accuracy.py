@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from dissensus.arrays.majority_accuracy import (
+from dissensus.kernels.majority import (
     annotators_for_target,
     in_all,
     majority_alike,

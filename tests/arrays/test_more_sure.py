@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.arrays.more_sure import more_sure
+from dissensus.kernels.weighted import more_sure
 
 
 def test_pairs_are_those_of_the_definition():

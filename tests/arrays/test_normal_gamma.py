@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import dblquad
 
-from dissensus.arrays.keys import row_keys
-from dissensus.arrays.normal_gamma import (
-    NormalGamma,
-    draw,
-    log_density,
-    log_marginal,
-    moments,
-    update,
-)
+from dissensus.kernels.normal import NormalGamma, draw, log_density, log_marginal, moments, update
+from dissensus.kernels.random import row_keys
 
 PRIOR = NormalGamma(*(np.array(x) for x in (1.0, 0.5, 3.0, 4.0)))
 scores = st.lists(st.floats(-50, 50), min_size=1, max_size=6)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
-from dissensus.arrays.normal_interval import interval
+from dissensus.kernels.special import interval
 
 INF = math.inf
 

@@ -7,8 +7,8 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from dissensus.arrays.normal_variates import normal, normal_between
-from dissensus.arrays.stream import started
+from dissensus.kernels.random import started
+from dissensus.kernels.variates import normal, normal_between
 
 N = 20_000
 INF = np.inf

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.arrays.overlap import block_bounds, holds_first, same_set, weighted_overlap
+from dissensus.kernels.overlap import block_bounds, holds_first, same_set, weighted_overlap
 
 
 @st.composite

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dissensus.arrays.partial_rankings import average_overlap, depth_membership
+from dissensus.kernels.overlap import average_overlap, depth_membership
 
 
 @pytest.mark.parametrize("blocks", [[], [[2]], [[1, 3]], [[0], [2, 3]], [[3, 1, 0], [2]], [[0, 1]]])

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.arrays.patterns import distinct, find_patterns, merged
+from dissensus.kernels.candidates import distinct, find_patterns, merged
 
 few = settings(max_examples=50, deadline=None)
 SEEDS = st.integers(0, 2**31)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from dissensus.arrays.plackett_luce import log_likelihood, log_likelihood_and_gradient
+from dissensus.kernels.plackett_luce import log_likelihood, log_likelihood_and_gradient
 
 
 def flat(blocks):

@@ -11,12 +11,11 @@ from numba import njit
 from scipy import stats
 
 import dissensus as dx
-from dissensus.arrays.keys import row_keys
-from dissensus.arrays.plackett_luce import log_likelihood
 from dissensus.arrays.plackett_luce_predict import predicted
 from dissensus.arrays.plackett_luce_urn import next_log_share
-from dissensus.arrays.remainder import expand, next_share
-from dissensus.arrays.stream import started
+from dissensus.kernels.plackett_luce import log_likelihood
+from dissensus.kernels.random import row_keys, started
+from dissensus.kernels.remainder import expand, next_share
 
 N = 20_000
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, rankdata
 
-from dissensus.arrays.rank_correlation import footrule_dense, kendall_dense
+from dissensus.kernels.overlap import footrule_dense, kendall_dense
 
 small = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40)
 

@@ -7,8 +7,8 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from dissensus.arrays.keys import row_keys
-from dissensus.arrays.remainder import ANONYMOUS, expand, unnamed_labels
+from dissensus.kernels.random import row_keys
+from dissensus.kernels.remainder import ANONYMOUS, expand, unnamed_labels
 
 CODES = np.array([4, 1, -1, -2])
 SIZES = np.array([1, 1, 0, 5])

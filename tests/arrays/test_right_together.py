@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus.arrays.right_together import (
+from dissensus.kernels.reliability import (
     Pairs,
     both_right,
     right_by_annotators,

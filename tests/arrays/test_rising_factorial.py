@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus.arrays.rising_factorial import log_rising
+from dissensus.kernels.special import log_rising
 
 
 @given(st.floats(1e-300, 1e6), st.integers(0, 100))

@@ -9,9 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from dissensus.arrays import rowwise as module
-from dissensus.arrays.rowwise import rowwise
-from dissensus.arrays.threads import in_one_thread
+from dissensus.kernels import rowwise as module
+from dissensus.kernels.rowwise import in_one_thread, rowwise
 
 
 @rowwise("void(float64[:], int64, float64[:])", "(n),()->()")

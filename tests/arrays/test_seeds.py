@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.arrays.seeds import generator
+from dissensus.kernels.random import generator
 from dissensus.metrics._items import BOOTSTRAP, weights_for
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from seeds import seeds
 
-from dissensus.arrays.grouped import grouped
-from dissensus.arrays.slim_majority import slim_majority
+from dissensus.kernels.grouped import grouped
+from dissensus.kernels.labels import slim_majority
 
 
 def by_trying(said, n_labels):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus.arrays.small_block import RATIO, log_block, table_for
-from dissensus.arrays.tied_block import log_before_rest
+from dissensus.kernels.plackett_luce import RATIO, log_before_rest, log_block, table_for
 
 
 @pytest.mark.parametrize("spread", [1.0, 30.0, 400.0])

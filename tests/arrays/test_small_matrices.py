@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus.arrays.small_matrices import backwards, factorised, forwards, inverted
+from dissensus.kernels.special import backwards, factorised, forwards, inverted
 
 
 def positive(n, seed=1):

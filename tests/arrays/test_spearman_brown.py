@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.arrays.spearman_brown import labels_needed, stepped_up
+from dissensus.kernels.formulas import labels_needed, stepped_up
 
 some = settings(deadline=None, max_examples=50)
 reliabilities = st.floats(1e-6, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus.arrays.stable_sort import sort_with, sorted_with_order
+from dissensus.kernels.sorting import sort_with, sorted_with_order
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 23, 24, 25, 48, 49, 97, 1000])

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from scipy import stats
 
-from dissensus.arrays.stream import mixed, started, uniform
+from dissensus.kernels.random import mixed, started, uniform
 
 
 @njit

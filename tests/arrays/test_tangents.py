@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.arrays.stream import started, uniform
-from dissensus.arrays.tangents import AREA, HEIGHT, SLOPE, TOUCH, draw, join, tangents
+from dissensus.kernels.random import started, uniform
+from dissensus.kernels.slices import AREA, HEIGHT, SLOPE, TOUCH, draw, join, tangents
 
 
 @pytest.mark.parametrize("touch", [(-1.2, 0.0, 1.2), (-3.0, 0.7, 0.8), (-0.1, 2.0, 4.0)])

@@ -11,10 +11,10 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-from dissensus.arrays.logistic_mixture import logistic_mixture
-from dissensus.arrays.threshold_covariance import (
+from dissensus.kernels.special import (
     covariance_between,
     covariance_within,
+    logistic_mixture,
     mixture_variance,
     step_variance,
 )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.arrays.stream import started
-from dissensus.arrays.tangents import tangents
 from dissensus.arrays.tied_arrivals import draw_block, log_ceiling
+from dissensus.kernels.random import started
+from dissensus.kernels.slices import tangents
 
 CASES = [
     [0.0, 0.0],

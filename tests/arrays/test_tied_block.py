@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dissensus.arrays.tied_block import (
+from dissensus.kernels.plackett_luce import (
     LARGEST_RECURSION,
     by_integral,
     by_recursion,

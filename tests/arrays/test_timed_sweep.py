@@ -10,9 +10,9 @@ from numba import njit
 
 from dissensus.arrays.arrival_times import room_for_times
 from dissensus.arrays.ranked_item import ranked_item, ranked_items
-from dissensus.arrays.stream import started
-from dissensus.arrays.tangents import tangents
 from dissensus.arrays.timed_sweep import timed_sweep
+from dissensus.kernels.random import started
+from dissensus.kernels.slices import tangents
 
 
 @njit

@@ -10,9 +10,9 @@ from numba import njit
 
 from dissensus.arrays.plain_times import SHARE, is_plain, plain_room, plain_sweep
 from dissensus.arrays.ranked_item import ranked_item, ranked_items
-from dissensus.arrays.stream import started
-from dissensus.arrays.tangents import tangents
 from dissensus.arrays.times_alone import sample_by_times
+from dissensus.kernels.random import started
+from dissensus.kernels.slices import tangents
 
 
 def read(rankings, shape, power, named):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from nested_rankings import nested, random_ranking
 
-from dissensus.arrays.plackett_luce import log_likelihood_and_gradient
 from dissensus.arrays.times_ranked import in_logs, times_expected, times_ranked
+from dissensus.kernels.plackett_luce import log_likelihood_and_gradient
 
 
 def hunters_update(strength, rankings, closed):

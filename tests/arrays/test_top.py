@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from dissensus.arrays.keys import row_keys
-from dissensus.arrays.remainder import expand
-from dissensus.arrays.top import NOBODY, top_candidates, top_dense
+from dissensus.kernels.random import row_keys
+from dissensus.kernels.remainder import NOBODY, expand, top_candidates, top_dense
 
 
 @njit

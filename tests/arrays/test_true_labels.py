@@ -8,8 +8,8 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from dissensus.arrays import true_labels
-from dissensus.arrays.stream import started
-from dissensus.arrays.truth_votes import votes
+from dissensus.kernels.random import started
+from dissensus.kernels.votes import votes
 
 PRIOR = np.array([0.6, 0.5])
 WEIGHT = np.array([-0.1, 1.2, 0.5, 3.5])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissensus.arrays.truth_em import climb, labels_given
-from dissensus.arrays.truth_votes import votes
+from dissensus.kernels.votes import votes
 
 
 def labelled(seed, n_items, n_voices, n_labels, n_rows):

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dissensus.arrays.truth_from_reliability import accuracy_from_concordance, accuracy_from_rho
+from dissensus.kernels.formulas import accuracy_from_concordance, accuracy_from_rho
 
 
 def pair(p, n_labels):

@@ -12,9 +12,9 @@ import pytest
 from scipy import special, stats
 
 from dissensus.arrays import truth_answers, truth_pooling
-from dissensus.arrays.stream import started
 from dissensus.arrays.truth_counts import room
 from dissensus.arrays.truth_parameters import HIERARCHICAL, SPREAD, Form, Priors, blank
+from dissensus.kernels.random import started
 
 PRIOR = np.array([2.8, 0.6, 0.6])
 ALIKE = np.array([2.0, 0.2])

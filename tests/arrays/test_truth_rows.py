@@ -7,8 +7,8 @@ import pytest
 from scipy import special, stats
 
 from dissensus.arrays import truth_rows
-from dissensus.arrays.stream import started
 from dissensus.arrays.truth_parameters import HIERARCHICAL, Form, blank
+from dissensus.kernels.random import started
 
 
 def form(n_voices=3, n_labels=3, difficulty=0):

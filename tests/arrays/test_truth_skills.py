@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from dissensus.arrays import truth_difficulty, truth_errors, truth_skills
-from dissensus.arrays.stream import started
+from dissensus.kernels.random import started
 
 EASE = np.array([-1.4, 0.0, 1.3])
 RIGHT, WRONG = np.array([2.0, 3, 0]), np.array([1.0, 0, 4])

@@ -7,9 +7,9 @@ import pytest
 from scipy import special, stats
 
 from dissensus.arrays import truth_counts, truth_states
-from dissensus.arrays.stream import started
 from dissensus.arrays.truth_parameters import DIFFICULTY, SHARED, SOURCE, Form, blank
-from dissensus.arrays.truth_votes import votes
+from dissensus.kernels.random import started
+from dissensus.kernels.votes import votes
 
 EASE = np.array([-1.0, 1.0])
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.arrays.truth_votes import votes
+from dissensus.kernels.votes import votes
 
 ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 2)), max_size=40)
 

@@ -9,8 +9,8 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from dissensus.arrays.stream import started
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.random import started
+from dissensus.kernels.slices import slicer
 
 N, THIN = 4000, 12
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.arrays.grouped import grouped
-from dissensus.arrays.voice_numbers import excess_apart, squares_apart
-from dissensus.arrays.voices import voices_of
+from dissensus.kernels.grouped import grouped
+from dissensus.kernels.voices import excess_apart, squares_apart, voices_of
 
 
 def item_of(values):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.arrays.weighted_trend import line, midranks
+from dissensus.kernels.weighted import line, midranks
 
 RNG = np.random.default_rng(1)
 X = RNG.integers(0, 4, (1, 40)).astype(float)

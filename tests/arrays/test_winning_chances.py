@@ -9,7 +9,7 @@ from math import comb, factorial, lgamma
 import numpy as np
 import pytest
 
-from dissensus.arrays.winning_chances import winning_chances
+from dissensus.kernels.majority import winning_chances
 
 
 def exactly(x, votes, n_labels):

@@ -6,7 +6,10 @@ import numpy as np
 import pymc as pm
 import pytest
 
-from dissensus.distributions import CumulativeProbit, LatentAnswers, LogGamma, PowerMultinomial
+from dissensus.distributions.cumulative_probit import CumulativeProbit
+from dissensus.distributions.latent_answers import LatentAnswers
+from dissensus.distributions.log_gamma import LogGamma
+from dissensus.distributions.power_multinomial import PowerMultinomial
 
 CASES = {
     "CumulativeProbit": lambda: CumulativeProbit.dist(eta=[0.5, -1.0], cutpoint=[-1.0, 0.5]),

@@ -16,7 +16,7 @@ from pymc.testing import BaseTestDistributionRandom, assert_support_point_is_exp
 from scipy import integrate, special, stats
 
 import dissensus.distributions as dist
-from dissensus.distributions import CumulativeProbit
+from dissensus.distributions.cumulative_probit import CumulativeProbit
 from dissensus.errors import ArgumentError
 
 C = np.array([-1.2, -0.4, 0.1, 1.5])

@@ -12,8 +12,7 @@ from seeds import rest_long
 
 import dissensus as dx
 import dissensus.distributions as dist
-from dissensus.distributions import LeadingDirichlet
-from dissensus.distributions.leading_dirichlet import share, shares
+from dissensus.distributions.leading_dirichlet import LeadingDirichlet, share, shares
 
 compiled_or_not = pytest.mark.parametrize("mode", rest_long(["FAST_COMPILE", "NUMBA"], unit=1))
 

@@ -15,8 +15,7 @@ from scipy import stats
 from seeds import rest_long
 
 import dissensus as dx
-from dissensus.distributions import PartialRanking
-from dissensus.distributions.partial_ranking import places_of
+from dissensus.distributions.partial_ranking import PartialRanking, places_of
 
 compiled_or_not = pytest.mark.parametrize("mode", rest_long(["FAST_COMPILE", "NUMBA"], unit=1))
 

@@ -10,7 +10,7 @@ from pymc.testing import BaseTestDistributionRandom, assert_support_point_is_exp
 from scipy import stats
 
 import dissensus.distributions as dist
-from dissensus.distributions import PowerMultinomial
+from dissensus.distributions.power_multinomial import PowerMultinomial
 
 P = np.array([0.5, 0.3, 0.2])
 COUNTS = np.array([[3, 0, 2], [0, 1, 0], [0, 0, 0], [1, 2, 3]])

@@ -8,8 +8,8 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus._looks import looked_at_once
+from dissensus._space import space
 from dissensus.metrics import _top
-from dissensus.plausibility import space
 
 
 @pytest.mark.parametrize("form", ["dense", "candidates"])

@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 import dissensus as dx
-from dissensus.arrays import learned_prior
+from dissensus.kernels import learned_prior
 from dissensus.models import dirichlet
 
 RUN = {"random_seed": 5, "progressbar": False}

@@ -4,8 +4,8 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
+from dissensus._annotation_rows import label_counts
 from dissensus.models import Model
-from dissensus.schema import label_counts
 
 MODEL = Model("panel", ("nominal",), "shares of labels, smoothed")
 

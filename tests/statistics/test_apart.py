@@ -8,8 +8,8 @@ import pytest
 from seeds import seeds
 
 from dissensus._system_answers import systems_of
-from dissensus.arrays import voice_pairs
 from dissensus.errors import ArgumentError
+from dissensus.kernels import voices as voice_pairs
 from dissensus.statistics._apart import apart
 from dissensus.statistics._asked import Asked
 from dissensus.statistics._statements import rows_of

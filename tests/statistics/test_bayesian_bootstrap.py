@@ -14,7 +14,7 @@ from small_studies import study
 from statistic_cases import arguments, arrays, every_variant, studies, taken, undefined_in_silence
 
 import dissensus as dx
-from dissensus.arrays.seeds import generator
+from dissensus.kernels.random import generator
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._resampling import replicated
 from dissensus.statistics._sums import Sums

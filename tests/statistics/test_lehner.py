@@ -14,8 +14,8 @@ from seeds import over_seeds
 from small_studies import study
 
 import dissensus as dx
-from dissensus.arrays.truth_algebra import Answers, binned_answers
-from dissensus.arrays.truth_votes import votes
+from dissensus.kernels.formulas import Answers, binned_answers
+from dissensus.kernels.votes import votes
 
 # Lehner's worked example ----------------------------------------------------------------------
 

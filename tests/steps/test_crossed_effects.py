@@ -15,7 +15,7 @@ from pymc_runs import by_nuts, run
 import dissensus as dx
 from dissensus._crossed.process import process
 from dissensus.models import cross_replication, crossed_effects
-from dissensus.steps import CrossedEffectsGibbs
+from dissensus.steps.crossed_effects import CrossedEffectsGibbs
 
 POOLS = ("old", "new")
 

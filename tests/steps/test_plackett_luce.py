@@ -12,9 +12,10 @@ from pymc.step_methods import STEP_METHODS
 from pymc_runs import by_nuts, run
 
 import dissensus as dx
-from dissensus.distributions import LogGamma, PartialRanking
+from dissensus.distributions.log_gamma import LogGamma
+from dissensus.distributions.partial_ranking import PartialRanking
 from dissensus.models import plackett_luce
-from dissensus.steps import PlackettLuceGibbs
+from dissensus.steps.plackett_luce import PlackettLuceGibbs
 
 SAID = {
     "p": {"ann": [["a"], ["b", "c"]], "bob": [["b"], ["a"]]},

@@ -13,7 +13,7 @@ from seeds import in_two_sizes
 
 import dissensus as dx
 from dissensus.models import rasch
-from dissensus.steps import RaschGibbs
+from dissensus.steps.rasch import RaschGibbs
 
 # PyMC runs on a slower BLAS, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from dissensus.arrays.types import Floats, Ints
 from dissensus.errors import AnnotationError
+from dissensus.kernels.types import Floats, Ints
 
 _NOTHING: Final = 1e-6
 """A residual this small beside the numbers' own spread is rounding, or might as well be."""

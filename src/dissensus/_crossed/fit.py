@@ -15,7 +15,6 @@ from dissensus._crossed.process import LATENT_SD, Process, named
 from dissensus._crossed.sampler import Draws, by_gibbs, by_nuts, require_room
 from dissensus.arrays import crossed_likelihood as likelihood
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
-from dissensus.arrays.types import Floats
 from dissensus.dims import (
     ANNOTATION,
     ANNOTATOR,
@@ -28,6 +27,7 @@ from dissensus.dims import (
     SAMPLE,
     other,
 )
+from dissensus.kernels.types import Floats
 from dissensus.registry import check_flags
 
 

@@ -68,7 +68,7 @@ def observe(what: Process, eta: Any) -> Any:
     code = what.value.astype(np.int64)
     if what.family == BERNOULLI:
         return pm.Bernoulli("label_code", logit_p=eta, observed=code, dims=ANNOTATION)
-    from dissensus.distributions import CumulativeProbit
+    from dissensus.distributions.cumulative_probit import CumulativeProbit
 
     return CumulativeProbit("label_code", eta, _cutpoints(what), observed=code, dims=ANNOTATION)
 

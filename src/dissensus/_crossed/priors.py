@@ -13,8 +13,8 @@ import numpy as np
 
 from dissensus import fitting
 from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_NORMAL, HALF_T
-from dissensus.arrays.types import Floats
 from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.kernels.types import Floats
 from dissensus.registry import one_of
 
 Prior = tuple[Any, ...]

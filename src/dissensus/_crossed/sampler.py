@@ -13,8 +13,8 @@ from dissensus.arrays import crossed_gibbs as gibbs
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.crossed_unseen import all_items
-from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError
+from dissensus.kernels.types import Floats
 
 _ROOM: Final = 4 * 2**30
 """Bytes of effects to keep without being asked twice."""

@@ -13,11 +13,11 @@ from dissensus import fitting, models
 from dissensus._learned_prior import LEARNED, learned, plausibilities
 from dissensus._planning.checks import counts, level, share
 from dissensus._prediction_features import Features
-from dissensus.arrays.dirichlet import draw_dirichlet
-from dissensus.arrays.leaned import leaned
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.kernels.dirichlet import draw_dirichlet
+from dissensus.kernels.majority import leaned
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats
 from dissensus.metrics._insight import insight_of
 
 _REPEATS = 10

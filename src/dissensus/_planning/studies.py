@@ -17,12 +17,12 @@ from dissensus._crossed.process import process
 from dissensus._crossed.sampler import by_gibbs
 from dissensus._planning.designs import Design
 from dissensus._planning.pilots import Pilot
-from dissensus.arrays.types import Floats
 from dissensus.dims import LABEL, POOL, SAMPLE
 from dissensus.errors import DissensusWarning
+from dissensus.kernels.types import Floats
 from dissensus.metrics.cross_replication import normalized_xcc
 from dissensus.metrics.icc import icc
-from dissensus.simulate import replication_study
+from dissensus.simulate._replication import replication_study
 
 _TUNE: Final = 300
 """Sweeps before the first draw: a study of hundreds of labels is forgotten by then."""

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import convergence, fitting, models
-from dissensus.arrays.truth_from_agreement import accuracy_from
-from dissensus.arrays.types import Floats
 from dissensus.dims import SCOPES
-from dissensus.simulate import ConfusionStudy, confusion_study
+from dissensus.kernels.formulas import accuracy_from
+from dissensus.kernels.types import Floats
+from dissensus.simulate._confusion import ConfusionStudy, confusion_study
 from dissensus.statistics.lehner import lehner
 
 MODEL: Final = "symmetric_confusion"

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus._rasch.process import Process
-from dissensus.arrays.types import Floats
 from dissensus.errors import warn_caller
+from dissensus.kernels.types import Floats
 
 _MUCH: Final = 0.1
 """A correlation that is told of: below it six labels of an item count as four or more."""

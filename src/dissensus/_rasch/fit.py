@@ -14,8 +14,8 @@ from dissensus._rasch.confidence import warn_of_shared_confidence
 from dissensus._rasch.process import Process
 from dissensus._rasch.sampler import Draws, by_gibbs, by_nuts, require_room
 from dissensus._reflections import near_guessing
-from dissensus.arrays.types import UNKNOWN
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE
+from dissensus.kernels.types import UNKNOWN
 from dissensus.registry import check_flags
 
 

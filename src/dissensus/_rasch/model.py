@@ -9,8 +9,8 @@ from scipy.special import erfc
 
 from dissensus._crossed.model import scale
 from dissensus._rasch.process import Process
-from dissensus.arrays.types import UNKNOWN
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL
+from dissensus.kernels.types import UNKNOWN
 
 
 def coordinates(what: Process) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def observe(what: Process, logit: Any) -> None:
     import pymc as pm
     import pytensor.tensor as pt
 
-    from dissensus.distributions import LatentAnswers
+    from dissensus.distributions.latent_answers import LatentAnswers
 
     n = len(what.labels)
     share = pm.Dirichlet("prevalence", a=np.full(n, what.prior_count), dims=LABEL)

@@ -11,10 +11,10 @@ from dissensus import fitting
 from dissensus._rasch.process import Process
 from dissensus.arrays import crossed_gibbs, rasch_data, rasch_gibbs, rasch_unknown
 from dissensus.arrays.crossed_data import Crossed
-from dissensus.arrays.stream import started
-from dissensus.arrays.types import Floats
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
+from dissensus.kernels.random import started
+from dissensus.kernels.types import Floats
 
 _ROOM: Final = 4 * 2**30
 """Bytes of what is said of items to keep without being asked twice."""

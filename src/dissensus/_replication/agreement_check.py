@@ -18,9 +18,9 @@ from dissensus._replication.agreement_statistics import (
 from dissensus._replication.predictive_draws import replicates
 from dissensus._replication.replicates import Replicates
 from dissensus._wording import number, probability, share
-from dissensus.arrays.types import Floats
 from dissensus.dims import SAMPLE
 from dissensus.errors import DissensusWarning
+from dissensus.kernels.types import Floats
 from dissensus.statistics._doubts import Doubts
 
 STATISTIC: Final = "statistic"

@@ -11,10 +11,10 @@ import xarray as xr
 
 from dissensus import statistics
 from dissensus._replication.replicates import Replicates, Said, evaluated, stacked
-from dissensus.arrays.far_pairs import far_pairs
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.distances import far_pairs
+from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._distances import pairs_of
 from dissensus.statistics._doubts import Doubts

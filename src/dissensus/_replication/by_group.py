@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 
 from dissensus._replication.predictive_draws import OBSERVED, PREDICTIVE, group_of, replicates
 from dissensus._replication.replicates import Replicates, Said
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATION, ANNOTATOR
 from dissensus.errors import ArgumentError
+from dissensus.kernels.types import Floats, Ints
 
 ENDS: Final = (0.05, 0.95)
 """Quantiles of replicates that are reported; beyond them is called a misfit."""

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._replication.by_group import compared, means_by, outside, rows_of
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, LABEL
 from dissensus.errors import shown
+from dissensus.kernels.types import Floats
 
 STATISTIC = "statistic"
 

@@ -1,7 +1,7 @@
 """Reading the predictive draws of a fitted model, in whichever form the model keeps them.
 
 Counts of labels, scores, lists and first choices become the rows of
-`dissensus._replication.replicates`.
+`replicates`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
+from dissensus._annotation_rows import given_numbers, label_counts
 from dissensus._replication.replicates import Replicates, Said, place_within
 from dissensus._replication.unnamed_choices import with_names
-from dissensus._space import Space
-from dissensus.arrays.types import Ints
+from dissensus._space import Space, space
 from dissensus.dims import ANNOTATION, ANNOTATOR, CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
-from dissensus.plausibility import plausibility_of, space
-from dissensus.schema import checked_annotations, given_numbers, label_counts
+from dissensus.kernels.types import Ints
+from dissensus.plausibility import plausibility_of
+from dissensus.schema import checked_annotations
 
 PREDICTIVE: Final = "posterior_predictive"
 OBSERVED: Final = "observed_data"

@@ -12,10 +12,10 @@ import xarray as xr
 from dissensus import fitting, models
 from dissensus._uncompiled import uncompiled
 from dissensus._wording import share
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import LABEL, POOL, SAMPLE, other
 from dissensus.errors import brief
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats, Ints
 from dissensus.metrics._components import MODELS
 from dissensus.metrics.icc import icc
 from dissensus.registry import one_of

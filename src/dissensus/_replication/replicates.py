@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._resampling import over_units
 from dissensus.statistics._sums import Sums

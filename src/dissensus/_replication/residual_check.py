@@ -10,9 +10,9 @@ import xarray as xr
 
 from dissensus._replication.by_group import compared, means_by, outside, rows_of
 from dissensus._replication.replicates import Replicates
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import shown
+from dissensus.kernels.types import Floats
 
 STATISTICS = ("mean", "spread")
 

@@ -11,9 +11,9 @@ import xarray as xr
 
 from dissensus import fitting
 from dissensus._replication.predictive_draws import OBSERVED, PREDICTIVE, group_of
-from dissensus.arrays.truth_agreement import Rows, Sums, rows, sums
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
+from dissensus.kernels.votes import Rows, Sums, rows, sums
 
 Ints = npt.NDArray[np.integer[Any]]
 

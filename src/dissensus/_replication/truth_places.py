@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, LABEL, RESPONSE, SAMPLE
+from dissensus.kernels.types import Floats
 
 
 def in_place(posterior: xr.Dataset, labels: npt.NDArray[np.generic]) -> xr.DataArray:

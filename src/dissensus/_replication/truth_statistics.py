@@ -13,8 +13,8 @@ import numpy as np
 
 from dissensus._replication.truth_labels import Labels
 from dissensus._wording import number, share, short
-from dissensus.arrays.truth_agreement import Sums
-from dissensus.arrays.types import Floats
+from dissensus.kernels.types import Floats
+from dissensus.kernels.votes import Sums
 
 
 @dataclass(frozen=True)

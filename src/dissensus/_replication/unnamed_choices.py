@@ -6,7 +6,7 @@ import numpy as np
 
 from dissensus._replication.replicates import place_within
 from dissensus._space import REMAINDER, Space
-from dissensus.arrays.types import Ints
+from dissensus.kernels.types import Ints
 
 
 def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:

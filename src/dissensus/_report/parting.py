@@ -9,10 +9,10 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._report import numbers as facts
+from dissensus._space import Space, space
 from dissensus._wording import number
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM, RELIABILITY, SCOPE, SYSTEM, other
-from dissensus.plausibility import Space, space
+from dissensus.kernels.types import Floats
 from dissensus.plots import _pieces as pieces
 
 MODEL: Final = "model"

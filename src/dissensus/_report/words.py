@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus._annotation_rows import ranking_code, voices_per
 from dissensus._answers import TRUTH
 from dissensus._doubts import of_answer
 from dissensus._report import numbers as facts
@@ -25,7 +26,6 @@ from dissensus._wording import (
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE
-from dissensus.schema import ranking_code, voices_per
 
 ALONE: Final = (
     "No item has two annotators, so that nothing shows how far they disagree: there is no "

@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus._truth.process import Process
-from dissensus.arrays.types import Floats
 from dissensus.errors import DesignWarning, shown, warn_caller
+from dissensus.kernels.types import Floats
 
 _SELDOM: Final = 0.05
 """Of the draws: labels that have changed places in more of them mix two posteriors."""

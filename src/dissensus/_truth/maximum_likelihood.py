@@ -10,13 +10,13 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus.arrays.seeds import generator
+from dissensus._annotation_rows import label_counts, statements_per
 from dissensus.arrays.truth_em import Estimate, climb, labels_given
-from dissensus.arrays.truth_votes import votes
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief
-from dissensus.schema import label_counts, statements_per
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats
+from dissensus.kernels.votes import votes
 
 KINDS: Final = ("nominal", "ordinal")
 _START: Final = "start"

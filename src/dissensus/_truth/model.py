@@ -53,7 +53,7 @@ def observe(what: Process, share: Any, skill: Any, log_error: Any, log_source: A
     import pytensor.tensor as pt
 
     import dissensus.steps  # noqa: F401 (pymc.sample then takes the Gibbs step by itself)
-    from dissensus.distributions import LatentTruth
+    from dissensus.distributions.latent_truth import LatentTruth
 
     form, n = what.form, what.form.n_labels
     spread, slope = _difficulty(what)

@@ -23,8 +23,8 @@ from dissensus.arrays.truth_parameters import (
     SPREAD,
     UNEQUAL,
 )
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, LABEL, RESPONSE, SAMPLE, SYSTEM
+from dissensus.kernels.types import Floats
 
 
 def parameters(what: Process, trace: Trace) -> dict[str, xr.DataArray]:

@@ -72,7 +72,7 @@ def _annotators(what: Process) -> tuple[Any, Any]:
     """Make the matrices of annotators' voices, taken apart."""
     import pymc as pm
 
-    from dissensus.distributions import LeadingDirichlet
+    from dissensus.distributions.leading_dirichlet import LeadingDirichlet
 
     if what.form.pooling == NONE:
         shape = np.broadcast_to(what.priors.rows, (len(what.annotators), *what.priors.rows.shape))

@@ -11,7 +11,6 @@ from dissensus import fitting
 from dissensus._truth.process import Process
 from dissensus._truth_points import points
 from dissensus.arrays import truth_gibbs as gibbs
-from dissensus.arrays.stream import started
 from dissensus.arrays.truth_parameters import (
     DIFFICULTY,
     HIERARCHICAL,
@@ -22,10 +21,11 @@ from dissensus.arrays.truth_parameters import (
     Parameters,
     blank,
 )
-from dissensus.arrays.truth_votes import Votes
-from dissensus.arrays.types import Ints
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
+from dissensus.kernels.random import started
+from dissensus.kernels.types import Ints
+from dissensus.kernels.votes import Votes
 
 _ROOM: Final = 4 * 2**30
 """Bytes of draws to keep without being asked twice."""

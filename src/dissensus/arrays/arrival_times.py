@@ -12,14 +12,14 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner
-from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_strengths import LOG_EXPOSURE, SHARPNESS
-from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import BEGIN, LAST, RANK, STOP, UNIT, RankedItem
-from dissensus.arrays.stream import State
 from dissensus.arrays.tied_arrivals import draw_block, log_exponential
-from dissensus.arrays.types import Codes, Floats
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.random import State
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Codes, Floats
+from dissensus.kernels.variates import log_gamma_variate
 
 LOG_RATE, RATE, REST, RATIO, ONCE, SUMMED, SHARED = range(7)
 """The rows of an array that holds, for units, the rates; for places of one ranking, the rates from
@@ -60,7 +60,7 @@ def draw_times(
     work : array
         Written, see `LOG_RATE`.
     lines : array
-        Room for `dissensus.arrays.tangents`.
+        Room for `dissensus.kernels.slices`.
     """
     numbers, listed, spans, n_units = item.numbers, item.listed, item.spans, len(item.shapes)
     top = 0.0

@@ -1,6 +1,6 @@
 """The other half of a sweep over crossed effects: annotators given the items.
 
-The same as `dissensus.arrays.crossed_items`, and simpler: an annotator is in one pool, and has one
+The same as `crossed_items`, and simpler: an annotator is in one pool, and has one
 effect.
 """
 
@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
 from dissensus.arrays.crossed_sums import LabelSums, log_within, residual_sd
-from dissensus.arrays.normal_variates import normal
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats, Indices
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Codes, Floats, Indices
+from dissensus.kernels.variates import normal
 
 SD_ANNOTATOR, SD = range(2)
 """Which standard deviation is moved."""

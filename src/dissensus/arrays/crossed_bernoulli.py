@@ -3,7 +3,7 @@
 Slices under the exact density of one effect are cheaper than a Polya-Gamma variate for each of its
 labels, and nothing latent holds the chain back (`docs/decisions`). Standard deviations and
 correlations are drawn twice a sweep: given the effects, and with the effects along paths
-(`dissensus.arrays.crossed_transport`). Means move against the items and against the annotators.
+(`crossed_transport`). Means move against the items and against the annotators.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_effect_room import EffectRoom, directions
 from dissensus.arrays.crossed_means import against_annotators, against_items
@@ -26,8 +25,9 @@ from dissensus.arrays.crossed_transport import (
     move_with_annotators,
     move_with_items,
 )
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Floats
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.types import Floats
 
 
 def move_all(

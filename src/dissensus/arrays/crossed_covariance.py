@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner
 from dissensus.arrays.crossed_sums import residual_sd
-from dissensus.arrays.small_matrices import factorised, inverted
-from dissensus.arrays.types import Codes, Floats
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.special import factorised, inverted
+from dissensus.kernels.types import Codes, Floats
 
 
 @inner

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.types import Codes, Floats, Indices
+from dissensus.kernels.types import Codes, Floats, Indices
 
 
 class Designs(NamedTuple):

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_covariance import effect_precisions
 from dissensus.arrays.crossed_data import Crossed, longest
 from dissensus.arrays.crossed_parameters import Parameters, correlations
-from dissensus.arrays.small_matrices import factorised
-from dissensus.arrays.types import Codes, Floats
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.special import factorised
+from dissensus.kernels.types import Codes, Floats
 
 QUARTER = 0.25
 """The most that a label says about an effect."""

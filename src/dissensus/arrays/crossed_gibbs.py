@@ -29,8 +29,8 @@ from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_T, Parameters,
 from dissensus.arrays.crossed_scale import move_scale
 from dissensus.arrays.crossed_sums import LabelSums, item_room, label_sums
 from dissensus.arrays.crossed_transport import Transport, transport
-from dissensus.arrays.stream import State, started
-from dissensus.arrays.types import Floats
+from dissensus.kernels.random import State, started
+from dissensus.kernels.types import Floats
 
 GAUSSIAN, BERNOULLI, ORDINAL = "gaussian", "bernoulli", "ordinal"
 _RATE: Final = 0.05

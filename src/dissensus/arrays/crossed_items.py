@@ -3,10 +3,10 @@
 Given the annotators' effects, items are independent, and their effects and the means of the pools
 can be integrated out: what is left is a density of the variances and correlations alone, whose
 cost does not grow with labels or items but with the number of designs
-(`dissensus.arrays.crossed_data`). Variances are drawn under it, by slices, so that they do not
+(`crossed_data`). Variances are drawn under it, by slices, so that they do not
 creep along with the effects; then the means without the effects, then the effects.
 `docs/derivations/crossed-effects-gibbs.md` has the mathematics. Where there is one pool,
-`dissensus.arrays.crossed_one_pool` does the same.
+`crossed_one_pool` does the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from dissensus.arrays import crossed_one_pool as one_pool
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_covariance import cell_covariance, effect_covariance, log_lkj
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
@@ -29,11 +28,12 @@ from dissensus.arrays.crossed_sums import (
     residual_sd,
     sum_items,
 )
-from dissensus.arrays.normal_variates import normal
-from dissensus.arrays.small_matrices import backwards, factorised, forwards, inverted
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.special import backwards, factorised, forwards, inverted
+from dissensus.kernels.types import Codes, Floats
+from dissensus.kernels.variates import normal
 
 SD_ITEM, CORRELATION, SD = range(3)
 """What is moved."""

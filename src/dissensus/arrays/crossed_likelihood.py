@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import kernel
-from dissensus.arrays.normal_interval import interval
-from dissensus.arrays.types import Codes, Floats
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.special import interval
+from dissensus.kernels.types import Codes, Floats
 
 
 @kernel

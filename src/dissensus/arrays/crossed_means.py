@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_effect_room import EffectRoom
 from dissensus.arrays.crossed_odds import Odds, held
 from dissensus.arrays.crossed_parameters import Parameters, Priors, correlations
-from dissensus.arrays.normal_variates import normal
-from dissensus.arrays.small_matrices import backwards, factorised, forwards
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.special import backwards, factorised, forwards
+from dissensus.kernels.types import Codes, Floats
+from dissensus.kernels.variates import normal
 
 
 def against_items(

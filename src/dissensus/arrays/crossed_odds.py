@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters
-from dissensus.arrays.types import Codes, Floats, Indices
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.types import Codes, Floats, Indices
 
 LARGE = 1e100
 """Products are turned into a logarithm above this: one factor more does not overflow."""

@@ -1,6 +1,6 @@
 """Items given annotators where there is one pool: all that is a matrix of several is a number.
 
-See `dissensus.arrays.crossed_items`.
+See `crossed_items`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning, log_scale_prior
 from dissensus.arrays.crossed_sums import ItemRoom, ItemSums, log_within
-from dissensus.arrays.normal_variates import normal
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Codes, Floats
+from dissensus.kernels.variates import normal
 
 SD_ITEM, SD = range(2)
 """Which standard deviation is moved."""

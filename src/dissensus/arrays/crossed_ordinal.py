@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import (
     EXPONENTIAL,
@@ -25,11 +24,11 @@ from dissensus.arrays.crossed_parameters import (
     log_scale_prior,
 )
 from dissensus.arrays.crossed_sums import LabelSums
-from dissensus.arrays.normal_interval import interval
-from dissensus.arrays.normal_variates import normal, normal_between
-from dissensus.arrays.small_matrices import backwards, factorised, forwards
-from dissensus.arrays.stream import State, uniform
-from dissensus.arrays.types import Codes, Floats, Indices
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.special import backwards, factorised, forwards, interval
+from dissensus.kernels.types import Codes, Floats, Indices
+from dissensus.kernels.variates import normal, normal_between
 
 _LEAST_CURVATURE = 0.5
 """Of the logarithm of a gap: where nobody used the label between, only the prior knows it."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner
-from dissensus.arrays.types import Floats
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.types import Floats
 
 HALF_NORMAL, HALF_T, EXPONENTIAL = 0.0, 1.0, 2.0
 """Priors of standard deviations, by number: compiled code knows no names."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_parameters import Parameters, Priors, log_scale_prior
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats, Indices
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Codes, Floats, Indices
 
 
 @inner

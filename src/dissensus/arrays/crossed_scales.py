@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_covariance import effect_precisions, log_lkj
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_effect_room import EffectRoom
@@ -17,9 +16,10 @@ from dissensus.arrays.crossed_parameters import (
     correlations,
     log_scale_prior,
 )
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Codes, Floats
 
 
 @inner

@@ -5,7 +5,7 @@ mean and variance. How these move with log sd is known exactly, from the posteri
 fourth moments; where the parabola would have it differently, the difference is kept as well. All
 of it is found by quadrature, at a reference that a chain has learned while it warmed up. Nothing
 here needs to be accurate: it only says along which paths effects are moved
-(`dissensus.arrays.crossed_transport`).
+(`crossed_transport`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_odds import held
-from dissensus.arrays.types import Codes, Floats, Indices
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.types import Codes, Floats, Indices
 
 _NEWTON = 5
 _NODES = 24

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_effect_room import QUARTER, EffectRoom
 from dissensus.arrays.crossed_odds import LARGE, Odds, held, log_product
 from dissensus.arrays.crossed_parameters import Parameters
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats, Indices
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Codes, Floats, Indices
 
 _WIDTH = 2.5
 """Of a slice, in standard deviations of the posterior's approximation."""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_data import Crossed
-from dissensus.arrays.types import Codes, Floats, Indices
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.types import Codes, Floats, Indices
 
 _LEAST_SD = 1e-140
 """Of a residual: its square can still be divided by, where labels leave no residual at all."""

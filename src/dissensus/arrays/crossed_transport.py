@@ -2,7 +2,7 @@ r"""Moving standard deviations and correlations of logistic effects, and the eff
 
 Given the effects, their standard deviation can hardly move; given the effects as multiples of it
 (Yu & Meng 2011), the likelihood holds it. Here each effect goes along with where its *posterior*
-goes, about, as far as `dissensus.arrays.crossed_sites` knows: with a prior N(c, k) of the
+goes, about, as far as `crossed_sites` knows: with a prior N(c, k) of the
 effect given those of the same item in other pools, and a parabola gx - hx^2/2 for its likelihood,
 to
 
@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_covariance import effect_precisions, log_lkj
 from dissensus.arrays.crossed_data import Crossed, longest
 from dissensus.arrays.crossed_odds import (
@@ -37,16 +36,17 @@ from dissensus.arrays.crossed_parameters import (
     log_scale_prior,
 )
 from dissensus.arrays.crossed_sites import CURVATURE, LINEAR, LOG_SD, SHIFT, STRETCH, sites
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats, Indices
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Codes, Floats, Indices
 
 
 class Transport(NamedTuple):
     """Parabolas of both kinds of effects, and room to compute in."""
 
     item: Floats
-    """(part of a parabola, cell): see `dissensus.arrays.crossed_sites`."""
+    """(part of a parabola, cell): see `crossed_sites`."""
     annotator: Floats
     mean_item: Floats
     """(cell): about where effects are, learned while a chain warms up."""

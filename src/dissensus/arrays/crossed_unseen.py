@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dissensus.arrays.crossed_data import Crossed
-from dissensus.arrays.types import Floats
+from dissensus.kernels.types import Floats
 
 
 def all_items(

@@ -20,13 +20,8 @@ from __future__ import annotations
 
 import math
 
-from dissensus.arrays.compiled import inner, part
-from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import PRIOR, SHARED_OWN, SINGLE, ItemNumbers
 from dissensus.arrays.slicing import slicer, width
-from dissensus.arrays.small_block import RATIO, log_block
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats
 from dissensus.arrays.unit_view import (
     LOG_REST,
     MEMBERS,
@@ -40,6 +35,11 @@ from dissensus.arrays.unit_view import (
     sharpness_of,
     take,
 )
+from dissensus.kernels.compiled import inner, part
+from dissensus.kernels.plackett_luce import RATIO, log_block
+from dissensus.kernels.random import State
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Codes, Floats
 
 _FAR = 50.0
 """After a move of so much all rates are taken anew, relative to the largest as it is then."""
@@ -101,7 +101,7 @@ def move_units(
     state : array (1)
         The random stream.
     numbers, listed, spans, sharpness, shapes
-        Of a `dissensus.arrays.ranked_item.RankedItem`.
+        Of a `ranked_item.RankedItem`.
     log_strength : array (unit, then the tail's further cells)
         The state; written. Those of a tail move together.
     used : int
@@ -109,7 +109,7 @@ def move_units(
     first, n_moves : int
         Which unit to start with, and how many to move.
     log_rate, rate, choices, ties, table
-        Of a `dissensus.arrays.unit_view.MoveRoom`.
+        Of a `unit_view.MoveRoom`.
     """
     n_units, common, power = len(shapes), numbers.common, numbers.power
     if n_units < 2:

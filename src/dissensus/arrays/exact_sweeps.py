@@ -1,7 +1,7 @@
 """Sampling items by exact moves, with arrival times before each sweep where these are needed.
 
 Of what a sweep consists, the numbers of units and places decide; see
-`dissensus.arrays.plackett_luce_gibbs`. Items with and without arrival times have kernels of their
+`plackett_luce_gibbs`. Items with and without arrival times have kernels of their
 own, each compiled where an item needs it.
 """
 
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dissensus.arrays.arrival_times import room_for_times
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.exact_moves import move_units
 from dissensus.arrays.group_moves import move_group
 from dissensus.arrays.ranked_item import (
@@ -27,11 +26,12 @@ from dissensus.arrays.ranked_item import (
     ranked_item,
     take_prior,
 )
-from dissensus.arrays.tangents import tangents
 from dissensus.arrays.timed_sweep import timed_sweep
-from dissensus.arrays.types import Codes, Flags, Floats, Keys
 from dissensus.arrays.unit_order import positions
 from dissensus.arrays.unit_view import room_for_moves
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.slices import tangents
+from dissensus.kernels.types import Codes, Flags, Floats, Keys
 
 _DEPTH = 45.0
 """Rates of the tail that are e^-45 of the largest do not change any sum."""

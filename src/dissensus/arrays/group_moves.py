@@ -8,21 +8,16 @@ well. The order depends on no strength, hence delta has the log density, up to a
     f(\delta) = A \delta - \sum_S w_S \log\bigl(R_S + e^{g_S \delta} W_S\bigr)
     + \mathrm{power} \sum_b \log P_b(\delta),
 
-where A is the sum of the units' own (see `dissensus.arrays.exact_moves`), and W and R are what the
+where A is the sum of the units' own (see `exact_moves`), and W and R are what the
 group comes to in a set, and what the others do. Of a set that is all of the group there remains
 :math:`-w_S g_S \delta`. f is concave, and delta is drawn in the same way.
 """
 
 from __future__ import annotations
 
-from dissensus.arrays.compiled import inner, part
 from dissensus.arrays.group_view import MOVED, collect_group, group_everything
-from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import ItemNumbers
 from dissensus.arrays.slicing import slicer, width
-from dissensus.arrays.small_block import RATIO, log_block
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats
 from dissensus.arrays.unit_view import (
     LOG_REST,
     MEMBERS,
@@ -32,6 +27,11 @@ from dissensus.arrays.unit_view import (
     TWO,
     N,
 )
+from dissensus.kernels.compiled import inner, part
+from dissensus.kernels.plackett_luce import RATIO, log_block
+from dissensus.kernels.random import State
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Codes, Floats
 
 
 @part
@@ -67,14 +67,14 @@ def move_group(
 ) -> None:  # fmt: skip
     """Move all units from a position on together; which position, turns decide.
 
-    It comes after `dissensus.arrays.exact_moves.move_units`, whose rates it takes as they are. Two
+    It comes after `exact_moves.move_units`, whose rates it takes as they are. Two
     units at the least are on either side: one alone that moves, or stays, is a move of one unit,
     since only proportions count.
 
     Parameters
     ----------
     position : array (unit)
-        From `dissensus.arrays.unit_order.write_positions`.
+        From `unit_order.write_positions`.
     turn : int
         How many group moves there were before.
     others

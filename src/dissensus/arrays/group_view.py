@@ -1,7 +1,7 @@
 """What the likelihood says about a group of units: the sets that some of it are in, and the ties.
 
-`dissensus.arrays.group_moves` has the formula. A group is all units from a position on. It is
-written into a `dissensus.arrays.unit_view.MoveRoom` as one unit is: with the summed rates of its
+`group_moves` has the formula. A group is all units from a position on. It is
+written into a `unit_view.MoveRoom` as one unit is: with the summed rates of its
 part of a set in place of the unit's own. Only sets that hold both some of the
 group and some of the others count: within the group or without, all rates keep their proportions.
 """
@@ -12,8 +12,6 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, part
-from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import (
     BEGIN,
     LAST,
@@ -24,7 +22,6 @@ from dissensus.arrays.ranked_item import (
     UNIT,
     ItemNumbers,
 )
-from dissensus.arrays.types import Codes, Floats
 from dissensus.arrays.unit_view import (
     BASE,
     LOG_OTHERS,
@@ -42,6 +39,9 @@ from dissensus.arrays.unit_view import (
     G,
     N,
 )
+from dissensus.kernels.compiled import inner, part
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Codes, Floats
 
 MOVED = MINE
 """How many members of a tied block, the first ones, move; where one unit has which it is."""

@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.elliptical import around_mode, elliptical
-from dissensus.arrays.normal_gamma import Moments, NormalGamma, log_marginal
-from dissensus.arrays.types import Floats
 from dissensus.errors import AnnotationError
+from dissensus.kernels.learned_prior import around_mode, elliptical
+from dissensus.kernels.normal import Moments, NormalGamma, log_marginal
+from dissensus.kernels.types import Floats
 
 SPREADS: Final = (1.0, 1.5, 1.0, 1.0)
 TYPICAL_SHAPE: Final = 2.0

@@ -1,6 +1,6 @@
 r"""The hyperparameters of Gamma strengths behind rankings, which all items share.
 
-An item's prior leans to what was predicted of it, as in `dissensus.arrays.learned_prior`:
+An item's prior leans to what was predicted of it, as in `dissensus.kernels.learned_prior`:
 
 .. math::
 
@@ -34,20 +34,18 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.elliptical import around_mode
-from dissensus.arrays.gamma import LEAST, log_gamma_variate
-from dissensus.arrays.learned_prior import (
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.learned_prior import (
     CONCENTRATION_SPREAD,
     FEATURE_SPREAD,
     LABEL_SPREAD,
+    around_mode,
 )
-from dissensus.arrays.log_sums import log_plus, log_total
-from dissensus.arrays.normal_variates import normal
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.rising_factorial import log_rising_of
-from dissensus.arrays.stream import State, uniform
-from dissensus.arrays.types import Floats, Ints
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.special import log_plus, log_rising_of, log_total
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.variates import LEAST, log_gamma_variate, normal
 
 _WIDER: Final = 1.3
 """How much wider than that given first choices the normal distribution is taken, around which
@@ -226,7 +224,7 @@ def _move(
 ) -> float:  # fmt: skip
     """Move the first hyperparameters, as many as the root has rows, along an ellipse.
 
-    See `dissensus.arrays.elliptical`.
+    See `dissensus.kernels.learned_prior`.
     """
     (root, inverse), x = around, chain.x
     n = len(root)

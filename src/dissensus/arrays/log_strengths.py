@@ -16,12 +16,12 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner
-from dissensus.arrays.gamma import log_gamma_variate
-from dissensus.arrays.log_sums import log_plus
-from dissensus.arrays.stream import State, uniform
-from dissensus.arrays.tangents import AREA, EDGE, HEIGHT, SLOPE, TOUCH, draw, draw_from, join
-from dissensus.arrays.types import Floats
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.slices import AREA, EDGE, HEIGHT, SLOPE, TOUCH, draw, draw_from, join
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Floats
+from dissensus.kernels.variates import log_gamma_variate
 
 LOG_EXPOSURE, SHARPNESS = range(2)
 """The rows of an array of terms."""
@@ -52,7 +52,7 @@ def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines
     n_terms : int
         How many: more may have room.
     lines : array
-        Room for `dissensus.arrays.tangents`.
+        Room for `dissensus.kernels.slices`.
     """
     if n_terms == 0:
         return log_gamma_variate(state, a)

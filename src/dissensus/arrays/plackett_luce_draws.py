@@ -4,7 +4,7 @@ For ranking r of item i, with the power :math:`\gamma_r` and the sharpness :math
 
 .. math:: \gamma_r \log p(b_r \mid \lambda_i^{g_r})
 
-`dissensus.arrays.plackett_luce` has one such p; here thousands of draws pass over all rankings,
+`dissensus.kernels.plackett_luce` has one such p; here thousands of draws pass over all rankings,
 and a strength may be 0, as a plausibility below the smallest number is.
 """
 
@@ -15,12 +15,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.log_sums import log_plus
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.tied_block import log_before_rest
-from dissensus.arrays.types import Codes, Flags, Floats
 from dissensus.errors import ArgumentError
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.plackett_luce import log_before_rest
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Codes, Flags, Floats
 
 
 def log_strengths(rankings: Rankings, plausibility: Floats, candidate: Codes) -> Floats:

@@ -4,16 +4,16 @@ Strengths are independent Gamma(shape, 1), and a label's plausibility is its sha
 A sweep of an item has two parts, each of which leaves the posterior as it is:
 
 - All annotators' arrival times are drawn given the strengths, and all strengths given the times
-  (`dissensus.arrays.timed_sweep`). It costs as much as reading the rankings does, and mixes the
+  (`timed_sweep`). It costs as much as reading the rankings does, and mixes the
   worse the more is known; ties need a whole power. It is left out where the other part can do
   without: in small items, but for many labels that nobody listed where these cannot be lumped.
-- One strength after another is moved by the exact likelihood (`dissensus.arrays.exact_moves`), and
-  every third time all on the weak side of a cut together (`dissensus.arrays.group_moves`). It mixes
+- One strength after another is moved by the exact likelihood (`exact_moves`), and
+  every third time all on the weak side of a cut together (`group_moves`). It mixes
   well at any power, and costs the square of the number of labels.
 
 Where arrival times alone forget soon enough, which is known beforehand
-(`dissensus.arrays.time_memory`), an item is sampled by them alone, in plain numbers
-(`dissensus.arrays.times_alone`), at a fraction of the cost.
+(`time_memory`), an item is sampled by them alone, in plain numbers
+(`times_alone`), at a fraction of the cost.
 
 The likelihood does not see the sum of the strengths, which is Gamma(total shape, 1) whatever the
 rankings say: it is drawn anew after each sweep. All strengths are held in logarithms, since a
@@ -26,23 +26,23 @@ from __future__ import annotations
 import numpy as np
 
 from dissensus.arrays.arrival_times import room_for_times
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.exact_moves import move_units
 from dissensus.arrays.exact_sweeps import normalise, plan_of, sample_exactly
-from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.group_moves import move_group
-from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.plain_times import is_plain
 from dissensus.arrays.ranked_item import RankedItems, ranked_item, ranked_items
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.stream import State, started, uniform
-from dissensus.arrays.tangents import tangents
 from dissensus.arrays.time_memory import memories
 from dissensus.arrays.timed_sweep import timed_sweep
 from dissensus.arrays.times_alone import sample_by_times
-from dissensus.arrays.types import Codes, Flags, Floats, Keys
 from dissensus.arrays.unit_order import positions
 from dissensus.arrays.unit_view import room_for_moves
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State, started, uniform
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.slices import tangents
+from dissensus.kernels.special import log_total
+from dissensus.kernels.types import Codes, Flags, Floats, Keys
+from dissensus.kernels.variates import log_gamma_variate
 
 _FORGETFUL = 0.4
 """Where a sweep by arrival times alone keeps no more than this, it is worth two fifths of an

@@ -1,7 +1,7 @@
 r"""Maximum likelihood for partial rankings with ties under Plackett-Luce.
 
 At the maximum, each label is ranked as often as it is expected to be (see
-`dissensus.arrays.times_ranked`). To multiply each strength by the ratio of the two numbers is the
+`times_ranked`). To multiply each strength by the ratio of the two numbers is the
 EM algorithm, which never lowers the likelihood, and without ties is Hunter's MM algorithm (2004).
 It is slow where few rankings link two parts of the labels. So its steps are turned into those of a
 quasi-Newton method (Lange 1995), and it remains as the safeguard.
@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.ranked_above import groups, within
-from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.times_ranked import times_expected, times_ranked
-from dissensus.arrays.types import Flags, Floats, Ints
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Flags, Floats, Ints
 
 _MEMORY = 30
 """How many of the last steps tell the curvature."""
@@ -53,7 +53,7 @@ class Maximum(NamedTuple):
 def maximum(rankings: Rankings, *, tolerance: float, max_passes: int) -> Maximum:
     """Find the strengths under which the rankings of each item are most probable.
 
-    As the groups of labels (see `dissensus.arrays.ranked_above`) move apart, the likelihood tends
+    As the groups of labels (see `ranked_above`) move apart, the likelihood tends
     to a product with one factor for each group, which has one maximum. Only the top group keeps a
     share. If there are several, nothing said decides between them, and each gets a part in
     proportion to its number of cells.

@@ -5,9 +5,9 @@ after label is chosen with probability proportional to its plausibility (to the 
 sharpness) among those left, and places tied with each other are a set. All new annotators of an
 item look at the same draw of the plausibilities, the split of its remainder included.
 
-`dissensus.arrays.plackett_luce_urn` says how the remainder's labels are found without laying them
+`plackett_luce_urn` says how the remainder's labels are found without laying them
 out. Their shares come from the stream by which metrics split the remainder
-(`dissensus.arrays.remainder`), so that, started with the metrics' keys, both see the same labels
+(`dissensus.kernels.remainder`), so that, started with the metrics' keys, both see the same labels
 hold the same.
 """
 
@@ -18,14 +18,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.keys import row_keys
 from dissensus.arrays.plackett_luce_draws import listed_cell, per_ranking
 from dissensus.arrays.plackett_luce_urn import choose, log_hidden, look, next_log_share
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.stream import State, started
-from dissensus.arrays.types import Codes, Flags, Floats, Keys
 from dissensus.errors import ArgumentError
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State, row_keys, started
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Codes, Flags, Floats, Keys
 
 _CHOICES, _SPLIT = 1, 2
 """Seeds that keep the two streams of a draw and an item apart."""

@@ -22,11 +22,11 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner
-from dissensus.arrays.gamma import log_gamma_variate
-from dissensus.arrays.remainder import SMALL, parted
-from dissensus.arrays.stream import State, uniform
-from dissensus.arrays.types import Codes, Flags, Floats
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.remainder import SMALL, parted
+from dissensus.kernels.types import Codes, Flags, Floats
+from dissensus.kernels.variates import log_gamma_variate
 
 _NEGLIGIBLE = -40.0
 """A weight e^-40 times another is below the other's last digit."""
@@ -41,7 +41,7 @@ def next_log_share(
 ) -> tuple[float, float]:
     """Take the next share off the rest, and move its label to ``members[step]``.
 
-    As `dissensus.arrays.remainder.next_share` does, with the same random numbers, but in
+    As `dissensus.kernels.remainder.next_share` does, with the same random numbers, but in
     logarithms: powers far below 1 bring back what is smaller than any floating-point number.
 
     Parameters

@@ -1,6 +1,6 @@
 r"""One Gibbs sweep by arrival times in plain numbers, where all annotators are of sharpness 1.
 
-It draws from what `dissensus.arrays.timed_sweep` draws from, several times as fast: that works in
+It draws from what `timed_sweep` draws from, several times as fast: that works in
 logarithms throughout, and for annotators of any sharpness. Let S be the sum of the strengths, a
 Gamma variate, and E what a label is waited for in units of 1 / S. Then, in proportion,
 
@@ -16,8 +16,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.compiled import inner, part
-from dissensus.arrays.gamma import SMALL, constants, gamma_of, gamma_variate
 from dissensus.arrays.ranked_item import (
     BEGIN,
     COMMON,
@@ -32,14 +30,16 @@ from dissensus.arrays.ranked_item import (
     ItemNumbers,
     RankedItems,
 )
-from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.tied_arrivals import draw_block
-from dissensus.arrays.types import Codes, Floats
+from dissensus.kernels.compiled import inner, part
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.types import Codes, Floats
+from dissensus.kernels.variates import SMALL, constants, gamma_of, gamma_variate
 
 SHARE, EXPOSURE, REST, RATIO, LOG_TIME, A, D, C = range(8)
 """The rows of an array that holds the shares and exposures of units; of one ranking, what is left
 at each place, and a tied block's ratios and times; and the units' shapes, with what
-`dissensus.arrays.gamma.gamma_of` wants of each."""
+`dissensus.kernels.variates.gamma_of` wants of each."""
 
 _LEAST = 1e-60
 """No share may be below this: sums and quotients of a few then stay numbers."""
@@ -89,11 +89,11 @@ def plain_sweep(
     state : array (1)
         The random stream.
     numbers, listed, spans
-        Of a `dissensus.arrays.ranked_item.RankedItem` that `is_plain`.
+        Of a `ranked_item.RankedItem` that `is_plain`.
     plain : array
         From `plain_room`, with shares; written.
     lines : array
-        Room for `dissensus.arrays.tangents`.
+        Room for `dissensus.kernels.slices`.
     """
     n, summed = plain.shape[1], 0.0
     for unit in range(n):

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.types import Codes
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Codes
 
 
 class Groups(NamedTuple):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.types import Codes, Flags, Floats
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Codes, Flags, Floats
 
 UNIT, RANK = range(2)
 """The rows of `RankedItem.listed`."""

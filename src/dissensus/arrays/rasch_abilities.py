@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_effect_room import QUARTER
 from dissensus.arrays.crossed_odds import Odds, held, log_product, refresh_annotators
 from dissensus.arrays.crossed_parameters import Parameters, Priors
 from dissensus.arrays.rasch_data import Said
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Codes, Floats, Indices
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Codes, Floats, Indices
 
 _WIDTH = 2.5
 """Of a slice, in standard deviations of about the posterior."""

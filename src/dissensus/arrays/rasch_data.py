@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.types import Floats, Ints
+from dissensus.kernels.types import Floats, Ints
 
 
 class Said(NamedTuple):

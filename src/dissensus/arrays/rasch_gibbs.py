@@ -13,20 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_bernoulli import move_all
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_effect_room import effect_room
 from dissensus.arrays.crossed_odds import odds
 from dissensus.arrays.crossed_parameters import Parameters, Priors, Tuning
 from dissensus.arrays.crossed_transport import Transport
-from dissensus.arrays.dirichlet import draw_log_row
 from dissensus.arrays.rasch_abilities import answers_room, move_abilities
 from dissensus.arrays.rasch_data import Said, Truth
 from dissensus.arrays.rasch_marginal import log_marginals
 from dissensus.arrays.rasch_unknown import Room, all_wrong, highest, look, move_difficulties, weigh
-from dissensus.arrays.stream import State, uniform
-from dissensus.arrays.types import UNKNOWN, Codes, Floats, Indices
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.dirichlet import draw_log_row
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.types import UNKNOWN, Codes, Floats, Indices
 
 
 class Trace(NamedTuple):

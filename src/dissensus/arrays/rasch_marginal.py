@@ -12,11 +12,11 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.rasch_data import Said, Truth
 from dissensus.arrays.rasch_unknown import Room, all_wrong, log_labels
-from dissensus.arrays.types import Codes, Floats
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.types import Codes, Floats
 
 _REACH = 7.0
 """How far the grid goes to each side at least, in standard deviations of the prior."""

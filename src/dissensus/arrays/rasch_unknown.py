@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.crossed_data import Crossed
 from dissensus.arrays.crossed_odds import LARGE, Odds, held
 from dissensus.arrays.crossed_parameters import Parameters, Priors, log_scale_prior
 from dissensus.arrays.rasch_data import Said, Truth
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import UNKNOWN, Codes, Floats, Indices
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import UNKNOWN, Codes, Floats, Indices
 
 
 class Room(NamedTuple):

@@ -1,7 +1,7 @@
 """Drawing how far strengths move: a slice under their exact, concave log density.
 
-The density is that of `dissensus.arrays.exact_moves` for one strength and of
-`dissensus.arrays.group_moves` for a group. The two differ only in how a tied block changes with the
+The density is that of `exact_moves` for one strength and of
+`group_moves` for a group. The two differ only in how a tied block changes with the
 move; each has the code of this file compiled for itself, with its own tied blocks built in: one
 compiled function that asks which it is took single moves a quarter longer.
 """
@@ -14,10 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from dissensus.arrays.compiled import Inner, named_after, part
-from dissensus.arrays.log_sums import log_plus
-from dissensus.arrays.stream import State, uniform
-from dissensus.arrays.types import Floats
 from dissensus.arrays.unit_view import (
     BASE,
     LOG_OTHERS,
@@ -29,10 +25,14 @@ from dissensus.arrays.unit_view import (
     WEIGHT,
     G,
 )
+from dissensus.kernels.compiled import Inner, named_after, part
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Floats
 
 _HUGE = 60.0
 """Rates whose logarithm is above this are taken in logarithms, as are those below
-`dissensus.arrays.unit_view.TINY`: no product of a few over- or underflows."""
+`unit_view.TINY`: no product of a few over- or underflows."""
 
 _END = 1e12
 """No log strength goes farther, even if the slope is too small for double precision."""

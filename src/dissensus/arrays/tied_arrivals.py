@@ -4,7 +4,7 @@ Every label arrives at an exponential time whose rate is its strength. A block o
 says that all of them arrive before any of the rest, whose first arrival is at rate Z. Let m be
 that first arrival. Given m, the block's times are independent exponentials truncated to (0, m);
 and m itself has a density proportional to Z exp(-Z m) times the product of 1 - exp(-lambda m)
-over the block, which is log-concave in log m (as `dissensus.arrays.tied_block` says of the same
+over the block, which is log-concave in log m (as `dissensus.kernels.plackett_luce` says of the same
 function). So log m is drawn by rejection from tangents; then the times; then m is forgotten,
 since the rest arrives after the last of the block without memory. The cost is linear in the size
 of the block. A block of two has two orders only, and these are drawn.
@@ -19,12 +19,12 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner
-from dissensus.arrays.log_sums import log_plus
-from dissensus.arrays.stream import State, uniform
-from dissensus.arrays.tangents import HEIGHT, SLOPE, TOUCH, draw, join
-from dissensus.arrays.tied_block import SATURATED, log_integrand, phi, top_of_integrand
-from dissensus.arrays.types import Floats
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.plackett_luce import SATURATED, log_integrand, phi, top_of_integrand
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.slices import HEIGHT, SLOPE, TOUCH, draw, join
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Floats
 
 _SDS = 1.3
 """How far from the mode the outer tangents touch, in standard deviations of a normal curve with
@@ -47,7 +47,7 @@ def draw_block(state: State, log_ratio: Floats, log_time: Floats, lines: Floats)
     log_time : array (label)
         Written.
     lines : array
-        Room for `dissensus.arrays.tangents`.
+        Room for `dissensus.kernels.slices`.
     """
     if len(log_ratio) == 1:
         log_time[0] = log_exponential(state) - log_plus(0.0, log_ratio[0])

@@ -8,7 +8,7 @@ times, with means in place of draws:
     {\lambda_k \sum_j a_j / \sum_j \lambda_j + \mathrm{power}\, e_k(u)},
 
 where n says how often each label was ranked and e how often that was to be expected
-(`dissensus.arrays.times_ranked`). Near the mode, each step shrinks what is left by the part of the
+(`times_ranked`). Near the mode, each step shrinks what is left by the part of the
 information that the times hold and the rankings do not; and in draws, that part is the correlation
 of one sweep with the next (Liu 1994, Dempster, Laird & Rubin 1977). So it is known before anything
 is drawn.
@@ -20,11 +20,11 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel, part
-from dissensus.arrays.log_sums import log_total
-from dissensus.arrays.rankings import Rankings
 from dissensus.arrays.times_ranked import in_plain_numbers, times_ranked
-from dissensus.arrays.types import Codes, Floats
+from dissensus.kernels.compiled import inner, kernel, part
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.special import log_total
+from dissensus.kernels.types import Codes, Floats
 
 _ROUNDS = 12
 """Towards the mode, and then towards the direction that is forgotten last. What is found is never

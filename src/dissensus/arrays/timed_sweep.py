@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dissensus.arrays.arrival_times import draw_times, exposures
-from dissensus.arrays.compiled import inner
-from dissensus.arrays.gamma import log_gamma_variate
 from dissensus.arrays.log_strengths import draw_log_strength, draw_tail
 from dissensus.arrays.ranked_item import POSTERIOR, RankedItem
-from dissensus.arrays.stream import State
-from dissensus.arrays.types import Floats
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.random import State
+from dissensus.kernels.types import Floats
+from dissensus.kernels.variates import log_gamma_variate
 
 
 @inner
@@ -32,10 +32,10 @@ def timed_sweep(
     used : int
         How many of them count.
     depth : float
-        See `dissensus.arrays.log_strengths.draw_tail`.
+        See `log_strengths.draw_tail`.
     work, terms, lines : array
-        Room for `dissensus.arrays.arrival_times`, for one unit's exposures, and for
-        `dissensus.arrays.tangents`.
+        Room for `arrival_times`, for one unit's exposures, and for
+        `dissensus.kernels.slices`.
     """
     shapes = item.shapes
     common, sharpness, n_tail = item.numbers.common, item.sharpness, item.numbers.n_tail

@@ -1,6 +1,6 @@
 """Sampling items by arrival times alone.
 
-That is for items whose sweeps forget soon enough, see `dissensus.arrays.time_memory`.
+That is for items whose sweeps forget soon enough, see `time_memory`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import math
 import numpy as np
 
 from dissensus.arrays.arrival_times import room_for_times
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.log_sums import log_total
 from dissensus.arrays.plain_times import SHARE, plain_room, plain_sweep, take_shapes
 from dissensus.arrays.ranked_item import POSTERIOR, RankedItems, ranked_item, take_prior
-from dissensus.arrays.tangents import tangents
 from dissensus.arrays.timed_sweep import timed_sweep
-from dissensus.arrays.types import Codes, Floats, Keys
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.slices import tangents
+from dissensus.kernels.special import log_total
+from dissensus.kernels.types import Codes, Floats, Keys
 
 
 def sample_by_times(
@@ -32,7 +32,7 @@ def sample_by_times(
     items : RankedItems
         What the annotators said.
     which : array (k)
-        Items that `dissensus.arrays.plain_times.is_plain`.
+        Items that `plain_times.is_plain`.
     states : array (item)
         Each item's random stream; written.
     named : array (item)

@@ -13,11 +13,10 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, part
-from dissensus.arrays.plackett_luce import log_likelihood_and_gradient
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.tied_block import log_before_rest
-from dissensus.arrays.types import Floats, Ints
+from dissensus.kernels.compiled import inner, part
+from dissensus.kernels.plackett_luce import log_before_rest, log_likelihood_and_gradient
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Floats, Ints
 
 WIDEST = 600.0
 """Up to this range of log strengths, sums of strengths themselves neither over- nor underflow."""

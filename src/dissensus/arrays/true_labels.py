@@ -20,16 +20,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.binomial_variates import binomial, scatter
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.gamma import log_gamma_variate
-from dissensus.arrays.log_sums import log_plus
-from dissensus.arrays.normal_variates import normal
-from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_states import known_label, log_sigmoid
-from dissensus.arrays.truth_votes import Votes
-from dissensus.arrays.types import Floats, Ints
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.variates import binomial, log_gamma_variate, normal, scatter
+from dissensus.kernels.votes import Votes
 
 LEAST: Final = 1e-12
 """Probabilities of true labels keep so far from 0 and 1."""

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner
-from dissensus.arrays.rising_factorial import log_rising
 from dissensus.arrays.truth_errors import LEAST, log_errors
 from dissensus.arrays.truth_states import log_sigmoid
-from dissensus.arrays.types import Floats
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.special import log_rising
+from dissensus.kernels.types import Floats
 
 
 class Answers(NamedTuple):

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.binomial_variates import binomial
-from dissensus.arrays.compiled import kernel
-from dissensus.arrays.stream import State
 from dissensus.arrays.truth_parameters import SHARED, Form, Parameters
 from dissensus.arrays.truth_states import log_sigmoid
-from dissensus.arrays.types import Floats
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.types import Floats
+from dissensus.kernels.variates import binomial
 
 
 class Counts(NamedTuple):

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts
 from dissensus.arrays.truth_parameters import DIFFICULTY, SOURCE, Form, Parameters, Priors
 from dissensus.arrays.truth_skills import log_hits
-from dissensus.arrays.types import Floats
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Floats
 
 
 class _Hits(NamedTuple):

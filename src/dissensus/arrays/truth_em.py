@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.truth_votes import Votes
-from dissensus.arrays.types import Floats
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.types import Floats
+from dissensus.kernels.votes import Votes
 
 
 class Estimate(NamedTuple):
@@ -65,7 +65,7 @@ def climb(
     --------
     Two voices who are always of one mind, about three items:
 
-    >>> from dissensus.arrays.truth_votes import votes
+    >>> from dissensus.kernels.votes import votes
     >>> one = np.array([0, 1, 0])
     >>> found, pattern = votes(np.arange(6) % 3, np.repeat([0, 1], 3), np.tile(one, 2), 3)
     >>> best = climb(found, np.array([[0.9, 0.1], [0.2, 0.8]])[one[[0, 1]]], 2, 0.0, 100, 1e-9)

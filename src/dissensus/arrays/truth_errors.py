@@ -7,10 +7,6 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.dirichlet import draw_log_row
-from dissensus.arrays.rising_factorial import log_rising
-from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts
 from dissensus.arrays.truth_parameters import (
     CONCENTRATION,
@@ -21,8 +17,12 @@ from dissensus.arrays.truth_parameters import (
     Parameters,
     Priors,
 )
-from dissensus.arrays.types import Floats
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.dirichlet import draw_log_row
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.special import log_rising
+from dissensus.kernels.types import Floats
 
 LEAST = 1e-300
 """Of a Dirichlet's shape that has a gamma function."""

@@ -17,8 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.arrays import true_labels
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts, room, sort_counts
 from dissensus.arrays.truth_difficulty import draw_difficulty, draw_slopes
 from dissensus.arrays.truth_errors import draw_error_rows, draw_errors, draw_log_shares
@@ -42,8 +40,10 @@ from dissensus.arrays.truth_states import (
     pattern_log_likelihood,
     replicate,
 )
-from dissensus.arrays.truth_votes import Votes
-from dissensus.arrays.types import Floats, Ints
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.votes import Votes
 
 _SETTLING = 10
 """Rounds of drawing what is the systems' own where they are no evidence: what annotators are like

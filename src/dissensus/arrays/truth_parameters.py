@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from dissensus.arrays.types import Floats
+from dissensus.kernels.types import Floats
 
 EQUAL, GRADED, UNEQUAL = 0, 1, 2
 """How errors fall on the other labels."""

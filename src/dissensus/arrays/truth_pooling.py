@@ -6,9 +6,6 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.dirichlet import draw_log_row
-from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_answers import (
     Answers,
     answers_by_label,
@@ -24,8 +21,11 @@ from dissensus.arrays.truth_errors import LEAST
 from dissensus.arrays.truth_parameters import SPREAD, Form, Parameters, Priors
 from dissensus.arrays.truth_skills import draw_spread
 from dissensus.arrays.truth_states import log_sigmoid
-from dissensus.arrays.types import Floats
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.dirichlet import draw_log_row
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Floats
 
 _TRIES = 50
 

@@ -6,9 +6,6 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.gamma import log_gamma_variate
-from dissensus.arrays.stream import State
 from dissensus.arrays.truth_parameters import DIFFICULTY, SHARED, SOURCE, Parameters
 from dissensus.arrays.truth_skills import draw_beta
 from dissensus.arrays.truth_states import (
@@ -19,9 +16,12 @@ from dissensus.arrays.truth_states import (
     total_of,
     weigh,
 )
-from dissensus.arrays.truth_votes import Votes
-from dissensus.arrays.types import Floats
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Floats
+from dissensus.kernels.variates import log_gamma_variate
+from dissensus.kernels.votes import Votes
 
 
 @inner

@@ -11,8 +11,6 @@ import math
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.stream import State
 from dissensus.arrays.truth_answers import largest, log_right, row_odds, sum_but
 from dissensus.arrays.truth_counts import Counts
 from dissensus.arrays.truth_errors import LEAST, log_errors
@@ -27,8 +25,10 @@ from dissensus.arrays.truth_parameters import (
 from dissensus.arrays.truth_pooling import draw_below, draw_pooling
 from dissensus.arrays.truth_skills import draw_beta
 from dissensus.arrays.truth_states import log_sigmoid
-from dissensus.arrays.types import Floats
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Floats
 
 
 def draw_rows(

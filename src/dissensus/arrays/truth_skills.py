@@ -11,9 +11,6 @@ from typing import Final
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.gamma import log_gamma_variate
-from dissensus.arrays.stream import State
 from dissensus.arrays.truth_counts import Counts
 from dissensus.arrays.truth_parameters import (
     DIFFICULTY,
@@ -24,8 +21,11 @@ from dissensus.arrays.truth_parameters import (
     Priors,
 )
 from dissensus.arrays.truth_states import log_sigmoid
-from dissensus.arrays.types import Floats
-from dissensus.arrays.univariate_slice import slicer
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Floats
+from dissensus.kernels.variates import log_gamma_variate
 
 _TRIES: Final = 20
 

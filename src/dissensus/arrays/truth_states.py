@@ -12,10 +12,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.binomial_variates import scatter
-from dissensus.arrays.compiled import inner, kernel
-from dissensus.arrays.log_sums import log_plus
-from dissensus.arrays.stream import State, uniform
 from dissensus.arrays.truth_parameters import (
     DIFFICULTY,
     SHARED,
@@ -23,8 +19,12 @@ from dissensus.arrays.truth_parameters import (
     Form,
     Parameters,
 )
-from dissensus.arrays.truth_votes import Votes
-from dissensus.arrays.types import Floats, Ints
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.variates import scatter
+from dissensus.kernels.votes import Votes
 
 
 @inner

@@ -1,6 +1,6 @@
 """In which order the units of an item come: from the strongest to the weakest, about.
 
-`dissensus.arrays.group_view` cuts it in two. It depends on nothing but the rankings and the prior,
+`group_view` cuts it in two. It depends on nothing but the rankings and the prior,
 so that it stays the same throughout a chain.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, kernel
 from dissensus.arrays.ranked_item import (
     BEGIN,
     LAST,
@@ -21,7 +20,8 @@ from dissensus.arrays.ranked_item import (
     RankedItems,
     ranked_item,
 )
-from dissensus.arrays.types import Codes, Floats
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.types import Codes, Floats
 
 _ROUNDS = 10
 """Of an iteration that is only to tell strong from weak."""

@@ -1,6 +1,6 @@
 """What the likelihood says about one unit: the sets it is in, and the tied blocks.
 
-`dissensus.arrays.exact_moves` has the formula. Rates are relative to the largest and in plain
+`exact_moves` has the formula. Rates are relative to the largest and in plain
 numbers, as far as these go.
 """
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.compiled import inner, part
-from dissensus.arrays.log_sums import log_plus
 from dissensus.arrays.ranked_item import BEGIN, LAST, RANK, STOP, UNIT, ItemNumbers, RankedItem
-from dissensus.arrays.small_block import table_for
-from dissensus.arrays.types import Codes, Floats
+from dissensus.kernels.compiled import inner, part
+from dissensus.kernels.plackett_luce import table_for
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Codes, Floats
 
 TINY = 1e-60
 """Relative rates, and sums of them, below this are taken in logarithms."""
@@ -42,7 +42,7 @@ class MoveRoom(NamedTuple):
     ties: Floats
     """(tie, `N` ...)"""
     table: Floats
-    """For `dissensus.arrays.small_block`."""
+    """For `dissensus.kernels.plackett_luce`."""
 
 
 @inner

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.arrays.compiled import kernel
-from dissensus.arrays.gamma import LEAST, log_gamma_variate
-from dissensus.arrays.log_sums import log_total
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.types import Flags, Floats, Ints, Keys
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.special import log_total
+from dissensus.kernels.types import Flags, Floats, Ints, Keys
+from dissensus.kernels.variates import LEAST, log_gamma_variate
 
 
 def together(rankings: Rankings, shape: Floats) -> tuple[Rankings, Floats, Flags]:

@@ -15,8 +15,8 @@ from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch import basic as numba_basic
 from pytensor.tensor.blockwise import Blockwise
 
-from dissensus.arrays import plackett_luce, tied_block
-from dissensus.arrays.plackett_luce import of_ranks
+from dissensus.kernels import plackett_luce
+from dissensus.kernels.plackett_luce import of_ranks
 
 
 class RankingLogp(Op):
@@ -59,7 +59,7 @@ def _compiled(op: Any, node: Any, **options: Any) -> Any:  # noqa: ARG001
 @cache
 def _kernel_key() -> str:
     """Return a key that changes with the kernel's text, so that no compiled one is out of date."""
-    paths = [__file__, plackett_luce.__file__, tied_block.__file__]
+    paths = [__file__, plackett_luce.__file__, plackett_luce.__file__]
     sources = [Path(str(path)).read_bytes() for path in paths]
     return sha256(b"".join(sources)).hexdigest()
 

@@ -13,8 +13,8 @@ from pytensor.graph.basic import Constant
 from pytensor.tensor.random.basic import uniform
 from pytensor.tensor.random.utils import normalize_size_param
 
-from dissensus.arrays.truth_votes import votes
 from dissensus.errors import ArgumentError
+from dissensus.kernels.votes import votes
 
 
 class LatentTruthRV(SymbolicRandomVariable):

@@ -16,8 +16,8 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from scipy import integrate, special
 
-from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.types import Floats
 
 _TRIES: Final = 100_000
 _LEAST: Final = 1e-3

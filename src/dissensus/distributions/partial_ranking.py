@@ -13,9 +13,9 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor.random.basic import exponential
 from pytensor.tensor.random.utils import normalize_size_param
 
-from dissensus.arrays.types import Ints
 from dissensus.distributions._ranking_op import ranking_logp
 from dissensus.errors import ArgumentError
+from dissensus.kernels.types import Ints
 
 
 class PartialRankingRV(SymbolicRandomVariable):

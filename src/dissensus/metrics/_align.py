@@ -11,10 +11,10 @@ import xarray as xr
 from dissensus import tables
 from dissensus._common_items import common_items
 from dissensus._outside_labels import warn_of_outside
-from dissensus.arrays.overlap import block_bounds
+from dissensus._space import Space, space
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
-from dissensus.plausibility import Space, space
+from dissensus.kernels.overlap import block_bounds
 
 OUTSIDE = -4
 """Code of a predicted label that is not in the label space."""
@@ -30,7 +30,7 @@ def align(
     """Return the plausibility and the lists of predictions on common items, and the label space.
 
     The lists are variables ``code``, ``start``, ``end`` (item, system, position), see
-    `dissensus.arrays.overlap`, and ``length`` (item, system). ``checked`` says that their labels
+    `dissensus.kernels.overlap`, and ``length`` (item, system). ``checked`` says that their labels
     have been looked at: these are some of the items only, and might name none of the labels.
 
     Raises

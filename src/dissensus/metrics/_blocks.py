@@ -13,12 +13,12 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._chunk_rows import alone
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.threads import in_one_thread
+from dissensus._space import space
 from dissensus.dims import CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
+from dissensus.kernels.random import generator
+from dissensus.kernels.rowwise import in_one_thread
 from dissensus.metrics._items import bootstrap_weights
-from dissensus.plausibility import space
 
 _DRAWS: Final = "draws "
 """Not the name of any coordinate."""

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.keys import row_keys
-from dissensus.arrays.seeds import name_hashes
+from dissensus._space import Space
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM
-from dissensus.plausibility import Space
+from dissensus.kernels.random import name_hashes, row_keys
 
 
 def on_candidates(
@@ -27,7 +26,7 @@ def on_candidates(
     Parameters
     ----------
     kernel : callable
-        A kernel of a row in candidate form, see `dissensus.arrays.remainder`.
+        A kernel of a row in candidate form, see `dissensus.kernels.remainder`.
     plausibility : xarray.DataArray
         (..., item, candidate).
     where : Space

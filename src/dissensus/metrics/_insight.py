@@ -16,14 +16,13 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.keys import item_keys
-from dissensus.arrays.leaned import leaned
-from dissensus.arrays.seeds import generator, name_hashes
-from dissensus.arrays.types import Floats, Keys
+from dissensus._space import Space
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.majority import leaned
+from dissensus.kernels.random import generator, item_keys, name_hashes
+from dissensus.kernels.types import Floats, Keys
 from dissensus.metrics._lists import Prepare, Score, require_draws
-from dissensus.plausibility import Space
 
 LEARNED: Final = "learned"
 SCALE: Final = 0.28

@@ -10,12 +10,11 @@ import xarray as xr
 
 from dissensus._item_weights import by_name, check_values
 from dissensus._item_weights import item_weights as from_given
-from dissensus.arrays.exponential import draw_exponential
-from dissensus.arrays.keys import item_keys
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.weighted_mean import weighted_mean
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError
+from dissensus.kernels.random import generator, item_keys
+from dissensus.kernels.variates import draw_exponential
+from dissensus.kernels.weighted import weighted_mean
 
 BOOTSTRAP = "bayesian-bootstrap"
 ARGUMENT = "weights"

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.seeds import generator
 from dissensus.dims import ITEM, SYSTEM
+from dissensus.kernels.random import generator
 from dissensus.metrics._align import check_labels, check_lists
 from dissensus.metrics._blocks import PART, all_labels, by_block, coords_of, front
 from dissensus.metrics._items import bootstrap_weights, check_bootstrap, over_items, weights_for

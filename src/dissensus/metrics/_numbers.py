@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.types import Floats
 
 Numbers = xr.DataArray | Floats
 WHOLE = "whole numbers, 1 or more"

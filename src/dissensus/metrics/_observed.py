@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 import xarray as xr
 
-from dissensus.arrays.logistic_mixture import logistic_mixture
-from dissensus.arrays.threshold_covariance import (
+from dissensus.dims import BOUNDARY
+from dissensus.kernels.special import (
     covariance_between,
     covariance_within,
+    logistic_mixture,
     mixture_variance,
     step_variance,
 )
-from dissensus.dims import BOUNDARY
 from dissensus.metrics._components import BERNOULLI, GAUSSIAN, Components, label_steps
 
 _PART, _OTHER = "part", "other_part"
 
 
 class Labels(NamedTuple):
-    """How observed labels come about: see `dissensus.arrays.threshold_covariance`."""
+    """How observed labels come about: see `dissensus.kernels.special`."""
 
     weight: xr.DataArray
     bound: xr.DataArray

@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 
 from dissensus._looks import remembered
-from dissensus.arrays.top import top_candidates, top_dense
+from dissensus._space import Space
 from dissensus.dims import LABEL
+from dissensus.kernels.remainder import top_candidates, top_dense
 from dissensus.metrics._candidates import on_candidates
-from dissensus.plausibility import Space
 
 PLACE = "place"
 """First, second, ... in a draw's own order of labels."""

@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus._common_items import common_items
-from dissensus.arrays.overlap import holds_first, same_set
 from dissensus.dims import ITEM
+from dissensus.kernels.overlap import holds_first, same_set
 from dissensus.metrics._align import check_lists
 from dissensus.metrics._insight import insights, with_insight
 from dissensus.metrics._lists import from_top, list_metric, positive_int

@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.majority_accuracy import (
-    MOST,
-    annotators_for_target,
-    majority_alike,
-    majority_unlike,
-)
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR
 from dissensus.errors import ArgumentError
+from dissensus.kernels.majority import MOST, annotators_for_target, majority_alike, majority_unlike
+from dissensus.kernels.types import Floats
 from dissensus.metrics._numbers import (
     WHOLE,
     Numbers,

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.rank_correlation import (
+from dissensus._space import Space
+from dissensus.dims import ITEM, LABEL, POSITION
+from dissensus.errors import PredictionError
+from dissensus.kernels.overlap import (
     footrule_candidates,
     footrule_dense,
     kendall_candidates,
     kendall_dense,
 )
-from dissensus.dims import ITEM, LABEL, POSITION
-from dissensus.errors import PredictionError
 from dissensus.metrics._align import OUTSIDE
 from dissensus.metrics._candidates import on_candidates
 from dissensus.metrics._lists import Score, list_metric
-from dissensus.plausibility import Space
 
 
 def _whole_order(dense: Callable[..., Any], sparse: Callable[..., Any]) -> Any:

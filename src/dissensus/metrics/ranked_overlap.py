@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.overlap import weighted_overlap
 from dissensus.errors import ArgumentError
+from dissensus.kernels.overlap import weighted_overlap
 from dissensus.metrics._lists import Prepare, from_top, list_metric, positive_int
 from dissensus.metrics._top import PLACE
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.partial_rankings import average_overlap, depth_membership
-from dissensus.arrays.plackett_luce import log_likelihood
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.overlap import average_overlap, depth_membership
+from dissensus.kernels.plackett_luce import log_likelihood
 from dissensus.metrics._lists import positive_int
 
 Blocks = Sequence[Sequence[int]]

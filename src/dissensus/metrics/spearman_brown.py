@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.spearman_brown import labels_needed, stepped_up
 from dissensus.dims import ANNOTATOR
 from dissensus.errors import ArgumentError
+from dissensus.kernels.formulas import labels_needed, stepped_up
 from dissensus.metrics._numbers import Numbers, named, numbers, one_number
 
 

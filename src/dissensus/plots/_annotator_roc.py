@@ -9,8 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from scipy.special import expit, logit
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, SAMPLE, SYSTEM
+from dissensus.kernels.types import Floats
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._near_points import name_points

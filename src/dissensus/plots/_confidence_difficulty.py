@@ -9,9 +9,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dissensus._wording import share
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError, shown
+from dissensus.kernels.types import Floats
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size

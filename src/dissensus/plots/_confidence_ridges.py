@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from scipy.ndimage import gaussian_filter1d
 
 from dissensus._wording import counted
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR
 from dissensus.errors import ArgumentError
+from dissensus.kernels.types import Floats
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.axes import Axes
 
-from dissensus.arrays.types import Floats
+from dissensus.kernels.types import Floats
 from dissensus.plots import _style as look
 
 Box = tuple[float, float, float, float]

@@ -12,11 +12,11 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import metrics
+from dissensus._annotation_rows import ranks
 from dissensus._wording import number, short
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import DissensusWarning, PredictionError
 from dissensus.plots._pieces import places
-from dissensus.schema import ranks
 
 
 class Statement(NamedTuple):

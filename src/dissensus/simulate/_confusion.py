@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.types import Ints
+from dissensus.kernels.types import Ints
 from dissensus.simulate._confusion_checks import Design, checked
 from dissensus.simulate._confusion_layout import (
     Items,

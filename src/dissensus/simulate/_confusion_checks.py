@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus._wording import counted
-from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.types import Floats
 from dissensus.simulate import _checks
 
 _GROUPS: Final = ("hard", "middle", "easy")

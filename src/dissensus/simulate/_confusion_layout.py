@@ -9,8 +9,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import _annotations, _predictions
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
+from dissensus.kernels.types import Floats, Ints
 from dissensus.simulate._confusion_checks import Design
 from dissensus.simulate._confusion_matrices import expected_accuracy, with_mistakes
 

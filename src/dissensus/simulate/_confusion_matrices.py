@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.arrays.types import Floats, Ints
+from dissensus.kernels.types import Floats, Ints
 
 
 def matrices(

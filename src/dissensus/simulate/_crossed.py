@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.types import Flags, Floats, Ints
+from dissensus.kernels.types import Flags, Floats, Ints
 
 _NO_PLACE: Final = -1
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dissensus.arrays.types import Flags, Floats, Ints
+from dissensus.kernels.types import Flags, Floats, Ints
 
 _AT_LEAST: Final = 2
 """Annotators of each item that are never missing: one alone cannot be disagreed with."""

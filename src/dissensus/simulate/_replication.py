@@ -12,8 +12,8 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import _annotations
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, BOUNDARY, ITEM, POOL, other
+from dissensus.kernels.types import Floats
 from dissensus.simulate import _crossed
 from dissensus.simulate._replication_checks import FAMILIES, Design, checked
 

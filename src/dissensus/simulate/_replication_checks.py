@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.types import Floats
 from dissensus.simulate import _checks
 
 FAMILIES: Final = {"gaussian": "continuous", "bernoulli": "nominal", "ordinal": "ordinal"}

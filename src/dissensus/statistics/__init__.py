@@ -2,7 +2,7 @@
 
 Because each takes weights, `bayesian_bootstrap` gives any of them a posterior. A statistic is one
 module with two functions: the public one, and ``sums``, which prepares it as sums over items
-(`dissensus.statistics._sums`) so that all draws are one matrix product.
+(`_sums`) so that all draws are one matrix product.
 
 The registry below is the only list of statistics. The documentation and the tests that hold for
 all statistics are made from it.

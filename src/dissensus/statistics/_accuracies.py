@@ -10,9 +10,9 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
-from dissensus.arrays.types import Floats, Ints, Names
 from dissensus.dims import ANNOTATOR, ITEM, SAMPLE
 from dissensus.errors import ArgumentError, brief, shown
+from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.statistics._settings import plain_label, real
 
 NAME: Final = "accuracy"

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dissensus._system_answers import Systems, systems_of
-from dissensus.arrays.types import Flags, Ints
 from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.kernels.types import Flags, Ints
 from dissensus.statistics._apart import Apart, Distance, apart, described
 from dissensus.statistics._statements import read, rows_of
 from dissensus.statistics._sums import Matrix, compact

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from dissensus.arrays.types import Floats, Ints
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._chance import NO_PAIRS, no_spread
 from dissensus.statistics._distances import Disagreement
 from dissensus.statistics._doubts import Doubts

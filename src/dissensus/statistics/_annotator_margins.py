@@ -11,9 +11,9 @@ import pandas as pd
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.grouped import Grouped
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM
+from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._distances import (
     Disagreement,
     Distance,

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dissensus._system_answers import said_by_systems, systems_of
-from dissensus.arrays.truth_algebra import Answers
-from dissensus.arrays.truth_votes import Votes, votes
-from dissensus.arrays.types import Ints
 from dissensus.dims import ITEM
+from dissensus.kernels.formulas import Answers
+from dissensus.kernels.types import Ints
+from dissensus.kernels.votes import Votes, votes
 from dissensus.statistics._statements import labels_of, rows_of
 from dissensus.statistics._sums import Matrix, compact
 from dissensus.statistics._votes import categories

@@ -14,17 +14,20 @@ import numpy as np
 import xarray as xr
 
 from dissensus._system_answers import Systems, numbers_by_systems, said_by_systems
-from dissensus.arrays.grouped import Grouped
-from dissensus.arrays.types import Floats, Ints
-from dissensus.arrays.voice_numbers import (
-    excess_apart,
-    excess_towards,
-    square_towards,
-    squares_apart,
-)
-from dissensus.arrays.voices import Voices, name_towards, names_apart, voices_of
 from dissensus.dims import LABEL
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.voices import (
+    Voices,
+    excess_apart,
+    excess_towards,
+    name_towards,
+    names_apart,
+    square_towards,
+    squares_apart,
+    voices_of,
+)
 from dissensus.statistics._apart_pairs import Found, by_callable, by_ranking, by_set, default_depth
 from dissensus.statistics._distances import called, check_range
 from dissensus.statistics._settings import is_whole, real

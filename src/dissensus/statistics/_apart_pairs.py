@@ -11,15 +11,14 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
+from dissensus._annotation_rows import ranking_code, ranks
 from dissensus._system_answers import Systems, numbers_by_systems, said_by_systems
-from dissensus.arrays.grouped import Grouped, grouped
-from dissensus.arrays.list_distances import Lists, jaccard, lists_of, rank_distance
-from dissensus.arrays.types import Floats, Ints
-from dissensus.arrays.voice_pairs import Delta, pairs_apart, pairs_towards
-from dissensus.arrays.voices import Voices, voices_of
 from dissensus.dims import LABEL
 from dissensus.errors import ArgumentError, brief
-from dissensus.schema import ranking_code, ranks
+from dissensus.kernels.distances import Lists, jaccard, lists_of, rank_distance
+from dissensus.kernels.grouped import Grouped, grouped
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.voices import Delta, Voices, pairs_apart, pairs_towards, voices_of
 from dissensus.statistics._asked import Asked
 from dissensus.statistics._statements import labels_of, numbers_of
 from dissensus.statistics._system_lists import SystemLists, lists_by_systems

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dissensus.arrays.types import Floats, Ints
 from dissensus.errors import ArgumentError
+from dissensus.kernels.types import Floats, Ints
 
 
 class Asked:

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from dissensus.arrays.types import Floats
+from dissensus.kernels.types import Floats
 from dissensus.statistics._doubts import Doubts
 
 NO_PAIRS: Final = "no item has labels of two annotators"

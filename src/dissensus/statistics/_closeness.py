@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.list_distances import rank_distance
-from dissensus.arrays.types import Floats, Ints
-from dissensus.arrays.voice_pairs import Delta
 from dissensus.dims import LABEL
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.distances import rank_distance
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.voices import Delta
 from dissensus.statistics._apart_pairs import default_depth
 from dissensus.statistics._asked import Asked
 from dissensus.statistics._confident import Confident

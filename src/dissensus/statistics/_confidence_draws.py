@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from dissensus.arrays.more_sure import more_sure
-from dissensus.arrays.types import Floats, Ints
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.weighted import more_sure
 from dissensus.statistics._confidence_levels import Levels
 from dissensus.statistics._confidence_totals import Cells
 from dissensus.statistics._doubts import Doubts

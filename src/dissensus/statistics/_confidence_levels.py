@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.types import Floats, Ints
 from dissensus.errors import AnnotationError
+from dissensus.kernels.types import Floats, Ints
 
 
 class Levels(NamedTuple):

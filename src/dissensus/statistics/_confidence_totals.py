@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.types import Floats, Ints
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._confidence_levels import Levels
 from dissensus.statistics._sampled_units import Units
 from dissensus.statistics._true_labels import TrueLabels

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.grouped import Grouped
-from dissensus.arrays.list_distances import Lists
-from dissensus.arrays.types import Floats, Ints
+from dissensus._annotation_rows import ranking_code
 from dissensus.dims import ANNOTATION, ITEM
 from dissensus.errors import AnnotationError, shown
-from dissensus.schema import ranking_code
+from dissensus.kernels.distances import Lists
+from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._apart_pairs import rankings_of
 from dissensus.statistics._statements import labels_of, rows_of
 

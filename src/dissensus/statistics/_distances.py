@@ -11,13 +11,19 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.far_pairs import far_pairs
-from dissensus.arrays.grouped import Grouped
-from dissensus.arrays.item_moments import around, centre_of, moments, squared_pairs
-from dissensus.arrays.label_pairs import label_pairs
-from dissensus.arrays.label_shares import LabelShares, label_shares
-from dissensus.arrays.types import Floats
 from dissensus.errors import AnnotationError, ArgumentError, brief
+from dissensus.kernels.distances import far_pairs
+from dissensus.kernels.grouped import (
+    Grouped,
+    LabelShares,
+    around,
+    centre_of,
+    label_shares,
+    moments,
+    squared_pairs,
+)
+from dissensus.kernels.labels import label_pairs
+from dissensus.kernels.types import Floats
 from dissensus.statistics._asked import no_callable, no_distance
 from dissensus.statistics._statements import labels_of, numbers_of
 from dissensus.statistics._sums import Matrix, compact

@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.arrays.types import Floats
 from dissensus.errors import DissensusWarning
+from dissensus.kernels.types import Floats
 
 
 class Doubts:

@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.genuine_agreement import agreeing, genuine
-from dissensus.arrays.label_pairs import MOST
-from dissensus.arrays.right_together import Pairs
-from dissensus.arrays.slim_majority import slim_majority as is_slim
-from dissensus.arrays.types import Floats
-from dissensus.arrays.voice_pairs import pair_blocks
 from dissensus.errors import AnnotationError, ArgumentError, brief
+from dissensus.kernels.labels import MOST
+from dissensus.kernels.labels import slim_majority as is_slim
+from dissensus.kernels.reliability import Pairs, agreeing, genuine
+from dissensus.kernels.types import Floats
+from dissensus.kernels.voices import pair_blocks
 from dissensus.statistics._closeness import Closeness, closeness
 from dissensus.statistics._confident import Confident, confident
 from dissensus.statistics._distances import Distance

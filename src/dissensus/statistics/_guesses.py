@@ -10,8 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import tables
-from dissensus.arrays.types import Floats
 from dissensus.errors import ArgumentError, brief, shown
+from dissensus.kernels.types import Floats
 from dissensus.statistics._confident import Confident
 from dissensus.statistics._settings import real
 

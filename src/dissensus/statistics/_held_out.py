@@ -11,13 +11,12 @@ from scipy import sparse
 
 from dissensus import tables
 from dissensus._system_answers import said_by_systems, systems_of
-from dissensus.arrays.grouped import Grouped, grouped
-from dissensus.arrays.label_lookup import leaders
-from dissensus.arrays.label_shares import label_shares
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
+from dissensus.kernels.grouped import Grouped, grouped, label_shares
+from dissensus.kernels.labels import leaders
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats, Ints
 from dissensus.registry import one_of
 from dissensus.statistics._settings import code_of, names_in, spelled
 from dissensus.statistics._statements import rows_of

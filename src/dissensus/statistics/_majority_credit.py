@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR
+from dissensus.kernels.types import Floats
 from dissensus.statistics._sums import Matrix, compact
 from dissensus.statistics.leave_one_out_agreement import credit_by_annotator
 

@@ -10,11 +10,11 @@ import numpy as np
 import xarray as xr
 
 from dissensus import tables
-from dissensus.arrays.grouped import Grouped, grouped
-from dissensus.arrays.types import Floats, Ints
+from dissensus._annotation_schema import check_annotations
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POOL
 from dissensus.errors import AnnotationError, ArgumentError, shown
-from dissensus.schema import check_annotations
+from dissensus.kernels.grouped import Grouped, grouped
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._distances import (
     Disagreement,
     Distance,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Grouped
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, shown
+from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.types import Floats
 from dissensus.statistics._distances import TABLE, Disagreement, from_table
 from dissensus.statistics._statements import numbers_of
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATION, POOL, STRATUM
 from dissensus.errors import AnnotationError, shown
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._apart import Apart
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._doubts import Doubts

@@ -9,13 +9,12 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.label_pairs import MOST
-from dissensus.arrays.right_by_pair import right_by_pair
-from dissensus.arrays.right_together import Pairs, both_right
-from dissensus.arrays.types import Floats, Ints
-from dissensus.arrays.voice_pairs import pair_blocks
 from dissensus.dims import ANNOTATOR, ITEM, other
 from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.kernels.labels import MOST
+from dissensus.kernels.reliability import Pairs, both_right, right_by_pair
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.voices import pair_blocks
 from dissensus.statistics._accuracies import Accuracies
 from dissensus.statistics._confident import Confident
 from dissensus.statistics._majority_credit import Credit

@@ -18,16 +18,16 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.matched import matched
-from dissensus.arrays.right_together import (
+from dissensus.dims import ITEM
+from dissensus.kernels.grouped import matched
+from dissensus.kernels.reliability import (
     Pairs,
     both_right,
     right_by_annotators,
     right_by_item,
     right_under_weights,
 )
-from dissensus.arrays.types import Flags, Floats, Ints
-from dissensus.dims import ITEM
+from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.statistics._accuracies import Accuracies
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._doubts import Doubts

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dissensus.arrays.types import Floats, Ints
-from dissensus.arrays.weighted_sums import weighted_sums
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.weighted import weighted_sums
 from dissensus.statistics._sums import Matrix, Sums
 
 _CELLS = 400_000

@@ -11,9 +11,9 @@ import pandas as pd
 import xarray as xr
 
 from dissensus._item_weights import by_item
-from dissensus.arrays.types import Ints
 from dissensus.dims import CLUSTER, ITEM
 from dissensus.errors import ArgumentError, DissensusWarning, shown
+from dissensus.kernels.types import Ints
 from dissensus.statistics._statements import read
 from dissensus.statistics._sums import Sums
 

@@ -12,9 +12,9 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus._system_answers import Systems, numbers_by_systems
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, PredictionError, brief, shown
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._settings import code_of
 from dissensus.statistics._statements import labels_of
 

@@ -2,7 +2,7 @@
 
 Every registered statistic is prepared once as a matrix (item, sum) and a function of the sums'
 totals. Weights over items then enter as one matrix product, whether there is one set of them or
-four thousand (`dissensus.statistics.bayesian_bootstrap`).
+four thousand (`bayesian_bootstrap`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import xarray as xr
 from scipy import sparse
 
 from dissensus._item_weights import item_weights
-from dissensus.arrays.types import Floats
 from dissensus.dims import SAMPLE
+from dissensus.kernels.types import Floats
 from dissensus.statistics._doubts import Doubts
 
 Matrix = Floats | sparse.csr_array

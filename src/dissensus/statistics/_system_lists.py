@@ -10,10 +10,10 @@ import numpy.typing as npt
 from dissensus import tables
 from dissensus._outside_labels import warn_of_outside
 from dissensus._system_answers import Systems
-from dissensus.arrays.list_distances import Lists, lists_of
-from dissensus.arrays.types import Ints
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
+from dissensus.kernels.distances import Lists, lists_of
+from dissensus.kernels.types import Ints
 
 
 class SystemLists(NamedTuple):

@@ -9,9 +9,9 @@ import xarray as xr
 
 from dissensus import tables
 from dissensus._known_labels import known_codes
-from dissensus.arrays.types import Ints, Names
 from dissensus.dims import ANNOTATION, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown, warn_caller
+from dissensus.kernels.types import Ints, Names
 from dissensus.registry import one_of
 from dissensus.statistics._settings import whole
 

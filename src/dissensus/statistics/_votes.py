@@ -9,11 +9,11 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._system_answers import said_by_systems, systems_of
-from dissensus.arrays.label_lookup import amounts_at
-from dissensus.arrays.label_shares import LabelShares, label_shares
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM, SYSTEM
 from dissensus.errors import AnnotationError
+from dissensus.kernels.grouped import LabelShares, label_shares
+from dissensus.kernels.labels import amounts_at
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._statements import labels_of, read, rows_of
 from dissensus.statistics._sums import Sums

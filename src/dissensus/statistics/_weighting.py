@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Grouped
-from dissensus.arrays.types import Floats
 from dissensus.dims import LABEL
 from dissensus.errors import AnnotationError
+from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.types import Floats
 from dissensus.registry import one_of
 from dissensus.statistics._distances import disagreement, pairs_of
 from dissensus.statistics._statements import ordered_labels_of

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, SYSTEM
+from dissensus.kernels.types import Floats
 from dissensus.statistics._advantages import NO_ITEMS, advantages, too_few
 from dissensus.statistics._apart import Distance
 from dissensus.statistics._doubts import Doubts

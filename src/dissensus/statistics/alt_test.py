@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, SYSTEM
 from dissensus.errors import DissensusWarning, shown
+from dissensus.kernels.types import Floats
 from dissensus.statistics._advantages import Advantages, advantages, too_few
 from dissensus.statistics._apart import Distance
 from dissensus.statistics._settings import proportion, whole

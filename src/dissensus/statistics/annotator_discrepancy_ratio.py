@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.kernels.types import Floats
 from dissensus.registry import one_of
 from dissensus.statistics._apart import Apart, Distance, apart, described
 from dissensus.statistics._doubts import Doubts

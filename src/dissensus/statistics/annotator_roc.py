@@ -10,10 +10,10 @@ import xarray as xr
 
 from dissensus._system_answers import said_by_systems, systems_of
 from dissensus._wording import share
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._beta_prior import prior_counts
 from dissensus.statistics._roc_fits import from_posterior
 from dissensus.statistics._settings import code_of, plain_label

@@ -13,9 +13,9 @@ import numpy as np
 import xarray as xr
 
 from dissensus import statistics
-from dissensus.arrays.seeds import generator
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.random import generator
 from dissensus.statistics import Statistic
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._one_by_one import one_by_one

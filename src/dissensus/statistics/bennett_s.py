@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
+from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS, ONE_LABEL, beyond_chance
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._statements import read, rows_of

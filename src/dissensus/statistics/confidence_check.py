@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.seeds import generator
 from dissensus.dims import ANNOTATOR, ITEM, LEVEL, SAMPLE
 from dissensus.errors import warn_caller
+from dissensus.kernels.random import generator
 from dissensus.registry import check_flag
 from dissensus.statistics._beta_prior import prior_counts
 from dissensus.statistics._confidence_draws import OF_ALL, OF_EACH, Wanted, draws_of

@@ -9,11 +9,11 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._wording import share
-from dissensus.arrays.seeds import generator
-from dissensus.arrays.types import Floats
-from dissensus.arrays.weighted_trend import line, midranks
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import AnnotationError, warn_caller
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats
+from dissensus.kernels.weighted import line, midranks
 from dissensus.statistics._confidence_levels import given_confidence
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._sampled_units import Units, units_of, warn_of_few

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM
 from dissensus.errors import DissensusWarning
+from dissensus.kernels.types import Floats, Ints
 from dissensus.registry import check_flag, one_of
 from dissensus.statistics._alpha import alpha_of, alpha_parts
 from dissensus.statistics._chance import ROUNDED

@@ -10,9 +10,9 @@ import xarray as xr
 from scipy import sparse
 
 from dissensus._system_answers import systems_of
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM, SAMPLE, SYSTEM, THRESHOLD
 from dissensus.errors import ArgumentError, shown
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._apart import apart
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._ratios import finished

@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus._system_answers import systems_of
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM, POOL, SYSTEM
+from dissensus.kernels.types import Floats
 from dissensus.registry import check_flags
 from dissensus.statistics._apart import Distance, apart, described
 from dissensus.statistics._doubts import Doubts

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
+from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS, NO_SPREAD, beyond_chance
 from dissensus.statistics._distances import disagreement, pairs_of
 from dissensus.statistics._doubts import Doubts

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
+from dissensus.kernels.types import Floats
 from dissensus.statistics._annotator_margins import with_margins
 from dissensus.statistics._chance import NO_PAIRS, beyond_chance, no_spread
 from dissensus.statistics._distances import Distance, called, pairs_of

@@ -9,11 +9,10 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
-from dissensus.arrays.grouped import Grouped
-from dissensus.arrays.label_pairs import LabelPairs, label_pairs
-from dissensus.arrays.label_shares import label_shares
-from dissensus.arrays.types import Floats, Ints
 from dissensus.dims import ITEM
+from dissensus.kernels.grouped import Grouped, label_shares
+from dissensus.kernels.labels import LabelPairs, label_pairs
+from dissensus.kernels.types import Floats, Ints
 from dissensus.registry import one_of
 from dissensus.statistics._alpha import alpha_from, alpha_of, alpha_parts
 from dissensus.statistics._distances import disagreement, shares_matrix

@@ -7,18 +7,18 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.grouped import Grouped
-from dissensus.arrays.inverse_rank import inverse_rank_weights
-from dissensus.arrays.leading_label import (
+from dissensus._annotation_rows import ranking_code
+from dissensus.dims import ANNOTATOR, ITEM, LABEL
+from dissensus.errors import ArgumentError
+from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.labels import (
     leading_label_by_annotator,
     leading_label_by_voice,
     leading_label_named,
 )
-from dissensus.arrays.types import Floats, Ints
-from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import ArgumentError
+from dissensus.kernels.rankings import inverse_rank_weights
+from dissensus.kernels.types import Floats, Ints
 from dissensus.registry import check_flag, one_of
-from dissensus.schema import ranking_code
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._statements import rows_of

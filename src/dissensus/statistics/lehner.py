@@ -8,23 +8,21 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.arrays.truth_algebra import (
+from dissensus.dims import BIN, COLUMN, ITEM, LABEL, SYSTEM
+from dissensus.errors import shown, warn_caller
+from dissensus.kernels.formulas import (
     AGREEMENT,
     BINS,
     ITEMS,
     PROBABILITY,
-    binned_answers,
-    truth_probabilities,
-)
-from dissensus.arrays.truth_from_agreement import (
     accuracy_from,
     base_rates,
+    binned_answers,
     corrected_agreement,
     guessed,
+    truth_probabilities,
 )
-from dissensus.arrays.types import Floats
-from dissensus.dims import BIN, COLUMN, ITEM, LABEL, SYSTEM
-from dissensus.errors import shown, warn_caller
+from dissensus.kernels.types import Floats
 from dissensus.statistics._answer_patterns import AnswerPatterns, answer_patterns
 from dissensus.statistics._chance import ONE_LABEL
 from dissensus.statistics._doubts import Doubts

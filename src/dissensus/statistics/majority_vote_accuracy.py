@@ -6,7 +6,7 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus.arrays.label_lookup import leaders
+from dissensus.kernels.labels import leaders
 from dissensus.statistics._sums import Sums
 from dissensus.statistics._votes import accuracy_sums, votes
 

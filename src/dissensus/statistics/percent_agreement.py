@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.label_shares import label_shares
-from dissensus.arrays.types import Floats
 from dissensus.dims import ITEM
+from dissensus.kernels.grouped import label_shares
+from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._distances import pairs_of
 from dissensus.statistics._doubts import Doubts

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import LABEL, SYSTEM
+from dissensus.kernels.types import Floats
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._held_out import NO_GOLD, confusions, places_of
 from dissensus.statistics._held_out import classes as classes_of

@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.arrays.types import Floats
 from dissensus.dims import ANNOTATOR, SYSTEM
+from dissensus.kernels.types import Floats
 from dissensus.registry import check_flag
 from dissensus.statistics._advantages import NO_ITEMS, advantages, too_few
 from dissensus.statistics._apart import Distance

@@ -15,7 +15,7 @@ from pytensor.tensor.random.basic import ExponentialRV, HalfNormalRV
 from scipy.stats import norm
 
 from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_NORMAL, HALF_T
-from dissensus.arrays.types import Floats
+from dissensus.kernels.types import Floats
 from dissensus.steps._refusals import unfit
 
 PLAIN: Final = Mode(linker="py", optimizer=None)

@@ -15,11 +15,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from dissensus._uncompiled import initial_point, uncompiled
-from dissensus.arrays.rankings import Rankings
-from dissensus.arrays.types import Floats, Ints
 from dissensus.distributions.log_gamma import LogGammaRV
 from dissensus.distributions.partial_ranking import PartialRankingRV, places_of
 from dissensus.errors import ArgumentError
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Floats, Ints
 from dissensus.steps._refusals import unfit
 
 Point = Mapping[str, Any]

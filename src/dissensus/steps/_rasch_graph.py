@@ -20,8 +20,8 @@ from dissensus._uncompiled import uncompiled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_parameters import HALF_NORMAL, Priors
 from dissensus.arrays.rasch_data import Said
-from dissensus.arrays.types import UNKNOWN, Floats, Ints
 from dissensus.distributions.latent_answers import LatentAnswersRV
+from dissensus.kernels.types import UNKNOWN, Floats, Ints
 from dissensus.steps._given_priors import (
     PLAIN,
     bound_below,

@@ -37,10 +37,10 @@ from dissensus.arrays.truth_parameters import (
     fifths,
 )
 from dissensus.arrays.truth_states import fill_tables, n_states
-from dissensus.arrays.truth_votes import Votes, votes
-from dissensus.arrays.types import Floats
 from dissensus.distributions.latent_truth import LatentTruthRV
 from dissensus.distributions.leading_dirichlet import LeadingDirichletRV
+from dissensus.kernels.types import Floats
+from dissensus.kernels.votes import Votes, votes
 from dissensus.steps._refusals import refuse_other_uses, unfit
 
 Values = Mapping[str, Floats]

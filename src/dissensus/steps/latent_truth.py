@@ -10,8 +10,8 @@ from pymc.step_methods.state import dataclass_state
 
 from dissensus._truth_points import points, variables
 from dissensus.arrays import truth_gibbs as gibbs
-from dissensus.arrays.stream import started
 from dissensus.arrays.truth_parameters import Parameters
+from dissensus.kernels.random import started
 from dissensus.steps import _truth_graph as graph
 from dissensus.steps._natural_units import to_values
 from dissensus.steps._whole_model import WholeModelStep

@@ -13,7 +13,7 @@ from dissensus.arrays import crossed_gibbs, rasch_data, rasch_gibbs, rasch_unkno
 from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.crossed_unseen import all_items
 from dissensus.arrays.rasch_data import Truth
-from dissensus.arrays.stream import started
+from dissensus.kernels.random import started
 from dissensus.steps import _rasch_graph as graph
 from dissensus.steps._natural_units import to_natural, to_values
 from dissensus.steps._whole_model import WholeModelStep

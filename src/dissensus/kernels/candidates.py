@@ -1,0 +1,267 @@
+"""Items by candidate labels: how surely one leads, groups of labels, items that are alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.random import started
+from dissensus.kernels.remainder import next_share, unnamed_labels
+from dissensus.kernels.rowwise import rowwise
+from dissensus.kernels.sorting import sort_with
+from dissensus.kernels.types import Codes, Floats, Ints
+
+# How often the draws agree on one answer.
+
+
+_LARGEST: Final = 2**62
+
+
+@rowwise("void(int64[:], int64, int64, int64[:])", "(k),(),()->()")
+def in_one_number(top: Codes, least: int, span: int, out: Codes) -> None:
+    """Write the members of a set as the digits of a number, the smallest first."""
+    members = top.copy()
+    sort_with(members, np.empty(len(top), dtype=np.int64), 0, len(top))
+    out[0] = 0
+    for member in members:
+        out[0] = out[0] * span + (member - least)
+
+
+def set_codes(top: Codes) -> Codes:
+    """Give every distinct set along the last axis its own number.
+
+    Examples
+    --------
+    >>> one, again, other = set_codes(np.array([[1, 2], [2, 1], [1, 3]])).tolist()
+    >>> one == again, one == other
+    (True, False)
+    """
+    least, depth = int(top.min(initial=0)), top.shape[-1]
+    span = int(top.max(initial=0)) - least + 1
+    if span**depth < _LARGEST:
+        return in_one_number(top, least, span)
+    members = np.sort(top, axis=-1)
+    code = pd.factorize(members[..., 0].ravel())[0].astype(np.int64)
+    for place in range(1, members.shape[-1]):
+        column = members[..., place].ravel()
+        span = int(column.max()) - int(column.min()) + 1
+        code = pd.factorize(code * span + (column - column.min()))[0].astype(np.int64)
+    return code.reshape(top.shape[:-1])
+
+
+_ALL, _ONE, _TWO = range(3)
+"""Which draws: all, the first half of each chain, or the second."""
+
+_MOST, _FIRST, _ELSEWHERE = range(3)
+"""How often the commonest code appears in them, where first, and how often in all others."""
+
+
+@inner
+def _modes(codes: Codes, half: int) -> Codes:
+    """Return (`_ALL` ..., `_MOST` ...) of the commonest codes, the first to appear if several are.
+
+    What number a code has depends on the other items of the array, so it cannot decide.
+    """
+    n_chains, n_draws = codes.shape
+    n = n_chains * n_draws
+    code, at = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for i in range(n):
+        code[i], at[i] = codes[i // n_draws, i % n_draws], i
+    sort_with(code, at, 0, n)
+    count, first = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    best = np.zeros((3, 3), dtype=np.int64)
+    for i in range(n):
+        side = _ONE if at[i] % n_draws < half else _TWO
+        for part in (_ALL, side):
+            if count[part] == 0:
+                first[part] = at[i]
+            count[part] += 1
+        if i + 1 < n and code[i + 1] == code[i]:
+            continue
+        for part in range(3):
+            most = best[part, _MOST]
+            if count[part] > most or (count[part] == most and first[part] < best[part, _FIRST]):
+                best[part, _MOST], best[part, _FIRST] = count[part], first[part]
+                best[part, _ELSEWHERE] = count[_ALL] - count[part]
+        for part in range(3):
+            count[part] = 0
+    return best
+
+
+@inner
+def _error(codes: Codes, best: int) -> float:
+    """Return the Monte Carlo error of a code's share, from batch means."""
+    n_chains, n_draws = codes.shape
+    size = max(1, int(math.sqrt(n_draws)))
+    batches = n_draws // size
+    n, summed, squares = n_chains * batches, 0.0, 0.0
+    means = np.empty(n)
+    for i in range(n):
+        count, start = 0, i % batches * size
+        for draw in range(start, start + size):
+            count += codes[i // batches, draw] == best
+        means[i] = count / size
+        summed += means[i]
+    for i in range(n):
+        squares += (means[i] - summed / n) ** 2
+    variance = squares / n
+    return math.sqrt(variance * n / (n - 1) / n) if n > 1 else np.nan
+
+
+@rowwise("void(int64[:, :], float64[:], float64[:], float64[:])", "(c,d)->(),(),()")
+def modal_share(codes: Codes, share: Floats, mcse: Floats, bias: Floats) -> None:
+    """Return the share of the commonest code over (chain, draw), its error, and its bias.
+
+    The Monte Carlo error comes from batch means, so that it also holds for draws that follow
+    from one another. The share of the *commonest* code is biased upwards, since chance helps
+    to choose it: the bias is estimated by choosing on one half of each chain and counting on the
+    other. (On every other draw, draws that follow from one another would stand on both sides.)
+    """
+    n_draws = codes.shape[1]
+    best = _modes(codes, n_draws // 2)
+    first = best[_ALL, _FIRST]
+    share[0] = best[_ALL, _MOST] / codes.size
+    mcse[0] = _error(codes, codes[first // n_draws, first % n_draws])
+    bias[0] = np.nan
+    if n_draws > 1:
+        honest = best[_ONE, _ELSEWHERE] + best[_TWO, _ELSEWHERE]
+        bias[0] = max(0.0, share[0] - honest / codes.size)
+
+
+# Masses of groups of labels in the candidate form.
+
+
+_NEGLIGIBLE = 1e-12
+
+
+@rowwise(
+    "void(float64[:], int64[:], int64[:], float64, uint64, int64[:], float64[:], float64[:])",
+    "(c),(c),(c),(),(),(n),(g)->(g)",
+)
+def grouped_candidates(
+    theta: Floats,
+    codes: Codes,
+    sizes: Codes,
+    a: float,
+    key: int,
+    group: Codes,
+    like: Floats,  # noqa: ARG001 (only its length is read, by Numba)
+    out: Floats,
+) -> None:
+    """Sum a row in candidate form over groups of labels; the last argument gives their number."""
+    out[:] = 0.0
+    for c in range(len(theta)):
+        if sizes[c] == 1 and codes[c] >= 0:
+            out[group[codes[c]]] += theta[c]
+    for c in range(len(theta)):
+        if sizes[c] > 1 and theta[c] > 0:
+            labels = unnamed_labels(codes, sizes[c], len(group))
+            share, rest = theta[c] / sizes[c], theta[c]
+            state = started(key)
+            for step in range(sizes[c]):
+                if not np.isinf(a):
+                    share, rest = next_share(state, rest, step, labels, a)
+                    # What is left past rounding is given away whole, and the draw ends.
+                    if rest < _NEGLIGIBLE * theta[c]:
+                        share, rest = share + rest, 0.0
+                out[group[labels[step]]] += share
+                if rest <= 0.0:
+                    break
+
+
+# Items that are alike: what their labels have to show, and how many items show the same.
+
+
+class Patterns(NamedTuple):
+    """Distinct items, each a collection of cells, one for a label; which label is forgotten."""
+
+    cells: Floats
+    """(cell, column): all that is known of a label of an item; no two alike, in order."""
+    rows: Ints
+    """(pattern, label): numbers of cells, in order; no two patterns alike."""
+    times: Ints
+    """(pattern): of how many items it is the pattern."""
+
+    def some(self, which: slice) -> Patterns:
+        """Return some of the patterns."""
+        return self._replace(rows=self.rows[which], times=self.times[which])
+
+
+def find_patterns(columns: Sequence[Floats]) -> Patterns:
+    """Find the distinct items.
+
+    Parameters
+    ----------
+    columns : sequence of arrays (item, label)
+        What is known of each label.
+
+    Returns
+    -------
+    Patterns
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_patterns([np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]])]).times.tolist()
+    [1, 2]
+    """
+    code = np.zeros(columns[0].shape, dtype=np.int64)
+    found = np.empty((1, 0))
+    for column in columns:  # cells so far, each cut in as many as there are values beside it
+        values, place = np.unique(column, return_inverse=True)
+        used, code = np.unique(code * len(values) + place.reshape(code.shape), return_inverse=True)
+        code = code.reshape(column.shape)
+        before, last = np.divmod(used, len(values))
+        found = np.column_stack([found[before], values[last]])
+    return _counted(found, np.sort(code, axis=1), np.ones(len(code), dtype=np.int64))
+
+
+def merged(parts: Iterable[Patterns]) -> Patterns:
+    """Put the patterns of several lots of items together."""
+    parts = list(parts)
+    cells, place = np.unique(
+        np.concatenate([one.cells for one in parts]), axis=0, return_inverse=True
+    )
+    starts = np.cumsum([0, *(len(one.cells) for one in parts)])
+    place = place.ravel()
+    rows = [place[one.rows + start] for one, start in zip(parts, starts[:-1], strict=True)]
+    return _counted(
+        cells, np.concatenate(rows), np.concatenate([one.times for one in parts])
+    )  # cells keep their order, and so rows theirs
+
+
+def _counted(cells: Floats, rows: Ints, times: Ints) -> Patterns:
+    rows, which = np.unique(rows, axis=0, return_inverse=True)
+    total = np.zeros(len(rows), dtype=np.int64)
+    np.add.at(total, which.ravel(), times)
+    return Patterns(cells, rows, total)
+
+
+def distinct(patterns: Patterns, probability: Floats) -> tuple[Ints, Floats]:
+    """Return each pattern's distinct cells, and the sum of the probabilities of its labels there.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        Some.
+    probability : array (pattern, label)
+        Of what a label may do, and one of them does.
+
+    Returns
+    -------
+    cell, probability : arrays (pattern, place)
+        Filled up with cells of probability 0.
+    """
+    rows = patterns.rows
+    place = np.cumsum(np.diff(rows, axis=1, prepend=rows[:, :1]) > 0, axis=1)
+    pattern = np.arange(len(rows))[:, None]
+    cell = np.zeros((len(rows), int(place.max()) + 1), dtype=np.int64)
+    total = np.zeros(cell.shape)
+    cell[pattern, place] = rows
+    np.add.at(total, (pattern, place), probability)
+    return cell, total

@@ -1,0 +1,263 @@
+"""Distances between what two annotators said: numbers, sets, partial rankings."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.sorting import sorted_with_order
+from dissensus.kernels.types import Floats, Ints
+
+# Absolute differences of numbers given to one item, past what is tolerated, over all pairs.
+
+
+@inner
+def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
+    """Return, for each of some sorted numbers, what it exceeds the smaller ones by, weighted.
+
+    Examples
+    --------
+    >>> reach(np.array([1.0, 3.0, 5.0]), np.ones(3), 1.0)[1:]
+    array([1., 4.])
+    """
+    out = np.zeros(len(values))
+    weight, moment, low = 0.0, 0.0, 0
+    for high in range(len(values)):
+        while values[high] - values[low] > tolerance:
+            weight += weights[low]
+            moment += weights[low] * (values[low] - values[0])
+            low += 1
+        out[high] = (values[high] - values[0] - tolerance) * weight - moment
+    return out
+
+
+@inner
+def _excess(values: Floats, weights: Floats, tolerance: float) -> float:
+    """Sum products of weights times what a difference exceeds, over ordered pairs, sorted."""
+    exceeds, total = reach(values, weights, tolerance), 0.0
+    for k in range(len(values)):
+        total += weights[k] * exceeds[k]
+    return 2.0 * total
+
+
+@kernel
+def _far_pairs(
+    start: Ints, own: Ints, share: Floats, given: Floats, tolerance: float
+) -> tuple[Floats, Floats]:
+    n_items = len(start) - 1
+    within, alone = np.zeros(n_items), np.zeros(n_items)
+    for i in range(n_items):
+        first, last = start[i], start[i + 1]
+        if last == first:
+            continue
+        values, order = sorted_with_order(given[first:last])
+        shares = np.empty(last - first)
+        for k in range(last - first):
+            shares[k] = share[first + order[k]]
+        within[i] = _excess(values, shares, tolerance)
+        place = first
+        while place < last:
+            if own[place] > place + 1:
+                values, _ = sorted_with_order(given[place : own[place]])
+                alone[i] += _excess(values, share[place : own[place]], tolerance)
+            place = own[place]
+    return within - alone, alone
+
+
+def far_pairs(
+    rows: Grouped, values: npt.NDArray[np.float64], tolerance: float
+) -> tuple[Floats, Floats]:
+    r"""Sum :math:`\max(0, |y - y'| - \lambda)` by item.
+
+    Sorting makes it n log n in the numbers of an item, where there are n squared pairs.
+
+    Parameters
+    ----------
+    rows : Grouped
+        From `grouped`.
+    values : array (row)
+        Numbers, as the rows stand in the data.
+    tolerance : float
+        0 for plain absolute differences.
+
+    Returns
+    -------
+    within, own : array (item)
+        Over ordered pairs of different annotators; and of each annotator's labels with themselves.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> rows = grouped(np.zeros(3, int), np.arange(3), 1)
+    >>> far_pairs(rows, np.array([1.0, 2.0, 5.0]), tolerance=1.0)[0]
+    array([10.])
+    """
+    return _far_pairs(rows.start, rows.own, rows.share, values[rows.order], tolerance)
+
+
+# Distances between lists of labels: as sets, and as partial rankings.
+
+
+class Lists(NamedTuple):
+    """Lists of labels in order of their codes, with the place of each label in its ranking."""
+
+    start: Ints
+    """(list + 1): entries ``start[n]`` to ``start[n + 1]`` belong to list n."""
+    code: Ints
+    """(entry): label code, rising along a list."""
+    ahead: Ints
+    """(entry): how many labels are in the blocks before its own."""
+    size: Ints
+    """(entry): how many labels are in its block."""
+
+
+def lists_of(number: Ints, code: Ints, block: Ints, n_lists: int) -> Lists:
+    """Lay out lists whose labels stand in rows; each label once in a list.
+
+    Parameters
+    ----------
+    number : array of int (row)
+        Which list a label is on.
+    code : array of int (row)
+        Which label it is.
+    block : array of int (row)
+        The block it is in: small comes first, equal is tied.
+    n_lists : int
+        How many lists there are.
+
+    Examples
+    --------
+    >>> lists_of(np.array([0, 0, 0]), np.array([7, 5, 6]), np.array([1, 2, 2]), 1)
+    Lists(start=array([0, 3]), code=array([5, 6, 7]), ahead=array([1, 1, 0]), size=array([2, 2, 1]))
+    """
+    order = np.lexsort((block, number))
+    number, code, block = number[order], code[order], block[order]
+    new = (np.diff(number, prepend=-1) != 0) | (np.diff(block, prepend=-1) != 0)
+    head = np.flatnonzero(new)
+    size = np.diff(np.append(head, len(number)))
+    start = np.searchsorted(number, np.arange(n_lists + 1))
+    ahead = np.repeat(head, size) - start[number]
+    size = np.repeat(size, size)
+    order = np.lexsort((code, number))
+    return Lists(start, code[order], ahead[order], size[order])
+
+
+@kernel
+def _jaccard(start: Ints, code: Ints, starts: Ints, codes: Ints, left: Ints, right: Ints) -> Floats:
+    out = np.empty(len(left))
+    for pair in range(len(left)):
+        one, two = start[left[pair]], starts[right[pair]]
+        end, ends = start[left[pair] + 1], starts[right[pair] + 1]
+        union, common = end - one + ends - two, 0
+        while one < end and two < ends:
+            common += code[one] == codes[two]
+            forth, back = code[one] <= codes[two], code[one] >= codes[two]
+            one, two = one + forth, two + back
+        out[pair] = 1.0 - common / (union - common)
+    return out
+
+
+def jaccard(lists: Lists, others: Lists, left: Ints, right: Ints) -> Floats:
+    r"""Return :math:`1 - |A \cap B| / |A \cup B|` for pairs of lists, none of them empty.
+
+    Examples
+    --------
+    >>> lists = lists_of(np.array([0, 0, 1]), np.array([3, 4, 3]), np.zeros(3, int), 2)
+    >>> jaccard(lists, lists, np.array([0, 0]), np.array([0, 1]))
+    array([0. , 0.5])
+    """
+    return _jaccard(lists.start, lists.code, others.start, others.code, left, right)
+
+
+@inner
+def _among_first(depth: int, ahead: int, size: int) -> float:
+    """Return the probability that a label of this block is among the first few."""
+    return min(1.0, max(0.0, (depth - ahead) / size))
+
+
+@kernel
+def _lengths(start: Ints, ahead: Ints, size: Ints, n_labels: int, depth: int) -> Floats:
+    """Return the root of each list's overlap with itself."""
+    out = np.empty(len(start) - 1)
+    for n in range(len(out)):
+        listed, total = start[n + 1] - start[n], 0.0
+        rest = n_labels - listed
+        for d in range(1, depth + 1):
+            here = 0.0
+            for entry in range(start[n], start[n + 1]):
+                here += _among_first(d, ahead[entry], size[entry]) ** 2
+            if rest > 0:
+                here += rest * _among_first(d, listed, rest) ** 2
+            total += here / d
+        out[n] = math.sqrt(total / depth)
+    return out
+
+
+@kernel
+def _rank_distance(
+    start: Ints, code: Ints, ahead: Ints, size: Ints, length: Floats,
+    starts: Ints, codes: Ints, aheads: Ints, sizes: Ints, lengths: Floats,
+    left: Ints, right: Ints, n_labels: int, depth: int,
+) -> Floats:  # fmt: skip
+    # Half the squared distance of two vectors of length 1, which is 1 minus their product but
+    # keeps all digits where they are close: equal rankings are exactly 0 apart.
+    out = np.empty(len(left))
+    for pair in range(len(left)):
+        one, two = start[left[pair]], starts[right[pair]]
+        end, ends = start[left[pair] + 1], starts[right[pair] + 1]
+        n, m, union, total = end - one, ends - two, 0, 0.0
+        scale, scales = 1.0 / length[left[pair]], 1.0 / lengths[right[pair]]
+        while True:  # over the labels that either lists, and then over those neither does
+            first = one < end and (two >= ends or code[one] <= codes[two])
+            second = two < ends and (one >= end or codes[two] <= code[one])
+            weight = 1 if first or second else n_labels - union
+            a, b = (ahead[one], size[one]) if first else (n, max(1, n_labels - n))
+            c, e = (aheads[two], sizes[two]) if second else (m, max(1, n_labels - m))
+            if weight > 0:
+                for d in range(min(a, c) + 1, depth + 1):
+                    gap = _among_first(d, a, b) * scale - _among_first(d, c, e) * scales
+                    total += weight * gap * gap / d
+            if not (first or second):
+                break
+            one, two, union = one + first, two + second, union + 1
+        apart = total / (2.0 * depth)
+        out[pair] = apart if apart > 1e-24 else 0.0  # less than that is rounding
+    return out
+
+
+def rank_distance(
+    lists: Lists, others: Lists, left: Ints, right: Ints, n_labels: int, depth: int
+) -> Floats:
+    r"""Return 1 minus the mean average overlap of pairs of partial rankings.
+
+    :math:`1 - \mathrm{UAO}(b, b') / \sqrt{\mathrm{UAO}(b, b) \mathrm{UAO}(b', b')}` (Stutz et al.
+    2023, B.5), in time linear in the listed labels times the depth. Labels not listed form the
+    last block.
+
+    Parameters
+    ----------
+    lists, others : Lists
+        Rankings.
+    left, right : array of int (pair)
+        Which of ``lists``, and of ``others``.
+    n_labels : int
+        Size of the label space.
+    depth : int
+        How far down the rankings are compared.
+
+    Examples
+    --------
+    >>> lists = lists_of(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 0]), np.array([1, 2, 1, 2]), 2)
+    >>> rank_distance(lists, lists, np.array([0, 0]), np.array([0, 1]), 5, 2)
+    array([0. , 0.5])
+    """
+    one, two = (
+        (*each, _lengths(each.start, each.ahead, each.size, n_labels, depth))
+        for each in (lists, others)
+    )
+    return _rank_distance(*one, *two, left, right, n_labels, depth)

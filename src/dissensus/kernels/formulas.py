@@ -1,0 +1,496 @@
+r"""Closed forms: of means of several labels, and of accuracy from agreement and reliability.
+
+What further labels are expected to tell of an item's truth.
+Of an item i, with probabilities :math:`T_{mz}` of each label z being true in draw m, and those
+:math:`R_{mzy}` of a further label y if z is, n further labels with counts :math:`c_y` leave the
+most probable label right with probability
+
+.. math:: \sum_c \max_z \frac{1}{M} \sum_m T_{mz} \binom{n}{c} \prod_y R_{mzy}^{c_y}
+
+The mean over draws stands inside the maximum: whoever decides does not know which draw is right.
+Labels that a count could not tell apart are taken together, which leaves few counts to go through.
+
+The truth by Bayes' rule when all annotators are equally accurate and all errors alike.
+What an item's labels say of the truth is then a matter of how often each was given, and items
+with the same counts (`votes`) share one answer.
+
+How often annotators are right, from how often they agree: equal skill, all errors alike.
+With N labels, an annotator is right with probability p and else gives each wrong label with
+probability (1 - p) / (N - 1). Two of them then agree with probability
+p^2 + (1 - p)^2 / (N - 1), and each function here turns such an equation around (Lehner 2015).
+"""
+
+from __future__ import annotations
+
+import math
+from math import comb
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.labels import TOLERANCE
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.votes import Votes
+
+CELLS: Final = 4_000_000
+"""Numbers held at a time."""
+
+
+def n_counts(n_labels: int, further: int) -> int:
+    """Return how many counts so many further labels can have.
+
+    Examples
+    --------
+    >>> n_counts(3, 2)
+    6
+    """
+    return comb(n_labels + further - 1, further)
+
+
+def counts_of(n_labels: int, further: int) -> Ints:
+    """Return all counts of further labels (count, label).
+
+    Examples
+    --------
+    >>> counts_of(2, 2).tolist()
+    [[0, 2], [1, 1], [2, 0]]
+    """
+    found = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(n_labels - 1):
+        left = further - found.sum(axis=1)
+        row = np.repeat(np.arange(len(found)), left + 1)
+        last = np.arange(len(row)) - np.repeat(np.cumsum(left + 1) - left - 1, left + 1)
+        found = np.concatenate([found[row], last[:, None]], axis=1)
+    return np.concatenate([found, further - found.sum(axis=1, keepdims=True)], axis=1)
+
+
+def orders(counts: Ints) -> Floats:
+    """Return in how many orders labels of these counts can come (count).
+
+    Examples
+    --------
+    >>> orders(np.array([[0, 2], [1, 1]]))
+    array([1., 2.])
+    """
+    total = counts.sum(axis=1)
+    return np.rint(np.exp(gammaln(total + 1.0) - gammaln(counts + 1.0).sum(axis=1)))
+
+
+def right_after(truth: Floats, response: Floats, further: int) -> Floats:
+    """Return how probably the leading label is right after further labels.
+
+    Parameters
+    ----------
+    truth : array (draw, item, label)
+        How probable each label is to be true in each draw.
+    response : array (draw, label, response)
+        What a further annotator says, by what is true, of any item.
+    further : int
+        How many there are.
+
+    Returns
+    -------
+    array (item)
+
+    Examples
+    --------
+    >>> response = np.array([[[0.8, 0.2], [0.2, 0.8]]])
+    >>> right_after(np.array([[[0.5, 0.5], [0.9, 0.1]]]), response, 1)
+    array([0.8, 0.9])
+    """
+    n_draws, n_items, n_labels = truth.shape
+    every = counts_of(n_labels, further)
+    by_label = np.ascontiguousarray(truth.transpose(2, 1, 0))  # (label, item, draw)
+    out = np.zeros(n_items)
+    step = max(1, CELLS // (n_labels * max(n_draws, n_items)))
+    for first in range(0, len(every), step):
+        counts = every[first : first + step]
+        said = np.ones((n_labels, n_draws, len(counts)))
+        for y in range(n_labels):
+            said *= response[:, :, y].T[:, :, None] ** counts[:, y]
+        both = by_label @ said  # (label, item, count)
+        out += both.max(axis=0) @ orders(counts)
+    return out / n_draws
+
+
+def right_after_alike(truth: Floats, accuracy: Floats, further: int) -> Floats:
+    """Do the same where accuracies are of items, and errors fall on all other labels alike.
+
+    Parameters
+    ----------
+    truth : array (draw, item, label)
+        As in `right_after`.
+    accuracy : array (draw, item)
+        How often a further annotator is right.
+    further : int
+        How many there are.
+
+    Returns
+    -------
+    array (item)
+
+    Examples
+    --------
+    >>> truth = np.array([[[0.5, 0.5], [0.5, 0.5]]])
+    >>> right_after_alike(truth, np.array([[0.8, 0.5]]), 1)
+    array([0.8, 0.5])
+    """
+    n_draws, n_items, n_labels = truth.shape
+    wrong = (1.0 - accuracy) / max(n_labels - 1, 1)
+    # Only how many of the further labels name the truth makes a difference to a draw.
+    named = np.empty((n_items, n_labels, further + 1))
+    for k in range(further + 1):
+        odds = accuracy**k * wrong ** (further - k)
+        named[:, :, k] = np.einsum("miz,mi->iz", truth, odds)
+    every, out = counts_of(n_labels, further), np.zeros(n_items)
+    step = max(1, CELLS // (n_labels * n_items))
+    for first in range(0, len(every), step):
+        counts = every[first : first + step]
+        both = named[:, np.arange(n_labels), counts]  # (item, count, label)
+        out += both.max(axis=2) @ orders(counts)
+    return out / n_draws
+
+
+# The reliability of a mean of several labels, from that of one, and back.
+
+
+_ROUNDING = 1e-12
+"""A target missed by no more than this part of it is missed by rounding only; so is a bound."""
+
+
+def stepped_up(reliability: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
+    """Return the reliability of the mean of so many labels.
+
+    NaN where there is none: no more than 1 - 1/r labels can all be correlated by r < 0.
+
+    Examples
+    --------
+    >>> stepped_up([0.25, 1.0, -0.5], 3)
+    array([0.5, 1. , nan])
+    """
+    one, k = (np.asarray(values, dtype=np.float64) for values in (reliability, labels))
+    below = (k - 1) * one + 1
+    found = k * one / np.where(below > 0, below, np.nan)
+    beyond = np.abs(found) - 1
+    rounded = (beyond > 0) & (beyond <= _ROUNDING)  # -.2 of three labels is to be -1, and no less
+    return np.asarray(np.where(rounded, np.sign(found), found))
+
+
+def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
+    """Return the least whole number of labels whose mean has the target reliability.
+
+    Infinity where one label has none, or less.
+
+    Examples
+    --------
+    >>> labels_needed([0.2, 0.9, 0.0], 0.5)
+    array([ 4.,  1., inf])
+    """
+    one = np.asarray(reliability, dtype=np.float64)
+    some = one > 0
+    with np.errstate(over="ignore"):  # a reliability of 1e-320 needs more than there are numbers
+        exact = target * (1 - one) / (np.where(some, one, 1.0) * (1 - target))
+    count = np.maximum(np.ceil(exact), 1.0)
+    # What the quotient's rounding may have moved by one is decided by the formula itself.
+    fewer = np.maximum(count - 1, 1.0)
+    count = np.where(_reached(one, fewer, target), fewer, count)
+    count = np.where(_reached(one, count, target), count, count + 1)
+    return np.asarray(np.where(np.isnan(one), np.nan, np.where(some, count, np.inf)))
+
+
+def _reached(reliability: Floats, labels: Floats, target: float) -> npt.NDArray[np.bool_]:
+    with np.errstate(invalid="ignore", over="ignore"):  # infinitely many
+        found = stepped_up(reliability, labels)
+    return np.asarray(found >= target * (1 - _ROUNDING))
+
+
+BINS: Final = 10
+"""(0, .1], (.1, .2], ..., (.9, 1]: what the probability of the leading label is sorted into."""
+EDGE: Final = 1e-9
+"""In widths of a bin: so close above an edge a probability is on it, and in the bin below."""
+PROBABILITY, ITEMS, AGREEMENT = range(3)
+"""Sums kept of each bin: of the leading label's probability, of items, of those who agree."""
+
+
+class Answers(NamedTuple):
+    """What systems say of the items of each pattern; entries of one pattern stand together."""
+
+    start: Ints
+    """(pattern + 1): where the entries of each pattern begin."""
+    system: Ints
+    """(entry)"""
+    label: Ints
+    """(entry): -1 for a label that annotators could not give."""
+
+
+@inner
+def _log_joint(
+    label: Ints, times: Ints, accuracy: float, log_prior: Floats, out: Floats
+) -> tuple[float, float]:
+    """Write log probabilities of truth and labels (label); return their largest and log total."""
+    n = len(out)
+    given = 0
+    for e in range(len(times)):
+        given += times[e]
+    right = math.log(accuracy)
+    wrong = math.log((1.0 - accuracy) / (n - 1.0)) if accuracy < 1.0 else -math.inf
+    for k in range(n):
+        out[k] = log_prior[k] + (given * wrong if given else 0.0)
+    for e in range(len(label)):
+        missed = given - times[e]
+        out[label[e]] = log_prior[label[e]] + times[e] * right + (missed * wrong if missed else 0.0)
+    most, total = -math.inf, 0.0
+    for k in range(n):
+        most = max(most, out[k])
+    if most == -math.inf:  # nobody errs, and these labels contradict each other
+        return most, math.nan
+    for k in range(n):
+        total += math.exp(out[k] - most) if out[k] > -math.inf else 0.0
+    return most, most + math.log(total)
+
+
+@kernel
+def _truth(start: Ints, label: Ints, times: Ints, accuracy: float, log_prior: Floats) -> Floats:
+    out = np.empty((len(start) - 1, len(log_prior)))
+    for p in range(len(out)):
+        low, high = start[p], start[p + 1]
+        _, total = _log_joint(label[low:high], times[low:high], accuracy, log_prior, out[p])
+        for k in range(out.shape[1]):
+            out[p, k] = math.exp(out[p, k] - total)
+    return out
+
+
+def truth_probabilities(votes: Votes, accuracy: float, prevalence: Floats) -> Floats:
+    """Return the probability that each label is the true one (pattern, label).
+
+    Parameters
+    ----------
+    votes : Votes
+        Labels by pattern, all of one voice.
+    accuracy : float
+        How often annotators are right, one over the number of labels or more.
+    prevalence : array (label)
+        How often each label is the true one.
+
+    Returns
+    -------
+    array (pattern, label)
+        NaN where annotators contradict each other who are never wrong.
+
+    Examples
+    --------
+    >>> votes = Votes(np.array([0, 2]), np.zeros(2, int), np.array([0, 1]), np.array([2, 1]), None)
+    >>> truth_probabilities(votes, 0.75, np.array([0.5, 0.5]))
+    array([[0.75, 0.25]])
+    """
+    log_prior = _logs(prevalence)
+    return np.asarray(_truth(votes.start, votes.label, votes.times, accuracy, log_prior))
+
+
+def _logs(values: Floats) -> Floats:
+    """Return logs, that of 0 too."""
+    return np.log(values, out=np.full(values.shape, -np.inf), where=values > 0)
+
+
+@inner
+def _lead(joint: Floats, most: float, code: int) -> float:
+    """Return 1 if a label leads, 1/n if it is one of n that do, and else 0."""
+    bound = most - TOLERANCE
+    if code < 0 or joint[code] < bound:
+        return 0.0
+    n_leading = 0
+    for k in range(len(joint)):
+        n_leading += joint[k] >= bound
+    return 1.0 / n_leading
+
+
+@kernel
+def _binned(
+    votes: tuple[Ints, Ints, Ints],
+    answers: tuple[Ints, Ints, Ints],
+    weights: Floats,
+    accuracy: Floats,
+    log_prior: Floats,
+    n_systems: int,
+) -> Floats:
+    start, label, times = votes
+    first, system, code = answers
+    out = np.zeros((len(weights), n_systems, BINS, 3))
+    joint = np.empty(log_prior.shape[1])
+    for d in range(len(weights)):
+        if math.isnan(accuracy[d]) or math.isnan(log_prior[d, 0]):
+            out[d] = np.nan
+            continue
+        for p in range(len(start) - 1):
+            if first[p] == first[p + 1]:
+                continue
+            low, high = start[p], start[p + 1]
+            most, total = _log_joint(
+                label[low:high], times[low:high], accuracy[d], log_prior[d], joint
+            )
+            if math.isnan(total):  # of no weight, or everybody would not be right
+                continue
+            leading = math.exp(most - total)
+            place = min(max(math.ceil(BINS * leading - EDGE) - 1, 0), BINS - 1)
+            for e in range(first[p], first[p + 1]):
+                s, weight = system[e], weights[d, e]
+                out[d, s, place, PROBABILITY] += weight * leading
+                out[d, s, place, ITEMS] += weight
+                out[d, s, place, AGREEMENT] += weight * _lead(joint, most, code[e])
+    return out
+
+
+def binned_answers(
+    votes: Votes,
+    answers: Answers,
+    weights: Floats,
+    accuracy: Floats,
+    prevalence: Floats,
+    n_systems: int,
+) -> Floats:
+    """Sort the answers of systems by the probability of the label that leads.
+
+    Parameters
+    ----------
+    votes : Votes
+        Labels by pattern, all of one voice.
+    answers : Answers
+        What systems say of the patterns.
+    weights : array (set of weights, entry of answers)
+        How many items each answer is about.
+    accuracy : array (set of weights)
+    prevalence : array (set of weights, label)
+        As for `truth_probabilities`; NaN where unknown.
+    n_systems : int
+
+    Returns
+    -------
+    array (set of weights, system, bin, 3)
+        Over the items of each bin, lowest bin first: the sum of the leading label's probability,
+        the items, and those where the system gives that label (1/n of an item where n labels
+        lead). NaN where accuracy or prevalence is.
+
+    Examples
+    --------
+    >>> votes = Votes(np.array([0, 2]), np.zeros(2, int), np.array([0, 1]), np.array([2, 1]), None)
+    >>> answers = Answers(np.array([0, 2]), np.array([0, 0]), np.array([0, 1]))
+    >>> found = binned_answers(votes, answers, np.array([[3.0, 1.0]]), np.array([0.75]),
+    ...                        np.array([[0.5, 0.5]]), 1)
+    >>> found[0, 0, 7]  # 4 items at .75, 3 of them answered with the label that leads
+    array([3., 4., 3.])
+    """
+    log_prior = np.where(np.isnan(prevalence), np.nan, _logs(np.nan_to_num(prevalence)))
+    labels = votes.start, votes.label, votes.times
+    out = _binned(labels, tuple(answers), weights, accuracy, log_prior, n_systems)
+    return np.asarray(out)
+
+
+NOTHING: Final = 1e-12
+"""What is as close to what guesses would give is taken for it: sums are rounded."""
+
+
+def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:
+    """Return the accuracy at which two annotators disagree so often, by Eq. 2.
+
+    Of the two solutions the one above guessing; where annotators disagree as often as guesses
+    would, or more, it is that of guesses, 1/N.
+
+    Examples
+    --------
+    >>> accuracy_from(np.array([0.0, 40 / 60, 0.9]), 4)
+    array([1.  , 0.5 , 0.25])
+    """
+    # N times agreement, less 1: in disagreement, which is exactly 0 where all agree.
+    beyond = (n_labels - 1.0) - n_labels * disagreement
+    beyond = np.where(beyond <= NOTHING, 0.0 * beyond, beyond)
+    return np.asarray((1.0 + np.sqrt((n_labels - 1.0) * beyond)) / n_labels)
+
+
+def guessed(accuracy: Floats, n_labels: int) -> npt.NDArray[np.bool_]:
+    """Return whether an accuracy or probability is 1/N, so that it tells no label from another.
+
+    Examples
+    --------
+    >>> guessed(np.array([0.25, 0.5]), 4)
+    array([ True, False])
+    """
+    return np.asarray(n_labels * accuracy - 1.0 <= NOTHING)
+
+
+def base_rates(share: Floats, accuracy: Floats) -> Floats:
+    """Return how often each label is the true one (..., label), by Eq. 5.
+
+    Clipped to [0, 1] and brought to a sum of 1. Not for an accuracy of 1/N.
+
+    Parameters
+    ----------
+    share : array (..., label)
+        How often each label is given.
+    accuracy : array (...)
+        How often annotators are right.
+
+    Examples
+    --------
+    >>> base_rates(np.array([11, 10, 10, 9]) / 40, np.array(0.5))
+    array([0.325, 0.25 , 0.25 , 0.175])
+    """
+    n_labels, right = share.shape[-1], accuracy[..., None]
+    raw = ((n_labels - 1.0) * share - 1.0 + right) / (n_labels * right - 1.0)
+    clipped = np.clip(raw, 0.0, 1.0)
+    return np.asarray(clipped / clipped.sum(axis=-1, keepdims=True))
+
+
+def corrected_agreement(agreement: Floats, probability: Floats, n_labels: int) -> Floats:
+    """Return the accuracy of who so often gives a label that is so probably true, by Eq. 7.
+
+    Clipped to [0, 1]. Not for a probability of 1/N.
+
+    Examples
+    --------
+    >>> corrected_agreement(np.array([0.5, 0.0]), np.array([0.75, 0.6]), 4)
+    array([0.625, 0.   ])
+    """
+    raw = ((n_labels - 1.0) * agreement - 1.0 + probability) / (n_labels * probability - 1.0)
+    return np.clip(raw, 0.0, 1.0)
+
+
+# Which accuracy annotators must have who are all alike, to be so reliable pair by pair.
+
+
+def accuracy_from_rho(rho: npt.ArrayLike, genuine: float) -> Floats:
+    """Return p where two annotators agree and are right with probability p^2.
+
+    The share of pairs that agree, times the probability that those are right, is the share of
+    pairs who are both right. ``genuine`` is the chance that a label was not a guess, squared for a
+    pair. NaN where p would be above 1.
+
+    Examples
+    --------
+    >>> accuracy_from_rho([0.64, 0.9], 0.9).round(3)
+    array([0.889,   nan])
+    """
+    return _within(np.sqrt(np.asarray(rho, dtype=np.float64)) / genuine)
+
+
+def accuracy_from_concordance(concordance: npt.ArrayLike, genuine: float, n_labels: int) -> Floats:
+    """Return p where two annotators agree, right or wrong, with p^2 + (1 - p)^2 / (L - 1).
+
+    The larger of two solutions, 1 / L or more. NaN where there is none.
+
+    Examples
+    --------
+    >>> accuracy_from_concordance([0.68, 0.5, 0.4], 1.0, 2)
+    array([0.8, 0.5, nan])
+    """
+    agreement = np.asarray(concordance, dtype=np.float64) / genuine**2
+    beyond = (n_labels - 1) * (n_labels * agreement - 1)
+    beyond = np.where((beyond < 0) & (beyond > -_ROUNDING), 0.0, beyond)
+    with np.errstate(invalid="ignore"):
+        return _within((1 + np.sqrt(beyond)) / n_labels)
+
+
+def _within(accuracy: Floats) -> Floats:
+    return np.where(accuracy <= 1 + _ROUNDING, np.minimum(accuracy, 1.0), np.nan)

@@ -1,0 +1,340 @@
+"""Rows by item and annotator, and what is summed over them.
+
+Rows by item, and within an item by annotator: what all pairs of annotators are counted from.
+An annotator who gave an item several labels speaks once, with the shares of those labels: a row
+then weighs one over their number. So a pair of annotators weighs the same however often either
+repeated a judgement, and sums over pairs are sums over rows (Lovchinsky et al. 2020, Eq. 1).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.sorting import sort_with
+from dissensus.kernels.types import Floats, Ints
+
+
+class Grouped(NamedTuple):
+    """Rows in the order of their items and annotators."""
+
+    start: Ints
+    """(item + 1): rows ``start[i]`` to ``start[i + 1]`` of the order belong to item i."""
+    order: Ints
+    """(row): which row stands where."""
+    own: Ints
+    """(row): the row, in the order, after the last one of the same item and annotator."""
+    share: Floats
+    """(row): one over the number of labels the annotator gave the item, in the order."""
+    voices: Ints
+    """(item): how many annotators spoke about the item."""
+
+
+@inner
+def _by_item(item: Ints, annotator: Ints, n_items: int) -> tuple[Ints, Ints, Ints]:
+    """Sort rows by item, stably, by counting; their annotators go with them."""
+    start = np.zeros(n_items + 1, dtype=np.int64)
+    for row in range(len(item)):
+        start[item[row] + 1] += 1
+    for i in range(n_items):
+        start[i + 1] += start[i]
+    place = start[:-1].copy()
+    order, who = np.empty(len(item), dtype=np.int64), np.empty(len(item), dtype=np.int64)
+    for row in range(len(item)):
+        to = place[item[row]]
+        order[to], who[to] = row, annotator[row]
+        place[item[row]] = to + 1
+    return start, order, who
+
+
+@kernel
+def _grouped(item: Ints, annotator: Ints, n_items: int) -> tuple[Ints, Ints, Ints, Floats, Ints]:
+    start, order, who = _by_item(item, annotator, n_items)
+    own = np.empty(len(item), dtype=np.int64)
+    share = np.empty(len(item))
+    voices = np.zeros(n_items, dtype=np.int64)
+    for i in range(n_items):
+        first, last = start[i], start[i + 1]
+        sort_with(who, order, first, last)
+        while first < last:
+            end = first + 1
+            while end < last and who[end] == who[first]:
+                end += 1
+            for row in range(first, end):
+                own[row] = end
+                share[row] = 1.0 / (end - first)
+            voices[i] += 1
+            first = end
+    return start, order, own, share, voices
+
+
+def grouped(
+    item: npt.NDArray[np.integer], annotator: npt.NDArray[np.integer], n_items: int
+) -> Grouped:
+    """Order rows by item and annotator, in time linear in the rows.
+
+    Parameters
+    ----------
+    item, annotator : array of int (row)
+        Codes.
+    n_items : int
+        How many items there are; some may have no row.
+
+    Examples
+    --------
+    >>> rows = grouped(np.array([1, 0, 1, 1]), np.array([0, 0, 2, 0]), 2)
+    >>> rows.order.tolist(), rows.share.tolist(), rows.voices.tolist()
+    ([1, 0, 3, 2], [1.0, 0.5, 0.5, 1.0], [1, 2])
+    """
+    item, annotator = item.astype(np.int64, copy=False), annotator.astype(np.int64, copy=False)
+    return Grouped(*_grouped(item, annotator, n_items))
+
+
+# Means and squares of the numbers given to each item, counting every annotator once.
+
+
+class Moments(NamedTuple):
+    """Sums over the annotators of an item; an annotator's own labels are averaged first.
+
+    They are of differences from one of the item's own numbers: around any other, what annotators
+    are apart would be a small difference of large sums.
+    """
+
+    centre: Floats
+    """(item): the number; 0, if nobody gave any."""
+    total: Floats
+    """(item): sum of the annotators' means."""
+    squares: Floats
+    """(item): sum of the annotators' mean squares."""
+    squared_means: Floats
+    """(item): sum of the squares of the annotators' means. `squares`, if nobody repeats."""
+
+
+@inner
+def _nearest_to_mean(given: Floats) -> float:
+    """Return the number nearest to the mean, which is exactly the number if all are equal."""
+    mean = 0.0
+    for value in given:
+        mean += (value - given[0]) / len(given)
+    nearest = given[0]
+    for value in given:
+        if abs(value - given[0] - mean) < abs(nearest - given[0] - mean):
+            nearest = value
+    return nearest
+
+
+@kernel
+def _moments(start: Ints, own: Ints, given: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    n_items = len(start) - 1
+    total, squares, squared_means = np.zeros(n_items), np.zeros(n_items), np.zeros(n_items)
+    centre = np.zeros(n_items)
+    for i in range(n_items):
+        place = start[i]
+        if place < start[i + 1]:
+            centre[i] = _nearest_to_mean(given[place : start[i + 1]])
+        while place < start[i + 1]:
+            mean, square, run = 0.0, 0.0, own[place] - place
+            for one in range(place, own[place]):
+                value = given[one] - centre[i]
+                mean += value
+                square += value * value
+            mean /= run
+            total[i] += mean
+            squares[i] += square / run
+            squared_means[i] += mean * mean
+            place = own[place]
+    return centre, total, squares, squared_means
+
+
+def moments(rows: Grouped, values: Floats) -> Moments:
+    """Sum numbers by item, in time linear in the rows.
+
+    Parameters
+    ----------
+    rows : Grouped
+        From `grouped`.
+    values : array (row)
+        Numbers, as the rows stand in the data.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> rows = grouped(np.zeros(2, int), np.arange(2), 1)
+    >>> found = moments(rows, np.array([11.0, 13.0]))
+    >>> found.centre, found.total, found.squares
+    (array([11.]), array([2.]), array([4.]))
+    """
+    return Moments(*_moments(rows.start, rows.own, values[rows.order]))
+
+
+def around(found: Moments, voices: Ints, centre: float) -> tuple[Floats, Floats]:
+    """Return the sums of means and of mean squares (item) around one centre for all items.
+
+    Examples
+    --------
+    >>> found = Moments(np.array([11.0]), np.array([2.0]), np.array([4.0]), np.array([4.0]))
+    >>> around(found, np.array([2]), 10.0)
+    (array([4.]), array([10.]))
+    """
+    step = np.where(voices > 0, found.centre - centre, 0.0)
+    total = found.total + voices * step
+    return total, found.squares + step * (found.total + total)
+
+
+def centre_of(values: npt.NDArray[np.float64]) -> float:
+    """Return the median of the given numbers; of two in the middle the lower one.
+
+    One of the numbers, so that numbers that are all equal are exactly 0 around it; and not the one
+    nearest to the mean, since weights may leave out the wild number that took the mean away.
+    """
+    if len(values) == 0:
+        return 0.0
+    middle = (len(values) - 1) // 2
+    return float(np.partition(values, middle)[middle])
+
+
+def squared_pairs(found: Moments, voices: Ints) -> Floats:
+    r"""Sum squared differences over ordered pairs of different annotators, by item.
+
+    :math:`\psi = (\bar y - \bar y')^2 + s^2 + s'^2` (Lovchinsky et al. 2020, appendix B), summed.
+
+    Examples
+    --------
+    >>> found = Moments(np.array([11.0]), np.array([2.0]), np.array([4.0]), np.array([4.0]))
+    >>> squared_pairs(found, np.array([2]))
+    array([8.])
+    """
+    between = found.total**2 - found.squared_means
+    return 2.0 * ((voices - 1.0) * found.squares - between)
+
+
+# How often each label was given to each item, counting every annotator once.
+
+
+class LabelShares(NamedTuple):
+    r"""The distinct labels of each item, as a sparse matrix (item, label), and their squares.
+
+    With :math:`q_{rk}` the share of label k in what annotator r said about an item,
+    ``amount`` is :math:`n_k = \sum_r q_{rk}`.
+    """
+
+    start: Ints
+    """(item + 1): entries ``start[i]`` to ``start[i + 1]`` belong to item i."""
+    label: Ints
+    """(entry): label code."""
+    amount: Floats
+    """(entry): the annotators who said so; a fraction of one where they said other things too."""
+    agreement: Floats
+    r"""(item): :math:`\sum_{r \neq s} \sum_k q_{rk} q_{sk}`, agreeing ordered pairs."""
+    own: Floats
+    r"""(item): :math:`\sum_r \sum_k q_{rk}^2`: the annotators, if nobody repeats."""
+
+
+@inner
+def _own_squares(said: Ints, first: int, last: int, times: Ints) -> float:
+    """Sum the squared shares of one annotator's labels of one item; ``times`` is zeros (label)."""
+    total = 0
+    for row in range(first, last):
+        times[said[row]] += 1
+    for row in range(first, last):
+        total += times[said[row]] * times[said[row]]
+        times[said[row]] = 0
+    return total / (last - first) ** 2
+
+
+@kernel
+def _label_shares(
+    start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int
+) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+    n_items = len(start) - 1
+    where = np.empty(n_labels, dtype=np.int64)  # of a label's entry, if this item has one
+    for k in range(n_labels):
+        where[k] = -1
+    times = np.zeros(n_labels, dtype=np.int64)
+    starts = np.zeros(n_items + 1, dtype=np.int64)
+    label = np.empty(len(said), dtype=np.int64)
+    amount = np.empty(len(said))
+    agreement, alone = np.zeros(n_items), np.zeros(n_items)
+    n = 0
+    for i in range(n_items):
+        begin, squares, total, place = n, 0.0, 0.0, start[i]
+        while place < start[i + 1]:
+            if own[place] == place + 1:
+                squares += 1.0
+            else:
+                squares += _own_squares(said, place, own[place], times)
+            for row in range(place, own[place]):
+                code = said[row]
+                # Without a branch: whether a label is new cannot be foreseen.
+                new = where[code] < begin
+                entry = n if new else where[code]
+                where[code], label[entry] = entry, code
+                amount[entry] = share[row] + (0.0 if new else amount[entry])
+                n += new
+            place = own[place]
+        for entry in range(begin, n):
+            total += amount[entry] ** 2
+        agreement[i], alone[i] = total - squares, squares
+        starts[i + 1] = n
+    return starts, label[:n].copy(), amount[:n].copy(), agreement, alone
+
+
+def label_shares(rows: Grouped, codes: npt.NDArray[np.integer], n_labels: int) -> LabelShares:
+    """Count labels by item, in time and memory linear in the rows.
+
+    Parameters
+    ----------
+    rows : Grouped
+        From `grouped`.
+    codes : array of int (row)
+        Label codes, as the rows stand in the data.
+    n_labels : int
+        How many labels there are.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> rows = grouped(np.array([0, 0, 0]), np.array([0, 1, 2]), 1)
+    >>> found = label_shares(rows, np.array([1, 1, 0]), 2)
+    >>> found.label.tolist(), found.amount.tolist(), found.agreement.tolist()
+    ([1, 0], [2.0, 1.0], [2.0])
+    """
+    said = codes.astype(np.int64, copy=False)[rows.order]
+    return LabelShares(*_label_shares(rows.start, rows.own, rows.share, said, n_labels))
+
+
+# Which draw goes with which, where two kinds of uncertainty come from the same data.
+
+
+def matched(draws: Floats, sets: Floats, rng: np.random.Generator) -> Ints:
+    """Return for each set the draw of the same rank; none is used twice before all are.
+
+    Of all ways to pair them it makes their sum vary most. Ties are paired at random.
+
+    Parameters
+    ----------
+    draws : array (draw)
+    sets : array (set)
+
+    Returns
+    -------
+    array of int (set)
+
+    Examples
+    --------
+    >>> matched(np.array([0.5, 0.9, 0.7]), np.array([3.0, 1.0, 2.0]), np.random.default_rng(1))
+    array([1, 0, 2])
+    """
+    of_draws, of_sets = _ascending(draws, rng), _ascending(sets, rng)
+    out = np.empty(len(sets), dtype=np.int64)
+    out[of_sets] = of_draws[(2 * np.arange(len(sets)) + 1) * len(draws) // (2 * len(sets))]
+    return out
+
+
+def _ascending(values: Floats, rng: np.random.Generator) -> Ints:
+    """Return the places of values from the least on, equal ones in any order."""
+    mixed = rng.permutation(len(values))
+    return np.asarray(mixed[np.argsort(values[mixed], kind="stable")])

@@ -1,0 +1,484 @@
+"""What annotators said of items, as counts, pairs and leading labels."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import AnnotationError
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.grouped import Grouped, LabelShares
+from dissensus.kernels.sorting import falling_with_order
+from dissensus.kernels.types import Floats, Ints
+
+# What an item's labels amount to at the labels that systems gave it, and which of them lead.
+
+
+TOLERANCE: Final = 1e-9
+"""Amounts that differ by less than this share are tied: 1/2 + 1/3 - 1/3 is not 1/2 to the bit."""
+
+
+@kernel
+def _amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: int) -> Floats:
+    here = np.zeros(n_labels)
+    out = np.zeros(said.shape)
+    for i in range(len(start) - 1):
+        for entry in range(start[i], start[i + 1]):
+            here[label[entry]] = amount[entry]
+        for s in range(said.shape[1]):
+            if 0 <= said[i, s] < n_labels:
+                out[i, s] = here[said[i, s]]
+        for entry in range(start[i], start[i + 1]):
+            here[label[entry]] = 0.0
+    return out
+
+
+def amounts_at(shares: LabelShares, amount: Floats, said: Ints, n_labels: int) -> Floats:
+    """Look up the amount of each system's label (item, system).
+
+    Parameters
+    ----------
+    shares : LabelShares
+        Where each item's labels stand.
+    amount : array (entry)
+        Their amounts, or anything else there is one of for each.
+    said : array of int (item, system)
+        Label codes; other codes than 0 to ``n_labels - 1`` have the amount 0.
+    n_labels : int
+        How many labels there are.
+
+    Examples
+    --------
+    >>> start, label = np.array([0, 2, 3]), np.array([0, 2, 1])
+    >>> shares = LabelShares(start, label, np.array([2.0, 1.0, 3.0]), None, None)
+    >>> amounts_at(shares, shares.amount, np.array([[0, 2], [-1, 1]]), 3)
+    array([[2., 1.],
+           [0., 3.]])
+    """
+    return np.asarray(_amounts_at(shares.start, shares.label, amount, said, n_labels))
+
+
+@kernel
+def _leaders(start: Ints, amount: Floats) -> Floats:
+    out = np.zeros(len(amount))
+    for i in range(len(start) - 1):
+        bound, n = 0.0, 0
+        for entry in range(start[i], start[i + 1]):
+            bound = max(bound, amount[entry] * (1.0 - TOLERANCE))
+        for entry in range(start[i], start[i + 1]):
+            n += amount[entry] >= bound
+        for entry in range(start[i], start[i + 1]):
+            out[entry] = (amount[entry] >= bound) / n
+    return out
+
+
+def leaders(shares: LabelShares) -> Floats:
+    """Return 1 for the label that most annotators of an item gave, 1/n for each of n tied ones.
+
+    Examples
+    --------
+    >>> start, label = np.array([0, 2, 4]), np.array([0, 2, 0, 1])
+    >>> leaders(LabelShares(start, label, np.array([2.0, 1.0, 3.0, 3.0]), None, None))
+    array([1. , 0. , 0.5, 0.5])
+    """
+    return np.asarray(_leaders(shares.start, shares.amount))
+
+
+# Pairs of different labels that different annotators gave the same item.
+
+
+MOST: Final = 100_000_000
+"""Pairs that are listed: 2.4 gigabytes of them."""
+
+
+class LabelPairs(NamedTuple):
+    r"""Pairs a < b of labels by item, with :math:`\sum_{r \neq s} q_{ra} q_{sb} + q_{rb} q_{sa}`.
+
+    Any disagreement of the annotators of an item is the sum over its pairs of the amount times
+    the distance of the two labels. A pair may stand several times; its amounts add up.
+    """
+
+    start: Ints
+    """(item + 1): entries ``start[i]`` to ``start[i + 1]`` belong to item i."""
+    cell: Ints
+    """(entry): the lower label code times the number of labels, plus the higher one."""
+    amount: Floats
+    """(entry): ordered pairs of annotators, each counted once in either order."""
+
+
+@kernel
+def _count(starts: Ints, start: Ints, own: Ints) -> Ints:
+    """Count the entries of each item: pairs of labels, and of one annotator's own rows."""
+    n = np.zeros(len(start), dtype=np.int64)
+    for i in range(len(start) - 1):
+        distinct = starts[i + 1] - starts[i]
+        entries = distinct * (distinct - 1) // 2
+        place = start[i]
+        while place < start[i + 1]:
+            run = own[place] - place
+            entries += run * (run - 1) // 2
+            place = own[place]
+        n[i + 1] = n[i] + entries
+    return n
+
+
+@kernel
+def _label_pairs(
+    begin: Ints, starts: Ints, label: Ints, amount: Floats, start: Ints, order: Ints, own: Ints,
+    share: Floats, codes: Ints, scale: Floats, n_labels: int,
+) -> tuple[Ints, Floats]:  # fmt: skip
+    cell = np.empty(begin[-1], dtype=np.int64)
+    weight = np.empty(begin[-1])
+    for i in range(len(start) - 1):
+        n = begin[i]
+        for a in range(starts[i], starts[i + 1]):
+            for b in range(a + 1, starts[i + 1]):
+                cell[n] = min(label[a], label[b]) * n_labels + max(label[a], label[b])
+                weight[n] = 2.0 * scale[i] * amount[a] * amount[b]
+                n += 1
+        for one in range(start[i], start[i + 1]):
+            for two in range(one + 1, own[one]):  # not a pair: the same annotator
+                a, b = codes[order[one]], codes[order[two]]
+                cell[n] = min(a, b) * n_labels + max(a, b)
+                weight[n] = -2.0 * scale[i] * share[one] * share[two] if a != b else 0.0
+                n += 1
+    return cell, weight
+
+
+def label_pairs(
+    rows: Grouped,
+    shares: LabelShares,
+    codes: npt.NDArray[np.integer],
+    n_labels: int,
+    scale: Floats,
+) -> LabelPairs:
+    """List the pairs of labels of each item.
+
+    Time and memory grow with the square of an item's *distinct* labels, not of its rows.
+
+    Parameters
+    ----------
+    rows : Grouped
+        From `grouped`.
+    shares : LabelShares
+        Of the same rows.
+    codes : array of int (row)
+        Label codes, as the rows stand in the data.
+    n_labels : int
+        How many labels there are.
+    scale : array (item)
+        Multiplies the amounts of an item.
+
+    Raises
+    ------
+    AnnotationError
+        If they are more than memory holds.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> from dissensus.kernels.grouped import label_shares
+    >>> rows, codes = grouped(np.zeros(3, int), np.arange(3), 1), np.array([2, 0, 2])
+    >>> found = label_pairs(rows, label_shares(rows, codes, 3), codes, 3, np.ones(1))
+    >>> found.cell.tolist(), found.amount.tolist()
+    ([2], [4.0])
+    """
+    begin = _count(shares.start, rows.start, rows.own)
+    if begin[-1] > MOST:
+        raise AnnotationError(
+            "annotations",
+            expected=f"up to {MOST:,} pairs of different labels within items",
+            found=f"{begin[-1]:,}",
+            hint="Round the numbers, or take a distance that needs no list of pairs: nominal, "
+            "interval (squared) or absolute",
+        )
+    found = _label_pairs(
+        begin, shares.start, shares.label, shares.amount, rows.start, rows.order, rows.own,
+        rows.share, codes.astype(np.int64, copy=False), scale, n_labels,
+    )  # fmt: skip
+    return LabelPairs(begin, *found)
+
+
+# Whether an annotator names the label that leads among the others of the same item.
+
+
+@inner
+def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
+    """Find groups of tied totals from the highest on: their numbers, sizes and scores."""
+    _, order = falling_with_order(total[: len(group)])
+    n = -1
+    for entry in order:
+        if n < 0 or total[entry] < score[n] * (1.0 - TOLERANCE):
+            n += 1
+            size[n], score[n] = 0, total[entry]
+        group[entry] = n
+        size[n] += 1
+
+
+@inner
+def _named(
+    entry: Ints, own: Floats, total: Floats, group: Ints, size: Ints, score: Floats, mine: Ints
+) -> tuple[int, int]:
+    """Count the labels that lead among the others, and those of them that the annotator names.
+
+    The annotator's labels lose what he gave them; of all others, the highest group that is not
+    his alone leads. So no more groups are looked at than he has labels, and one.
+    """
+    best = 0.0
+    for one in entry:
+        mine[group[one]] += 1
+        best = max(best, total[one] - own[one])
+    top = 0
+    while top < len(size) and size[top] > 0 and mine[top] == size[top]:
+        top += 1
+    rest = score[top] if top < len(size) and size[top] > 0 else 0.0
+    bound = max(best, rest) * (1.0 - TOLERANCE)
+    leading = size[top] - mine[top] if rest > 0.0 and rest >= bound else 0
+    named = 0
+    for one in entry:
+        mine[group[one]] = 0
+        named += total[one] - own[one] >= bound
+    return leading + named, named
+
+
+@kernel
+def _leading_label_named(
+    start: Ints, end_of: Ints, weight: Floats, said: Ints, any_tied: bool, where: Ints,
+    stamp: Ints, out: Floats, each: Floats,
+) -> None:  # fmt: skip
+    """Write the means by item, and each annotator's credit at his first row of an item.
+
+    `where` (label) is that of a label's entry, if this item has one, -1 before; `stamp` (label) the
+    last annotator's first row to name it.
+    """
+    for i in range(len(start) - 1):
+        first, last = start[i], start[i + 1]
+        if first == last or end_of[first] == last:
+            continue
+        total, n = np.zeros(last - first), 0
+        for row in range(first, last):
+            if where[said[row]] < 0:
+                where[said[row]] = n
+                n += 1
+            total[where[said[row]]] += weight[row]
+        group, size = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        score, mine = np.empty(n), np.zeros(n, dtype=np.int64)
+        _ordered(total, group, size, score)
+        entry, own, begin = np.empty(n, dtype=np.int64), np.zeros(n), first
+        credit, voices = 0.0, 0
+        while begin < last:
+            distinct = 0
+            for row in range(begin, end_of[begin]):
+                one = where[said[row]]
+                if stamp[said[row]] != begin:
+                    stamp[said[row]], entry[distinct], own[one] = begin, one, 0.0
+                    distinct += 1
+                own[one] += weight[row]
+            chosen = entry[:distinct]
+            leading, named = _named(chosen, own, total, group, size, score, mine)
+            each[begin] = min(named, 1) if any_tied else named / leading
+            credit += each[begin]
+            voices += 1
+            begin = end_of[begin]
+        out[i] = credit / voices
+        for row in range(first, last):
+            where[said[row]] = -1
+
+
+def leading_label_named(
+    rows: Grouped,
+    weight: Floats,
+    codes: npt.NDArray[np.integer],
+    n_labels: int,
+    *,
+    any_tied: bool = False,
+) -> Floats:
+    """Return the share of an item's annotators who name the label that leads among the others.
+
+    Time grows with the rows (sorting an item's distinct labels apart), not with pairs of
+    annotators.
+
+    Parameters
+    ----------
+    rows : Grouped
+        From `grouped`.
+    weight : array (row)
+        What a row adds to its label's score, > 0, as the rows stand in the data.
+    codes : array of int (row)
+        Label codes, as the rows stand in the data.
+    n_labels : int
+        How many labels there are.
+    any_tied : bool
+        Whether naming one of several leaders counts in full; else it counts the share named.
+
+    Returns
+    -------
+    array (item)
+        NaN where fewer than two annotators spoke.
+
+    See Also
+    --------
+    leading_label_by_annotator : The same of each annotator, over items.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
+    >>> leading_label_named(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)
+    array([0.33333333,        nan])
+    """
+    return _both(rows, weight, codes, n_labels, any_tied)[0]
+
+
+def leading_label_by_annotator(
+    rows: Grouped,
+    weight: Floats,
+    codes: npt.NDArray[np.integer],
+    n_labels: int,
+    annotator: npt.NDArray[np.integer],
+    n_annotators: int,
+) -> Floats:
+    """Return how often each annotator names the label that leads among the others of an item.
+
+    Of n leading labels, naming one counts 1/n.
+
+    Parameters
+    ----------
+    rows, weight, codes, n_labels
+        As for `leading_label_named`.
+    annotator : array of int (row)
+        Codes of annotators, as the rows stand in the data.
+    n_annotators : int
+        How many there are.
+
+    Returns
+    -------
+    array (annotator)
+        The mean over items that somebody else annotated too; NaN where there are none.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> item, who = np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0])
+    >>> rows = grouped(item, who, 2)
+    >>> leading_label_by_annotator(rows, np.ones(4), np.array([1, 1, 0, 1]), 2, who, 3)
+    array([0.5, 0.5, 0. ])
+    """
+    each = _both(rows, weight, codes, n_labels, False)[1]
+    judged = np.isfinite(each)
+    who = annotator[rows.order][judged]
+    count = np.bincount(who, minlength=n_annotators)
+    total = np.bincount(who, weights=each[judged], minlength=n_annotators)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def leading_label_by_voice(
+    rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int
+) -> Floats:
+    """Return whether each annotator names the label that leads among the others of the item.
+
+    Parameters
+    ----------
+    rows, weight, codes, n_labels
+        As for `leading_label_named`.
+
+    Returns
+    -------
+    array (row)
+        In the order of ``rows``: at an annotator's first row of an item the share of the leading
+        labels that he names, NaN at all others and where nobody else spoke.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
+    >>> leading_label_by_voice(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)
+    array([0.5, 0.5, 0. , nan])
+    """
+    return _both(rows, weight, codes, n_labels, False)[1]
+
+
+def _both(
+    rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, any_tied: bool
+) -> tuple[Floats, Floats]:
+    """Return the means by item, and each annotator's credit at his first row of an item."""
+    said = codes.astype(np.int64, copy=False)[rows.order]
+    out, each = np.full(len(rows.start) - 1, np.nan), np.full(len(said), np.nan)
+    where, stamp = np.full(n_labels, -1), np.full(n_labels, -1)
+    _leading_label_named(
+        rows.start, rows.own, weight[rows.order], said, any_tied, where, stamp, out, each
+    )
+    return out, each
+
+
+# Items whose leading label hangs on one annotator.
+
+
+ROUNDING: Final = 1e-9
+"""Sums of shares that differ by less are equal: three thirds are not 1 to the bit."""
+
+
+@kernel
+def _slim_majority(
+    start: Ints, own: Ints, share: npt.NDArray[np.float64], said: Ints, n_labels: int
+) -> npt.NDArray[np.bool_]:
+    n_items = len(start) - 1
+    votes, mine = np.zeros(n_labels), np.zeros(n_labels)
+    seen = np.empty(n_labels, dtype=np.int64)
+    out = np.zeros(n_items, dtype=np.bool_)
+    for i in range(n_items):
+        n, lead = 0, -1
+        for row in range(start[i], start[i + 1]):
+            if votes[said[row]] == 0.0:
+                seen[n] = said[row]
+                n += 1
+            votes[said[row]] += share[row]
+        for entry in range(n):
+            if lead < 0 or votes[seen[entry]] > votes[lead]:
+                lead = seen[entry]
+        place = start[i]
+        while place < start[i + 1] and n_labels > 1 and not out[i]:
+            for row in range(place, own[place]):
+                mine[said[row]] += share[row]
+            rival = 0.0 if n < n_labels else -1.0  # a label that nobody gave yet
+            for entry in range(n):
+                if seen[entry] != lead:
+                    rival = max(rival, votes[seen[entry]] - mine[seen[entry]])
+            out[i] = rival + 1.0 >= votes[lead] - mine[lead] - ROUNDING
+            for row in range(place, own[place]):
+                mine[said[row]] = 0.0
+            place = own[place]
+        for entry in range(n):
+            votes[seen[entry]] = 0.0
+    return out
+
+
+def slim_majority(rows: Grouped, said: Ints, n_labels: int) -> npt.NDArray[np.bool_]:
+    """Return whether the leading label would be beaten or tied, if one annotator changed his.
+
+    An annotator with several labels for an item changes all of them. An item whose leading labels
+    are tied already has a slim majority too; one with a single label to give has none.
+
+    Parameters
+    ----------
+    rows : Grouped
+        From `grouped`.
+    said : array of int (row)
+        Label codes, in the order of ``rows``.
+    n_labels : int
+        How many labels could be given.
+
+    Returns
+    -------
+    array of bool (item)
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> rows = grouped(np.repeat([0, 1], 4), np.tile(np.arange(4), 2), 2)
+    >>> slim_majority(rows, np.array([0, 0, 0, 1, 0, 0, 0, 0]), 2)
+    array([ True, False])
+    """
+    return _slim_majority(rows.start, rows.own, rows.share, said, n_labels)

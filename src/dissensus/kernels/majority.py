@@ -1,0 +1,322 @@
+"""How often the label with most votes is right, and how many votes that takes.
+
+How often the right label wins, given how many votes it has and how many it has not.
+The right label has probability p in each vote, and each of the L - 1 wrong ones (1 - p)/(L - 1).
+Which wrong label a wrong vote falls on does not depend on who is wrong. So the chance that x right
+votes of n win, ties broken at random, knows nothing of p: it is the same whoever voted.
+
+How often the label with most votes is the right one, and how many votes that takes.
+Accuracies, equal or not, enter only through the number of right votes: see `winning_chances`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betainc
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import started, uniform
+from dissensus.kernels.rowwise import rowwise
+from dissensus.kernels.types import Flags, Floats, Ints
+
+Complex = npt.NDArray[np.complex128]
+
+_NOTHING: Final = 1e-17
+"""Chances of less change no other."""
+
+
+@lru_cache(maxsize=1024)
+def winning_chances(votes: int, n_labels: int) -> Floats:
+    """Return the chance that the right label wins with 0, 1, ... of the votes.
+
+    Examples
+    --------
+    >>> winning_chances(4, 2)
+    array([0. , 0. , 0.5, 1. , 1. ])
+    >>> winning_chances(3, 4)
+    array([0.        , 0.22222222, 1.        , 1.        ])
+    """
+    wrong, x = n_labels - 1, np.arange(votes + 1)
+    rest = votes - x
+    out = np.where(x > rest, 1.0, 0.0)
+    # With fewer votes some wrong label has more, wherever the others fall.
+    open_ = x[(x > 0) & (x <= rest) & (x * n_labels >= votes)]
+    left = votes - open_
+    reach = betainc(open_, left - open_ + 1, 1 / wrong)  # the chance of one wrong label
+    more = np.where(left > open_, betainc(open_ + 1, np.maximum(left - open_, 1), 1 / wrong), 0.0)
+    out[open_[wrong * reach < _NOTHING]] = 1.0  # hardly ever does any come so far
+    # Numbers of votes that add up to a constant are negatively associated (Joag-Dev and Proschan
+    # 1983), so that the chance that all are low is at most the product of the chances.
+    with np.errstate(divide="ignore"):
+        never = wrong * np.log1p(-more) < math.log(_NOTHING)
+    for k in open_[~never & (wrong * reach >= _NOTHING)].tolist():
+        out[k] = _won(k, votes - k, wrong)
+    out.setflags(write=False)  # it is shared by all who ask
+    return out
+
+
+def _won(x: int, rest: int, wrong: int) -> float:
+    """Return the chance that x right votes win against the rest, spread over the wrong labels.
+
+    It is E[1/(1 + T)] over the number T of labels that have x votes too, where none has more. As
+    1/(1 + T) is the integral of u^T from 0 to 1, it is that of
+
+        g(u) = rest! / wrong^rest [z^rest] (1 + z + z^2/2! + ... + u z^x/x!)^wrong,
+
+    a polynomial in u. The coefficient is read off a circle by a Fourier sum, as P(S = rest) of a
+    sum S of independent numbers whose mean is made to be ``rest``: no terms cancel, as they do
+    where those for T = 0, 1, ... are added up.
+    """
+    scale = math.lgamma(rest + 1) - rest * math.log(wrong)
+    logs = -np.array([math.lgamma(k + 1.0) for k in range(x + 1)])
+    if rest == wrong * x:  # all wrong labels are level
+        return math.exp(scale + wrong * logs[x]) / (1 + wrong)
+    radius = _radius(logs, rest / wrong)
+    tilted = logs + radius * np.arange(x + 1)
+    height = tilted.max() + math.log(np.exp(tilted - tilted.max()).sum())
+    mass = np.exp(tilted - height)
+    # Beyond so many points lie sums that a Poisson variable of that mean never reaches.
+    points = rest + 12 * math.isqrt(rest) + 42
+    turn = np.exp(-2j * np.pi * np.arange(points) / points)
+    place = np.arange(points)
+    below = np.fft.fft(mass[:-1], points)
+    level = mass[-1] * turn[place * x % points]
+    back = turn[place * rest % points].conj()
+    node, weight = _nodes(min(wrong, rest // x))
+    both = sum(w * np.sum(_power(below + u * level, wrong) * back).real
+               for u, w in zip(node, weight, strict=True)) / points  # fmt: skip
+    return float(np.clip(both * math.exp(scale + wrong * height - rest * radius), 0.0, 1.0))
+
+
+@kernel
+def _radius(logs: Floats, mean: float) -> float:
+    """Return the logarithm of z for which powers weighted by z^k/k! have that mean power."""
+    low, high = -50.0, 50.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        highest = -np.inf
+        for k in range(len(logs)):
+            highest = max(highest, logs[k] + k * middle)
+        total, first = 0.0, 0.0
+        for k in range(len(logs)):
+            mass = math.exp(logs[k] + k * middle - highest)
+            total += mass
+            first += k * mass
+        if first < mean * total:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _power(base: Complex, exponent: int) -> Complex:
+    """Raise to a whole power by squaring."""
+    out = np.ones_like(base)
+    while exponent:
+        if exponent & 1:
+            out = out * base
+        base = base * base
+        exponent >>= 1
+    return out
+
+
+@lru_cache(maxsize=1024)
+def _nodes(degree: int) -> tuple[Floats, Floats]:
+    """Return points and weights that integrate such a polynomial from 0 to 1 exactly."""
+    point, weight = np.polynomial.legendre.leggauss(degree // 2 + 1)
+    return (point + 1) / 2, weight / 2
+
+
+MOST: Final = 999
+"""How many annotators are looked at with several labels: time grows with the square."""
+_MOST_OF_TWO: Final = 2**50 + 1
+_ROUNDING: Final = 1e-12
+"""A target missed by no more than this part of it is missed by rounding only."""
+
+
+def majority_alike(accuracy: npt.ArrayLike, annotators: int, n_labels: int) -> Floats:
+    """Return how often the majority is right where all annotators are equally accurate.
+
+    Examples
+    --------
+    >>> majority_alike([0.85, 0.5], 3, 2), majority_alike([0.6], 3, 3)
+    (array([0.93925, 0.5    ]), array([0.696]))
+    """
+    p = np.asarray(accuracy, dtype=np.float64)
+    if n_labels == 2:
+        # The binomial tail. With an even number the last vote only makes ties, half of them won.
+        half = (annotators + 1) // 2
+        return np.asarray(betainc(half, half, p))
+    win = winning_chances(annotators, n_labels)
+    found = _binomial_mean(p.ravel(), win, _log_factorials(annotators))
+    return np.asarray(np.where(np.isnan(p), np.nan, found.reshape(p.shape)))
+
+
+def majority_unlike(accuracy: npt.ArrayLike, n_labels: int) -> Floats:
+    """Return how often the majority is right, of annotators along the last axis.
+
+    Examples
+    --------
+    >>> majority_unlike([[0.9, 0.8, 0.7], [0.6, 0.6, 0.6]], 2)
+    array([0.902, 0.648])
+    """
+    p = np.asarray(accuracy, dtype=np.float64)
+    rows = np.ascontiguousarray(p.reshape(-1, p.shape[-1]))
+    found = _right_votes(rows) @ winning_chances(p.shape[-1], n_labels)
+    return np.asarray(np.minimum(found, 1.0).reshape(p.shape[:-1]))
+
+
+def annotators_for_target(accuracy: npt.ArrayLike, target: float, n_labels: int) -> Floats:
+    """Return the least number of equally accurate annotators whose majority reaches a target.
+
+    Infinity where no number does, or none that is looked at: up to 2^50 with two labels, `MOST`
+    with several. More votes never do harm to annotators better than chance, as the winner is then
+    the most probable label given the votes, so that the number can be bracketed.
+
+    Examples
+    --------
+    >>> annotators_for_target([0.85, 0.96, 0.5], 0.95, 2), annotators_for_target([0.5], 0.95, 4)
+    (array([ 5.,  1., inf]), array([23.]))
+    """
+    p = np.asarray(accuracy, dtype=np.float64)
+    flat, goal = p.ravel(), target * (1 - _ROUNDING)
+    found = np.where(flat >= goal, 1.0, np.where(np.isnan(flat), np.nan, np.inf))
+    able = np.flatnonzero((flat < goal) & (flat * n_labels > 1))
+    found[able] = _bracketed(flat[able], goal, n_labels)
+    return np.asarray(found.reshape(p.shape))
+
+
+def in_all(n: Floats, correlation: Floats) -> Floats:
+    """Return how many annotators are worth n who err independently.
+
+    N with errors of that correlation are worth N / (1 + (N - 1) r): never as many as 1 / r.
+
+    Examples
+    --------
+    >>> in_all(np.array([1.0, 3.0, 3.0]), np.array([0.5, 0.2, 0.5]))
+    array([ 1.,  6., inf])
+    """
+    left = 1.0 - n * correlation
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.ceil(n * (1.0 - correlation) / left - _ROUNDING)
+    return np.where(n == 1.0, 1.0, np.where(left > 0.0, found, np.inf))
+
+
+def _bracketed(p: Floats, goal: float, n_labels: int) -> Floats:
+    """Double the number until the target is reached, then halve what is left in between."""
+    step, most = (2, _MOST_OF_TWO) if n_labels == 2 else (1, MOST)  # two labels: odd numbers only
+    last = (most - 1) // step
+    low, high = np.zeros(len(p), dtype=np.int64), np.ones(len(p), dtype=np.int64)
+    short = np.arange(len(p))
+    while len(short):
+        short = short[~_reached(p[short], 1 + step * high[short], goal, n_labels)]
+        low[short] = high[short]
+        short = short[low[short] < last]
+        high[short] = np.minimum(2 * high[short], last)
+    never = low == last
+    while len(wide := np.flatnonzero(~never & (high - low > 1))):
+        middle = (low[wide] + high[wide]) // 2
+        good = _reached(p[wide], 1 + step * middle, goal, n_labels)
+        high[wide[good]], low[wide[~good]] = middle[good], middle[~good]
+    return np.where(never, np.inf, 1.0 + step * high)
+
+
+def _reached(p: Floats, annotators: Ints, goal: float, n_labels: int) -> Flags:
+    out = np.zeros(len(p), dtype=np.bool_)
+    if n_labels == 2:
+        half = (annotators + 1) // 2
+        return np.asarray(betainc(half, half, p) >= goal)
+    for number in np.unique(annotators):
+        these = annotators == number
+        out[these] = majority_alike(p[these], int(number), n_labels) >= goal
+    return out
+
+
+def _log_factorials(upto: int) -> Floats:
+    return np.array([math.lgamma(k + 1.0) for k in range(upto + 1)])
+
+
+@inner
+def _binomial(x: int, n: int, p: float, log_factorial: Floats) -> float:
+    if p <= 0.0 or p >= 1.0:
+        return 1.0 if x == (n if p >= 1.0 else 0) else 0.0
+    ways = log_factorial[n] - log_factorial[x] - log_factorial[n - x]
+    return math.exp(ways + x * math.log(p) + (n - x) * math.log1p(-p))
+
+
+@kernel
+def _binomial_mean(p: Floats, value: Floats, log_factorial: Floats) -> Floats:
+    """Return the mean of a function of the number of successes."""
+    n = len(value) - 1
+    out = np.zeros(len(p))
+    for row in range(len(p)):
+        for x in range(n + 1):
+            if value[x] > 0.0:
+                out[row] += value[x] * _binomial(x, n, p[row], log_factorial)
+        out[row] = min(out[row], 1.0)  # else rounding may leave the scale
+    return out
+
+
+@kernel
+def _right_votes(accuracy: Floats) -> Floats:
+    """Return how probable each number of right votes is, row by row, adding vote after vote."""
+    rows, n = accuracy.shape
+    out = np.zeros((rows, n + 1))
+    for row in range(rows):
+        out[row, 0] = 1.0
+        for j in range(n):
+            p = accuracy[row, j]
+            for x in range(j + 1, 0, -1):
+                out[row, x] = out[row, x] * (1.0 - p) + out[row, x - 1] * p
+            out[row, 0] *= 1.0 - p
+    return out
+
+
+# Draws of an answer's score, where it is more probable than they say that it is right.
+
+
+@rowwise(
+    "void(float64[:], float64, float64, float64, float64[:], uint64, float64[:])",
+    "(d),(),(),(),(d),()->(d)",
+)
+def leaned(
+    score: Floats, low: float, mean: float, high: float, insight: Floats, key: int, out: Floats
+) -> None:
+    """Turn some scores of an item into its highest or lowest, as few as may be.
+
+    The place of the mean between the two is the probability that the answer is right; its log odds
+    become larger by ``insight``. Where all draws agree nothing changes.
+
+    Parameters
+    ----------
+    score : array (draw)
+    low, mean, high : float
+        Of the scores, over all chains.
+    insight : array (draw)
+    key : int
+        Of the item's random stream.
+    out : array (draw)
+
+    Examples
+    --------
+    >>> some = np.array([1.0, 0.0, 1.0, 1.0])
+    >>> leaned(some, 0.0, 0.75, 1.0, np.full(4, 800.0), np.uint64(1)).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    state = started(key)
+    for d in range(len(score)):
+        u = uniform(state)
+        out[d] = score[d]
+        if not low < mean < high:
+            continue
+        p = (mean - low) / (high - low)
+        wanted = 1.0 / (1.0 + (1.0 / p - 1.0) * np.exp(-insight[d]))
+        if wanted > p and u < (wanted - p) / (1.0 - p):
+            out[d] = high
+        elif u > wanted / p:
+            out[d] = low

@@ -1,0 +1,127 @@
+"""The conjugate normal model with unknown mean and variance."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.types import Floats, Keys
+from dissensus.kernels.variates import LEAST, log_gamma_variate, normal
+
+_LARGEST_LOG = 690.0
+
+
+class Moments(NamedTuple):
+    """What the scores of one item say: all the model needs of them."""
+
+    n: Floats
+    mean: Floats
+    squares: Floats
+    """Sum of squared deviations from the item's own mean."""
+
+
+class NormalGamma(NamedTuple):
+    r"""Parameters of :math:`\sigma^2 \sim IG(a, b),\ \mu \mid \sigma^2 \sim N(m, \sigma^2/k)`."""
+
+    m: Floats
+    k: Floats
+    a: Floats
+    b: Floats
+
+
+def moments(value: Floats, item: npt.NDArray[np.int64], n_items: int) -> Moments:
+    """Reduce scores to per-item moments.
+
+    In two passes, and after subtracting one of the item's own scores: large offsets do not
+    cancel, and equal scores have a spread of exactly 0.
+
+    Examples
+    --------
+    >>> moments(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1]), 2)
+    Moments(n=array([2., 1.]), mean=array([2., 5.]), squares=array([2., 0.]))
+    """
+    n = np.bincount(item, minlength=n_items).astype(np.float64)
+    origin = np.zeros(n_items)
+    origin[item] = value
+    from_origin = value - origin[item]
+    shift = np.bincount(item, from_origin, minlength=n_items) / np.maximum(n, 1)
+    squares = np.bincount(item, (from_origin - shift[item]) ** 2, minlength=n_items)
+    return Moments(n, origin + shift, squares)
+
+
+def update(prior: NormalGamma, data: Moments) -> NormalGamma:
+    """Return the posterior of each item.
+
+    Examples
+    --------
+    >>> prior = NormalGamma(*(np.array(x) for x in (0.0, 1.0, 2.0, 2.0)))
+    >>> data = Moments(np.array([3.0]), np.array([4.0]), np.array([0.0]))
+    >>> update(prior, data).m
+    array([3.])
+    """
+    k = prior.k + data.n
+    shift = data.mean - prior.m
+    return NormalGamma(
+        m=prior.m + data.n / k * shift,
+        k=k,
+        a=prior.a + data.n / 2,
+        b=prior.b + data.squares / 2 + prior.k * data.n * shift**2 / (2 * k),
+    )
+
+
+def draw(posterior: NormalGamma, keys: Keys, out_mean: Floats, out_variance: Floats) -> None:
+    """Draw means and variances into arrays (draw, item), all finite.
+
+    The posterior is that of each item (item), or of each in every draw (draw, item). An item's
+    draws hang on where its stream starts, ``keys`` (item), and on no other item; the first of many
+    are those of few.
+    """
+    m, k, a, b = (np.atleast_2d(one) for one in posterior)
+    _fill(m, k, a, b, keys.copy(), out_mean, out_variance)
+
+
+@kernel
+def _fill(
+    m: Floats, k: Floats, a: Floats, b: Floats, states: Keys, mean: Floats, variance: Floats
+) -> None:
+    for draw in range(len(mean)):
+        row = draw if len(m) > 1 else 0
+        for item in range(mean.shape[1]):
+            state = states[item : item + 1]
+            log = math.log(b[row, item]) - log_gamma_variate(state, max(a[row, item], LEAST))
+            # With a small shape and no score, a variance beyond all numbers is likely: keep it
+            # finite.
+            variance[draw, item] = math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
+            spread = math.sqrt(variance[draw, item] / k[row, item])
+            mean[draw, item] = m[row, item] + spread * normal(state)
+
+
+def log_density(posterior: NormalGamma, mean: Floats, variance: Floats) -> Floats:
+    """Return the joint log density of mean and variance."""
+    m, k, a, b = posterior
+    return np.asarray(
+        a * np.log(b) - gammaln(a) - (a + 1.5) * np.log(variance)
+        + 0.5 * np.log(k / (2 * np.pi)) - (b + 0.5 * k * (mean - m) ** 2) / variance
+    )  # fmt: skip
+
+
+def log_marginal(prior: NormalGamma, data: Moments) -> Floats:
+    """Return each item's log marginal likelihood, the parameters summed out.
+
+    Examples
+    --------
+    >>> prior = NormalGamma(*(np.array(x) for x in (0.0, 1.0, 2.0, 2.0)))
+    >>> none = Moments(np.array([0.0]), np.array([0.0]), np.array([0.0]))
+    >>> log_marginal(prior, none)
+    array([0.])
+    """
+    after = update(prior, data)
+    return np.asarray(
+        gammaln(after.a) - gammaln(prior.a) + prior.a * np.log(prior.b) - after.a * np.log(after.b)
+        + 0.5 * np.log(prior.k / after.k) - 0.5 * data.n * np.log(2 * np.pi)
+    )  # fmt: skip

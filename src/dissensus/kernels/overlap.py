@@ -1,0 +1,322 @@
+"""How far two rankings agree: overlap of their heads, and rank correlation.
+
+Agreement of a predicted list with the true order, as an expectation over ties.
+A predicted list is given by the labels' codes and, for each, where its block of tied labels
+starts and ends (0-based, end exclusive): a label in block [s, e) is among the first d with
+probability 0 if d <= s, 1 if d >= e, and (d - s)/(e - s) between, when ties are broken at
+random. Padding has an empty block (end 0); a label outside the label space has a negative
+code, fills its place in the list, and is never right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.remainder import expand
+from dissensus.kernels.rowwise import rowwise
+from dissensus.kernels.sorting import falling_with_order, sort_with
+from dissensus.kernels.types import Codes, Floats
+
+_FEW = 16
+
+
+@inner
+def _within(start: int, end: int, depth: int) -> float:
+    """Return the probability that a label of block [start, end) is among the first ``depth``."""
+    if depth <= start:
+        return 0.0
+    if depth >= end:
+        return 1.0
+    return (depth - start) / (end - start)
+
+
+@rowwise("void(int64[:], int64[:], int64[:])", "(p)->(p),(p)")
+def block_bounds(block: Codes, start: Codes, end: Codes) -> None:
+    """Return where each label's block starts and ends; a block number of 0 is padding."""
+    start[:] = 0
+    end[:] = 0
+    for p in range(len(block)):
+        if block[p] == 0:
+            continue
+        start[p] = start[p - 1] if p > 0 and block[p - 1] == block[p] else p
+    for p in range(len(block) - 1, -1, -1):
+        if block[p] == 0:
+            continue
+        last = p + 1 == len(block) or block[p + 1] != block[p]
+        end[p] = p + 1 if last else end[p + 1]
+
+
+@rowwise(
+    "void(int64[:], int64[:], int64[:], int64[:], int64, float64[:])", "(k),(p),(p),(p),()->()"
+)
+def holds_first(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats) -> None:
+    """Return the probability that the first ``depth`` predicted labels hold ``top[0]``."""
+    out[0] = 0.0
+    for p in range(len(code)):
+        if code[p] >= 0 and code[p] == top[0]:
+            out[0] = _within(start[p], end[p], depth)
+
+
+@rowwise(
+    "void(int64[:], int64[:], int64[:], int64[:], int64, float64[:])", "(k),(p),(p),(p),()->()"
+)
+def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats) -> None:
+    """Return the probability that the first ``depth`` predicted labels are the first true ones.
+
+    All labels above the block that straddles ``depth`` must be true ones; of the straddling
+    block's b labels, r find room, and one of binomial(b, r) choices is right, if any.
+    """
+    out[0] = 0.0
+    sure, tied, block, room = 0, 0, 0, 0
+    if depth == 0:
+        return
+    for p in range(len(code)):
+        if end[p] == 0 or start[p] >= depth:
+            continue
+        true = False
+        for t in range(min(depth, len(top))):
+            if code[p] >= 0 and top[t] == code[p]:
+                true = True
+        if end[p] > depth:
+            block, room = end[p] - start[p], depth - start[p]
+            tied += true
+        elif true:
+            sure += 1
+        else:
+            return
+    if sure + tied != depth or tied != room:
+        return
+    ways = 1.0
+    for i in range(room):
+        ways *= (block - i) / (i + 1)
+    out[0] = 1.0 / ways
+
+
+@inner
+def _table(code: Codes) -> Codes:
+    """Return where each label stands in a long list, by code; -1 for a label that does not.
+
+    For a short list nothing: it is searched sooner than the table is made.
+    """
+    size = 0
+    if len(code) > _FEW:
+        for p in range(len(code)):
+            size = max(size, code[p] + 1)
+    place = np.empty(size, dtype=np.int64)
+    for label in range(size):
+        place[label] = -1
+    for p in range(len(code)):
+        if 0 <= code[p] < len(place):
+            place[code[p]] = p
+    return place
+
+
+@inner
+def _find(label: int, code: Codes, table: Codes) -> int:
+    """Return where a label stands in a list, -1 if it does not."""
+    if len(code) > _FEW:
+        return int(table[label]) if 0 <= label < len(table) else -1
+    for p in range(len(code)):
+        if label >= 0 and code[p] == label:
+            return p
+    return -1
+
+
+@rowwise(
+    "void(int64[:], int64[:], int64[:], int64[:], float64[:], float64[:])",
+    "(k),(p),(p),(p),(k)->()",
+)
+def weighted_overlap(
+    top: Codes, code: Codes, start: Codes, end: Codes, tail: Floats, out: Floats
+) -> None:
+    """Return the expected overlap of the first d labels, weighted over depths d and summed.
+
+    Every overlap-based metric (overlap at k, average overlap, rank-biased overlap) is such a
+    sum; they differ in the weights only. ``tail[d]`` is the sum of the weights of depth d + 1 and
+    all larger ones: a label in both lists counts from the depth on at which it is in both.
+    """
+    total = 0.0
+    table = _table(code)
+    for t in range(len(top)):
+        p = _find(top[t], code, table)
+        if p < 0:
+            continue
+        for d in range(max(t, start[p]), min(end[p] - 1, len(top))):
+            following = tail[d + 1] if d + 1 < len(top) else 0.0
+            total += (tail[d] - following) * _within(start[p], end[p], d + 1)
+        sure = max(t, end[p] - 1)
+        if sure < len(top):
+            total += tail[sure]
+    out[0] = min(total, 1.0)
+
+
+# Average overlap of two partial rankings, ties and unranked labels averaged out exactly.
+
+
+def depth_membership(blocks: Sequence[Sequence[int]], n_labels: int, depth: int) -> Floats:
+    r"""Return the probability of each label to be among the first d, for d = 1, ..., depth.
+
+    This is :math:`T P_B` of Stutz et al. (2023, B.5): the running sum over positions of the
+    expected permutation matrix. Unlisted labels form the last block.
+
+    Examples
+    --------
+    >>> depth_membership([[0], [1, 2]], n_labels=4, depth=3)
+    array([[1. , 0. , 0. , 0. ],
+           [1. , 0.5, 0.5, 0. ],
+           [1. , 1. , 1. , 0. ]])
+    """
+    listed = [label for block in blocks for label in block]
+    start = np.full(n_labels, len(listed), dtype=np.float64)
+    size = np.full(n_labels, max(1, n_labels - len(listed)), dtype=np.float64)
+    passed = 0
+    for block in blocks:
+        start[list(block)], size[list(block)] = passed, len(block)
+        passed += len(block)
+    first = np.arange(1, depth + 1)[:, None]
+    return np.clip((first - start) / size, 0, 1)
+
+
+def average_overlap(one: Floats, other: Floats) -> float:
+    r"""Return the expected average overlap :math:`\mathrm{tr}((T P)^\top D\, (T P'))`.
+
+    Parameters
+    ----------
+    one, other : array (depth, label)
+        From `depth_membership`.
+
+    Examples
+    --------
+    >>> full = depth_membership([[0], [1], [2]], 3, 2)
+    >>> average_overlap(full, full)
+    1.0
+    """
+    depth = len(one)
+    weight = 1 / (depth * np.arange(1, depth + 1))
+    return float(weight @ (one * other).sum(axis=1))
+
+
+# Kendall's tau-b and Spearman's footrule between a list and an order, both with ties.
+
+
+@inner
+def _by_theta(theta: Floats, place: Floats) -> tuple[Floats, Floats]:
+    """Return minus theta in rising order, and the places along with it."""
+    falling, order = falling_with_order(theta)
+    walked = np.empty(len(order))
+    for k in range(len(order)):
+        walked[k] = place[order[k]]
+    return falling, walked
+
+
+@inner
+def _tied_pairs(ordered: Floats, first: int, last: int) -> float:
+    """Count the pairs of equal neighbours, at any distance, in a sorted part of an array."""
+    pairs, run = 0.0, 0
+    for i in range(first + 1, last):
+        run = run + 1 if ordered[i] == ordered[i - 1] else 0
+        pairs += run
+    return pairs
+
+
+@inner
+def _sort_counting(values: Floats) -> float:
+    """Sort in place by merging, and return how many pairs stood in the wrong order."""
+    n, width, swaps = len(values), 1, 0.0
+    other = np.empty(n)
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            i, j = low, middle
+            for k in range(low, high):
+                if j >= high or (i < middle and values[i] <= values[j]):
+                    other[k] = values[i]
+                    i += 1
+                else:
+                    other[k] = values[j]
+                    j += 1
+                    swaps += middle - i
+        for k in range(n):
+            values[k] = other[k]
+        width *= 2
+    return swaps
+
+
+@inner
+def _tau_b(theta: Floats, place: Floats) -> float:
+    """Return tau-b of falling theta and rising place, by Knight's (1966) O(n log n) method."""
+    n = len(theta)
+    falling, walked = _by_theta(theta, place)
+    tied_theta, tied_both, i = 0.0, 0.0, 0
+    for j in range(1, n + 1):  # within ties of theta, no pair may count as a wrong one
+        if j == n or falling[j] != falling[i]:
+            if j - i > 1:
+                tied_theta += (j - i) * (j - i - 1) / 2
+                sort_with(walked, falling, i, j)
+                tied_both += _tied_pairs(walked, i, j)
+            i = j
+    wrong = _sort_counting(walked)
+    tied_place = _tied_pairs(walked, 0, n)
+    pairs = n * (n - 1) / 2
+    score = pairs - tied_theta - tied_place + tied_both - 2 * wrong
+    scale = math.sqrt(pairs - tied_theta) * math.sqrt(pairs - tied_place)
+    return max(-1.0, min(1.0, score / scale)) if scale > 0 else np.nan
+
+
+@inner
+def _footrule(theta: Floats, place: Floats) -> float:
+    """Return the summed distance of mid-ranks, as a share of its largest value floor(n^2/2)."""
+    n = len(theta)
+    falling, walked = _by_theta(theta, place)
+    total, i = 0.0, 0
+    while i < n:
+        j = i
+        while j + 1 < n and falling[j + 1] == falling[i]:
+            j += 1
+        middle = (i + j) / 2 + 1
+        for k in range(i, j + 1):
+            total += abs(middle - walked[k])
+        i = j + 1
+    return total / (n * n // 2) if n > 1 else np.nan
+
+
+@rowwise("void(float64[:], float64[:], float64[:])", "(n),(n)->()")
+def kendall_dense(theta: Floats, place: Floats, out: Floats) -> None:
+    """Return tau-b of plausibilities and predicted mid-ranks."""
+    out[0] = _tau_b(theta, place)
+
+
+@rowwise("void(float64[:], float64[:], float64[:])", "(n),(n)->()")
+def footrule_dense(theta: Floats, place: Floats, out: Floats) -> None:
+    """Return the normalised footrule of plausibilities and predicted mid-ranks."""
+    out[0] = _footrule(theta, place)
+
+
+@rowwise(
+    "void(float64[:], int64[:], int64[:], float64, uint64, float64[:], float64[:])",
+    "(c),(c),(c),(),(),(n)->()",
+)
+def kendall_candidates(
+    theta: Floats, codes: Codes, sizes: Codes, a: float, key: int, place: Floats, out: Floats
+) -> None:
+    """Do the same for the candidate form."""
+    dense = np.empty(len(place))
+    expand(theta, codes, sizes, a, key, dense)
+    out[0] = _tau_b(dense, place)
+
+
+@rowwise(
+    "void(float64[:], int64[:], int64[:], float64, uint64, float64[:], float64[:])",
+    "(c),(c),(c),(),(),(n)->()",
+)
+def footrule_candidates(
+    theta: Floats, codes: Codes, sizes: Codes, a: float, key: int, place: Floats, out: Floats
+) -> None:
+    """Do the same for the candidate form."""
+    dense = np.empty(len(place))
+    expand(theta, codes, sizes, a, key, dense)
+    out[0] = _footrule(dense, place)

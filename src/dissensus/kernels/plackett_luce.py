@@ -1,0 +1,440 @@
+r"""The exact log-likelihood of a partial ranking under Plackett-Luce, and its gradient.
+
+The probability that a block of tied labels comes before the rest, under Plackett-Luce.
+Let the labels of the block have strengths :math:`\lambda_k` and the rest together Z. With
+:math:`r_k = \lambda_k / Z`, the probability that all of the block come first, in whatever order, is
+
+.. math:: P = \int_0^\infty e^{-x} \prod_k \bigl(1 - e^{-r_k x}\bigr)\, dx
+
+(the block's arrival times are all below that of the rest). Small blocks go by the recursion over
+subsets that Plackett-Luce itself is, whose cost doubles with every label; others by the integral,
+whose cost is linear. `docs/derivations/partial-rankings.md` has both, and the quadrature's error.
+
+.. math:: p(b \mid \lambda) = \prod_{l < L} P(b_l \text{ before all later blocks})
+
+The last block, :math:`b_L`, is what is left: the labels that are not listed, or, if all are, the
+last block listed. It has nothing to be before, and adds nothing. `plackett_luce`
+has the probability of one block.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.special import log_plus, log_total
+from dissensus.kernels.types import Floats, Ints
+
+LARGEST_RECURSION = 7
+"""Up to this size the recursion is the faster of the two; both are exact far beyond it."""
+
+_DROP = 37.0
+"""The quadrature goes on until the integrand is below e^-37 of its largest value."""
+
+_WIDEST = 0.5
+"""Largest first step in log x: e^-x alone, seen over log x, allows no wider one."""
+
+_SDS = 0.75
+"""The first step in standard deviations of the normal curve that fits the integrand's top."""
+
+_AGREEMENT = 1e-10
+"""How far the nodes between may differ. What all nodes miss is about the square of what each half
+misses, so that 1e-7 would do; but two halves that miss much can agree by chance."""
+
+_MOST_HALVINGS = 10
+"""An end to halving, reached with infinite or undefined strengths only."""
+
+_FACE_VALUE = -20.0
+"""Below this log y, log(1 - e^-y) is log y - y/2 to double precision, and needs no logarithm."""
+
+SATURATED = 6.5
+"""Above this log y, e^-y is less than the smallest double, let alone beside 1."""
+
+
+@inner
+def log_before_rest(log_ratio: Floats, share: Floats) -> float:
+    r"""Return log P, and write its gradient.
+
+    Parameters
+    ----------
+    log_ratio : array (label)
+        :math:`\log(\lambda_k / Z)` of the labels in the block.
+    share : array (label) or of length 0
+        Written: the derivative of log P with respect to each log ratio, which is that with
+        respect to :math:`\log \lambda_k`; that with respect to log Z is minus their sum. Nothing is
+        written, nor computed, if its length is 0.
+
+    Examples
+    --------
+    >>> share = np.empty(2)
+    >>> logp = log_before_rest(np.log([1.0, 1.0]), share)
+    >>> round(math.exp(logp), 12), share.round(6)  # 2/3 * 1/2
+    (0.333333333333, array([0.416667, 0.416667]))
+    """
+    if len(log_ratio) == 1:
+        return _one(log_ratio[0], share)
+    if len(log_ratio) <= LARGEST_RECURSION:
+        value = by_recursion(log_ratio, share)
+    else:
+        value = by_integral(log_ratio, share)
+    return 0.0 if value > 0 else value  # by rounding, for a block that is all but certain
+
+
+@inner
+def _one(log_ratio: float, share: Floats) -> float:
+    """Return log(r / (1 + r)), without overflow."""
+    away = math.log1p(math.exp(-abs(log_ratio)))
+    if len(share):
+        share[0] = math.exp(-away - max(log_ratio, 0.0))
+    return min(log_ratio, 0.0) - away
+
+
+@inner
+def by_recursion(log_ratio: Floats, share: Floats) -> float:
+    """Return log P by the recursion over subsets; 2^n steps for n labels.
+
+    Subsets are bit patterns, so that what is left after taking a label away has a smaller
+    number, and counting up meets it first.
+    """
+    n = len(log_ratio)
+    total = np.zeros(1 << n)
+    chance = np.zeros(1 << n)
+    terms = np.empty(n)
+    for left in range(1, 1 << n):
+        top = -np.inf
+        fresh = True
+        for label in range(n):
+            if left >> label & 1:
+                if fresh:
+                    total[left] = log_plus(total[left ^ 1 << label], log_ratio[label])
+                    fresh = False
+                terms[label] = log_ratio[label] + chance[left ^ 1 << label]
+                top = max(top, terms[label])
+        summed = 0.0
+        for label in range(n):
+            if left >> label & 1:
+                summed += math.exp(terms[label] - top)
+        chance[left] = top + math.log(summed) - total[left]
+    if len(share):
+        _recursion_gradient(log_ratio, total, chance, share)
+    return chance[-1]
+
+
+@inner
+def _recursion_gradient(log_ratio: Floats, total: Floats, chance: Floats, share: Floats) -> None:
+    """Write the gradient: 1, less the label's part of every total it was chosen from.
+
+    `visited` is the probability, given that the block comes first, that the labels left to
+    choose are at some point exactly these.
+    """
+    n = len(log_ratio)
+    share[:] = 1.0
+    visited = np.zeros(1 << n)
+    visited[-1] = 1.0
+    for left in range((1 << n) - 1, 0, -1):
+        for label in range(n):
+            if left >> label & 1:
+                log_part = log_ratio[label] - total[left]
+                share[label] -= visited[left] * math.exp(log_part)
+                smaller = left ^ 1 << label
+                # One exponential: the second part may overflow where the first is 0.
+                log_next = log_part + chance[smaller] - chance[left]
+                visited[smaller] += visited[left] * math.exp(log_next)
+
+
+@inner
+def by_integral(log_ratio: Floats, share: Floats) -> float:
+    """Return log P by the trapezoidal rule in s = log x; linear in the size of the block.
+
+    The integrand is entire in s and falls off exponentially on both sides, so that the rule
+    converges faster than any power of the step: halving the step about squares the error. So the
+    nodes between those of the last step are added until they alone give nearly the same.
+    """
+    mode, curvature = top_of_integrand(log_ratio)
+    step = min(_WIDEST, _SDS / math.sqrt(curvature))
+    highest = log_integrand(mode, log_ratio)
+    for label in range(len(share)):
+        share[label] = 0.0
+    nodes = _sum(mode, step, highest, log_ratio, share)
+    for _ in range(_MOST_HALVINGS):
+        between = _sum(mode + step / 2, step, highest, log_ratio, share)
+        apart = abs(between - nodes)
+        nodes += between
+        step /= 2
+        if apart <= _AGREEMENT * nodes:
+            break
+    for label in range(len(share)):
+        share[label] /= nodes
+    return highest + math.log(step * nodes)
+
+
+@inner
+def top_of_integrand(log_ratio: Floats) -> tuple[float, float]:
+    r"""Return about where the integrand is largest over s, and minus its logarithm's curvature.
+
+    There :math:`x = 1 + \sum_k \phi(r_k x)` with :math:`\phi(y) = y / (e^y - 1)`. The right hand
+    side is convex and falling, so that Newton's method from x = 1 comes closer from one side.
+    """
+    x = 1.0
+    for _ in range(50):
+        summed, bend = 1.0, 0.0
+        for one in log_ratio:
+            y = math.exp(min(one + math.log(x), SATURATED))
+            fall = phi(y)
+            summed += fall
+            bend += fall * (fall + y - 1)
+        if summed - x < 0.01 * x:
+            break
+        x += (summed - x) / (1 + bend / x)
+    return math.log(x), x + bend
+
+
+@inner
+def phi(y: float) -> float:
+    r"""Return :math:`y / (e^y - 1)`: how fast the logarithm of 1 - e^-y grows with log y.
+
+    Examples
+    --------
+    >>> phi(0.0), round(phi(1.0), 6)
+    (1.0, 0.581977)
+    """
+    return y / math.expm1(y) if y > 1e-300 else 1.0
+
+
+@inner
+def log_integrand(s: float, log_ratio: Floats) -> float:
+    """Return the logarithm of the integrand over s, finite however small it is."""
+    logs, product = s - math.exp(s), 1.0
+    for one in log_ratio:
+        log_y = s + one
+        if log_y < _FACE_VALUE:
+            logs += log_y - 0.5 * math.exp(log_y)
+        elif log_y < SATURATED:
+            product *= -math.expm1(-math.exp(log_y))
+            if product < 1e-250:
+                logs += math.log(product)
+                product = 1.0
+    return logs + math.log(product)
+
+
+@inner
+def _sum(start: float, step: float, highest: float, log_ratio: Floats, share: Floats) -> float:
+    """Sum the integrand over evenly spaced nodes, and add up what each label's share of it is."""
+    summed = 0.0
+    for side in range(2):
+        s, move = (start, step) if side == 0 else (start - step, -step)
+        log_height = log_integrand(s, log_ratio) - highest
+        while log_height > -_DROP:
+            height = math.exp(log_height)
+            summed += height
+            for label in range(len(share)):
+                log_y = s + log_ratio[label]
+                if log_y < SATURATED:
+                    share[label] += height * phi(math.exp(log_y))
+            s += move
+            log_height = log_integrand(s, log_ratio) - highest
+    return summed
+
+
+@kernel
+def log_likelihood(log_strength: Floats, codes: Ints, ends: Ints) -> float:
+    r"""Return :math:`\log p(b \mid \lambda)`.
+
+    Parameters
+    ----------
+    log_strength : array (label)
+        :math:`\log \lambda_k`, finite; of any scale.
+    codes : array (listed)
+        The listed labels, best block first, each once. None: the annotator says nothing, and
+        the result is 0.
+    ends : array (block)
+        Where in `codes` each block ends.
+
+    Examples
+    --------
+    >>> log_strength = np.log([2.0, 1.0, 1.0])
+    >>> logp = log_likelihood(log_strength, np.array([0, 1]), np.array([2]))
+    >>> round(math.exp(logp), 12)  # 2/4 1/2 + 1/4 2/3
+    0.416666666667
+    """
+    return _walk(log_strength, codes, ends, np.empty(0))
+
+
+@inner
+def log_likelihood_and_gradient(
+    log_strength: Floats, codes: Ints, ends: Ints
+) -> tuple[float, Floats]:
+    r"""Return :math:`\log p(b \mid \lambda)` and its derivatives by :math:`\log \lambda_k`.
+
+    Parameters
+    ----------
+    log_strength, codes, ends
+        As for `log_likelihood`.
+
+    Returns
+    -------
+    log_likelihood : float
+    gradient : array (label)
+        Its sum is 0: the scale of the strengths does not matter.
+
+    Examples
+    --------
+    >>> log_strength = np.log([2.0, 1.0, 1.0])
+    >>> logp, gradient = log_likelihood_and_gradient(log_strength, np.array([0]), np.array([1]))
+    >>> gradient.round(12)
+    array([ 0.5 , -0.25, -0.25])
+    """
+    gradient = np.zeros(len(log_strength))
+    return _walk(log_strength, codes, ends, gradient), gradient
+
+
+@inner
+def _walk(log_strength: Floats, codes: Ints, ends: Ints, gradient: Floats) -> float:
+    r"""Add up the blocks, first to last, and write the gradient if it has a length.
+
+    Label k loses :math:`\lambda_k / Z_l` times the summed shares of every block l before its own.
+    Of the sum over those l, `lost` times :math:`e^{-\mathrm{scale}}` is what does not depend on k.
+    """
+    later, last = _later(log_strength, codes, ends)
+    wanted = len(gradient) > 0
+    summed, lost, scale = 0.0, 0.0, log_strength.max()
+    for block in range(len(ends)):
+        members = codes[_start(ends, block) : ends[block]]
+        share = np.zeros(len(members) if wanted else 0)
+        log_rest = later[block]
+        if log_rest > -np.inf:
+            summed += log_before_rest(log_strength[members] - log_rest, share)
+        if wanted:
+            for place, label in enumerate(members):
+                gradient[label] = share[place] - lost * math.exp(log_strength[label] - scale)
+            if log_rest > -np.inf:
+                lost = lost * math.exp(log_rest - scale) + share.sum()
+                scale = log_rest
+    if wanted:
+        for label in last:
+            gradient[label] = -lost * math.exp(log_strength[label] - scale)
+    return summed
+
+
+@inner
+def _later(log_strength: Floats, codes: Ints, ends: Ints) -> tuple[Floats, Ints]:
+    """Return the log strength of all that comes after each block, and the labels not listed.
+
+    From the last block to the first it grows by positive terms only: as a total less what
+    has come before, small strengths would be lost beside large ones.
+    """
+    unlisted = np.ones(len(log_strength), dtype=np.bool_)
+    unlisted[codes] = False
+    last = np.flatnonzero(unlisted)
+    later = np.empty(len(ends))
+    log_rest = log_total(log_strength[last])
+    for block in range(len(ends) - 1, -1, -1):
+        later[block] = log_rest
+        members = codes[_start(ends, block) : ends[block]]
+        log_rest = log_plus(log_rest, log_total(log_strength[members]))
+    return later, last
+
+
+@inner
+def _start(ends: Ints, block: int) -> int:
+    return ends[block - 1] if block > 0 else 0
+
+
+@kernel
+def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
+    r"""Do so for a ranking given by the block of each label, 0 for a label that is not listed.
+
+    Parameters
+    ----------
+    log_strength : array (label)
+        :math:`\log \lambda_k`; minus infinity for a label that is not there to be ranked.
+    rank : array (label)
+        The number of the label's block, from 1; 0 for unlisted.
+
+    Returns
+    -------
+    log_likelihood : float
+        Minus infinity if a label is listed that is not there, or a rank is negative.
+    gradient : array (label)
+
+    Examples
+    --------
+    >>> logp, gradient = of_ranks(np.log([2.0, 1.0, 1.0]), np.array([1, 0, 0]))
+    >>> round(math.exp(logp), 12), gradient.round(12)
+    (0.5, array([ 0.5 , -0.25, -0.25]))
+    """
+    gradient = np.zeros(len(log_strength))
+    there = np.flatnonzero(log_strength > -np.inf)
+    if np.any(rank > 0) and np.all(rank[there] == 0):
+        return -np.inf, gradient
+    for label in range(len(rank)):
+        if rank[label] < 0 or (rank[label] > 0 and log_strength[label] == -np.inf):
+            return -np.inf, gradient
+    order = np.argsort(rank[there])
+    n_unlisted = int((rank[there] == 0).sum())
+    listed = order[n_unlisted:]
+    blocks = rank[there][listed]
+    is_end = np.ones(len(listed), dtype=np.bool_)
+    is_end[:-1] = blocks[1:] > blocks[:-1]
+    value, part = log_likelihood_and_gradient(
+        log_strength[there], listed, np.flatnonzero(is_end) + 1
+    )
+    gradient[there] = part
+    return value, gradient
+
+
+# The probability that a tied block comes before the rest, where it is needed millions of times.
+
+
+MOST = 6
+"""Members of a block whose probability is taken in plain numbers, at most."""
+
+_MODERATE = 100.0
+"""Products of six numbers between e^-100 and e^100 neither over- nor underflow."""
+
+RATIO, _PLAIN, _TOTAL, _CHANCE = range(4)
+"""The rows of a table to work in."""
+
+
+@inner
+def table_for(n: int) -> Floats:
+    """Make room for blocks of up to n members."""
+    return np.zeros((4, max(n, 1 << MOST)))
+
+
+@inner
+def log_block(table: Floats, n: int) -> float:
+    """Return the log probability, in plain numbers if the block is small and they allow.
+
+    The recursion is that of `plackett_luce`, which is slower and always right.
+
+    Parameters
+    ----------
+    table : array
+        From `table_for`; its row `RATIO` holds log strengths relative to the rest.
+    n : int
+        Members.
+
+    Examples
+    --------
+    >>> round(math.exp(log_block(table_for(2), 2)), 12)  # 2/3 * 1/2
+    0.333333333333
+    """
+    plain = n <= MOST
+    for k in range(n):
+        plain = plain and abs(table[RATIO, k]) < _MODERATE
+        if plain:
+            table[_PLAIN, k] = math.exp(table[RATIO, k])
+    if not plain:
+        return log_before_rest(table[RATIO, :n], table[RATIO, :0])
+    table[_TOTAL, 0] = table[_CHANCE, 0] = 1.0
+    for left in range(1, 1 << n):
+        summed, total = 0.0, 1.0
+        for k in range(n):
+            if left >> k & 1:
+                summed += table[_PLAIN, k] * table[_CHANCE, left ^ 1 << k]
+                total = table[_TOTAL, left ^ 1 << k] + table[_PLAIN, k]
+        table[_TOTAL, left], table[_CHANCE, left] = total, summed / total
+    return math.log(table[_CHANCE, (1 << n) - 1])

@@ -1,0 +1,162 @@
+"""Rankings as blocks of label codes: layouts, inverse ranks, first choices."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.random import mixed
+from dissensus.kernels.sorting import sorted_with_order
+from dissensus.kernels.types import Codes
+
+# Inverse rank normalisation.
+
+
+def inverse_rank_weights(
+    rank: Codes, ranking: Codes, *, split_ties: bool
+) -> npt.NDArray[np.float64]:
+    r"""Weigh each ranked label by :math:`1/(l\,|b_l|)`, or :math:`1/l` if ties do not split.
+
+    Parameters
+    ----------
+    rank : array (row)
+        The block l that the label stands in, from 1.
+    ranking : array (row)
+        Which partial ranking the row belongs to.
+    split_ties : bool
+        Divide a block's weight by its size (Eq. 14 of Stutz et al. 2023); their published code
+        does not.
+
+    Returns
+    -------
+    array (row)
+
+    Examples
+    --------
+    >>> inverse_rank_weights(np.array([1, 2, 2]), np.array([0, 0, 0]), split_ties=True)
+    array([1.  , 0.25, 0.25])
+    """
+    weight = 1.0 / rank
+    if split_ties:
+        block = ranking * (int(rank.max()) + 1) + rank
+        _, place, size = np.unique(block, return_inverse=True, return_counts=True)
+        weight = weight / size[place]
+    return np.asarray(weight)
+
+
+# Partial rankings of many items, laid out for kernels that pass over them once.
+
+
+class Rankings(NamedTuple):
+    """Who ranked what, item after item.
+
+    An item has *cells*: the labels that somebody named for it, and perhaps more that nobody did,
+    each with a strength of its own.
+
+    Examples
+    --------
+    One item with three cells; x before y and z:
+
+    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [0, 3], [False])))
+    >>> one.n_cells
+    array([3])
+    """
+
+    item_start: Codes
+    """(item + 1): where each item's rankings start."""
+    ranking_start: Codes
+    """(ranking + 1): where each ranking's rows start; rows in order of rank."""
+    place: Codes
+    """(row): which of the item's cells is listed."""
+    rank: Codes
+    """(row): the number of its block, from 1."""
+    cell_start: Codes
+    """(item + 1): where each item's cells start, if those of all items stand in one row."""
+    closed: npt.NDArray[np.bool_]
+    """(ranking): only the listed cells were there to choose from.
+
+    Else those not listed were, and come after the listed ones."""
+
+    @property
+    def n_cells(self) -> Codes:
+        """Number of cells of each item."""
+        return np.diff(self.cell_start)
+
+    def part(self, low: int, high: int) -> Rankings:
+        """Take the items from low to high, and nothing of the others.
+
+        Examples
+        --------
+        >>> columns = [0, 1, 2], [0, 1, 2], [0, 1], [1, 1], [0, 3, 5], [False, False]
+        >>> Rankings(*map(np.array, columns)).part(1, 2).place
+        array([1])
+        """
+        rankings = self.item_start[low : high + 1]
+        rows = self.ranking_start[rankings[0] : rankings[-1] + 1]
+        cells = self.cell_start[low : high + 1]
+        return Rankings(
+            item_start=rankings - rankings[0],
+            ranking_start=rows - rows[0],
+            place=self.place[rows[0] : rows[-1]],
+            rank=self.rank[rows[0] : rows[-1]],
+            cell_start=cells - cells[0],
+            closed=self.closed[rankings[0] : rankings[-1]],
+        )
+
+
+# How often two annotators of one item begin with the same labels: a check of ranking models.
+
+
+def first_choice_agreement(rankings: Rankings, codes: Codes) -> npt.NDArray[np.float64]:
+    """Return the share of pairs of rankings of one item whose first blocks are the same set.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Where items, rankings and blocks begin.
+    codes : array (draw, row)
+        The label in each row's place.
+
+    Returns
+    -------
+    array (draw)
+        NaN where no item has two rankings.
+
+    Examples
+    --------
+    >>> columns = [0, 3], [0, 1, 2, 4], [0, 0, 1, 0], [1, 1, 1, 1], [0, 2], [False] * 3
+    >>> first_choice_agreement(Rankings(*map(np.array, columns)), np.array([[5, 5, 7, 5]]))
+    array([0.33333333])
+    """
+    low = int(codes.min(initial=0))
+    mark = mixed(np.arange(codes.max(initial=0) - low + 1, dtype=np.uint64) + np.uint64(1))
+    out = np.empty(len(codes))
+    _agreement(rankings.item_start, rankings.ranking_start, rankings.rank, mark, codes, low, out)
+    return out
+
+
+@kernel
+def _agreement(
+    item_start: Codes, ranking_start: Codes, rank: Codes, mark: npt.NDArray[np.uint64],
+    codes: Codes, low: int, out: npt.NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Compare sets by the sum of their members' marks: sorted, equal ones are neighbours."""
+    for draw in range(len(codes)):
+        same = pairs = 0
+        for item in range(len(item_start) - 1):
+            start, end = item_start[item], item_start[item + 1]
+            sums = np.zeros(end - start, dtype=np.uint64)
+            for ranking in range(start, end):
+                for row in range(ranking_start[ranking], ranking_start[ranking + 1]):
+                    if rank[row] == 1:
+                        sums[ranking - start] += mark[codes[draw, row] - low]
+            sums, _ = sorted_with_order(sums)
+            pairs += len(sums) * (len(sums) - 1) // 2
+            run = 0
+            for place in range(1, len(sums)):
+                run = run + 1 if sums[place] == sums[place - 1] else 0
+                same += run
+        out[draw] = same / pairs if pairs > 0 else np.nan

@@ -1,0 +1,370 @@
+r"""Agreement that is not by chance, and how probably those who agree are right.
+
+Agreement that is not by chance: pairs of annotators who say the same and did not guess.
+Equation numbers are those of Cabitza et al. (2020), "The elephant in the machine".
+
+How probably two annotators who agree are right, and sums of that over pairs.
+Equation 6 of Cabitza et al. (2020): with accuracies a and b,
+
+.. math:: P = \frac{ab}{ab + (1 - a)(1 - b) / e}
+
+where e is the number of ways to be wrong together: 1 as printed, which is right for two labels,
+n - 1 for n labels if errors fall on all others alike. Annotators of whom one is always right and
+the other never cannot agree: 0/0 is NaN.
+
+Sums over the items of each two annotators, of what they agree on if they are right.
+As `reliability`, but annotators are kept apart: pairs of rows have a column,
+which is that of their annotators.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.types import Floats, Ints
+
+
+@inner
+def _genuine(confidence: float, chance: float) -> float:
+    # Nothing else is certain, however improbable the guess: with a chance of 0 it would be 0/0.
+    if confidence == 0.0 or confidence == 1.0:
+        return confidence
+    return confidence / (confidence + (1.0 - confidence) * chance)
+
+
+@kernel
+def _each(confidence: Floats, chance: Floats) -> Floats:
+    out = np.empty(len(confidence))
+    for row in range(len(out)):
+        out[row] = _genuine(confidence[row], chance[row])
+    return out
+
+
+def genuine(confidence: Floats, chance: Floats) -> Floats:
+    r"""Return how probably each label was meant and not guessed, Eq. 1.
+
+    :math:`\hat c = c / (c + (1 - c)\, p)`, with c the confidence, and p how often a guess would
+    have been this label.
+
+    Parameters
+    ----------
+    confidence, chance : array (row)
+        From 0 to 1, chance above 0.
+
+    Examples
+    --------
+    >>> genuine(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 0.5])).round(3)
+    array([0.   , 0.667, 1.   ])
+    """
+    return _each(confidence, chance)
+
+
+@kernel
+def _agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int) -> Floats:
+    n_items = len(start) - 1
+    before = np.zeros(n_labels)
+    out = np.zeros(n_items)
+    for i in range(n_items):
+        place = start[i]
+        while place < start[i + 1]:
+            # An annotator meets those before him, and only then stands among them: no product is
+            # ever taken back, so that nothing is lost to rounding and no sum is below 0.
+            for row in range(place, own[place]):
+                out[i] += amount[row] * before[said[row]]
+            for row in range(place, own[place]):
+                before[said[row]] += amount[row]
+            place = own[place]
+        for row in range(start[i], start[i + 1]):
+            before[said[row]] = 0.0
+    return out
+
+
+def agreeing(rows: Grouped, said: Ints, amount: Floats, n_labels: int) -> Floats:
+    r"""Sum products over the pairs of annotators of an item who agree, in time linear in the rows.
+
+    :math:`\sum_{r < s} \sum_k m_{rk} m_{sk}`, with :math:`m_{rk}` the amount that annotator r puts
+    on label k.
+
+    Parameters
+    ----------
+    rows : Grouped
+        From `grouped`.
+    said : array of int (row)
+        Label codes, in the order of ``rows``.
+    amount : array (row)
+        What each row counts, in the same order; 0 or more.
+    n_labels : int
+        How many labels there are.
+
+    Returns
+    -------
+    array (item)
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> rows = grouped(np.zeros(3, int), np.arange(3), 1)
+    >>> agreeing(rows, np.array([0, 1, 1]), np.array([1.0, 0.5, 0.5]), 2)
+    array([0.25])
+    """
+    return _agreeing(rows.start, rows.own, said, amount, n_labels)
+
+
+class Pairs(NamedTuple):
+    """Pairs of rows of different annotators that agree, item by item."""
+
+    start: Ints
+    """(item + 1): pairs ``start[i]`` to ``start[i + 1]`` belong to item i."""
+    left: Ints
+    """(pair): row, in the order of `grouped`."""
+    right: Ints
+    amount: Floats
+    """(pair): what it counts, of all pairs of annotators of the item."""
+
+
+@inner
+def _right(one: float, two: float, errors: float) -> float:
+    both = one * two
+    neither = (1.0 - one) * (1.0 - two) / errors
+    if both + neither > 0.0:
+        return both / (both + neither)
+    return np.nan  # one is always right and the other never, or there is no way to be wrong
+
+
+@kernel
+def _both_right(one: Floats, two: Floats, errors: float) -> Floats:
+    out = np.empty(len(one))
+    for n in range(len(out)):
+        out[n] = _right(one[n], two[n], errors)
+    return out
+
+
+def both_right(one: Floats, two: Floats, errors: float) -> Floats:
+    """Return how probably two who agree are right.
+
+    Parameters
+    ----------
+    one, two : array (n)
+        Accuracies.
+    errors : float
+        Ways to be wrong together: 1, or one less than there are labels; NaN if there is none.
+
+    Examples
+    --------
+    >>> both_right(np.array([0.8, 0.5]), np.array([0.8, 0.5]), 1.0).round(3)
+    array([0.941, 0.5  ])
+    """
+    return _both_right(one, two, errors)
+
+
+@kernel
+def _by_item(
+    start: Ints, left: Ints, right: Ints, amount: Floats, accuracy: Floats, cell: Ints,
+    errors: float,
+) -> Floats:  # fmt: skip
+    out = np.zeros((len(accuracy), len(start) - 1))
+    for draw in range(len(accuracy)):
+        for i in range(len(start) - 1):
+            for pair in range(start[i], start[i + 1]):
+                if amount[pair] > 0.0:
+                    one, two = (
+                        accuracy[draw, cell[left[pair]]], accuracy[draw, cell[right[pair]]]
+                    )  # fmt: skip
+                    out[draw, i] += amount[pair] * _right(one, two, errors)
+    return out
+
+
+def right_by_item(pairs: Pairs, accuracy: Floats, cell: Ints, errors: float) -> Floats:
+    """Add up what pairs count if they are right: (draw, item).
+
+    Parameters
+    ----------
+    pairs : Pairs
+        With amounts in which chance has been taken off.
+    accuracy : array (draw, cell)
+        Of annotators, or of annotators on items.
+    cell : array of int (row)
+        Which of them is a row's.
+    errors : float
+        As in `both_right`.
+
+    Examples
+    --------
+    >>> one = Pairs(np.array([0, 1]), np.array([0]), np.array([1]), np.array([0.5]))
+    >>> right_by_item(one, np.array([[0.8, 0.8], [1.0, 0.8]]), np.arange(2), 1.0).round(3)
+    array([[0.471],
+           [0.5  ]])
+    """
+    return _by_item(*pairs, accuracy, cell, errors)
+
+
+@kernel
+def _by_annotators(
+    totals: Floats, left: Ints, right: Ints, accuracy: Floats, which: Ints, draw: Ints,
+    errors: float,
+) -> Floats:  # fmt: skip
+    out = np.zeros(len(which))
+    for n in range(len(which)):
+        for pair in range(len(left)):
+            total = totals[which[n], pair]
+            if total > 0.0:
+                one, two = accuracy[draw[n], left[pair]], accuracy[draw[n], right[pair]]
+                out[n] += total * _right(one, two, errors)
+    return out
+
+
+def right_by_annotators(
+    totals: Floats, left: Ints, right: Ints, accuracy: Floats, which: Ints, draw: Ints,
+    errors: float,
+) -> Floats:  # fmt: skip
+    """Add up what pairs count if they are right, from what each pair of annotators counts.
+
+    Parameters
+    ----------
+    totals : array (set of weights, pair)
+        What each pair of annotators counts over all items.
+    left, right : array of int (pair)
+        Who they are.
+    accuracy : array (draw, annotator)
+        How often they are right.
+    which, draw : array of int (n)
+        Sets of weights, and the draws of accuracies to take them with.
+    errors : float
+        As in `both_right`.
+
+    Returns
+    -------
+    array (n)
+
+    Examples
+    --------
+    >>> zero, accuracy = np.zeros(1, int), np.array([[0.8, 0.8]])
+    >>> right_by_annotators(np.ones((1, 1)), zero, zero + 1, accuracy, zero, zero, 1.0).round(3)
+    array([0.941])
+    """
+    return _by_annotators(totals, left, right, accuracy, which, draw, errors)
+
+
+@kernel
+def _under_weights(
+    start: Ints, left: Ints, right: Ints, amount: Floats, confidence: Floats, said: Ints,
+    chance: Floats, weights: Floats, accuracy: Floats, cell: Ints, which: Ints, draw: Ints,
+    errors: float,
+) -> Floats:  # fmt: skip
+    out = np.zeros(len(which))
+    meant = np.empty(len(left))
+    for n in range(len(which)):
+        weight, right_at = weights[which[n]], accuracy[draw[n]]
+        if n == 0 or which[n] != which[n - 1]:  # else only the accuracies are others
+            p = chance[which[n]]
+            for pair in range(len(left)):
+                one, two = left[pair], right[pair]
+                meant[pair] = _genuine(confidence[one], p[said[one]])
+                meant[pair] *= amount[pair] * _genuine(confidence[two], p[said[two]])
+        for i in range(len(start) - 1):
+            total = 0.0
+            # Without weight its labels may have a chance of 0, and its accuracies contradict.
+            for pair in range(start[i], start[i + 1] if weight[i] > 0.0 else start[i]):
+                if meant[pair] > 0.0:
+                    one, two = right_at[cell[left[pair]]], right_at[cell[right[pair]]]
+                    total += meant[pair] * _right(one, two, errors)
+            out[n] += weight[i] * total
+    return out
+
+
+def right_under_weights(
+    pairs: Pairs, confidence: Floats, said: Ints, chance: Floats, weights: Floats,
+    accuracy: Floats, cell: Ints, which: Ints, draw: Ints, errors: float,
+) -> Floats:  # fmt: skip
+    """Add up what pairs count if they are right and no guess, where chance goes with the weights.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        With amounts in which chance has not been taken off.
+    confidence : array (row)
+        In the order of the rows, as all that follows.
+    said : array of int (row)
+        Label codes.
+    chance : array (set of weights, label)
+        How often a guess is each label.
+    weights : array (set of weights, item)
+        What items count.
+    accuracy, cell, which, draw, errors
+        As in `right_by_item` and `right_by_annotators`.
+
+    Returns
+    -------
+    array (n)
+
+    Examples
+    --------
+    >>> one = Pairs(np.array([0, 1]), np.array([0]), np.array([1]), np.array([1.0]))
+    >>> zero, sure = np.zeros(1, int), np.array([0.5, 1.0])
+    >>> right_under_weights(one, sure, np.zeros(2, int), np.array([[0.5]]), np.ones((1, 1)),
+    ...     np.array([[0.8]]), np.zeros(2, int), zero, zero, 1.0).round(3)
+    array([0.627])
+    """
+    return _under_weights(
+        *pairs, confidence, said, chance, weights, accuracy, cell, which, draw, errors
+    )
+
+
+@kernel
+def _by_pair(
+    start: Ints, left: Ints, right: Ints, amount: Floats, confidence: Floats, said: Ints,
+    chance: Floats, weights: Floats, accuracy: Floats, cell: Ints, which: Ints, draw: Ints,
+    errors: float, column: Ints, n_columns: int,
+) -> Floats:  # fmt: skip
+    out = np.zeros((len(which), n_columns))
+    for n in range(len(which)):
+        weight, right_at, p = weights[which[n]], accuracy[draw[n]], chance[which[n]]
+        for i in range(len(start) - 1):
+            # Without weight its labels may have a chance of 0, and its accuracies contradict.
+            for pair in range(start[i], start[i + 1] if weight[i] > 0.0 else start[i]):
+                one, two = left[pair], right[pair]
+                meant = amount[pair] * _genuine(confidence[one], p[said[one]])
+                meant *= _genuine(confidence[two], p[said[two]])
+                if meant > 0.0:
+                    both = _right(right_at[cell[one]], right_at[cell[two]], errors)
+                    out[n, column[pair]] += weight[i] * meant * both
+    return out
+
+
+def right_by_pair(
+    pairs: Pairs, confidence: Floats, said: Ints, chance: Floats, weights: Floats,
+    accuracy: Floats, cell: Ints, which: Ints, draw: Ints, errors: float, *, column: Ints,
+    n_columns: int,
+) -> Floats:  # fmt: skip
+    """Add up what pairs count if they are right and no guess, for each two annotators.
+
+    Parameters
+    ----------
+    pairs, confidence, said, chance, weights, accuracy, cell, which, draw, errors
+        As in `right_under_weights`.
+    column : array of int (pair)
+        Which two annotators a pair of rows is of.
+    n_columns : int
+        How many pairs of annotators there are.
+
+    Returns
+    -------
+    array (n, column)
+
+    Examples
+    --------
+    >>> two = Pairs(np.array([0, 1, 2]), np.array([0, 2]), np.array([1, 3]), np.ones(2))
+    >>> zero, sure = np.zeros(1, int), np.array([0.5, 1.0, 1.0, 1.0])
+    >>> right_by_pair(two, sure, np.zeros(4, int), np.array([[0.5]]), np.ones((1, 2)),
+    ...     np.array([[0.8]]), np.zeros(4, int), zero, zero, 1.0, column=np.arange(2), n_columns=2
+    ... ).round(3)
+    array([[0.627, 0.941]])
+    """
+    return _by_pair(
+        *pairs, confidence, said, chance, weights, accuracy, cell, which, draw, errors, column,
+        n_columns,
+    )  # fmt: skip

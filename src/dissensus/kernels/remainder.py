@@ -1,0 +1,255 @@
+"""Labels that nobody named for an item, and the labels that lead a draw.
+
+Splitting the remainder's mass over its labels, exactly and lazily.
+The labels nobody named are exchangeable: their shares are a symmetric Dirichlet(a, ..., a)
+draw, independent of everything else. A size-biased pick gives the shares one by one, the
+large ones early: with U labels, the i-th takes the fraction Beta(1 + a, a (U - i)) of what is
+left, and goes to a label drawn uniformly from those left. One may stop as soon as what is left
+cannot matter, without having drawn the hundreds of tiny shares. Since the stream of random
+numbers starts from the row's own key, every function that looks at a draw sees the same
+shares, however far it looks.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.random import State, started, uniform
+from dissensus.kernels.rowwise import rowwise
+from dissensus.kernels.sorting import falling_with_order
+from dissensus.kernels.types import Codes, Floats
+from dissensus.kernels.variates import log_gamma_variate
+
+SMALL = 0.25
+"""Up to this concentration most of such proposals are accepted."""
+ANONYMOUS = -10
+"""The remainder's labels without a name in the label space have this code and those below."""
+
+
+@inner
+def unnamed_label(codes: npt.NDArray[np.int64], place: int, n_labels: int) -> int:
+    """Return one of the labels that `unnamed_labels` lists, without the others."""
+    label, more = -1, place
+    while more != label:  # as many places further as labels up to there are used
+        label, more = more, place
+        for c in range(len(codes)):
+            more += 0 <= codes[c] <= label
+    return label if label < n_labels else ANONYMOUS - place
+
+
+@inner
+def unnamed_labels(codes: npt.NDArray[np.int64], size: int, n_labels: int) -> npt.NDArray[np.int64]:
+    """List the codes of the remainder's labels; those without a name are `ANONYMOUS` or below."""
+    used = np.zeros(n_labels, dtype=np.bool_)
+    for c in range(len(codes)):
+        if codes[c] >= 0:
+            used[codes[c]] = True
+    out, filled = np.empty(size, dtype=np.int64), 0
+    for place in range(size):
+        out[place] = ANONYMOUS - place
+    for label in range(n_labels):
+        if not used[label] and filled < size:
+            out[filled] = label
+            filled += 1
+    return out
+
+
+@inner
+def parted(state: State, a: float, left: int) -> tuple[float, float, float]:
+    """Draw the fraction that a share takes, what is left, and its logarithm; a below `SMALL`.
+
+    It is Beta(1 + a, b): from Beta(1, b), which takes one logarithm, accepted with probability t^a.
+    """
+    while True:
+        log_kept, u = math.log(uniform(state)) / (a * left), uniform(state)
+        kept = math.exp(log_kept)
+        taken = 1.0 - kept if kept < 0.999 else -math.expm1(log_kept)
+        # -log t <= (1 - t) / sqrt(t) and t^a >= 1 + a log t: mostly that settles it.
+        if u < 1.0 - a * kept / math.sqrt(taken) or u < taken**a:
+            return taken, kept, log_kept
+
+
+@inner
+def next_share(
+    state: State, rest: float, step: int, labels: npt.NDArray[np.int64], a: float
+) -> tuple[float, float]:
+    """Take the next share off ``rest``, and move its label to ``labels[step]``.
+
+    Returns the share and what is left then. Not for an even split (a = infinity).
+    """
+    left = len(labels) - step - 1
+    pick = step + int(uniform(state) * (left + 1))
+    labels[step], labels[pick] = labels[pick], labels[step]
+    if left == 0:
+        return rest, 0.0
+    if a < SMALL:
+        taken, kept, _ = parted(state, a, left)
+        return rest * taken, rest * kept
+    odds = log_gamma_variate(state, a * left) - log_gamma_variate(state, 1.0 + a)
+    # Both parts by themselves: rest - share would be 0 or noise where the share is nearly all.
+    ratio = math.exp(-abs(odds))
+    larger, smaller = rest / (1.0 + ratio), rest * ratio / (1.0 + ratio)
+    return (smaller, larger) if odds > 0 else (larger, smaller)
+
+
+@inner
+def expand(
+    theta: npt.NDArray[np.float64],
+    codes: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64],
+    a: float,
+    key: int,
+    out: npt.NDArray[np.float64],
+) -> None:
+    """Write one row in candidate form out as a dense row over all labels."""
+    out[:] = 0.0
+    for c in range(len(theta)):
+        if sizes[c] == 1 and codes[c] >= 0:
+            out[codes[c]] = theta[c]
+    for c in range(len(theta)):
+        if sizes[c] > 1 and theta[c] > 0:
+            labels = unnamed_labels(codes, sizes[c], len(out))
+            share, rest = theta[c] / sizes[c], theta[c]
+            state = started(key)
+            for step in range(sizes[c]):
+                if not math.isinf(a):
+                    share, rest = next_share(state, rest, step, labels, a)
+                if labels[step] >= 0:
+                    out[labels[step]] = share
+
+
+# The labels with the largest plausibility, in order.
+
+
+NOBODY = -1
+"""Stands where fewer labels than asked for have a positive plausibility."""
+
+
+# Up to here, inserting into a short sorted list beats sorting all labels.
+_FEW = 16
+
+
+@inner
+def _ahead(value: float, label: int, other_value: float, other_label: int) -> bool:
+    """Return whether a label comes before another: by plausibility, then by code.
+
+    A negative code has no name, and comes last among equals.
+    """
+    if value != other_value:
+        return value > other_value
+    if label < 0 or other_label < 0:
+        return value > 0.0 and label > other_label
+    return label < other_label
+
+
+@inner
+def _insert(values: Floats, labels: Codes, value: float, label: int) -> None:
+    """Insert into a list kept in order; what falls off its end is forgotten."""
+    place = len(values) - 1
+    while place > 0 and _ahead(value, label, values[place - 1], labels[place - 1]):
+        values[place] = values[place - 1]
+        labels[place] = labels[place - 1]
+        place -= 1
+    values[place] = value
+    labels[place] = label
+
+
+@inner
+def _sorted_top(theta: Floats, top: Codes) -> None:
+    """Fill ``top`` from a full sort."""
+    falling, order = falling_with_order(theta)
+    top[:] = NOBODY
+    for place in range(min(len(top), len(theta))):
+        if falling[place] < 0:
+            top[place] = order[place]
+
+
+@rowwise("void(float64[:], int64[:], int64[:])", "(n),(k)->(k)")
+def top_dense(theta: Floats, like: Codes, top: Codes) -> None:
+    """Return the k labels of largest theta, the largest first; ties go to the earlier label.
+
+    Labels whose theta is exactly 0 are never among them: past the last positive one stands
+    `NOBODY`. The second argument only says how many are wanted.
+    """
+    if len(like) > _FEW:
+        _sorted_top(theta, top)
+        return
+    top[:] = NOBODY
+    if len(like) == 1:  # without a list, at the speed of a bare argmax
+        best = 0.0
+        for label in range(len(theta)):
+            if theta[label] > best:
+                best = theta[label]
+                top[0] = label
+        return
+    values = np.zeros(len(like))
+    for label in range(len(theta)):
+        if theta[label] > values[-1]:
+            _insert(values, top, theta[label], label)
+
+
+@inner
+def _insert_even(values: Floats, top: Codes, share: float, labels: Codes) -> None:
+    """Insert the remainder's labels, all of one share."""
+    for label in labels:
+        if not _ahead(share, label, values[-1], top[-1]):
+            return
+        _insert(values, top, share, label)
+
+
+@inner
+def _insert_drawn(
+    values: Floats, top: Codes, rest: float, codes: Codes, size: int, n_labels: int, a: float,
+    key: int,
+) -> None:  # fmt: skip
+    """Insert the remainder's labels, whose shares are drawn until what is left cannot matter."""
+    state, places = started(key), np.arange(size)
+    for step in range(size):
+        share, rest = next_share(state, rest, step, places, a)
+        if share >= values[-1]:
+            label = unnamed_label(codes, places[step], n_labels)
+            if _ahead(share, label, values[-1], top[-1]):
+                _insert(values, top, share, label)
+        if rest < values[-1] or rest <= 0.0:
+            return
+
+
+@rowwise(
+    "void(float64[:], int64[:], int64[:], float64, uint64, int64, int64[:], int64[:])",
+    "(c),(c),(c),(),(),(),(k)->(k)",
+)
+def top_candidates(
+    theta: Floats,
+    codes: Codes,
+    sizes: Codes,
+    a: float,
+    key: int,
+    n_labels: int,
+    like: Codes,
+    top: Codes,
+) -> None:
+    """Do the same for the candidate form, drawing the remainder's shares as far as they matter."""
+    n_held = 0
+    for c in range(len(sizes)):
+        n_held += sizes[c]
+    if len(like) > _FEW and n_held <= n_labels:
+        dense = np.empty(n_labels)
+        expand(theta, codes, sizes, a, key, dense)
+        _sorted_top(dense, top)
+        return
+    values = np.zeros(len(like))
+    top[:] = NOBODY
+    for c in range(len(theta)):
+        if sizes[c] == 1 and _ahead(theta[c], codes[c], values[-1], top[-1]):
+            _insert(values, top, theta[c], codes[c])
+    for c in range(len(theta)):
+        if sizes[c] > 1 and theta[c] > 0 and theta[c] >= values[-1]:
+            if math.isinf(a):
+                labels = unnamed_labels(codes, sizes[c], n_labels)
+                _insert_even(values, top, theta[c] / sizes[c], labels)
+            else:
+                _insert_drawn(values, top, theta[c], codes, sizes[c], n_labels, a, key)

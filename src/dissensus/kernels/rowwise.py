@@ -1,0 +1,202 @@
+"""Kernels over rows of arrays, parted among threads where that is allowed."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import pairwise
+from threading import current_thread, main_thread
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numba import njit, types
+
+from dissensus.kernels.compiled import named_after
+
+# Whether work may be parted among threads, or others are at work on other items already.
+
+
+_ALONE: Final[ContextVar[bool]] = ContextVar("no threads are started", default=False)
+
+
+@contextmanager
+def in_one_thread() -> Iterator[None]:
+    """Start no threads: others are at work on other items already."""
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
+
+
+def no_threads() -> bool:
+    """Return whether none are to be started."""
+    return _ALONE.get()
+
+
+# Kernels written for one row, applied to all rows of any shape, as NumPy broadcasts them.
+
+
+_LOOPS = 4
+"""Dimensions that are looped over in compiled code: chain, draw, item and system. Of more, Python
+loops over the first ones."""
+
+_MANY = 200_000
+"""Numbers in the largest argument from which on threads are worth starting: some .2 ms of work."""
+
+
+class _Argument(NamedTuple):
+    """One argument of a kernel, as its signature says."""
+
+    dtype: str
+    core: tuple[str, ...]
+    written: bool
+
+
+def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
+    """Compile a function of one row, its last arguments being what it writes, for arrays of rows.
+
+    It is then called as a generalised ufunc is: without what it writes, which is returned. It is
+    not made one, though: Numba cannot cache a gufunc that two processes may compile at once
+    (decision 0005).
+
+
+    Parameters
+    ----------
+    signature : str
+        The types of one row, such as "void(float64[:], float64[:])". What is written is an array,
+        of length 1 for a number; what is read cannot be written to.
+    layout : str
+        NumPy's signature of core dims, such as "(n)->()".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @rowwise("void(float64[:], float64[:])", "(n)->()")
+    ... def largest(row, out):
+    ...     out[0] = row.max()
+    >>> largest(np.array([[1.0, 3.0], [2.0, 0.0]]))
+    array([3., 2.])
+    """
+    arguments = _arguments(signature, layout)
+    read = [one for one in arguments if not one.written]
+    written = [one for one in arguments if one.written]
+
+    def decorate(function: Callable[..., None]) -> Callable[..., Any]:
+        compiled = functools.cache(lambda: _loops(function, arguments))
+
+        @functools.wraps(function)
+        def apply(*values: Any) -> Any:
+            arrays = [
+                np.require(
+                    np.asarray(value).astype(one.dtype, casting="safe", copy=False), None, "A"
+                )
+                for one, value in zip(read, values, strict=True)
+            ]
+            split = [array.ndim - len(one.core) for one, array in zip(read, arrays, strict=True)]
+            sides = [
+                (array.shape[:at], array.shape[at:])
+                for array, at in zip(arrays, split, strict=True)
+            ]
+            loops = np.broadcast_shapes(*(loop for loop, _ in sides))
+            wide = (1,) * (_LOOPS - len(loops)) + loops
+            sizes = _sizes(function.__name__, read, [core for _, core in sides])
+            views = [
+                np.broadcast_to(array, (*wide, *core))
+                for array, (_, core) in zip(arrays, sides, strict=True)
+            ]
+            out = [
+                np.empty((*wide, *(sizes[dim] for dim in one.core)), one.dtype) for one in written
+            ]
+            rows = compiled()
+            for place in np.ndindex(wide[:-_LOOPS]):
+                _in_threads(rows, [array[place] for array in (*views, *out)])
+            found = [array.reshape(loops + array.shape[len(wide) :])[()] for array in out]
+            return found[0] if len(found) == 1 else tuple(found)
+
+        return apply
+
+    return decorate
+
+
+def _in_threads(rows: Callable[..., None], arrays: list[Any]) -> None:
+    """Go through all rows; many of them in as many threads as there are processors.
+
+    Not if this is itself a thread, or a task of Dask's: then others are at work already.
+    """
+    loops = arrays[-1].shape[:_LOOPS]
+    longest = int(np.argmax(loops))
+    n_threads = min(os.cpu_count() or 1, loops[longest])
+    few = n_threads < 2 or max(array.size for array in arrays) < _MANY
+    if few or no_threads() or current_thread() is not main_thread():
+        rows(*arrays)
+        return
+    edges = np.linspace(0, loops[longest], n_threads + 1).astype(int).tolist()
+    before = (slice(None),) * longest
+    with ThreadPoolExecutor(n_threads) as pool:
+        jobs = [
+            pool.submit(rows, *(array[(*before, slice(low, high))] for array in arrays))
+            for low, high in pairwise(edges)
+        ]
+        for job in jobs:
+            job.result()
+
+
+def _arguments(signature: str, layout: str) -> tuple[_Argument, ...]:
+    """Read the two signatures together."""
+    dtypes = re.findall(r"(\w+)(?:\[[:, ]*\])?(?=,\s*\w|\))", signature[signature.index("(") :])
+    taken, written = (re.findall(r"\(([^)]*)\)", side) for side in layout.split("->"))
+    cores = [tuple(part for part in core.split(",") if part) for core in (*taken, *written)]
+    return tuple(
+        _Argument(dtype, core, place >= len(taken))
+        for place, (dtype, core) in enumerate(zip(dtypes, cores, strict=True))
+    )
+
+
+def _sizes(name: str, read: list[_Argument], cores: list[tuple[int, ...]]) -> dict[str, int]:
+    """Return the size of each core dim, which is the same wherever it stands."""
+    sizes: dict[str, int] = {}
+    for one, core in zip(read, cores, strict=True):
+        for dim, size in zip(one.core, core, strict=True):
+            if sizes.setdefault(dim, size) != size:
+                raise ValueError(
+                    f"{name}: {dim} is {sizes[dim]} in one argument, {size} in another"
+                )
+    return sizes
+
+
+def _loops(function: Callable[..., None], arguments: tuple[_Argument, ...]) -> Any:
+    """Compile the loops over rows, the kernel within them."""
+    at = [[f"x{place}_{depth}" for place in range(len(arguments))] for depth in range(_LOOPS)]
+    lines = [f"def rows({', '.join(at[0])}):"]
+    for depth, names in enumerate(at):
+        lines.append(f"{' ' * depth} for i in range(len({names[0]})):")
+        if depth + 1 < _LOOPS:
+            parts = ", ".join(f"{name}[i]" for name in names)
+            lines.append(f"{' ' * depth}  {', '.join(at[depth + 1])} = {parts}")
+    # A number that is written is an array of length 1.
+    row = ", ".join(
+        f"{name}[{'i:i + 1' if one.written and not one.core else 'i'}]"
+        for name, one in zip(at[-1], arguments, strict=True)
+    )
+    lines.append(f"{' ' * _LOOPS} row({row})")
+    # A function typed in at a prompt has no file to keep a cache beside.
+    cache = not function.__code__.co_filename.startswith("<")
+    code = function.__code__
+    scope: dict[str, Any] = {"row": njit(function, inline="always")}
+    # As if it stood where the kernel stands: Numba caches beside the source, by file and line.
+    text = "\n" * (code.co_firstlineno - 1) + "\n".join(lines)
+    exec(compile(text, code.co_filename, "exec"), scope)  # noqa: S102
+    kinds = [
+        types.Array(
+            getattr(types, one.dtype), _LOOPS + len(one.core), "A", readonly=not one.written
+        )
+        for one in arguments
+    ]
+    made = njit(types.void(*kinds), cache=cache, nogil=True)
+    return made(named_after(scope["rows"], function))

@@ -1,0 +1,176 @@
+"""Random numbers from a density known up to a factor: slices, and tangents of log-concave ones.
+
+Random numbers from a log-concave density, by rejection from three of its tangents.
+A tangent of a concave function lies above it wherever it touches. Three tangents to the log
+density, one near the mode and one on either side, make an envelope of three exponential pieces,
+which is easy to draw from; the draw is kept with probability density / envelope. Nothing but the
+share of rejections depends on where they touch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dissensus.kernels.compiled import Inner, inner, named_after
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.types import Floats
+
+_FLAT = 1e-12
+
+
+TOUCH, HEIGHT, SLOPE, EDGE, AREA = range(5)
+"""The rows of an array that holds three tangents, from left to right: where each touches, the
+log density there, its slope; and, written by `join`, the four ends of the three pieces in which
+each is the lowest, and the areas under their exponentials. One array, since compiled code takes
+its time over handing on many."""
+
+
+@inner
+def tangents() -> Floats:
+    """Make room for the tangents of a density on the whole line.
+
+    Of the slopes, the first has to be above 0 and the last below.
+    """
+    lines = np.zeros((5, 4))
+    lines[EDGE, 0], lines[EDGE, 3] = -np.inf, np.inf
+    return lines
+
+
+@inner
+def join(lines: Floats) -> None:
+    """Find where neighbouring lines meet, and the areas of the pieces."""
+    for i in range(2):
+        gap = lines[SLOPE, i] - lines[SLOPE, i + 1]
+        lines[EDGE, i + 1] = lines[TOUCH, i + 1]  # right where the two are the same line
+        if gap > 0.0:
+            there = _at_zero(lines, i + 1) - _at_zero(lines, i)
+            lines[EDGE, i + 1] = min(there / gap, lines[TOUCH, i + 1])
+    lines[EDGE, 2] = max(lines[EDGE, 2], lines[EDGE, 1])
+    for i in range(3):
+        end, sign = _near_end(i)
+        start = lines[HEIGHT, i] + lines[SLOPE, i] * (lines[EDGE, end] - lines[TOUCH, i])
+        width = lines[EDGE, i + 1] - lines[EDGE, i]
+        lines[AREA, i] = _area(start, sign * lines[SLOPE, i], width)
+
+
+@inner
+def _at_zero(lines: Floats, i: int) -> float:
+    return lines[HEIGHT, i] - lines[SLOPE, i] * lines[TOUCH, i]
+
+
+@inner
+def draw(state: State, lines: Floats) -> tuple[float, float]:
+    """Draw from the envelope; return the number and the envelope's logarithm there."""
+    pick, i = uniform(state) * (lines[AREA, 0] + lines[AREA, 1] + lines[AREA, 2]), 0
+    while i < 2 and pick > lines[AREA, i]:
+        pick -= lines[AREA, i]
+        i += 1
+    return draw_from(state, lines, i)
+
+
+@inner
+def draw_from(state: State, lines: Floats, i: int) -> tuple[float, float]:
+    """Do so from one of the pieces."""
+    end, sign = _near_end(i)
+    width = lines[EDGE, i + 1] - lines[EDGE, i]
+    x = lines[EDGE, end] + sign * _inverse(uniform(state), sign * lines[SLOPE, i], width)
+    return x, lines[HEIGHT, i] + lines[SLOPE, i] * (x - lines[TOUCH, i])
+
+
+@inner
+def _near_end(i: int) -> tuple[int, float]:
+    """Return an edge of a piece that is not infinite, and the direction from it into the piece."""
+    return (1, -1.0) if i == 0 else (i, 1.0)
+
+
+@inner
+def _area(start: float, slope: float, width: float) -> float:
+    """Integrate exp(start + slope x) from 0 to width."""
+    if abs(slope) * width < _FLAT:
+        return math.exp(start) * width
+    return math.exp(start) * math.expm1(slope * width) / slope
+
+
+@inner
+def _inverse(u: float, slope: float, width: float) -> float:
+    """Draw x in (0, width) with density proportional to exp(slope x)."""
+    if abs(slope) * width < _FLAT:
+        return u * width
+    if slope > 0.0:  # measured from the far end, where the density is large
+        return width + math.log(u + (1.0 - u) * math.exp(-slope * width)) / slope
+    return math.log1p(u * math.expm1(slope * width)) / slope
+
+
+# Slice sampling of one number under any log density (Neal 2003): stepping out, then shrinking.
+
+
+_STEPS = 60
+"""Maximum number of steps out (Neal 2003, Fig. 3): bounds the loop for flat densities."""
+
+_LEVEL, _LOW, _HIGH, _SHRINK = range(4)
+"""What the density is asked for: the level of the slice, either end of it, or a point within."""
+
+
+def slicer(log_density: Callable[..., float]) -> Any:
+    r"""Compile a slice sampler.
+
+    Parameters
+    ----------
+    log_density : compiled function (x, \*args)
+        Up to a constant; minus infinity beyond the support. What it writes elsewhere is left as
+        at the point that is returned, since that is the last one it is asked of.
+
+    Returns
+    -------
+    compiled function (state, x, width, \*args)
+        Draws the next x.
+    """
+
+    # Cached as part of what calls it. One file for all slicers would name types of every caller,
+    # and could not be read once one of these has changed. The density is asked in one place, or
+    # it would be compiled into each of four.
+    def draw(state: State, x: float, width: float, *args: Any) -> float:
+        at, doing, level, low, high, below, above = x, _LEVEL, 0.0, 0.0, 0.0, 0, 0
+        while True:
+            height = log_density(at, *args)
+            if doing == _LEVEL:
+                level = height + math.log(uniform(state))
+                low = x - width * uniform(state)
+                high = low + width
+                below = int(_STEPS * uniform(state))
+                above = _STEPS - 1 - below
+                doing = _LOW
+            elif doing == _LOW:
+                if height > level:
+                    low -= width
+                    below -= 1
+                else:
+                    doing = _HIGH
+            elif doing == _HIGH:
+                if height > level:
+                    high += width
+                    above -= 1
+                else:
+                    doing = _SHRINK
+            elif height >= level or at == x:
+                return at
+            elif at < x:
+                low = at
+            else:
+                high = at
+            if doing == _LOW and below == 0:
+                doing = _HIGH
+            if doing == _HIGH and above == 0:
+                doing = _SHRINK
+            if doing == _LOW:
+                at = low
+            elif doing == _HIGH:
+                at = high
+            else:
+                at = low + uniform(state) * (high - low)
+
+    return Inner(named_after(draw, log_density), cache=False)

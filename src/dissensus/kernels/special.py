@@ -1,0 +1,433 @@
+r"""Special functions: of normal, logistic and Beta variates, of logarithms and small matrices.
+
+How much oftener two correlated normal numbers are both small than two independent ones.
+.. math:: \Phi_2(h, k; \rho) - \Phi(h)\,\Phi(k) = \int_0^\rho \varphi_2(h, k; r)\,dr
+
+(Plackett 1954). The integrand is positive, so that nothing cancels, in the tails neither. It is
+integrated in two parts. Up to ``_TURN`` with :math:`r = \sin\theta`, which takes the singularity at
+1 away. Beyond, with :math:`x = \sqrt{1 - r^2}`, where
+
+.. math:: 2\pi\,\varphi_2(h, k; r)\,|dr| =
+    e^{-(h - k)^2 / (2 x^2)}\; \frac{e^{-h k / (1 + r)}}{r}\,dx:
+
+the first factor rises where x is about :math:`|h - k|`, however small that is, and is followed in
+panels whose ends are in a fixed ratio; the second is smooth.
+
+The logistic distribution as a mixture of normal ones.
+A logistic number is :math:`2 K Z`, with Z standard normal and K of Kolmogorov's distribution
+(Andrews & Mallows 1974). The density of the variance :math:`V = 4 K^2` falls off doubly
+exponentially on both sides of the scale of log V, so that equal steps there integrate it, and what
+is smooth beside it, to the last digits.
+
+The probability that a standard normal variate falls between two numbers, and its slopes.
+Exact to rounding in the far tails too, where both distribution functions are 0 or 1 in floating
+point: both ends are mirrored to the side on which the functions are small.
+
+Variances and covariances of labels that come about by thresholds on a normal scale.
+A label here is a sum over parts, :math:`y = \sum_a w_a\, 1[X_a \le h_a]` with standard normal X.
+Two labels that share a latent variance c have :math:`\mathrm{Corr}(X_a, X'_b) = c / (t_a t'_b)`, t
+being the total standard deviations on the latent scale. An ordered label has a part for each
+cutpoint, which weighs the step to the next label; a yes of the logistic model has a part for each
+normal distribution that the logistic one is mixed of (`special`), and is
+the mean over them. Hence
+
+.. math:: \mathrm{Cov}(y, y') = \sum_{a, b} w_a w'_b \left[
+    \Phi_2\!\left(h_a, h'_b; \tfrac{c}{t_a t'_b}\right) - \Phi(h_a)\,\Phi(h'_b)\right].
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Final
+
+import numpy as np
+from scipy.special import ndtr
+
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.rowwise import rowwise
+from dissensus.kernels.types import Floats
+
+_TURN = 0.9
+"""The correlation where the second part begins."""
+_WIDEST = math.sqrt(1.0 - _TURN**2)
+_REACH = 9.0
+"""So many times smaller than the difference of the bounds, x adds e^-40 of the whole."""
+_RATIO = 3.0
+"""Of the ends of a panel."""
+_SAME = 1e-10
+"""So close to each other, two bounds are one: what lies below in x adds no more than this."""
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(18)
+_FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(12)
+
+
+@inner
+def excess(h: float, k: float, correlation: float) -> float:
+    r"""Return :math:`P(X \le h, Y \le k) - P(X \le h) P(Y \le k)`, both standard normal.
+
+    Right to about 1e-10 of itself for bounds within 8 of the mean, whatever the correlation.
+
+    Examples
+    --------
+    Both below the mean, at correlation 1/2: one third rather than one quarter.
+
+    >>> round(excess(0.0, 0.0, 0.5), 12), round(excess(0.0, 0.0, -1.0), 12)
+    (0.083333333333, -0.25)
+    """
+    # Turned round, a negative correlation is a positive one.
+    sign = -1.0 if correlation < 0 else 1.0
+    k *= sign
+    correlation = min(abs(correlation), 1.0)
+    if not (math.isfinite(h) and math.isfinite(k) and correlation <= 1.0):
+        return math.nan
+    total = _near_independence(h, k, min(correlation, _TURN))
+    if correlation > _TURN:
+        total += _near_identity(h, k, math.sqrt((1.0 - correlation) * (1.0 + correlation)))
+    return sign * total / (2.0 * math.pi)
+
+
+@inner
+def _near_independence(h: float, k: float, correlation: float) -> float:
+    """Integrate from correlation 0 on, times 2 pi."""
+    half = 0.5 * math.asin(correlation)
+    apart, product = 0.5 * (h - k) ** 2, h * k
+    total = 0.0
+    for i in range(len(_NODES)):
+        r = math.sin(half * (1.0 + _NODES[i]))
+        total += _WEIGHTS[i] * math.exp(-apart / (1.0 - r * r) - product / (1.0 + r))
+    return half * total
+
+
+@inner
+def _near_identity(h: float, k: float, low: float) -> float:
+    """Integrate from x = low to the turn, times 2 pi."""
+    apart = abs(h - k)
+    one_panel = apart < _SAME
+    low = max(low, apart / _REACH)
+    total = 0.0
+    while low < _WIDEST:
+        high = _WIDEST if one_panel else min(_WIDEST, low * _RATIO)
+        total += _panel(0.0 if one_panel else 0.5 * apart * apart, h * k, low, high)
+        low = high
+    return total
+
+
+@inner
+def _panel(apart: float, product: float, low: float, high: float) -> float:
+    """Integrate over one panel of x, ``apart`` being half the squared difference of the bounds."""
+    half, middle = 0.5 * (high - low), 0.5 * (high + low)
+    total = 0.0
+    for i in range(len(_FEW_NODES)):
+        square = (middle + half * _FEW_NODES[i]) ** 2
+        r = math.sqrt(1.0 - square)
+        total += _FEW_WEIGHTS[i] * math.exp(-apart / square - product / (1.0 + r)) / r
+    return half * total
+
+
+# Sums of numbers given by their logarithms, for compiled code.
+
+
+_LOST = 40.0
+"""So far below the larger, the smaller does not change the sum in double precision."""
+
+
+@inner
+def log_plus(one: float, other: float) -> float:
+    """Return the logarithm of a sum of two.
+
+    Examples
+    --------
+    >>> round(math.exp(log_plus(math.log(2.0), math.log(3.0))), 12), log_plus(-np.inf, 1.5)
+    (5.0, 1.5)
+    """
+    high, low = (one, other) if one > other else (other, one)
+    if not high - low < _LOST:  # also where both are -inf, and the difference is undefined
+        return high
+    return high + math.log1p(math.exp(low - high))
+
+
+@inner
+def log_total(logs: Floats) -> float:
+    """Return the logarithm of a sum of any number, -inf of none.
+
+    Examples
+    --------
+    >>> round(math.exp(log_total(np.log([1.0, 2.0, 3.0]))), 12), log_total(np.empty(0))
+    (6.0, -inf)
+    """
+    top = -np.inf
+    for one in logs:
+        top = max(top, one)
+    if top == -np.inf:
+        return top
+    summed = 0.0
+    for one in logs:
+        summed += math.exp(one - top)
+    return top + math.log(summed)
+
+
+_STEP = 0.25
+_LEAST = 1e-22
+"""Smaller weights are left out."""
+_TERMS = 40
+
+
+@functools.cache
+def logistic_mixture() -> tuple[Floats, Floats]:
+    r"""Return weights and variances of normal distributions whose mixture is the logistic one.
+
+    Its distribution function is right to 1e-15, and 25 scale units out in the tails to about 1e-6
+    of itself.
+
+    Examples
+    --------
+    >>> weights, variances = logistic_mixture()
+    >>> len(weights), round(float(weights @ variances) / (np.pi**2 / 3), 12)
+    (28, 1.0)
+    """
+    variances = np.exp(_STEP * np.arange(-30, 41))
+    weights = _STEP * variances * _density(variances)
+    kept = weights > _LEAST
+    weights, variances = weights[kept] / weights[kept].sum(), variances[kept]
+    weights.flags.writeable = variances.flags.writeable = False
+    return weights, variances
+
+
+def _density(variance: Floats) -> Floats:
+    """Return the density of V = 4 K^2, by that of the two series of K which converges there."""
+    k = np.sqrt(variance) / 2
+    j = np.arange(1, _TERMS)[:, None]
+    sign = np.where(j % 2 == 1, 1.0, -1.0)
+    far = 8 * k * (sign * j**2 * np.exp(-2 * (j * k) ** 2)).sum(axis=0)
+    ratio = ((2 * j - 1) * np.pi) ** 2 / (8 * k**2)
+    near = np.sqrt(2 * np.pi) / k**2 * (np.exp(-ratio) * (2 * ratio - 1)).sum(axis=0)
+    return np.asarray(np.where(k < 1, near, far) / (8 * k))
+
+
+_ROOT_HALF: Final = math.sqrt(0.5)
+_DENSITY: Final = 1.0 / math.sqrt(2.0 * math.pi)
+_FAR: Final = 25.0
+"""Beyond this many standard deviations probabilities are taken in logarithms."""
+
+
+@inner
+def _scaled_tail(x: float) -> float:
+    """Return Phi(-x) / phi(x) for large x: the asymptotic series, good to 1e-13 at 25."""
+    y = 1.0 / (x * x)
+    return (1.0 - y * (1.0 - y * (3.0 - y * (15.0 - y * (105.0 - y * 945.0))))) / x
+
+
+@inner
+def _far(low: float, high: float) -> tuple[float, float, float]:
+    """Do so for two numbers far below 0."""
+    width = high - low
+    drop = 0.5 * width * (high + low)  # the density at low is exp(drop) of that at high
+    relative = math.exp(drop) if drop > -700.0 else 0.0
+    if width * -high < 1e-4:  # tails that differ so little have lost their digits
+        scaled = width * math.exp(0.5 * drop)
+    else:
+        scaled = _scaled_tail(-high)
+        if low > -math.inf and relative > 0.0:
+            scaled -= _scaled_tail(-low) * relative
+    if not scaled > 0.0:
+        return -math.inf, 0.0, 0.0
+    log_p = math.log(_DENSITY) - 0.5 * high * high + math.log(scaled)
+    return log_p, relative / scaled, 1.0 / scaled
+
+
+@inner
+def interval(low: float, high: float) -> tuple[float, float, float]:
+    """Return log P(low < x < high), and the density at both ends over the probability.
+
+    Parameters
+    ----------
+    low, high : float
+        Either may be infinite.
+
+    Examples
+    --------
+    >>> [round(x, 4) for x in interval(-1.0, 1.0)]
+    [-0.3817, 0.3544, 0.3544]
+    """
+    if low > -high:
+        log_p, at_high, at_low = _below(-high, -low)
+        return log_p, at_low, at_high
+    return _below(low, high)
+
+
+@inner
+def _below(low: float, high: float) -> tuple[float, float, float]:
+    if high < -_FAR:
+        return _far(low, high)
+    p = 0.5 * (math.erfc(-high * _ROOT_HALF) - math.erfc(-low * _ROOT_HALF))
+    width = high - low
+    if width < 1e-5:  # the difference has lost its digits; the density hardly changes
+        p = width * _DENSITY * math.exp(-0.5 * (0.5 * (low + high)) ** 2)
+    if p <= 0.0:
+        return -math.inf, 0.0, 0.0
+    at_low = _DENSITY * math.exp(-0.5 * low * low) / p
+    return math.log(p), at_low, _DENSITY * math.exp(-0.5 * high * high) / p
+
+
+# The logarithm of a rising factorial, which counts have under Beta and Dirichlet priors.
+
+
+_FEW = 32
+"""Factors that are multiplied one by one: sooner done than two gamma functions."""
+_LARGE = 1e8
+"""So many factors of such a size stay below what a number can be."""
+
+
+@inner
+def log_rising(a: float, n: float) -> float:
+    """Return log gamma(a + n) / gamma(a), for a whole number n and a > 0."""
+    if n > _FEW:
+        return math.lgamma(a + n) - math.lgamma(a)
+    if a > _LARGE:  # where gamma functions have few digits left for their ratio
+        return n * math.log(a) + 0.5 * n * (n - 1.0) / a
+    out = 1.0
+    for k in range(int(n)):
+        out *= a + k
+    return math.log(out)
+
+
+@inner
+def log_rising_of(a: float, n: float) -> float:
+    """Return log gamma(a + n) / gamma(a), also where n is not whole."""
+    if n == math.floor(n):
+        return log_rising(a, n)
+    return math.lgamma(a + n) - math.lgamma(a)
+
+
+# Cholesky factors of matrices as large as there are pools: a handful of rows.
+
+
+@inner
+def factorised(matrix: Floats, n: int) -> bool:
+    """Turn the leading n rows of a symmetric matrix into its lower Cholesky factor, in place.
+
+    Returns whether the matrix is positive definite; if not, what is left in it is rubbish.
+    """
+    for j in range(n):
+        for i in range(j, n):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= matrix[i, k] * matrix[j, k]
+            if i > j:
+                matrix[i, j] = total / matrix[j, j]
+            elif total > 0.0:
+                matrix[j, j] = math.sqrt(total)
+            else:
+                return False
+    return True
+
+
+@inner
+def forwards(factor: Floats, n: int, vector: Floats) -> None:
+    """Solve L x = v, in place."""
+    for i in range(n):
+        for k in range(i):
+            vector[i] -= factor[i, k] * vector[k]
+        vector[i] /= factor[i, i]
+
+
+@inner
+def backwards(factor: Floats, n: int, vector: Floats) -> None:
+    """Solve L' x = v, in place."""
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            vector[i] -= factor[k, i] * vector[k]
+        vector[i] /= factor[i, i]
+
+
+@inner
+def inverted(factor: Floats, n: int, out: Floats) -> float:
+    """Write the inverse of L L' and return the logarithm of its determinant."""
+    log_det = 0.0
+    for column in range(n):
+        log_det += 2.0 * math.log(factor[column, column])
+        for i in range(n):
+            out[column, i] = 1.0 if i == column else 0.0
+        forwards(factor, n, out[column])
+        backwards(factor, n, out[column])
+    return log_det
+
+
+@rowwise("void(float64[:], float64[:], float64[:], float64, float64[:])", "(a),(a),(a),()->()")
+def covariance_within(
+    weight: Floats, bound: Floats, sd: Floats, shared: float, out: Floats
+) -> None:
+    """Return the covariance of two labels of the same distribution.
+
+    Parameters
+    ----------
+    weight, bound, sd : array (part)
+        w, h and t.
+    shared : float
+        The latent variance c that the two have in common.
+    """
+    out[0] = 0.0
+    for a in range(len(weight)):
+        both = weight[a] * weight[a] * excess(bound[a], bound[a], shared / (sd[a] * sd[a]))
+        for b in range(a):
+            pair = excess(bound[a], bound[b], shared / (sd[a] * sd[b]))
+            both += 2.0 * weight[a] * weight[b] * pair
+        out[0] += both
+
+
+@rowwise(
+    "void(float64[:], float64[:], float64[:], float64[:], float64[:], float64[:], float64, "
+    "float64[:])",
+    "(a),(a),(a),(b),(b),(b),()->()",
+)
+def covariance_between(
+    weight: Floats,
+    bound: Floats,
+    sd: Floats,
+    other_weight: Floats,
+    other_bound: Floats,
+    other_sd: Floats,
+    shared: float,
+    out: Floats,
+) -> None:
+    """Return the covariance of two labels of different distributions, see `covariance_within`."""
+    out[0] = 0.0
+    for a in range(len(weight)):
+        for b in range(len(other_weight)):
+            pair = excess(bound[a], other_bound[b], shared / (sd[a] * other_sd[b]))
+            out[0] += weight[a] * other_weight[b] * pair
+
+
+def step_variance(weight: Floats, bound: Floats) -> Floats:
+    r"""Return the variance of a label with one part for each of several cutpoints, in order.
+
+    .. math:: \sum_{a, b} w_a w_b\, \Phi(\min(h_a, h_b))\, \Phi(-\max(h_a, h_b))
+
+    Parameters
+    ----------
+    weight, bound : array (..., part)
+        Bounds in falling order, as rising cutpoints have them.
+
+    Examples
+    --------
+    Three labels, 0, 1 and 2, a third each:
+
+    >>> step_variance(np.ones(2), np.array([0.4307272993, -0.4307272993])).round(6).item()
+    0.666667
+    """
+    below, above = weight * ndtr(bound), weight * ndtr(-bound)
+    # The parts before the present one have larger bounds: their sum is over Phi(-max).
+    before = np.cumsum(above, axis=-1) - above
+    return np.asarray((below * (above + 2 * before)).sum(axis=-1))
+
+
+def mixture_variance(weight: Floats, bound: Floats) -> Floats:
+    r"""Return the variance :math:`p (1 - p)` of a yes, :math:`p = \sum_a w_a \Phi(h_a)`.
+
+    Examples
+    --------
+    >>> mixture_variance(np.array([0.5, 0.5]), np.array([0.0, 0.0])).item()
+    0.25
+    """
+    return np.asarray((weight * ndtr(bound)).sum(axis=-1) * (weight * ndtr(-bound)).sum(axis=-1))

@@ -1,0 +1,295 @@
+"""Random variates from the words of a stream: exponential, normal, Gamma, binomial.
+
+Normal variates, whole and cut off, from the small random streams of `stream`.
+Whole ones by the ziggurat (Marsaglia & Tsang 2000, in the form of Doornik 2005, who takes the
+layer and the place in it from different bits): a sweep over hundreds of thousands of items is
+nothing but normal variates, and a logarithm and a cosine each would be most of its time.
+Cut-off ones by rejection from what lies closest (Robert 1995).
+
+Gamma variates from the small random streams of `stream`, also in logarithms.
+By the rejection of Marsaglia & Tsang (2000), from ziggurat normals. A shape below 1 is raised by 1,
+and the variate multiplied by U^(1/shape): in logarithms, since with a small shape it would
+underflow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State, uniform, word
+from dissensus.kernels.types import Floats, Keys
+
+# Binomial variates from a stream of words: how many of n, and in which cells they fall.
+
+
+_MANY = 10.0
+"""Expected successes from which rejection is cheaper than counting up from none."""
+
+
+@inner
+def binomial(state: State, n: int, p: float) -> int:
+    """Draw how many of n succeed, each with probability p."""
+    if n <= 0 or p <= 0.0:
+        return 0
+    if p >= 1.0:
+        return n
+    if p > 0.5:
+        return n - _up_to_half(state, n, 1.0 - p)
+    return _up_to_half(state, n, p)
+
+
+@inner
+def _up_to_half(state: State, n: int, p: float) -> int:
+    return _counted(state, n, p) if n * p < _MANY else _rejected(state, n, p)
+
+
+@inner
+def _counted(state: State, n: int, p: float) -> int:
+    """Jump from success to success: the gaps between them are geometric."""
+    step = math.log1p(-p)
+    place, found = 0.0, 0
+    while True:
+        place += math.floor(math.log(uniform(state)) / step) + 1.0
+        if place > n:
+            return found
+        found += 1
+
+
+@inner
+def _rejected(state: State, n: int, p: float) -> int:
+    """Reject from a table mountain over the transformed density: Hoermann (1993), BTRS."""
+    q = 1.0 - p
+    sd = math.sqrt(n * p * q)
+    b = 1.15 + 2.53 * sd
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    centre = n * p + 0.5
+    sure = 0.92 - 4.2 / b
+    alpha = (2.83 + 5.1 / b) * sd
+    odds = math.log(p / q)
+    mode = math.floor((n + 1) * p)
+    top = math.lgamma(mode + 1.0) + math.lgamma(n - mode + 1.0)
+    while True:
+        v = uniform(state)
+        u = uniform(state) - 0.5
+        room = 0.5 - abs(u)
+        k = math.floor((2.0 * a / room + b) * u + centre)
+        if k < 0 or k > n:
+            continue
+        if room >= 0.07 and v <= sure:
+            return int(k)
+        height = math.log(v * alpha / (a / (room * room) + b))
+        if height <= top - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0) + (k - mode) * odds:
+            return int(k)
+
+
+@inner
+def scatter(
+    state: State,
+    n: int,
+    weight: npt.NDArray[np.float64],
+    total: float,
+    found: npt.NDArray[np.int64],
+) -> None:
+    """Draw how many of n fall into each cell, with chances in proportion to weights.
+
+    Parameters
+    ----------
+    state : stream
+    n : int
+    weight : array (cell)
+        Of the given total, up to rounding.
+    total : float
+    found : array (cell)
+        Where the numbers are written.
+    """
+    found[:] = 0
+    last = len(weight) - 1
+    while weight[last] <= 0.0 and last > 0:
+        last -= 1  # what rounding leaves over must not go to an impossible cell
+    if n == 1:
+        left = uniform(state) * total
+        for k in range(last):
+            left -= weight[k]
+            if left < 0.0:
+                found[k] = 1
+                return
+        found[last] = 1
+        return
+    rest = n
+    for k in range(last):
+        if rest == 0:
+            return
+        found[k] = binomial(state, rest, weight[k] / total if total > 0.0 else 0.0)
+        rest -= found[k]
+        total -= weight[k]
+    found[last] = rest
+
+
+# Exponential variates: a Dirichlet(1, ..., 1) draw before it is divided by its sum.
+
+
+def draw_exponential(keys: Keys, draws: int) -> Floats:
+    """Draw variates (draw, column), each column from a stream of its own.
+
+    A column's draws hang on where its stream starts, ``keys`` (column), and on no other column;
+    the first of many are those of few.
+
+    Examples
+    --------
+    >>> keys = np.array([3, 5], dtype=np.uint64)
+    >>> both = draw_exponential(keys, 4)
+    >>> bool((draw_exponential(keys[1:], 2) == both[:2, 1:]).all()), bool((both > 0).all())
+    (True, True)
+    """
+    out = np.empty((draws, len(keys)))
+    _fill(keys.copy(), out)
+    return out
+
+
+@kernel
+def _fill(states: Keys, out: Floats) -> None:
+    for draw in range(len(out)):
+        for column in range(out.shape[1]):
+            out[draw, column] = -math.log(uniform(states[column : column + 1]))
+
+
+_LAYERS: Final = 128
+_LAST: Final = 3.442619855899
+"""Where the tail begins, for 128 layers."""
+_AREA: Final = 9.91256303526217e-3
+"""Of each layer."""
+
+
+def _ziggurat() -> Floats:
+    edge = np.empty(_LAYERS + 1)
+    density = math.exp(-0.5 * _LAST**2)
+    edge[0], edge[1], edge[_LAYERS] = _AREA / density, _LAST, 0.0
+    for layer in range(2, _LAYERS):
+        density += _AREA / edge[layer - 1]
+        edge[layer] = math.sqrt(-2.0 * math.log(density))
+    return edge
+
+
+_EDGE: Final = _ziggurat()
+_RATIO: Final = _EDGE[1:] / _EDGE[:-1]
+_MASK: Final = np.uint64(_LAYERS - 1)
+
+
+@inner
+def normal(state: State) -> float:
+    """Draw from the standard normal distribution."""
+    while True:
+        bits = word(state)
+        layer = np.int64(bits & _MASK)
+        u = (np.float64(bits >> np.uint64(12)) + 0.5) * 2.0**-51 - 1.0
+        if abs(u) < _RATIO[layer]:
+            return u * _EDGE[layer]
+        if layer == 0:
+            return math.copysign(_beyond(state, _LAST), u)
+        x = u * _EDGE[layer]
+        low = math.exp(-0.5 * (_EDGE[layer] ** 2 - x * x))
+        high = math.exp(-0.5 * (_EDGE[layer + 1] ** 2 - x * x))
+        if high + uniform(state) * (low - high) < 1.0:
+            return x
+
+
+@inner
+def _beyond(state: State, low: float) -> float:
+    """Draw from the tail above a positive number: exponential steps, thinned."""
+    while True:
+        step = -math.log(uniform(state)) / low
+        if -2.0 * math.log(uniform(state)) > step * step:
+            return low + step
+
+
+_WIDE: Final = 1.5
+"""An interval wider than this that has the middle in it is hit often enough by whole variates."""
+
+
+@inner
+def normal_between(state: State, low: float, high: float) -> float:
+    """Draw from the standard normal distribution cut off at both ends; either may be infinite."""
+    if low > -high:  # the side on which both ends are farther up
+        return _between(state, low, high)
+    return -_between(state, -high, -low)
+
+
+@inner
+def _between(state: State, low: float, high: float) -> float:
+    """Do so where the middle of the interval is above 0."""
+    if low < 0.3 and high - low > _WIDE:
+        while True:
+            x = normal(state)
+            if low < x < high:
+                return x
+    if low >= 0.3 and high - low > 1.0 / max(low, 1.0):
+        while True:
+            x = _beyond(state, low)
+            if x < high:
+                return x
+    nearest = max(low, 0.0)
+    while True:
+        x = low + uniform(state) * (high - low)
+        if -2.0 * math.log(uniform(state)) > x * x - nearest * nearest:
+            return x
+
+
+SMALL: Final = 0.1
+"""Below this shape a variate underflows often enough to matter: at 0.1 its logarithm passes
+-708 with probability e^-70, at 0.01 already with probability e^-7."""
+
+LEAST: Final = 1e-300
+"""Smaller shapes count as this, so that logarithms stay finite; no result could tell."""
+
+
+@inner
+def gamma_variate(state: State, shape: float) -> float:
+    """Draw a Gamma(shape, 1) variate, for a shape that is not below `SMALL`."""
+    return gamma_of(state, shape, *constants(shape))
+
+
+@inner
+def constants(shape: float) -> tuple[float, float]:
+    """Return two numbers that `gamma_of` needs, for those who draw from one shape many times."""
+    d = (shape if shape >= 1.0 else shape + 1.0) - 1.0 / 3.0
+    return d, 1.0 / math.sqrt(9.0 * d)
+
+
+@inner
+def gamma_of(state: State, shape: float, d: float, c: float) -> float:
+    """Do what `gamma_variate` does, given the shape's constants."""
+    if shape == 1.0:
+        return -math.log(uniform(state))
+    if shape < 1.0:
+        return _above(state, d, c) * uniform(state) ** (1.0 / shape)
+    return _above(state, d, c)
+
+
+@inner
+def log_gamma_variate(state: State, shape: float) -> float:
+    """Draw the logarithm of a Gamma(shape, 1) variate, finite however small the shape is."""
+    out = math.log(_above(state, *constants(shape)))
+    if shape < 1.0:
+        out += math.log(uniform(state)) / shape
+    return out
+
+
+@inner
+def _above(state: State, d: float, c: float) -> float:
+    """Draw a variate with a shape of 1 or more, d + 1/3."""
+    while True:
+        x = normal(state)
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v *= v * v
+        u, square = uniform(state), x * x
+        if u < 1.0 - 0.0331 * square * square:
+            return d * v
+        if math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
+            return d * v

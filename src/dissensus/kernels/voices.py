@@ -1,0 +1,474 @@
+"""Pairs of annotators and systems on the same items, counted without listing them.
+
+Voices: what one annotator said of one item, and how far it is from what the others said.
+Rows are in the order of `grouped`; so are voices. The distance of two voices is
+the mean over pairs of their labels (Lovchinsky et al. 2020, Eq. 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.distances import reach
+from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.sorting import sorted_with_order
+from dissensus.kernels.types import Floats, Ints
+
+
+class Voices(NamedTuple):
+    """Where the voices of each item, and the rows of each voice, start."""
+
+    first: Ints
+    """(item + 1): voices ``first[i]`` to ``first[i + 1]`` spoke of item i."""
+    start: Ints
+    """(voice + 1): rows ``start[v]`` to ``start[v + 1]`` of the order belong to voice v."""
+    item: Ints
+    """(voice): the item it spoke of."""
+
+
+def voices_of(rows: Grouped) -> Voices:
+    """List the distinct pairs of an item and an annotator.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> voices = voices_of(grouped(np.array([1, 0, 1, 1]), np.array([0, 0, 2, 0]), 2))
+    >>> voices.item.tolist(), voices.start.tolist()
+    ([0, 1, 1], [0, 1, 3, 4])
+    """
+    ends = np.flatnonzero(rows.own == np.arange(1, len(rows.own) + 1)) + 1
+    return Voices(
+        first=np.concatenate([[0], np.cumsum(rows.voices)]),
+        start=np.concatenate([[0], ends]),
+        item=np.repeat(np.arange(len(rows.voices)), rows.voices),
+    )
+
+
+@kernel
+def _names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
+    amount, count = np.zeros(n_labels), np.zeros(n_labels, dtype=np.int64)
+    out = np.full(len(start) - 1, np.nan)
+    for i in range(len(first) - 1):
+        others = first[i + 1] - first[i] - 1
+        for turn in range(2):  # first add up who said what, then compare
+            for v in range(first[i], first[i + 1]):
+                # Labels are counted before they are divided: three thirds are exactly 1.
+                low, high, same = start[v], start[v + 1], 0.0
+                for row in range(low, high):
+                    count[said[row]] += 1
+                for row in range(low, high):
+                    label = said[row]
+                    share = count[label] / (high - low)
+                    count[label] = 0
+                    if turn == 0:
+                        amount[label] += share
+                    else:
+                        same += share * (amount[label] - share)
+                if turn == 1 and others > 0:
+                    out[v] = 1.0 - same / others
+        for row in range(start[first[i]], start[first[i + 1]]):
+            amount[said[row]] = 0.0
+    return out
+
+
+def names_apart(voices: Voices, said: Ints, n_labels: int) -> Floats:
+    """Return how often each voice and another of the item differ: (voice), NaN if it is alone.
+
+    Parameters
+    ----------
+    voices : Voices
+        From `voices_of`.
+    said : array of int (row)
+        Label codes, in the order of the voices' rows.
+    n_labels : int
+        How many labels there are.
+
+    Examples
+    --------
+    >>> voices = Voices(np.array([0, 3]), np.arange(4), np.zeros(3, int))
+    >>> names_apart(voices, np.array([0, 0, 1]), 2)
+    array([0.5, 0.5, 1. ])
+    """
+    return _names_apart(voices.first, voices.start, said, n_labels)
+
+
+@kernel
+def name_towards(start: Ints, said: Ints, target: Ints) -> Floats:
+    """Return how often each voice differs from a label (voice); NaN where the label is -1.
+
+    Examples
+    --------
+    >>> name_towards(np.array([0, 2, 3]), np.array([1, 0, 0]), np.array([0, 5]))
+    array([0.5, 1. ])
+    """
+    out = np.full(len(target), np.nan)
+    for v in range(len(target)):
+        if target[v] >= 0:
+            other = 0
+            for row in range(start[v], start[v + 1]):
+                other += said[row] != target[v]
+            out[v] = other / (start[v + 1] - start[v])
+    return out
+
+
+# How far the numbers of one voice are from those of the others, and from a system's.
+
+
+_DIGITS: Final = 1e-3
+"""What is left of a sum is computed afresh if it is less than this share: digits were lost."""
+
+
+@inner
+def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, Floats]:
+    """Return mean and mean square of each voice of an item, around one of its numbers.
+
+    The median, so that one wild number does not take the digits of all others; and a number that
+    was given, so that numbers that are all equal are exactly 0 around it.
+    """
+    firsts = np.empty(high - low)
+    for v in range(low, high):
+        firsts[v - low] = given[start[v]]
+    ordered, _ = sorted_with_order(firsts)
+    centre = ordered[(high - low - 1) // 2]
+    mean, square = np.zeros(high - low), np.zeros(high - low)
+    for v in range(low, high):
+        for row in range(start[v], start[v + 1]):
+            value = given[row] - centre
+            mean[v - low] += value
+            square[v - low] += value * value
+        mean[v - low] /= start[v + 1] - start[v]
+        square[v - low] /= start[v + 1] - start[v]
+    return mean, square
+
+
+@kernel
+def _squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floats]:
+    apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
+    apart[:] = np.nan
+    left[:] = np.nan
+    for i in range(len(first) - 1):
+        low, high = first[i], first[i + 1]
+        others = high - low - 1
+        if others < 1:
+            continue
+        mean, square = _centred(start, given, low, high)
+        # What is after a voice, in each of three sums; what is before it is summed as we go.
+        # Taking a voice off the whole sum would leave nothing but rounding beside a wild number.
+        after = np.zeros((high - low + 1, 3))
+        for v in range(high - low - 1, -1, -1):
+            after[v, 0] = after[v + 1, 0] + mean[v]
+            after[v, 1] = after[v + 1, 1] + square[v]
+            after[v, 2] = after[v + 1, 2] + mean[v] ** 2
+        total, squares, squared = 0.0, 0.0, 0.0
+        for v in range(high - low):
+            t, s, q = total + after[v + 1, 0], squares + after[v + 1, 1], squared + after[v + 1, 2]
+            apart[low + v] = max(0.0, square[v] + (s - 2.0 * mean[v] * t) / others)
+            if others > 1:
+                pairs = 2.0 * ((others - 1.0) * s - (t * t - q))
+                left[low + v] = max(0.0, pairs / (others * (others - 1.0)))
+            total, squares, squared = total + mean[v], squares + square[v], squared + mean[v] ** 2
+    return apart, left
+
+
+def squares_apart(voices: Voices, given: Floats) -> tuple[Floats, Floats]:
+    """Return mean squared differences, for each voice.
+
+    Parameters
+    ----------
+    voices : Voices
+        From `voices`.
+    given : array (row)
+        Numbers, in the order of the voices' rows.
+
+    Returns
+    -------
+    apart : array (voice)
+        Of the voice to the others of its item; NaN if it is alone.
+    left : array (voice)
+        Of the others among each other; NaN if there are fewer than two.
+
+    Examples
+    --------
+    >>> voices = Voices(np.array([0, 3]), np.arange(4), np.zeros(3, int))
+    >>> apart, left = squares_apart(voices, np.array([1.0, 2.0, 4.0]))
+    >>> apart, left
+    (array([5. , 2.5, 6.5]), array([4., 9., 1.]))
+    """
+    return _squares_apart(voices.first, voices.start, given)
+
+
+@kernel
+def square_towards(start: Ints, given: Floats, target: Floats) -> Floats:
+    """Return the mean squared difference of each voice from a number (voice).
+
+    Examples
+    --------
+    >>> square_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([2.0]))
+    array([1.])
+    """
+    out = np.empty(len(target))
+    for v in range(len(target)):
+        total = 0.0
+        for row in range(start[v], start[v + 1]):
+            total += (given[row] - target[v]) ** 2
+        out[v] = total / (start[v + 1] - start[v])
+    return out
+
+
+@kernel
+def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float) -> Floats:
+    """Return by how much each voice's difference from a number exceeds what is tolerated (voice).
+
+    Examples
+    --------
+    >>> excess_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([0.0]), 1.5)
+    array([0.75])
+    """
+    out = np.full(len(target), np.nan)
+    for v in range(len(target)):
+        if np.isnan(target[v]):
+            continue
+        total = 0.0
+        for row in range(start[v], start[v + 1]):
+            total += max(0.0, abs(given[row] - target[v]) - tolerance)
+        out[v] = total / (start[v + 1] - start[v])
+    return out
+
+
+@inner
+def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
+    """Return the same against smaller and larger ones, for numbers in any order."""
+    n = len(values)
+    ordered, order = sorted_with_order(values)
+    mirrored = np.empty(n)
+    shares, mirrored_shares = np.empty(n), np.empty(n)
+    for k in range(n):
+        shares[k] = weights[order[k]]
+        mirrored[n - 1 - k], mirrored_shares[n - 1 - k] = -ordered[k], shares[k]
+    above = reach(ordered, shares, tolerance)
+    below = reach(mirrored, mirrored_shares, tolerance)
+    out = np.empty(n)
+    for k in range(n):
+        out[order[k]] = above[k] + below[n - 1 - k]
+    return out
+
+
+@inner
+def _excess_between(start: Ints, share: Floats, given: Floats, tolerance: float) -> Floats:
+    """Return the sum of what each of some voices of an item exceeds the others by."""
+    out = np.zeros(len(start) - 1)
+    begin = start[0]
+    exceeds = _both_sides(given[begin : start[-1]], share[begin : start[-1]], tolerance)
+    for v in range(len(out)):
+        low, high = start[v], start[v + 1]
+        total = 0.0
+        for row in range(low, high):
+            total += share[row] * exceeds[row - begin]
+        if high > low + 1:  # an annotator is not compared with their own labels
+            own = _both_sides(given[low:high], share[low:high], tolerance)
+            for row in range(low, high):
+                total -= share[row] * own[row - low]
+        out[v] = max(0.0, total)
+    return out
+
+
+@inner
+def _excess_without(
+    gone: int, start: Ints, share: Floats, given: Floats, tolerance: float
+) -> float:
+    """Return the sum over all pairs of the other voices of an item, computed afresh."""
+    low, high, begin = start[gone], start[gone + 1], start[0]
+    n = start[-1] - begin - (high - low)
+    rest = np.empty(len(start) - 1, dtype=np.int64)
+    shares, numbers = np.empty(n), np.empty(n)
+    for v in range(len(rest)):
+        rest[v] = start[v] - begin if v <= gone else start[v + 1] - (high - low) - begin
+    for k in range(n):
+        row = begin + k if begin + k < low else begin + k + (high - low)
+        shares[k], numbers[k] = share[row], given[row]
+    total = 0.0
+    for excess in _excess_between(rest, shares, numbers, tolerance):
+        total += excess
+    return total
+
+
+@kernel
+def _excess_apart(
+    first: Ints, start: Ints, share: Floats, given: Floats, tolerance: float
+) -> tuple[Floats, Floats]:
+    apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
+    apart[:] = np.nan
+    left[:] = np.nan
+    for i in range(len(first) - 1):
+        others = first[i + 1] - first[i] - 1
+        if others < 1:
+            continue
+        bounds = start[first[i] : first[i + 1] + 1]
+        sums = _excess_between(bounds, share, given, tolerance)
+        whole = 0.0
+        for v in range(len(sums)):
+            whole += sums[v]
+        for v in range(len(sums)):
+            apart[first[i] + v] = sums[v] / others
+            if others < 2:
+                continue
+            rest = whole - 2.0 * sums[v]
+            if rest < _DIGITS * whole:  # a wild number took the digits of all others: seldom
+                rest = _excess_without(v, bounds, share, given, tolerance)
+            left[first[i] + v] = rest / (others * (others - 1.0))
+    return apart, left
+
+
+def excess_apart(
+    voices: Voices, share: Floats, given: Floats, tolerance: float
+) -> tuple[Floats, Floats]:
+    r"""Return means of :math:`\max(0, |y - y'| - \lambda)`, for each voice.
+
+    Sorting makes it n log n in the numbers of an item, where there are n squared pairs.
+
+    Parameters
+    ----------
+    voices : Voices
+        From `voices`.
+    share : array (row)
+        One over the rows of the voice.
+    given : array (row)
+        Numbers, in the order of the voices' rows.
+    tolerance : float
+        0 for plain absolute differences.
+
+    Returns
+    -------
+    apart : array (voice)
+        Of the voice to the others of its item; NaN if it is alone.
+    left : array (voice)
+        Of the others among each other; NaN if there are fewer than two.
+
+    Examples
+    --------
+    >>> voices = Voices(np.array([0, 3]), np.arange(4), np.zeros(3, int))
+    >>> excess_apart(voices, np.ones(3), np.array([1.0, 2.0, 5.0]), tolerance=1.0)
+    (array([1.5, 1. , 2.5]), array([2., 3., 0.]))
+    """
+    return _excess_apart(voices.first, voices.start, share, given, tolerance)
+
+
+# Pairs of statements of different annotators about one item, for distances without a shortcut.
+
+
+_PAIRS = 1_000_000
+"""Pairs held at a time, or those of one item if they are more."""
+
+Delta = Callable[[Ints, Ints], Floats]
+"""From places of statements (pair), (pair) to their distances."""
+
+
+@kernel
+def _pairs(start: Ints, own: Ints, low: int, high: int) -> tuple[Ints, Ints]:
+    """List the pairs of different voices of the items from low to high."""
+    n = 0
+    for i in range(low, high):
+        for one in range(start[i], start[i + 1]):
+            n += start[i + 1] - own[one]
+    left, right = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    n = 0
+    for i in range(low, high):
+        for one in range(start[i], start[i + 1]):
+            for two in range(own[one], start[i + 1]):
+                left[n], right[n] = one, two
+                n += 1
+    return left, right
+
+
+def pair_blocks(rows: Grouped) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the pairs of rows of different voices of an item, a limited number at a time.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> [(left.tolist(), right.tolist()) for left, right in pair_blocks(
+    ...     grouped(np.zeros(3, int), np.array([0, 0, 1]), 1))]
+    [([0, 1], [2, 2])]
+    """
+    size = np.diff(rows.start)
+    before = np.cumsum(size * (size - 1) // 2)
+    edges = np.flatnonzero(np.diff(before // _PAIRS, prepend=-1, append=-2))
+    for low, high in pairwise(edges):
+        yield _pairs(rows.start, rows.own, int(low), int(high))
+
+
+def pairs_apart(rows: Grouped, voices: Voices, delta: Delta) -> Floats:
+    """Return the mean distance of each voice to the others of its item.
+
+    Parameters
+    ----------
+    rows : Grouped
+        Statements: what distances are between, such as labels, sets or rankings.
+    voices : Voices
+        Of these.
+    delta : callable
+        From the places, in the order of the statements, of two statements to their distance;
+        called with arrays of pairs.
+
+    Returns
+    -------
+    array (voice)
+        NaN if it is alone.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> from dissensus.kernels.voices import voices_of
+    >>> rows = grouped(np.zeros(3, int), np.arange(3), 1)
+    >>> said = np.array([1.0, 2.0, 5.0])
+    >>> pairs_apart(rows, voices_of(rows), lambda one, two: abs(said[one] - said[two]))
+    array([2.5, 2. , 3.5])
+    """
+    n = len(voices.item)
+    voice = np.repeat(np.arange(n), np.diff(voices.start))
+    total = np.zeros(n)
+    for left, right in pair_blocks(rows):
+        amount = rows.share[left] * rows.share[right] * delta(left, right)
+        total += np.bincount(voice[left], amount, n) + np.bincount(voice[right], amount, n)
+    others = np.diff(voices.first)[voices.item] - 1.0
+    return np.where(others < 1, np.nan, total / np.maximum(others, 1.0))
+
+
+def pairs_towards(rows: Grouped, voices: Voices, delta: Delta, asked: Ints) -> Floats:
+    """Return the mean distance of some voices to what a system said of their items.
+
+    Parameters
+    ----------
+    rows, voices : Grouped, Voices
+        As in `pairs_apart`.
+    delta : callable
+        From the places of statements, and the items, to distances.
+    asked : array of int (some)
+        Which voices.
+
+    Returns
+    -------
+    array (voice)
+        NaN for those not asked.
+
+    Examples
+    --------
+    >>> from dissensus.kernels.grouped import grouped
+    >>> from dissensus.kernels.voices import voices_of
+    >>> rows = grouped(np.zeros(2, int), np.arange(2), 1)
+    >>> said = np.array([1.0, 2.0])
+    >>> pairs_towards(rows, voices_of(rows), lambda one, item: said[one] - item, np.array([1]))
+    array([nan,  2.])
+    """
+    n = len(voices.item)
+    wanted = np.zeros(n, dtype=bool)
+    wanted[asked] = True
+    voice = np.repeat(np.arange(n), np.diff(voices.start))
+    place = np.flatnonzero(wanted[voice])
+    amount = rows.share[place] * delta(place, voices.item[voice[place]])
+    return np.where(wanted, np.bincount(voice[place], amount, n), np.nan)

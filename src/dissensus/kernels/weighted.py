@@ -1,0 +1,178 @@
+"""Sums, means and trends with many weights at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.rowwise import rowwise
+from dissensus.kernels.sorting import sorted_with_order
+from dissensus.kernels.types import Floats, Ints
+
+# Whether right labels are given with more confidence than wrong ones.
+
+
+def more_sure(right: Floats, wrong: Floats, start: Ints) -> tuple[Floats, Floats, Floats]:
+    """Count pairs of a right and a wrong label by whose confidence is higher, ties in halves.
+
+    Parameters
+    ----------
+    right, wrong : array (draw, cell)
+        How many labels there are, weighted. The cells of a group, such as an annotator, stand
+        together, in ascending order of confidence.
+    start : array of int (group)
+        The first cell of each group.
+
+    Returns
+    -------
+    pairs : array (draw, group)
+        Pairs in which the right label has the higher confidence, plus half of those that tie.
+    all_right, all_wrong : array (draw, group)
+        Whose product is the number of all pairs.
+
+    Examples
+    --------
+    >>> pairs, n, m = more_sure(np.array([[0.0, 1, 2]]), np.array([[2.0, 1, 0]]), np.array([0]))
+    >>> pairs / (n * m)
+    array([[0.94444444]])
+    """
+    before = np.cumsum(wrong, axis=-1) - wrong
+    size = np.diff(start, append=wrong.shape[-1])
+    below = before - np.repeat(before[..., start], size, axis=-1)
+    pairs = np.add.reduceat(right * (below + wrong / 2.0), start, axis=-1)
+    all_right, all_wrong = (np.add.reduceat(one, start, axis=-1) for one in (right, wrong))
+    return pairs, all_right, all_wrong
+
+
+# Sums over items under many sets of weights.
+
+
+@kernel
+def weighted_sums(weights: Floats, sums: Floats) -> Floats:
+    """Multiply (set of weights, item) by (item, sum).
+
+    A plain loop: linear algebra libraries are made for square matrices, and start threads of their
+    own. With three sums, and called from two threads, NumPy's product takes six times as long.
+
+    Examples
+    --------
+    >>> weighted_sums(np.array([[1.0, 2.0]]), np.array([[1.0, 10.0], [2.0, 20.0]]))
+    array([[ 5., 50.]])
+    """
+    out = np.empty((weights.shape[0], sums.shape[1]))
+    total = np.empty(sums.shape[1])
+    for draw in range(weights.shape[0]):
+        total[:] = 0.0
+        for item in range(weights.shape[1]):
+            weight = weights[draw, item]
+            for column in range(sums.shape[1]):
+                total[column] += weight * sums[item, column]
+        for column in range(sums.shape[1]):
+            out[draw, column] = total[column]
+    return out
+
+
+# How one number of items goes with another: a line, and a correlation of ranks, with weights.
+
+
+@kernel
+def midranks(values: Floats, weights: Floats) -> Floats:
+    """Return the weight of what is below each value, plus half of what equals it (row, item).
+
+    With equal weights, the usual rank, ties in the middle, up to scale and place. One row of values
+    stands for all rows of weights.
+
+    Examples
+    --------
+    >>> midranks(np.array([[5.0, 1.0, 5.0]]), np.array([[0.5, 0.25, 0.25]]))
+    array([[0.625, 0.125, 0.625]])
+    """
+    out = np.empty(weights.shape)
+    ordered, order = sorted_with_order(values[0])
+    for row in range(weights.shape[0]):
+        if 0 < row < values.shape[0]:
+            ordered, order = sorted_with_order(values[row])
+        below, first = 0.0, 0
+        while first < len(order):
+            last, tied = first, 0.0
+            while last < len(order) and ordered[last] == ordered[first]:
+                tied += weights[row, order[last]]
+                last += 1
+            for k in range(first, last):
+                out[row, order[k]] = below + tied / 2.0
+            below += tied
+            first = last
+    return out
+
+
+@kernel
+def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return slope, intercept and correlation of the least squares line, row by row.
+
+    Parameters
+    ----------
+    x, y : array (row, item)
+        One row stands for all rows of weights.
+    weights : array (row, item)
+        Of each row summing to 1.
+
+    Returns
+    -------
+    slope, intercept, correlation : array (row)
+        NaN where x does not vary; the correlation also where y does not.
+
+    Examples
+    --------
+    >>> x, y = np.array([[0.0, 1.0, 2.0]]), np.array([[1.0, 3.0, 5.0]])
+    >>> slope, intercept, r = line(x, y, np.full((1, 3), 1 / 3))
+    >>> slope.round(6), intercept.round(6), r.round(6)
+    (array([2.]), array([1.]), array([1.]))
+    """
+    rows, items = weights.shape
+    out = np.empty((3, rows))
+    out[:] = np.nan
+    for row in range(rows):
+        x_row, y_row = x[row % len(x)], y[row % len(y)]
+        # A first guess at the means keeps what is squared small, and exact where nothing varies.
+        left, right = x_row[0], y_row[0]
+        total = 0.0
+        mean_x, mean_y, xx, yy, xy = 0.0, 0.0, 0.0, 0.0, 0.0
+        for item in range(items):
+            a, b = x_row[item] - left, y_row[item] - right
+            step = weights[row, item]
+            total += step
+            if total > 0.0:
+                far_x, far_y, part = a - mean_x, b - mean_y, step / total
+                mean_x += part * far_x
+                mean_y += part * far_y
+                xx += step * far_x * (a - mean_x)
+                yy += step * far_y * (b - mean_y)
+                xy += step * far_x * (b - mean_y)
+        if xx > 0.0:
+            out[0, row] = xy / xx
+            out[1, row] = mean_y + right - out[0, row] * (mean_x + left)
+            if yy > 0.0:  # beyond 1 by rounding only
+                out[2, row] = min(max(xy / np.sqrt(xx * yy), -1.0), 1.0)
+    return out[0], out[1], out[2]
+
+
+# The weighted mean of items' scores.
+
+
+@rowwise("void(float64[:], float64[:], float64[:])", "(i),(i)->()")
+def weighted_mean(score: Floats, weight: Floats, out: Floats) -> None:
+    """Average scores over items.
+
+    From the first score on, so that equal scores average to just that score: rounding would make
+    a constant vary by 1e-16, and pass the end of the scale.
+
+    Examples
+    --------
+    >>> weighted_mean(np.array([0.1, 0.1]), np.array([[1.0, 2.0], [3.0, 1.0]])).tolist()
+    [0.1, 0.1]
+    """
+    total, beyond = 0.0, 0.0
+    for i in range(len(score)):
+        total += weight[i]
+        beyond += weight[i] * (score[i] - score[0])
+    out[0] = score[0] + beyond / total if total > 0.0 else np.nan
