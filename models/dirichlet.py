@@ -62,9 +62,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import label_counts
 from dissensus._by_chunks import Settled, by_chunks, settled_prior
-from dissensus._chunk_rows import chunks_of
 from dissensus._conjugate import dirichlet_draws
 from dissensus._learned_prior import (
     INFERENCE,
@@ -78,7 +76,9 @@ from dissensus._learned_prior import (
     plausibilities,
     prior_of,
 )
-from dissensus._prediction_features import Features, features
+from dissensus.data.chunks import chunks_of
+from dissensus.data.predictions import Features, features
+from dissensus.data.rows import label_counts
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats

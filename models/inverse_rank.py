@@ -41,15 +41,15 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import ranking_code, ranks, statements_per
 from dissensus._by_chunks import by_chunks
 from dissensus._conjugate import dirichlet_draws
 from dissensus._ranking_predictions import observed
+from dissensus.data.plausibility import Layout, candidate_form, layout
+from dissensus.data.rows import ranking_code, ranks, statements_per
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.kernels.random import generator
 from dissensus.kernels.rankings import inverse_rank_weights
-from dissensus.plausibility import Layout, candidate_form, layout
 from dissensus.registry import check_flags, one_of
 
 KINDS = ("nominal", "ordinal", "ranking")

@@ -45,7 +45,6 @@ import numpy as np
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import given_numbers
 from dissensus._by_chunks import Settled, by_chunks
 from dissensus._conjugate import normal_draws
 from dissensus._learned_prior import LEARNED, is_learned
@@ -58,6 +57,7 @@ from dissensus._normal_prior import (
     teaching,
 )
 from dissensus.arrays.learned_normal import grid_step, units_of
+from dissensus.data.rows import given_numbers
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.kernels import normal

@@ -93,7 +93,6 @@ from dissensus._interruption import before_any_draw
 from dissensus._learned_prior import LEARNED as LEARNED_PRIOR
 from dissensus._learned_prior import LearnedPrior, in_graph, is_learned
 from dissensus._maximum_likelihood import maximum_likelihood as maximum_likelihood
-from dissensus._prediction_features import features
 from dissensus._ranking_predictions import observed, with_rankings
 from dissensus._ranking_prior import learned
 from dissensus._ranking_process import (
@@ -107,6 +106,7 @@ from dissensus._ranking_process import (
 )
 from dissensus._ranking_sampler import diagnosed, drawn, drawn_by
 from dissensus.arrays.learned_strengths import Leaning
+from dissensus.data.predictions import features
 from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.kernels.random import generator

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dissensus as dx
-from dissensus._chunk_rows import Frame
-from dissensus._chunks import by_item, chunked, is_chunked, item_edges
+from dissensus.data.chunks import Frame, by_item, chunked, is_chunked, item_edges
 
 
 def annotations(n_items=10, n_rows=40, seed=1):
@@ -80,7 +79,7 @@ def test_a_store_gives_the_chunks_back(tmp_path):
 
 def test_without_a_number_a_chunk_has_about_so_many_rows(monkeypatch):
     assert chunked(annotations()).attrs["row_chunks"] == [40]
-    monkeypatch.setattr("dissensus._chunks._ROWS", 8)
+    monkeypatch.setattr("dissensus.data.chunks._ROWS", 8)
     assert len(chunked(annotations()).attrs["row_chunks"]) == 5
 
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 import xarray as xr
 
+from dissensus.data.frames import columns, opened
+from dissensus.data.tables import encode
 from dissensus.errors import AnnotationError, PredictionError
-from dissensus.frames import columns, opened
-from dissensus.tables import encode
 
 CONTENT = {
     "text": ["b", "é", "b"],

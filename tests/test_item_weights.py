@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._item_weights import by_item, item_weights, places
+from dissensus.data.weights import by_item, item_weights, places
 
 ITEMS = np.array([2, 0, 1])
 

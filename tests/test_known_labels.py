@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._known_labels import codes_of_all, known_codes, recorded
+from dissensus.data.known_labels import codes_of_all, known_codes, recorded
 
 ANN = dx.annotations(
     {"item": ["i", "i", "j", "k"], "annotator": [1, 2, 1, 1], "label": [0, 1, 1, 0]}, kind="nominal"

@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus import formats
+from dissensus.data import formats
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "models").glob("*.py")])

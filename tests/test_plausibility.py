@@ -7,8 +7,14 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._space import PADDING, REMAINDER, space
-from dissensus.plausibility import candidate_form, layout, plausibility_of
+from dissensus.data.plausibility import (
+    PADDING,
+    REMAINDER,
+    candidate_form,
+    layout,
+    plausibility_of,
+    space,
+)
 
 
 @pytest.fixture

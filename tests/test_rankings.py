@@ -7,7 +7,7 @@ import pytest
 
 import dissensus as dx
 from dissensus._rankings import TREATMENTS, laid_out
-from dissensus.plausibility import layout
+from dissensus.data.plausibility import layout
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import datasets
 import pytest
 
 import dissensus as dx
-from dissensus._rows_in import of_hub
+from dissensus.data.frames import of_hub
 from dissensus.errors import AnnotationError
 
 ROWS = [

@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._annotation_rows import ranking_code
-from dissensus.schema import require_two_annotators, validate
+from dissensus.data.rows import ranking_code
+from dissensus.data.schema import require_two_annotators, validate
 
 
 def made(**more):

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dissensus.data.tables import encode, match, numbers
 from dissensus.errors import AnnotationError, PredictionError
-from dissensus.tables import encode, match, numbers
 
 
 def restored(encoded):

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
+from dissensus.data.tables import as_text, kind_of, plain
 from dissensus.errors import AnnotationError
-from dissensus.vocabulary import as_text, kind_of, plain
 
 
 def objects(*values):

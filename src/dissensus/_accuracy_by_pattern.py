@@ -12,10 +12,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import label_counts
-from dissensus._chunk_rows import Chunk, chunks_of
-from dissensus._chunks import is_chunked
-from dissensus._common_items import common_items
+from dissensus.data.alignment import common_items
+from dissensus.data.chunks import Chunk, chunks_of, is_chunked
+from dissensus.data.rows import label_counts
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.candidates import Patterns, distinct, find_patterns, merged

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._annotation_rows import ranking_code, ranks
-from dissensus._prediction_features import features
+from dissensus.data.predictions import features
+from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, RELIABILITY, SCOPE, SCOPES, SYSTEM
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints

@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus._chunk_rows import Frame, Rows
+from dissensus.data.chunks import Frame, Rows
+from dissensus.data.plausibility import widened
 from dissensus.dims import CANDIDATE, ITEM
 from dissensus.errors import ArgumentError, ConvergenceWarning, Said, held_back, warn_caller
 from dissensus.kernels.rowwise import in_one_thread
 from dissensus.kernels.types import Array
-from dissensus.plausibility import widened
 
 Fit = Callable[..., xr.DataTree]
 

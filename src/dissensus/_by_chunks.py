@@ -21,10 +21,9 @@ import numpy as np
 import xarray as xr
 
 from dissensus._block_tasks import CHAINS, Block, Fit, Task, chunk_size, of_chains, run
-from dissensus._chunk_rows import Frame, Rows
-from dissensus._chunks import by_item, is_chunked, item_edges
 from dissensus._learned_prior import LearnedPrior
-from dissensus._prediction_features import Features
+from dissensus.data.chunks import Frame, Rows, by_item, is_chunked, item_edges
+from dissensus.data.predictions import Features
 from dissensus.dims import ANNOTATION, CANDIDATE, CHAIN, DRAW, ITEM
 from dissensus.errors import held_back
 from dissensus.fitting import EXACT, sample_shape

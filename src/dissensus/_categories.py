@@ -12,8 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus import metrics, tables
-from dissensus._common_items import common_items
+from dissensus import metrics
+from dissensus.data import tables
+from dissensus.data.alignment import common_items
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.metrics._insight import leans

@@ -66,8 +66,8 @@ def check(
 ) -> None:
     """Read and validate annotations (and predictions), and say what is in them."""
     import dissensus as dx
-    from dissensus._contents import annotation_contents, prediction_contents
     from dissensus._json_output import print_json
+    from dissensus.data.contents import annotation_contents, prediction_contents
 
     try:
         ann = dx.read_annotations(
@@ -116,9 +116,9 @@ def known_labels(
 
     Names are those of the annotations that are written alike: text files have nothing but text.
     """
-    from dissensus.formats._source import checked_path
-    from dissensus.formats._table import Asked
-    from dissensus.formats._tables import read_table
+    from dissensus.data.formats.any_table import read_table
+    from dissensus.data.formats.table import Asked
+    from dissensus.data.formats.text import checked_path
 
     if path is None:
         return None

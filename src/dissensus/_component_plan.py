@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 
 from dissensus._added_groups import Planned
-from dissensus._annotation_rows import voices_per
 from dissensus._observed import are_classes
 from dissensus._wording import counted
+from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, POOL, other
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.registry import one_of

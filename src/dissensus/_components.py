@@ -14,12 +14,12 @@ import xarray as xr
 
 from dissensus import fitting, models
 from dissensus._added_groups import with_added
-from dissensus._annotation_rows import voices_per
 from dissensus._component_groups import component_draws, is_finite, kept
 from dissensus._component_plan import Plan, shared_items
 from dissensus._notes import Notes
 from dissensus._observed import Settings
 from dissensus._pool_agreement import pool_agreement
+from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ITEM, POOL, SAMPLE
 from dissensus.errors import ConvergenceWarning
 from dissensus.kernels.random import generator

@@ -7,8 +7,8 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus._contents import annotation_contents
 from dissensus._wording import short
+from dissensus.data.contents import annotation_contents
 from dissensus.errors import folded
 
 NEEDS = 'An evaluation needs on_missing="drop"'
@@ -55,7 +55,7 @@ def prediction_lines(found: Mapping[str, Any], needs: str = NEEDS) -> Lines:
     Examples
     --------
     >>> import dissensus as dx
-    >>> from dissensus._contents import prediction_contents
+    >>> from dissensus.data.contents import prediction_contents
     >>> ann = dx.annotations({"item": [1, 2], "annotator": list("ab"), "label": ["x", "y"]})
     >>> pred = dx.predictions({"item": [1], "system": ["m"], "label": ["x"]})
     >>> dict(prediction_lines(prediction_contents(ann, pred)))["annotated, not predicted by all"]

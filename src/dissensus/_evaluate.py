@@ -13,11 +13,9 @@ from dissensus import _accuracy_model, _ground_truth_plan
 from dissensus._accuracy import with_accuracy
 from dissensus._answers import question_of, with_answers
 from dissensus._categories import categories
-from dissensus._chunks import ITEM_CHUNKS, by_item, checked_items, chunked, is_chunked
 from dissensus._component_plan import AUTO, planned
 from dissensus._components import with_components
 from dissensus._ground_truth import with_ground_truth
-from dissensus._known_labels import recorded as recorded_truth
 from dissensus._notes import Notes
 from dissensus._observed import Settings, observed
 from dissensus._provenance import of_model, provenance
@@ -25,11 +23,13 @@ from dissensus._recipe import Recipe, ThresholdRecipe
 from dissensus._recipes import DEFAULT, companion_for, recipe_for
 from dissensus._runs import Run, Task, results
 from dissensus._truth.errors import LEARNED
+from dissensus.data.chunks import ITEM_CHUNKS, by_item, checked_items, chunked, is_chunked
+from dissensus.data.known_labels import recorded as recorded_truth
+from dissensus.data.schema import checked_annotations, checked_predictions
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.kernels.random import seed_or_drawn
 from dissensus.registry import check_flags
-from dissensus.schema import checked_annotations, checked_predictions
 
 
 def evaluate(

@@ -16,11 +16,11 @@ import xarray as xr
 
 from dissensus import _accuracy_model, metrics
 from dissensus._added_groups import Groups, with_added
-from dissensus._annotation_rows import voices_per
 from dissensus._ground_truth_panels import right_by_panel
 from dissensus._ground_truth_plan import AUTO, GROUP, MAJORITY, Plan, by_annotator
 from dissensus._notes import Notes
 from dissensus._observed import Settings
+from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE
 from dissensus.errors import DissensusWarning
 from dissensus.kernels.majority import MOST, annotators_for_target, in_all

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import label_counts
-from dissensus._chunk_rows import chunks_of
-from dissensus._chunks import is_chunked
-from dissensus._prediction_features import Features, features
 from dissensus._sweeps import by_lots, mapped
 from dissensus.convergence import diagnosed_parameters
+from dissensus.data.chunks import chunks_of, is_chunked
+from dissensus.data.predictions import Features, features
+from dissensus.data.rows import label_counts
+from dissensus.data.schema import checked_annotations
 from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.learned_prior import (
@@ -31,7 +31,6 @@ from dissensus.kernels.learned_prior import (
 )
 from dissensus.kernels.random import generator, item_keys, name_hashes, row_keys
 from dissensus.kernels.types import Floats
-from dissensus.schema import checked_annotations
 
 Size = tuple[int, int]
 

@@ -10,12 +10,12 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import statements_per
 from dissensus._rankings import laid_out
 from dissensus.arrays.plackett_luce_mm import maximum
+from dissensus.data.plausibility import candidate_form, layout
+from dissensus.data.rows import statements_per
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import DissensusWarning, shown
-from dissensus.plausibility import candidate_form, layout
 
 KINDS = ("nominal", "ordinal", "ranking")
 

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import statistics, tables
-from dissensus._annotation_rows import voices_per
+from dissensus import statistics
 from dissensus._notes import Notes
 from dissensus._wording import counted
+from dissensus.data import tables
+from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
 from dissensus.errors import DissensusWarning, PredictionError
 from dissensus.statistics._advantages import NO_ITEMS

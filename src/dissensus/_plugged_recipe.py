@@ -10,8 +10,8 @@ import xarray as xr
 
 from dissensus import convergence, models
 from dissensus._recipe import Recipe
+from dissensus.data.plausibility import plausibility_of
 from dissensus.errors import ArgumentError
-from dissensus.plausibility import plausibility_of
 
 _RELIABILITY = "reliability"
 

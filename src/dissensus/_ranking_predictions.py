@@ -9,10 +9,10 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import ranks
 from dissensus._ranking_process import RANKING, Process
 from dissensus._ranking_sampler import Draws
 from dissensus.arrays.plackett_luce_predict import predicted
+from dissensus.data.rows import ranks
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL
 from dissensus.kernels.random import name_hashes, row_keys
 from dissensus.kernels.rankings import first_choice_agreement

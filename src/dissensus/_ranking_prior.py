@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from dissensus import fitting
 from dissensus._learned_prior import LearnedPrior, Size
-from dissensus._prediction_features import Features
 from dissensus._rankings import LaidOut
 from dissensus._sweeps import mapped
 from dissensus.arrays.learned_strengths import (
@@ -19,11 +18,12 @@ from dissensus.arrays.learned_strengths import (
     draw_hyperparameters,
     prior_shapes,
 )
+from dissensus.data.plausibility import Layout
+from dissensus.data.predictions import Features
 from dissensus.kernels.learned_prior import layout as free_of
 from dissensus.kernels.random import row_keys
 from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats
-from dissensus.plausibility import Layout
 
 
 class Taught(NamedTuple):

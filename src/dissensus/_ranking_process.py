@@ -10,12 +10,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import statements_per
-from dissensus._chunk_rows import chunks_of
-from dissensus._chunks import is_chunked
 from dissensus._learned_prior import LEARNED as LEARNED_PRIOR
 from dissensus._learned_prior import LearnedPrior, chosen, is_learned, no_evidence
-from dissensus._prediction_features import Features, features
 from dissensus._ranking_prior import (
     Taught,
     floor,
@@ -29,13 +25,16 @@ from dissensus._ranking_prior import (
 )
 from dissensus._rankings import TREATMENTS, LaidOut, laid_out
 from dissensus.arrays.learned_strengths import Leaning
+from dissensus.data.chunks import chunks_of, is_chunked
+from dissensus.data.plausibility import Layout, candidate_form, layout
+from dissensus.data.predictions import Features, features
+from dissensus.data.rows import statements_per
+from dissensus.data.schema import checked_annotations
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, shown, warn_caller
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
-from dissensus.plausibility import Layout, candidate_form, layout
 from dissensus.registry import one_of
-from dissensus.schema import checked_annotations
 
 RANKING: Final = "ranking"
 LEARNED: Final = ("common", "annotator")

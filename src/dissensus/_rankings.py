@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._annotation_rows import ranking_code, ranks
+from dissensus.data.plausibility import Layout
+from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import ITEM
 from dissensus.kernels.rankings import Rankings
-from dissensus.plausibility import Layout
 from dissensus.registry import one_of
 
 TREATMENTS: Final = ("exact", "one", "ignore", "absent")

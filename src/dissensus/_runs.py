@@ -13,9 +13,6 @@ import xarray as xr
 
 from dissensus import convergence, fitting, metrics
 from dissensus._categories import Categories
-from dissensus._chunks import computed
-from dissensus._common_items import common_items
-from dissensus._looks import looked_at_once
 from dissensus._notes import Notes
 from dissensus._recipe import Recipe
 from dissensus._scoring import (
@@ -27,6 +24,9 @@ from dissensus._scoring import (
     score_point,
     score_point_categories,
 )
+from dissensus.data.alignment import common_items
+from dissensus.data.chunks import computed
+from dissensus.data.plausibility import looked_at_once
 from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ConvergenceWarning
 from dissensus.metrics._insight import draw_insights

@@ -12,10 +12,10 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import metrics
-from dissensus._predictions import predictions
+from dissensus.data.plausibility import plausibility_of
+from dissensus.data.predictions import predictions
 from dissensus.dims import ITEM, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, shown
-from dissensus.plausibility import plausibility_of
 from dissensus.registry import check_flag
 
 _CLASSIFIER = "classifier"

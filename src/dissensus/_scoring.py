@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import metrics, tables
+from dissensus import metrics
 from dissensus._categories import accuracy
+from dissensus.data import tables
 from dissensus.dims import ITEM, POSITION, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.metrics._blocks import is_lazy, lazy_bootstrap_weights
 from dissensus.metrics._items import bootstrap_weights

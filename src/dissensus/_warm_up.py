@@ -9,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import _annotations, models
+from dissensus import models
 from dissensus._evaluate import evaluate
-from dissensus._nested import from_rankings
-from dissensus._predictions import predictions
 from dissensus._sweeps import tracked
+from dissensus.data import annotations as _annotations
+from dissensus.data.nested import from_rankings
+from dissensus.data.predictions import predictions
 from dissensus.errors import ArgumentError, DissensusWarning
 
 Job = Callable[[], object]

@@ -21,10 +21,10 @@ from dissensus._sweeps import by_lots as by_lots
 from dissensus._sweeps import mapped as mapped
 from dissensus._sweeps import swept as swept
 from dissensus._sweeps import tracked as tracked
+from dissensus.data.schema import checked_annotations
 from dissensus.dims import CHAIN, DRAW, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.random import generator
-from dissensus.schema import checked_annotations
 
 EXACT = "exact: independent draws from the posterior in closed form, no MCMC, no warm-up"
 

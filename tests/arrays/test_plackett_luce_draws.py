@@ -9,8 +9,8 @@ from nested_rankings import nested
 import dissensus as dx
 from dissensus._rankings import laid_out
 from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
+from dissensus.data.plausibility import layout
 from dissensus.kernels.plackett_luce import log_likelihood
-from dissensus.plausibility import layout
 
 
 def random_items(rng, n=12, largest=9):

@@ -22,10 +22,10 @@ from calibration.designs import LABELS
 from calibration.harness import Case, Floats
 
 import dissensus as dx
-from dissensus._annotation_rows import ranking_code
+from dissensus.data.plausibility import layout, with_candidates
+from dissensus.data.rows import ranking_code
 from dissensus.errors import DissensusWarning
 from dissensus.fitting import EXACT
-from dissensus.plausibility import layout, with_candidates
 
 KNOWN = (("annotation",), ("given",), ("item", "label"), ("ranking", "place"))
 """Dims of what is observed that can be put back; what is "given" is the annotations in a row."""

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus import formats
+from dissensus.data import formats
 
 LONG = "item,annotator,label\ni1,ann,x\ni1,bob,y\ni2,ann,y\n"
 RECORDS = [

@@ -30,7 +30,7 @@ def annotation_sets(draw, kinds=KINDS, people=None, pools=None, silent=True):
 
 
 def _with_silent(ann):
-    from dissensus._nested import with_silent
+    from dissensus.data.nested import with_silent
 
     more = [_another(ann[dim].to_numpy()) for dim in ("item", "annotator")]
     return with_silent(ann, *more)

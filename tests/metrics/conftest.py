@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.plausibility import Layout, candidate_form
+from dissensus.data.plausibility import Layout, candidate_form
 
 SYSTEMS = ("s", "t")
 

@@ -7,8 +7,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._looks import looked_at_once
-from dissensus._space import space
+from dissensus.data.plausibility import looked_at_once, space
 from dissensus.metrics import _top
 
 

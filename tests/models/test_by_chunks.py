@@ -12,7 +12,7 @@ from seeds import rest_long
 
 import dissensus as dx
 from dissensus import _conjugate
-from dissensus._chunks import chunked
+from dissensus.data.chunks import chunked
 
 CASES = [
     ("dirichlet", "nominal", {"reliability": 2.0}),

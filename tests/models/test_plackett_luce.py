@@ -18,8 +18,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
+from dissensus.data.plausibility import with_candidates
 from dissensus.models import plackett_luce
-from dissensus.plausibility import with_candidates
 
 
 def fit(ann, **options):

@@ -10,9 +10,9 @@ from gradients import disagreements, points_of
 
 import dissensus as dx
 from dissensus import _ranking_process
+from dissensus.data.plausibility import plausibility_of, with_candidates
 from dissensus.dims import SAMPLE
 from dissensus.models import plackett_luce
-from dissensus.plausibility import plausibility_of, with_candidates
 
 LABELS = list("abcde")
 

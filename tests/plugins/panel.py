@@ -4,7 +4,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from dissensus._annotation_rows import label_counts
+from dissensus.data.rows import label_counts
 from dissensus.models import Model
 
 MODEL = Model("panel", ("nominal",), "shares of labels, smoothed")

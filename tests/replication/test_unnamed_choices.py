@@ -8,7 +8,7 @@ import pytest
 import dissensus as dx
 from dissensus._replication.predictive_draws import replicates
 from dissensus._replication.unnamed_choices import with_names
-from dissensus._space import REMAINDER, Space
+from dissensus.data.plausibility import REMAINDER, Space
 
 
 def space_of(concentration):

@@ -9,7 +9,7 @@ import xarray as xr
 import dissensus as dx
 from dissensus._report import parting, two_models
 from dissensus._report.language import text
-from dissensus._space import space
+from dissensus.data.plausibility import space
 
 
 def verdict(evaluation):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from seeds import seeds
 
-from dissensus._system_answers import systems_of
+from dissensus.data.alignment import systems_of
 from dissensus.errors import ArgumentError
 from dissensus.kernels import voices as voice_pairs
 from dissensus.statistics._apart import apart

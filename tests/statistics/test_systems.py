@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus._system_answers import numbers_by_systems, said_by_systems, systems_of
+from dissensus.data.alignment import numbers_by_systems, said_by_systems, systems_of
 
 
 def predicted(items, label, kind=None):

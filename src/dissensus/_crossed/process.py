@@ -10,13 +10,13 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import given_numbers
 from dissensus._crossed.design import warn_of_design
 from dissensus._crossed.exactness import require_a_rest
 from dissensus._crossed.priors import Prior, as_row, priors_for, spelled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.arrays.crossed_parameters import Priors
+from dissensus.data.rows import given_numbers
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints

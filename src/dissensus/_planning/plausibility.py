@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus import fitting, models
 from dissensus._learned_prior import LEARNED, learned, plausibilities
 from dissensus._planning.checks import counts, level, share
-from dissensus._prediction_features import Features
+from dissensus.data.predictions import Features
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.kernels.dirichlet import draw_dirichlet
 from dissensus.kernels.majority import leaned

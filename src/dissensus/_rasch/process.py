@@ -10,13 +10,13 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import statements_per
 from dissensus._crossed.priors import Prior, as_row, checked_prior
-from dissensus._known_labels import known_codes
 from dissensus._rasch.design import warn_of_design
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_parameters import Priors
 from dissensus.arrays.rasch_data import Said
+from dissensus.data.known_labels import known_codes
+from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.kernels.types import UNKNOWN, Floats, Ints

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._common_items import common_items
 from dissensus._replication.predictive_draws import replicates
 from dissensus._replication.replicates import Replicates, evaluated, stacked
+from dissensus.data.alignment import common_items
+from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, DissensusWarning
-from dissensus.schema import checked_predictions
 from dissensus.statistics._doubts import Doubts
 from dissensus.statistics.discrepancy_ratio import sums
 

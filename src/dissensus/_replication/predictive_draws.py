@@ -15,16 +15,15 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus import tables
-from dissensus._annotation_rows import given_numbers, label_counts
 from dissensus._replication.replicates import Replicates, Said, place_within
 from dissensus._replication.unnamed_choices import with_names
-from dissensus._space import Space, space
+from dissensus.data import tables
+from dissensus.data.plausibility import Space, plausibility_of, space
+from dissensus.data.rows import given_numbers, label_counts
+from dissensus.data.schema import checked_annotations
 from dissensus.dims import ANNOTATION, ANNOTATOR, CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.types import Ints
-from dissensus.plausibility import plausibility_of
-from dissensus.schema import checked_annotations
 
 PREDICTIVE: Final = "posterior_predictive"
 OBSERVED: Final = "observed_data"

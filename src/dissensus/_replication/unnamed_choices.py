@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dissensus._replication.replicates import place_within
-from dissensus._space import REMAINDER, Space
+from dissensus.data.plausibility import REMAINDER, Space
 from dissensus.kernels.types import Ints
 
 

@@ -13,8 +13,8 @@ from dissensus._report import numbers as facts
 from dissensus._report import parting
 from dissensus._report.language import Link, Name
 from dissensus._report.tables import Body, Table
-from dissensus._space import space
 from dissensus._wording import counted, number, share
+from dissensus.data.plausibility import space
 from dissensus.dims import CHAIN, ITEM, LABEL, RELIABILITY
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._statements import Statement, place_of, predicted, said

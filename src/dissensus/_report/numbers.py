@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus._summary import of_model
+from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
-from dissensus.plausibility import plausibility_of
 from dissensus.plots import _pieces as pieces
 
 METRIC = "metric"

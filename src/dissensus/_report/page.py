@@ -37,10 +37,10 @@ from dissensus._report.card import card
 from dissensus._report.doubtful import marked
 from dissensus._report.language import Link, Name, Sentence
 from dissensus._wording import counted, number, probability, short
+from dissensus.data.tables import match
 from dissensus.dims import ITEM, RELIABILITY, SCOPE, SYSTEM
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import THESE
-from dissensus.tables import match
 
 _HERE = Path(__file__).parent
 _NAME, _TITLE = 40, 1000

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus._report import numbers as facts
-from dissensus._space import Space, space
 from dissensus._wording import number
+from dissensus.data.plausibility import Space, space
 from dissensus.dims import ITEM, RELIABILITY, SCOPE, SYSTEM, other
 from dissensus.kernels.types import Floats
 from dissensus.plots import _pieces as pieces

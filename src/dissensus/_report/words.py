@@ -7,7 +7,6 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus._annotation_rows import ranking_code, voices_per
 from dissensus._answers import TRUTH
 from dissensus._doubts import of_answer
 from dissensus._report import numbers as facts
@@ -23,6 +22,7 @@ from dissensus._wording import (
     share,
     spoken_probability,
 )
+from dissensus.data.rows import ranking_code, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import label_counts, statements_per
 from dissensus.arrays.truth_em import Estimate, climb, labels_given
+from dissensus.data.rows import label_counts, statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief
 from dissensus.kernels.random import generator

@@ -9,14 +9,14 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import fitting
-from dissensus._annotation_rows import statements_per
-from dissensus._known_labels import known_codes
-from dissensus._system_answers import said_by_systems, systems_of
 from dissensus._truth.design import warn_of_design
 from dissensus._truth.errors import checked_errors
 from dissensus.arrays import true_labels
 from dissensus.arrays.truth_gibbs import Judging, judging
 from dissensus.arrays.truth_parameters import Form, Priors, fifths
+from dissensus.data.alignment import said_by_systems, systems_of
+from dissensus.data.known_labels import known_codes
+from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, PredictionError, shown
 from dissensus.kernels.types import Floats, Ints

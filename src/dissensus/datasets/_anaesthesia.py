@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dissensus import _annotations
+from dissensus.data import annotations as _annotations
 from dissensus.datasets._entry import Data, Entry, one_of
 
 _RATINGS: Final = """

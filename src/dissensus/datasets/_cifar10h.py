@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pandas as pd
 
-from dissensus import _annotations
+from dissensus.data import annotations as _annotations
 from dissensus.datasets._entry import Data, Entry, Source, per_item
 
 _CLASSES: Final = (

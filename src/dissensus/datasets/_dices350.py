@@ -7,7 +7,7 @@ from typing import Final
 
 import pandas as pd
 
-from dissensus import _annotations
+from dissensus.data import annotations as _annotations
 from dissensus.datasets._entry import Data, Entry, Source, one_of, per_item
 
 _ANSWERS: Final = ("No", "Unsure", "Yes")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from dissensus import _annotations, _predictions
+from dissensus.data import annotations as _annotations
+from dissensus.data import predictions
 from dissensus.datasets._entry import Data, Entry
 
 _CASES: Final = "CDCCA BDCCC CCDCC BBDDB ABBBB CBDAA AAAAA ADBCC DBAAD ADABB".split()  # noqa: SIM905
@@ -26,7 +27,7 @@ def read() -> Data:
     }
     return Data(
         _annotations.annotations(dict(columns), labels="ABCD"),
-        _predictions.predictions(answers),
+        predictions.predictions(answers),
         None,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dissensus import _nested, _predictions
+from dissensus.data import nested, predictions
 from dissensus.datasets._entry import Data, Entry, one_of
 
 _ITEM: Final = "figure 5"
@@ -45,8 +45,8 @@ def read(whole_space: bool = False) -> Data:
         labels += [f"other condition {number}" for number in others]
     rows = [(_ITEM, system, label, 1) for system, members in _SETS.items() for label in members]
     columns = zip(("item", "system", "label", "rank"), zip(*rows, strict=True), strict=True)
-    ann = _nested.from_rankings({_ITEM: _DIAGNOSES}, labels=labels)
-    return Data(ann, _predictions.predictions(dict(columns), rank="rank"), None)
+    ann = nested.from_rankings({_ITEM: _DIAGNOSES}, labels=labels)
+    return Data(ann, predictions.predictions(dict(columns), rank="rank"), None)
 
 
 ENTRY: Final = Entry(

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import tables
-from dissensus._common_items import common_items
-from dissensus._outside_labels import warn_of_outside
-from dissensus._space import Space, space
+from dissensus.data import tables
+from dissensus.data.alignment import common_items
+from dissensus.data.plausibility import Space, space
+from dissensus.data.predictions import warn_of_outside
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
 from dissensus.kernels.overlap import block_bounds

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._chunk_rows import alone
-from dissensus._space import space
+from dissensus.data.chunks import alone
+from dissensus.data.plausibility import space
 from dissensus.dims import CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.random import generator

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._space import Space
+from dissensus.data.plausibility import Space
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM
 from dissensus.kernels.random import name_hashes, row_keys
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus._space import Space
+from dissensus.data.plausibility import Space
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.majority import leaned

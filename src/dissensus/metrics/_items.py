@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._item_weights import by_name, check_values
-from dissensus._item_weights import item_weights as from_given
+from dissensus.data.weights import by_name, check_values
+from dissensus.data.weights import item_weights as from_given
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.random import generator, item_keys

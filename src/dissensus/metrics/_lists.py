@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus._common_items import common_items
-from dissensus._space import Space
+from dissensus.data.alignment import common_items
+from dissensus.data.plausibility import Space, plausibility_of
 from dissensus.dims import CHAIN, DRAW, ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.metrics._align import align
@@ -18,7 +18,6 @@ from dissensus.metrics._blocks import is_lazy
 from dissensus.metrics._items import over_items, weights_for
 from dissensus.metrics._lists_by_block import lists_by_block
 from dissensus.metrics._top import PLACE, top_labels
-from dissensus.plausibility import plausibility_of
 from dissensus.registry import check_flag
 
 Score = Callable[[xr.Dataset], xr.DataArray]

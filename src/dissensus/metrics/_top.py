@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from dissensus._looks import remembered
-from dissensus._space import Space
+from dissensus.data.plausibility import Space, remembered
 from dissensus.dims import LABEL
 from dissensus.kernels.remainder import top_candidates, top_dense
 from dissensus.metrics._candidates import on_candidates

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._common_items import common_items
+from dissensus.data.alignment import common_items
+from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import ITEM
 from dissensus.kernels.overlap import holds_first, same_set
 from dissensus.metrics._align import check_lists
 from dissensus.metrics._insight import insights, with_insight
 from dissensus.metrics._lists import from_top, list_metric, positive_int
-from dissensus.plausibility import plausibility_of
 
 
 def top_k_accuracy(

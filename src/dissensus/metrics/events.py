@@ -10,12 +10,12 @@ import pandas as pd
 import xarray as xr
 from scipy.special import ndtr
 
-from dissensus import tables
+from dissensus.data import tables
+from dissensus.data.plausibility import NAME
 from dissensus.dims import LABEL
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 from dissensus.metrics._blocks import is_lazy
 from dissensus.metrics._numbers import one_number
-from dissensus.plausibility import NAME
 
 
 def event_plausibility(

@@ -11,15 +11,14 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus import tables
-from dissensus._space import space
+from dissensus.data import tables
+from dissensus.data.plausibility import NAME, plausibility_of, space
 from dissensus.dims import ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.candidates import grouped_candidates
 from dissensus.kernels.types import Names
 from dissensus.metrics._blocks import all_labels, by_block, coords_of, front, is_lazy
 from dissensus.metrics._candidates import on_candidates
-from dissensus.plausibility import NAME, plausibility_of
 
 _GROUP = "group_of"
 

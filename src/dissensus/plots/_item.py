@@ -9,10 +9,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._space import space
 from dissensus._wording import counted, share, short
+from dissensus.data.plausibility import plausibility_of, space
 from dissensus.dims import CHAIN, ITEM, SAMPLE, SYSTEM
-from dissensus.plausibility import plausibility_of
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._statements import Statement, place_of, predicted, said, spelled

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from dissensus import tables
 from dissensus._wording import listed
+from dissensus.data import tables
 from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.plots._settings import check

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import xarray as xr
 from matplotlib.axes import Axes
 
+from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
-from dissensus.plausibility import plausibility_of
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size

@@ -12,8 +12,8 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import metrics
-from dissensus._annotation_rows import ranks
 from dissensus._wording import number, short
+from dissensus.data.rows import ranks
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import DissensusWarning, PredictionError
 from dissensus.plots._pieces import places

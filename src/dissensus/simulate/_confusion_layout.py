@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import _annotations, _predictions
+from dissensus.data import annotations as _annotations
+from dissensus.data import predictions
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
 from dissensus.kernels.types import Floats, Ints
 from dissensus.simulate._confusion_checks import Design
@@ -84,7 +85,7 @@ def predicted(said: Said, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
         "system": names[SYSTEM][system],
         "label": names[LABEL][said.answers.ravel()],
     }
-    return _predictions.predictions(table, kind="nominal")
+    return predictions.predictions(table, kind="nominal")
 
 
 def truth_of(

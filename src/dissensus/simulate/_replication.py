@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus import _annotations
+from dissensus.data import annotations as _annotations
 from dissensus.dims import ANNOTATOR, BOUNDARY, ITEM, POOL, other
 from dissensus.kernels.types import Floats
 from dissensus.simulate import _crossed

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import _annotations, _predictions
+from dissensus.data import annotations as _annotations
+from dissensus.data import predictions as _predictions
+from dissensus.data.plausibility import NAME
 from dissensus.dims import ITEM, LABEL, SCOPE, SCOPES, SYSTEM
 from dissensus.errors import ArgumentError
-from dissensus.plausibility import NAME
 from dissensus.simulate import _checks
 from dissensus.simulate._process import (
     answers,

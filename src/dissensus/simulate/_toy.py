@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import _annotations
+from dissensus.data import annotations as _annotations
+from dissensus.data.plausibility import NAME
 from dissensus.dims import ITEM, LABEL
-from dissensus.plausibility import NAME
 from dissensus.simulate import _checks
 
 _LABELS: Final = ("Benign1", "Benign2", "Cancer")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from dissensus._system_answers import Systems, systems_of
+from dissensus.data.alignment import Systems, systems_of
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.kernels.types import Flags, Ints
 from dissensus.statistics._apart import Apart, Distance, apart, described

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from dissensus._system_answers import said_by_systems, systems_of
+from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import ITEM
 from dissensus.kernels.formulas import Answers
 from dissensus.kernels.types import Ints

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus._system_answers import Systems, numbers_by_systems, said_by_systems
+from dissensus.data.alignment import Systems, numbers_by_systems, said_by_systems
 from dissensus.dims import LABEL
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.grouped import Grouped

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus import tables
-from dissensus._annotation_rows import ranking_code, ranks
-from dissensus._system_answers import Systems, numbers_by_systems, said_by_systems
+from dissensus.data import tables
+from dissensus.data.alignment import Systems, numbers_by_systems, said_by_systems
+from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import LABEL
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.distances import Lists, jaccard, lists_of, rank_distance

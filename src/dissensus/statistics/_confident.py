@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._annotation_rows import ranking_code
+from dissensus.data.rows import ranking_code
 from dissensus.dims import ANNOTATION, ITEM
 from dissensus.errors import AnnotationError, shown
 from dissensus.kernels.distances import Lists

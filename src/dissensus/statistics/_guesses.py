@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from dissensus import tables
+from dissensus.data import tables
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.kernels.types import Floats
 from dissensus.statistics._confident import Confident

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
-from dissensus import tables
-from dissensus._system_answers import said_by_systems, systems_of
+from dissensus.data import tables
+from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.grouped import Grouped, grouped, label_shares

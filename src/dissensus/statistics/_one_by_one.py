@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._item_weights import item_weights
+from dissensus.data.weights import item_weights
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError, shown
 from dissensus.statistics._sampled_units import Units, warn_of_few

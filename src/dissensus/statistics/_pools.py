@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus import tables
-from dissensus._annotation_schema import check_annotations
+from dissensus.data import tables
+from dissensus.data.schema import check_annotations
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POOL
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.grouped import Grouped, grouped

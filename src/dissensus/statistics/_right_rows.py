@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._known_labels import codes_of_all
+from dissensus.data.known_labels import codes_of_all
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.statistics._confident import Confident

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus._item_weights import by_item
+from dissensus.data.weights import by_item
 from dissensus.dims import CLUSTER, ITEM
 from dissensus.errors import ArgumentError, DissensusWarning, shown
 from dissensus.kernels.types import Ints

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus import tables
-from dissensus._system_answers import Systems, numbers_by_systems
+from dissensus.data import tables
+from dissensus.data.alignment import Systems, numbers_by_systems
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, PredictionError, brief, shown
 from dissensus.kernels.types import Floats, Ints

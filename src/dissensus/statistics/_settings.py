@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import tables
+from dissensus.data import tables
 from dissensus.errors import ArgumentError, brief
 
 LARGEST: Final = 2**63 - 1
@@ -63,7 +63,7 @@ def proportion(name: str, value: Any) -> float:
 
 
 def names_in(name: str, values: Any, expected: str) -> npt.NDArray[Any]:
-    """Return names given in a sequence, to look up with `dissensus.tables.match`, or raise.
+    """Return names given in a sequence, to look up with `dissensus.data.tables.match`, or raise.
 
     Of text and numbers together, numbers are spelled out: an array holds one kind of thing.
 

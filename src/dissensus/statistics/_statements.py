@@ -9,13 +9,12 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus._annotation_rows import given_numbers
-from dissensus._annotation_schema import check_annotations, check_form
+from dissensus.data.rows import given_numbers
+from dissensus.data.schema import check_annotations, check_form, no_predictions
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import AnnotationError, shown
 from dissensus.kernels.grouped import Grouped, grouped
 from dissensus.kernels.types import Floats, Ints
-from dissensus.schema import no_predictions
 
 
 def read(annotations: Any, *, rankings: bool = False) -> xr.Dataset:

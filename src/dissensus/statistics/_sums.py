@@ -16,7 +16,7 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
-from dissensus._item_weights import item_weights
+from dissensus.data.weights import item_weights
 from dissensus.dims import SAMPLE
 from dissensus.kernels.types import Floats
 from dissensus.statistics._doubts import Doubts

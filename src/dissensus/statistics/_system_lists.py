@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dissensus import tables
-from dissensus._outside_labels import warn_of_outside
-from dissensus._system_answers import Systems
+from dissensus.data import tables
+from dissensus.data.alignment import Systems
+from dissensus.data.predictions import warn_of_outside
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
 from dissensus.kernels.distances import Lists, lists_of

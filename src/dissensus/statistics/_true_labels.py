@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus import tables
-from dissensus._known_labels import known_codes
+from dissensus.data import tables
+from dissensus.data.known_labels import known_codes
 from dissensus.dims import ANNOTATION, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.types import Ints, Names

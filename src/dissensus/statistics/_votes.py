@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._system_answers import said_by_systems, systems_of
+from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import ITEM, SYSTEM
 from dissensus.errors import AnnotationError
 from dissensus.kernels.grouped import LabelShares, label_shares

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._system_answers import said_by_systems, systems_of
 from dissensus._wording import share
+from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator

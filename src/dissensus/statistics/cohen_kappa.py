@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import tables
+from dissensus.data import tables
 from dissensus.dims import ANNOTATION, ANNOTATOR
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 from dissensus.statistics._settings import names_in, spelled

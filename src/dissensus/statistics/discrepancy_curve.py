@@ -9,7 +9,7 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
-from dissensus._system_answers import systems_of
+from dissensus.data.alignment import systems_of
 from dissensus.dims import ITEM, SAMPLE, SYSTEM, THRESHOLD
 from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints

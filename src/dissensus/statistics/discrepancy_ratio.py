@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._system_answers import systems_of
+from dissensus.data.alignment import systems_of
 from dissensus.dims import ITEM, POOL, SYSTEM
 from dissensus.kernels.types import Floats
 from dissensus.registry import check_flags

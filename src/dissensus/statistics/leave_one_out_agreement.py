@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus._annotation_rows import ranking_code
+from dissensus.data.rows import ranking_code
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.kernels.grouped import Grouped

@@ -1,0 +1,278 @@
+"""Annotations in, from a table with one row per statement."""
+
+# No "from __future__ import annotations" here: type checkers would take that name, which is also
+# the name of the function below, for the feature.
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from dissensus.data import tables
+from dissensus.data.frames import columns
+from dissensus.data.schema import KINDS, check_annotations
+from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
+from dissensus.errors import AnnotationError, brief, shown
+
+_MANY = 20
+_IN_WORDS = "Map levels in words, and percents, to numbers from 0 to 1 first, and say how"
+
+
+def annotations(
+    frame: Any,
+    item: str = "item",
+    annotator: str = "annotator",
+    label: str = "label",
+    *,
+    rank: str | None = None,
+    confidence: str | None = None,
+    pool: str | None = None,
+    cluster: str | None = None,
+    stratum: str | None = None,
+    trial: str | None = None,
+    kind: str | None = None,
+    labels: Sequence[Any] | None = None,
+) -> xr.Dataset:
+    """Read what the annotators said from a table with one row per statement.
+
+    Parameters
+    ----------
+    frame : dataframe, mapping of columns, or rows
+        Anything narwhals knows (pandas, polars, pyarrow, duckdb, ...), rows as a list of mappings,
+        or a `Dataset` of Hugging Face's `datasets`, its classes by their names.
+    item, annotator, label : str
+        The columns that say what was annotated, by whom, and how.
+    rank : str, optional
+        Column of ranks in a partial ranking: 1, 2, 2, 3 (ties share a rank, no gaps). A label
+        without a row is unranked. Makes the kind "ranking".
+    confidence : str, optional
+        Column of confidences in [0, 1].
+    pool, cluster, stratum, trial : str, optional
+        Columns naming the annotator's group, the item's cluster (say, a patient), the item's
+        stratum, and the number of a repetition.
+    kind : {"nominal", "ordinal", "continuous", "ranking"}, optional
+        What the labels are. Inferred where absent, and the reason is kept in
+        ``attrs["kind_source"]``: text is nominal, whole numbers are ordinal (continuous if
+        more than 20 differ), other numbers are continuous.
+    labels : sequence, optional
+        The whole label space, in order. Needed for ordinal labels in words, and for labels
+        that nobody used.
+
+    Returns
+    -------
+    xarray.Dataset
+        Rows along ``annotation``, names in the coordinates ``item``, ``annotator``, ``label``;
+        see `dissensus.schema`.
+
+    Raises
+    ------
+    AnnotationError
+        On a missing column or entry, one annotator labelling one item twice (without
+        ``trial=``), a label outside ``labels=``, ranks with gaps, confidence outside [0, 1],
+        text mixed with numbers.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({
+    ...     "item": ["i1", "i1", "i2"], "annotator": ["ann", "bob", "ann"],
+    ...     "label": ["cat", "dog", "cat"],
+    ... })
+    >>> dict(ann.sizes)
+    {'annotation': 3, 'item': 2, 'annotator': 2, 'label': 2}
+    >>> ann.attrs["kind"], ann.attrs["kind_source"]
+    ('nominal', 'inferred: the labels are text')
+    """
+    wanted = {
+        "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
+        "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
+    }  # fmt: skip
+    column = columns(frame, wanted, needed=("item", "annotator", "label"))
+    names = {role: str(name) for role, name in wanted.items() if name is not None}
+    said, kind, source = coded_labels(
+        column["label"], names["label"], kind, labels, rank is not None
+    )
+    items = tables.encode(column["item"], names["item"])
+    people = tables.encode(column["annotator"], names["annotator"])
+    variables: dict[str, Any] = {
+        "item_code": (ANNOTATION, items.codes),
+        "annotator_code": (ANNOTATION, people.codes),
+    }
+    coords = {ITEM: items.values, ANNOTATOR: people.values}
+    if isinstance(said, tables.Encoded):
+        variables["label_code"] = (ANNOTATION, said.codes)
+        coords[LABEL] = said.values
+    else:
+        variables["value"] = (ANNOTATION, said)
+    if rank is not None:
+        variables["rank"] = (ANNOTATION, whole_ranks(column["rank"], names["rank"]))
+    if confidence is not None:
+        sure = tables.numbers(column["confidence"], names["confidence"], hint=_IN_WORDS)
+        variables["confidence"] = (ANNOTATION, sure)
+    if trial is not None:
+        trials = tables.encode(column["trial"], names["trial"])
+        variables["trial"] = (ANNOTATION, trials.values[trials.codes])
+    if pool is not None:
+        pools = grouped(column["pool"], names["pool"])
+        variables["pool_code"], coords[POOL] = (ANNOTATION, pools.codes), pools.values
+    for dim in (CLUSTER, STRATUM):
+        if dim in column:
+            found = grouped(column[dim], names[dim])
+            variables[f"{dim}_code"] = (ITEM, _per_item(found, items, names[dim]))
+            coords[dim] = found.values
+    out = xr.Dataset(variables, coords=coords, attrs={"kind": kind, "kind_source": source})
+    check_annotations(out, names)
+    return out
+
+
+def coded_labels(
+    column: "pd.Series[Any]",
+    name: str,
+    kind: str | None,
+    labels: Sequence[Any] | None,
+    ranked: bool,
+) -> tuple[tables.Encoded | npt.NDArray[np.float64], str, str]:
+    """Return labels as codes (or numbers), their kind, and how the kind is known."""
+    if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
+        raise AnnotationError("kind", expected=f"one of {KINDS} or None", found=repr(kind))
+    if ranked != (kind == "ranking") and (ranked or kind == "ranking") and kind is not None:
+        raise AnnotationError(
+            "kind",
+            expected='kind="ranking" together with rank=, the column of ranks',
+            found=f"kind={kind!r} and rank={'given' if ranked else None}",
+        )
+    if kind == "continuous":
+        if labels is not None:
+            raise AnnotationError(
+                "labels", expected='None with kind="continuous"', found=brief(labels)
+            )
+        return tables.numbers(column, name), kind, "given"
+    encoded = tables.encode(column, name, sort=True)
+    if kind is None:
+        kind, reason = _infer_kind(encoded, column, labels is not None, ranked)
+        source = f"inferred: {reason}"
+        if kind == "continuous":
+            return encoded.values.astype(np.float64)[encoded.codes], kind, source
+    else:
+        source = "given"
+    if labels is not None:
+        encoded = _into(encoded, labels, column, name)
+    elif kind == "ordinal" and encoded.is_text and not _ordered(column):
+        raise AnnotationError(
+            "labels",
+            expected="the labels in order, lowest first (words have no order of their own)",
+            found="labels=None",
+            hint=f"For example labels={[str(value) for value in encoded.values[:6]]}",
+        )
+    return encoded, kind, source
+
+
+def _ordered(column: "pd.Series[Any]") -> bool:
+    return isinstance(column.dtype, pd.CategoricalDtype) and bool(column.dtype.ordered)
+
+
+def _boolean(column: "pd.Series[Any]") -> bool:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.dtype.categories.dtype.kind == "b"
+    return pd.api.types.infer_dtype(column, skipna=False) == "boolean"
+
+
+def _infer_kind(
+    encoded: tables.Encoded, column: "pd.Series[Any]", bounded: bool, ranked: bool
+) -> tuple[str, str]:
+    if ranked:
+        return "ranking", "a column of ranks was named"
+    if _ordered(column):
+        return "ordinal", "the labels are an ordered categorical"
+    if encoded.is_text:
+        return "nominal", "the labels are text"
+    if _boolean(column):
+        return "nominal", "the labels are true or false, written 1 and 0"
+    if bounded:
+        return "ordinal", "the labels are numbers from the given label space"
+    if encoded.values.dtype.kind == "f":
+        return "continuous", "the labels are numbers with fractions"
+    if len(encoded.values) > _MANY:
+        return "continuous", f"the labels are more than {_MANY} different whole numbers"
+    return "ordinal", "the labels are whole numbers"
+
+
+def _into(
+    encoded: tables.Encoded, labels: Sequence[Any], column: "pd.Series[Any]", name: str
+) -> tables.Encoded:
+    """Re-code labels into the given label space."""
+    space = _space(labels)
+    place = tables.match(encoded.values, space.values)
+    if (place < 0).any():
+        stray = encoded.values[place < 0]
+        row = int(np.flatnonzero(place[encoded.codes] < 0)[0])
+        raise AnnotationError(
+            f"column {name!r}",
+            where=f"row {row}",
+            expected=f"one of labels= ({shown(list(space.values), 12)})",
+            found=f"{column.iloc[row]!r}; outside the label space are {shown(list(stray))}",
+        )
+    return tables.Encoded(place[encoded.codes], space.values)
+
+
+def _space(labels: Sequence[Any]) -> tables.Encoded:
+    """Encode the label space as it was given, in its order."""
+    if isinstance(labels, set | frozenset) or not isinstance(labels, Iterable):
+        raise AnnotationError(
+            "labels",
+            expected="a list of labels in order (a set has none)",
+            found=f"{type(labels).__name__} {labels!r}",
+        )
+    given = list(labels)
+    if not given:
+        raise AnnotationError("labels", expected="None, or the labels in order", found="none")
+    try:
+        space = tables.encode(pd.Series(given, dtype=object), "labels")
+    except AnnotationError as problem:
+        # Its rows are places in labels=; a reader of files would take them for lines of the file.
+        named = problem.relocated(lambda row: f"entry {row}")
+        raise AnnotationError(
+            "labels", where=named.where, expected=named.expected, found=named.found
+        ) from problem
+    if len(space.values) != len(given):
+        raise AnnotationError("labels", expected="distinct labels", found=shown(given, 12))
+    return space
+
+
+def whole_ranks(column: "pd.Series[Any]", name: str) -> npt.NDArray[np.int64]:
+    values = tables.numbers(column, name)
+    bad = np.flatnonzero(values != np.rint(values))
+    if len(bad):
+        raise AnnotationError(
+            f"column {name!r}",
+            where=f"row {bad[0]}",
+            expected="whole numbers: 1 for the first choice, 2 for the next, ...",
+            found=str(values[bad[0]]),
+        )
+    return values.astype(np.int64)
+
+
+def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
+    """Encode the names of groups, in order; a category without a member is no group."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.cat.remove_unused_categories()
+    return tables.encode(column, name, sort=True)
+
+
+def _per_item(found: tables.Encoded, items: tables.Encoded, name: str) -> npt.NDArray[np.int64]:
+    """Return the one cluster (or stratum) of each item; an item in two is an error."""
+    per_item = np.empty(len(items.values), dtype=np.int64)
+    per_item[items.codes] = found.codes
+    clash = np.flatnonzero(per_item[items.codes] != found.codes)
+    if len(clash):
+        row = int(clash[0])
+        raise AnnotationError(
+            f"column {name!r}",
+            where=f"row {row} (item {shown([items.values[items.codes[row]]])})",
+            expected="the same value in every row of one item",
+            found=f"{shown([found.values[found.codes[row]]])} here and "
+            f"{shown([found.values[per_item[items.codes[row]]]])} elsewhere",
+        )
+    return per_item

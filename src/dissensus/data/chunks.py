@@ -1,0 +1,316 @@
+"""Annotations in chunks of whole items: cut, named by their rows, and kept on disk.
+
+Annotations in chunks of whole items, for what is drawn and scored item by item.
+A row says something about one item, so that to cut rows into chunks along ``annotation`` is only of
+use if no item is cut with them. `chunked` sorts the rows, and notes in the attributes
+``item_chunks`` and ``row_chunks`` how many items and rows to take at once. Dask's own chunks are
+all of one length, as Zarr wants them; `by_item` cuts them at the items' borders, which costs next
+to nothing where rows are sorted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus._writing import replace
+from dissensus.data.schema import CODES, PART, checked_annotations
+from dissensus.dims import ANNOTATION, ITEM
+from dissensus.errors import AnnotationError, ArgumentError, brief
+from dissensus.kernels.types import Names
+
+ITEM_CHUNKS: Final = "item_chunks"
+ROW_CHUNKS: Final = "row_chunks"
+_ROWS: Final = 100_000
+"""Of a chunk, where nobody says how many: a few megabytes."""
+
+
+def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
+    """Cut annotations into Dask chunks of whole items.
+
+    `fit` of every model that draws item by item (`models.dirichlet`, `models.inverse_rank`,
+    `models.plackett_luce`, `models.normal_scores`) then returns arrays that are drawn when they are
+    asked for, chunk by chunk, and so do metrics of them: never is more held in memory than the
+    chunks at work. Draws are the same as without chunks.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        From `dissensus.annotations` or one of its kin; in memory, or in other chunks.
+    items : int, optional
+        How many a chunk holds; by default about 100,000 rows' worth. Of what is drawn a chunk
+        holds fewer: as many as fit into Dask's setting ``array.chunk-size``.
+
+    Returns
+    -------
+    xarray.Dataset
+        The same annotations, sorted by item, their rows in chunks. `xarray.Dataset.to_zarr`
+        stores them as they are, and `xarray.open_zarr` gives them back.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations do not keep to the schema.
+    ArgumentError
+        If ``items`` is not a positive whole number.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [2, 1, 2], "annotator": list("aab"), "label": list("xyx")})
+    >>> dx.chunked(ann, items=1).attrs["row_chunks"]
+    [2, 1]
+    """
+    annotations = checked_annotations(annotations).compute()
+    n_items, code = annotations.sizes[ITEM], annotations["item_code"].to_numpy()
+    items = items_at_once(items, n_items, len(code))
+    if (np.diff(code) < 0).any():
+        order = np.argsort(code, kind="stable")
+        annotations, code = annotations.isel({ANNOTATION: order}), code[order]
+    edges = [*range(0, n_items, items), n_items]
+    rows = np.diff(np.searchsorted(code, edges))
+    notes = {ITEM_CHUNKS: np.diff(edges).tolist(), ROW_CHUNKS: rows.tolist()}
+    cut = annotations.chunk({ANNOTATION: -(-len(code) // len(rows))}).assign_attrs(notes)
+    return missed_if_lost(cut)
+
+
+def missed_if_lost(annotations: xr.Dataset) -> xr.Dataset:
+    """Have Zarr put what no row can say where it does not find a chunk, as after a killed run.
+
+    By itself it would put zeros there: the first label.
+    """
+    out = annotations.copy()
+    for name, values in out.data_vars.items():
+        if values.dims == (ANNOTATION,) and values.dtype.kind in "if":
+            nothing = -1 if values.dtype.kind == "i" else np.nan
+            out[name].encoding = {**values.encoding, "fill_value": nothing}
+    return out
+
+
+def items_at_once(items: int | None, n_items: int, n_rows: int) -> int:
+    """Return how many items a chunk is to hold."""
+    return max(1, _ROWS * n_items // n_rows) if items is None else checked_items(items, "items")
+
+
+def checked_items(items: Any, argument: str) -> int:
+    """Return a number of items for a chunk, if it is one."""
+    if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
+        raise ArgumentError(argument, expected="a whole number, 1 or more", found=brief(items))
+    return int(items)
+
+
+def computed[Lazy](lazy: Lazy, progressbar: bool) -> Lazy:
+    """Compute all that is lazy in a collection, in one go, by whatever scheduler is set."""
+    import dask
+
+    if not progressbar or _on_cluster():  # whose dashboard shows more
+        return dask.compute(lazy)[0]
+    from dask.diagnostics import ProgressBar
+
+    with ProgressBar():
+        return dask.compute(lazy)[0]
+
+
+def _on_cluster() -> bool:
+    """Return whether there is a client of `distributed`, which Dask then sends all work to."""
+    if "distributed" not in sys.modules:
+        return False
+    from distributed import default_client
+
+    try:
+        default_client()
+    except ValueError:
+        return False
+    return True
+
+
+def is_chunked(annotations: Any) -> bool:
+    """Return whether rows of annotations are in Dask chunks."""
+    return isinstance(annotations, xr.Dataset) and ANNOTATION in annotations.chunksizes
+
+
+def by_item(annotations: xr.Dataset) -> xr.Dataset:
+    """Return annotations with chunks of whole items, as they say of themselves, or else cut anew.
+
+    Cut anew they are held in memory; how many items a chunk has follows from the rows that the
+    given chunks have.
+    """
+    n_items, n_rows = (annotations.sizes[dim] for dim in (ITEM, ANNOTATION))
+    items, rows = (_noted(annotations, name) for name in (ITEM_CHUNKS, ROW_CHUNKS))
+    if len(items) == len(rows) and sum(items) == n_items and sum(rows) == n_rows:
+        return annotations.chunk({ANNOTATION: tuple(rows)})
+    longest = max(annotations.chunksizes[ANNOTATION])
+    return by_item(chunked(annotations, max(1, longest * n_items // max(n_rows, 1))))
+
+
+def _noted(annotations: xr.Dataset, name: str) -> list[int]:
+    """Return what a Dataset says of its chunks; a file gives a list of one back as the one."""
+    found = np.atleast_1d(annotations.attrs.get(name, []))
+    return [int(size) for size in found] if found.dtype.kind in "iu" else []
+
+
+def item_edges(annotations: xr.Dataset) -> list[int]:
+    """Return the first item of each chunk, and the number of all items."""
+    return [0, *np.cumsum(_noted(annotations, ITEM_CHUNKS)).tolist()]
+
+
+# The rows of a chunk of annotations, yet to be read, and what all chunks have in common.
+
+
+class Frame(NamedTuple):
+    """What all chunks have in common: all of annotations but rows and items."""
+
+    names: dict[str, Names]
+    """Annotators, labels, pools."""
+    columns: tuple[str, ...]
+    """What is said in each row."""
+    attrs: dict[str, Any]
+
+    @classmethod
+    def of(cls, annotations: xr.Dataset) -> Frame:
+        """Take it out of annotations."""
+        columns = tuple(
+            str(name) for name, v in annotations.data_vars.items() if v.dims == (ANNOTATION,)
+        )
+        spelled = {CODES[name][1] for name in columns if name in CODES} - {ITEM}
+        names = {name: annotations[name].to_numpy() for name in sorted(spelled)}
+        own = {ITEM_CHUNKS, ROW_CHUNKS}
+        kept = {k: v for k, v in annotations.attrs.items() if k not in own}
+        return cls(names, columns, kept | {PART: 1})
+
+    def part(
+        self, rows: Sequence[npt.NDArray[Any]], items: Names, chunk: tuple[int, int], low: int
+    ) -> xr.Dataset:
+        """Put together the annotations of some items of a chunk.
+
+        Parameters
+        ----------
+        rows : sequence of arrays
+            The chunk's, column by column.
+        items : array of names
+            Of the items wanted, which begin with number ``low``.
+        chunk : (int, int)
+            The first item of the chunk, and the first after it.
+        """
+        values = dict(zip(self.columns, rows, strict=True))
+        code = values["item_code"].astype(np.int64)
+        if len(code) and not (chunk[0] <= code.min() and code.max() < chunk[1]):
+            raise AnnotationError(
+                "annotations",
+                where=f"chunk of items {chunk[0]} to {chunk[1] - 1}",
+                expected="rows of these items only",
+                found=f"items from {code.min()} to {code.max()}",
+                hint="Cut them anew: dx.chunked(annotations)",
+            )
+        here = (code >= low) & (code < low + len(items))
+        values = {name: value[here] for name, value in values.items()}
+        values["item_code"] = code[here] - low
+        data = {name: (ANNOTATION, value) for name, value in values.items()}
+        return xr.Dataset(data, coords={ITEM: items, **self.names}, attrs=self.attrs)
+
+
+class Rows:
+    """A chunk's rows, to be read anew for whatever is made of them.
+
+    As a task of their own they would be read once, and Dask would then draw all blocks of the chunk
+    before it scores any. To read them is nothing beside drawing.
+    """
+
+    def __init__(self, columns: Sequence[Any]) -> None:
+        self.columns = alone(*columns)
+
+    def read(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return them, column by column."""
+        import dask
+
+        return tuple(dask.compute(*self.columns, scheduler="synchronous"))
+
+
+class Chunk(NamedTuple):
+    """The annotations of some items, yet to be read."""
+
+    frame: Frame
+    rows: Rows
+    items: Names
+    first: int
+    """The number of the first item."""
+
+    def read(self) -> xr.Dataset:
+        """Read them."""
+        ends = (self.first, self.first + len(self.items))
+        return self.frame.part(self.rows.read(), self.items, ends, self.first)
+
+    def check(self) -> None:
+        """Raise unless they keep to the schema."""
+        try:
+            checked_annotations(self.read())
+        except AnnotationError as problem:
+            place = f"of a chunk sorted by item, from item {brief(self.items[0].item())} on"
+            raise problem.relocated(lambda row: f"row {row} {place}") from problem
+
+
+def chunks_of(annotations: xr.Dataset) -> list[Chunk]:
+    """Return the chunks of annotations that are in such."""
+    annotations = by_item(annotations)
+    frame, items = Frame.of(annotations), annotations[ITEM].to_numpy()
+    columns = [annotations[name].data for name in frame.columns]
+    return [
+        Chunk(frame, Rows([column.blocks[number] for column in columns]), items[low:high], low)
+        for number, (low, high) in enumerate(pairwise(item_edges(annotations)))
+    ]
+
+
+def alone[Lazy](*lazy: Lazy) -> tuple[Lazy, ...]:
+    """Return collections without the tasks that they do not need, which would be sent along."""
+    import dask
+
+    found: tuple[Lazy, ...] = dask.optimize(*lazy)
+    return found
+
+
+# Annotations in chunks on disk: Zarr stores, whole or not there.
+
+
+def new_store(store: Any) -> Path:
+    """Return the path of a store that is yet to be made."""
+    try:
+        place = Path(store)
+        taken = place.exists() or place.is_symlink()
+    except (TypeError, ValueError, OSError) as problem:
+        raise ArgumentError("store", expected="a path", found=brief(store)) from problem
+    if taken:
+        raise ArgumentError(
+            "store", expected="a path where nothing is", found=f"something at {brief(str(place))}",
+            hint="To go on with what was stored: xr.open_zarr",
+        )  # fmt: skip
+    return place
+
+
+def stored(annotations: xr.Dataset, store: Path) -> xr.Dataset:
+    """Write annotations in chunks into a store, and open it; each chunk is checked on the way.
+
+    The store gets its name when it is whole.
+    """
+    store.parent.mkdir(parents=True, exist_ok=True)
+    replace(store, partial(_write, missed_if_lost(annotations)), overwrite=False)
+    return opened(store)
+
+
+def _write(annotations: xr.Dataset, place: Path) -> None:
+    import dask
+
+    annotations.to_zarr(place, consolidated=False, zarr_format=3)
+    dask.compute(*(dask.delayed(chunk.check)() for chunk in chunks_of(opened(place))))
+
+
+def opened(store: Path) -> xr.Dataset:
+    """Open what was stored, its chunks yet to be read."""
+    return xr.open_zarr(store, consolidated=False, zarr_format=3)

@@ -1,0 +1,118 @@
+"""The way back: annotations, predictions and draws as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dissensus.data.schema import CODES, checked_annotations, checked_predictions
+from dissensus.dims import ANNOTATION, ITEM, LABEL, SAMPLE, SYSTEM
+from dissensus.errors import ArgumentError, shown
+
+_BESIDE = ("rank", "confidence", "trial")
+"""What a statement may have beside its names."""
+
+
+def to_dataframe(data: Any) -> pd.DataFrame:
+    """Write annotations, predictions, or draws as a tidy pandas table.
+
+    Parameters
+    ----------
+    data : Dataset or DataArray
+        Annotations, predictions, or draws (chain, draw, ...).
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of annotations a row for each statement, as it was read, names in place of codes; of
+        predictions one for each item, system and label listed, with its rank; both with the
+        columns that `dissensus.annotations` and `dissensus.predictions` take. Ordered labels
+        are an ordered categorical, so that they are read as such again; of other kinds say
+        ``kind=`` and ``labels=`` again, since a table does not hold labels that nobody used.
+        Of draws a row for each chain, draw and place, a column for each variable.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none of these. Of an evaluation, and of a fit, `dissensus.summary` makes tables.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", "y"]})
+    >>> dx.to_dataframe(ann)
+       item annotator label
+    0     1         a     x
+    1     1         b     y
+    """
+    if isinstance(data, xr.Dataset) and SYSTEM in data.dims and not set(SAMPLE) & set(data.dims):
+        return _of_predictions(checked_predictions(data))
+    if isinstance(data, xr.Dataset) and f"{ITEM}_code" in data:
+        return _of_annotations(checked_annotations(data))
+    if isinstance(data, xr.DataArray | xr.Dataset) and set(SAMPLE) <= set(data.dims):
+        return _of_draws(data)
+    raise ArgumentError(
+        "data", expected="annotations, predictions, or draws (chain, draw, ...)",
+        found=f"dims {shown(list(data.dims))}" if isinstance(data, xr.DataArray | xr.Dataset)
+        else type(data).__name__,
+        hint="Of an evaluation or a fit dissensus.summary makes tables"
+        if isinstance(data, xr.DataTree) else "",
+    )  # fmt: skip
+
+
+def _of_annotations(data: xr.Dataset) -> pd.DataFrame:
+    """Put names in place of codes; what is said of items is said of each row."""
+    data = data.compute()
+    item = data[f"{ITEM}_code"].to_numpy()
+    out: dict[str, Any] = {}
+    for name, (along, dim) in CODES.items():
+        if name in data:
+            codes = data[name].to_numpy()
+            rows = codes if along == ANNOTATION else codes[item]
+            out[dim] = _names(data[dim].to_numpy(), rows, ordered=_is_ordered(data, dim))
+        elif dim == LABEL:
+            out[LABEL] = data["value"].to_numpy()
+    return pd.DataFrame(out | {name: data[name].to_numpy() for name in _BESIDE if name in data})
+
+
+def _is_ordered(data: xr.Dataset, dim: str) -> bool:
+    return dim == LABEL and data.attrs["kind"] == "ordinal"
+
+
+def _names(names: Any, codes: Any, *, ordered: bool) -> Any:
+    if ordered:
+        return pd.Categorical.from_codes(codes, categories=pd.Index(names), ordered=True)
+    return names[codes]
+
+
+def _of_predictions(data: xr.Dataset) -> pd.DataFrame:
+    """List what each system said of each item, in order."""
+    data = data.compute()
+    items, systems = (data[dim].to_numpy() for dim in (ITEM, SYSTEM))
+    if "value" in data:
+        value = data["value"].transpose(ITEM, SYSTEM).to_numpy()
+        row, column = np.indices(value.shape).reshape(2, -1)
+        return pd.DataFrame({ITEM: items[row], SYSTEM: systems[column], LABEL: value.ravel()})
+    code, block = (
+        data[name].transpose(ITEM, SYSTEM, "position").to_numpy()
+        for name in ("label_code", "block")
+    )
+    item, system, place = np.nonzero(code >= 0)
+    at = (item, system, place)
+    out = {ITEM: items[item], SYSTEM: systems[system], LABEL: data[LABEL].to_numpy()[code[at]]}
+    if data.attrs["kind"] == "ranking":
+        out["rank"] = block[at]  # blocks are numbered as ranks are: 1, 2, 2, 3
+    return pd.DataFrame(out)
+
+
+def _of_draws(data: xr.DataArray | xr.Dataset) -> pd.DataFrame:
+    """Write a row for each chain, draw and place."""
+    if isinstance(data, xr.DataArray):
+        data = data.to_dataset(name=data.name or "value")
+    kept = data[[name for name, one in data.data_vars.items() if set(SAMPLE) <= set(one.dims)]]
+    order = [*SAMPLE, *(dim for dim in kept.dims if dim not in SAMPLE)]
+    found: pd.DataFrame = kept.compute().to_dataframe(dim_order=order).reset_index()
+    return found

@@ -1,0 +1,280 @@
+"""The named columns of any table, each as a pandas Series."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import xarray as xr
+from narwhals.exceptions import DuplicateError
+
+from dissensus.errors import AnnotationError, brief, resembling, shown
+
+# Tables that are no dataframes: rows, and the data sets of Hugging Face's `datasets`.
+
+
+def is_rows(frame: Any) -> bool:
+    """Say whether these are rows, each a mapping from column to cell.
+
+    Examples
+    --------
+    >>> is_rows([{"item": 1}]), is_rows({"item": [1]}), is_rows("item")
+    (True, False, False)
+    """
+    rows = isinstance(frame, Sequence) and not isinstance(frame, str | bytes)
+    return rows and len(frame) > 0 and any(isinstance(row, Mapping) for row in frame)
+
+
+def of_rows(rows: Sequence[Any], error: type[AnnotationError]) -> dict[str, list[Any]]:
+    """Return the columns of rows; a cell that a row does not have is missing.
+
+    Examples
+    --------
+    >>> of_rows([{"item": 1}, {"item": 2, "pool": "a"}], AnnotationError)
+    {'item': [1, 2], 'pool': [None, 'a']}
+    """
+    odd = next((n for n, row in enumerate(rows) if not isinstance(row, Mapping)), None)
+    if odd is not None:
+        raise error(
+            "the table", where=f"row {odd}", found=brief(rows[odd]),
+            expected="a mapping from column to cell, as other rows",
+        )  # fmt: skip
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def is_hub(frame: Any) -> bool:
+    """Say whether this is of Hugging Face's `datasets`, without loading that."""
+    return type(frame).__module__.partition(".")[0] == "datasets"
+
+
+def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]:
+    """Return the columns of a data set; classes by their names, those that are missing as missing.
+
+    Raises
+    ------
+    AnnotationError
+        If it is several data sets, or one that is read as it is gone through.
+    """
+    if isinstance(data, Mapping):
+        raise error(
+            "the table", expected="one data set", found=f"the splits {shown(list(data))}",
+            hint=f"Choose one of them, such as data[{next(iter(data), 'train')!r}]",
+        )  # fmt: skip
+    if not hasattr(data, "with_format") or not hasattr(data, "__len__"):
+        raise error(
+            "the table", expected="a data set that is here as a whole", found=type(data).__name__,
+            hint="Take its rows: list(data)",
+        )  # fmt: skip
+    table = data.with_format("arrow")[:]
+    out = {}
+    for name in table.column_names:
+        column = table[name].to_pandas(integer_object_nulls=True)
+        out[str(name)] = _named(column, getattr(data.features[name], "names", None))
+    return out
+
+
+def _named(codes: pd.Series[Any], names: Sequence[str] | None) -> pd.Series[Any]:
+    """Return classes by name, in their order; a code below 0 is how a missing one is written."""
+    if names is None:
+        return codes
+    known = codes.fillna(-1).astype("int64").clip(-1).to_numpy()
+    return pd.Series(pd.Categorical.from_codes(known, categories=pd.Index(names)))
+
+
+# The named columns of any dataframe, each as a pandas Series.
+
+
+def columns(
+    frame: Any,
+    wanted: Mapping[str, str | None],
+    error: type[AnnotationError] = AnnotationError,
+    needed: Iterable[str] = (),
+) -> dict[str, pd.Series[Any]]:
+    """Take the wanted columns out of a dataframe, a mapping of columns, or rows.
+
+    Parameters
+    ----------
+    frame : any dataframe narwhals knows, a mapping of equally long columns, rows, or a `Dataset`
+        The table; the last of Hugging Face's `datasets`.
+    wanted : mapping from role to column name
+        Roles with the name None are left out.
+    error : type
+        The error to raise.
+    needed : iterable of str
+        Roles that cannot be left out.
+
+    Returns
+    -------
+    dict from role to pandas.Series
+        Column values in the frame's order, with a fresh 0, 1, 2, ... index.
+
+    Raises
+    ------
+    AnnotationError
+        If a column is missing or doubled, or the table has no rows.
+
+    Examples
+    --------
+    >>> columns({"who": ["ann", "bob"]}, {"annotator": "who"})["annotator"].tolist()
+    ['ann', 'bob']
+    """
+    names = {role: str(name) for role, name in wanted.items() if name is not None}
+    for role in needed:
+        if role not in names:
+            raise error(f"{role}=", expected="the name of a column", found="None")
+    table = opened(frame, error)
+    for role, name in names.items():
+        if name not in table:
+            near = resembling(name, table)
+            raise error(
+                f"column {name!r}",
+                expected=f"a column of this name to read as {role}",
+                found=f"the columns {shown(list(table), 12)}" if len(table) else "no columns",
+                hint=f"Name it with {role}={near!r}" if near else f"Name it with {role}=",
+            )
+    taken = {role: table[name] for role, name in names.items()}
+    if any(len(values) == 0 for values in taken.values()):
+        raise error("the table", expected="at least one row", found="0 rows")
+    return taken
+
+
+def opened(
+    frame: Any, error: type[AnnotationError] = AnnotationError
+) -> Mapping[str, pd.Series[Any]]:
+    """Look at any table as a mapping from column name to pandas Series.
+
+    Examples
+    --------
+    >>> list(opened({"item": [1, 2], 7: ["a", "b"]}))
+    ['item', '7']
+    """
+    if is_hub(frame):
+        return of_hub(frame, error)
+    if is_rows(frame):
+        frame = of_rows(frame, error)
+    if isinstance(frame, Mapping):
+        return _from_mapping(frame, error)
+    return _from_frame(frame, error)
+
+
+def _from_mapping(
+    frame: Mapping[Any, Any], error: type[AnnotationError]
+) -> dict[str, pd.Series[Any]]:
+    _require_distinct([str(name) for name in frame], error)
+    out = {str(name): _column(str(name), values, error) for name, values in frame.items()}
+    lengths = {name: len(values) for name, values in out.items()}
+    if len(set(lengths.values())) > 1:
+        raise error("the columns", expected="one length for all", found=str(lengths))
+    return out
+
+
+def _require_distinct(names: list[str], error: type[AnnotationError]) -> None:
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise error(
+            "the table",
+            expected="distinct column names",
+            found=f"{shown(doubled)} more than once",
+            hint="Rename or leave out the copies, so that it is plain which column is meant",
+        )
+
+
+def _column(name: str, values: Any, error: type[AnnotationError]) -> pd.Series[Any]:
+    """Hold one column of a mapping as a Series.
+
+    A list is held as objects, so that NumPy does not turn the 1 in ``[1, "a"]`` into text.
+    """
+    if isinstance(values, xr.DataArray):
+        values = values.to_numpy()
+    if isinstance(values, pd.Series):
+        return values.reset_index(drop=True)
+    if isinstance(values, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
+        if values.ndim != 1:
+            raise error(
+                f"column {name!r}", expected="one dimension", found=f"the shape {values.shape}"
+            )
+        if isinstance(values, np.ma.MaskedArray):  # as an array it would lose its mask
+            return _objects(values.tolist())
+        return pd.Series(values)
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return _series(series)
+    if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
+        raise error(
+            f"column {name!r}",
+            expected="a list or array, one value for each row",
+            found=type(values).__name__,
+        )
+    return _objects(list(values))
+
+
+def _objects(cells: list[Any]) -> pd.Series[Any]:
+    return pd.Series(np.fromiter(cells, dtype=object, count=len(cells)), dtype=object)
+
+
+def _from_frame(frame: Any, error: type[AnnotationError]) -> Mapping[str, pd.Series[Any]]:
+    try:
+        table = nw.from_native(frame)
+        table = table.collect() if isinstance(table, nw.LazyFrame) else table
+    except TypeError as problem:
+        raise error(
+            "the table",
+            expected="a dataframe (pandas, polars, duckdb, ...), a mapping of columns, or rows",
+            found=type(frame).__name__,
+            hint="Files are read by dissensus.read_annotations and dissensus.read_predictions",
+        ) from problem
+    except DuplicateError as problem:
+        doubled = re.findall(r"- (.+) \d+ times", str(problem))
+        raise error(
+            "the table",
+            expected="distinct column names",
+            found=f"{' and '.join(doubled)} more than once" if doubled else str(problem),
+        ) from problem
+    _require_distinct([str(name) for name in table.columns], error)
+    return _Columns(table)
+
+
+class _Columns(Mapping[str, "pd.Series[Any]"]):
+    """The columns of a narwhals frame, converted one by one as they are asked for."""
+
+    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+        self._frame = frame
+        self._names: dict[str, Any] = {str(name): name for name in frame.columns}
+
+    def __getitem__(self, name: str) -> pd.Series[Any]:
+        return _series(self._frame.get_column(self._names[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _series(series: nw.Series[Any]) -> pd.Series[Any]:
+    """Convert a column of any library so that the same content gives the same Series."""
+    native = series.to_native()
+    if isinstance(native, pd.Series):
+        return native.reset_index(drop=True)
+    kind = series.dtype
+    if isinstance(kind, nw.Enum):
+        order = list(kind.categories)
+        return pd.Series(pd.Categorical(series.to_list(), categories=order, ordered=True))
+    if isinstance(kind, nw.Categorical) and nw.is_ordered_categorical(series):
+        return pd.Series(native.to_pandas())  # a dictionary of pyarrow
+    if isinstance(kind, nw.Categorical):
+        return _objects(series.to_list())
+    if kind == nw.String:
+        return pd.Series(series.to_arrow().to_pandas())
+    zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
+    wide = kind in {nw.Int128, nw.UInt128}
+    if zoned or wide or series.null_count():
+        # pandas would make floats of integers to hold the missing ones, and lose digits; narwhals
+        # would drop the time zone of a pyarrow column; Arrow knows no integers of 128 bits.
+        return _objects(series.to_list())
+    return pd.Series(series.to_pandas()).reset_index(drop=True)

@@ -1,0 +1,173 @@
+"""True labels that somebody knows: of all items, or of some.
+
+Where some will do, items must be named; where all are needed, places will do, as for weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dissensus.data import frames, tables
+from dissensus.data.weights import by_item
+from dissensus.dims import ITEM, LABEL
+from dissensus.errors import AnnotationError, ArgumentError, brief, shown
+from dissensus.kernels.types import UNKNOWN, Ints, Names
+
+_COLUMNS = (ITEM, LABEL)
+
+
+def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
+    """Return the code of each item's true label, -1 where it is not known.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        With labels.
+    truth : mapping, Series, DataArray (item) or table, optional
+        From names of items to labels; a table has them in columns ``item`` and ``label``. Items
+        that are not named, or whose label is missing, are not known.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no such thing, names an item twice or one that is not annotated, or a label that
+        nobody could give.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "b"], ["b", "b"], ["a", "a"]])
+    >>> known_codes(ann, {0: "a", 1: "b"})
+    array([ 0,  1, -1])
+    """
+    items, labels = annotations[ITEM].to_numpy(), annotations[LABEL].to_numpy()
+    out = np.full(len(items), UNKNOWN, dtype=np.int64)
+    if truth is None:
+        return out
+    names, values = _named(truth)
+    place = tables.match(names, items)
+    if (place < 0).any():
+        raise ArgumentError(
+            "truth", expected="labels of annotated items",
+            found=f"items that are not: {shown(list(names[place < 0]))}",
+            hint="Leave them out: nothing else is said of them",
+        )  # fmt: skip
+    again = pd.Index(place).duplicated()
+    if again.any():
+        raise ArgumentError(
+            "truth", expected="one label for each item",
+            found=f"several for {shown(list(names[again]))}",
+        )  # fmt: skip
+    known = ~pd.isna(values)
+    code = _codes(values[known], labels)
+    if (code < 0).any():
+        raise ArgumentError(
+            "truth", expected=f"labels that annotators could give: {shown(list(labels))}",
+            found=shown(list(dict.fromkeys(map(str, values[known][code < 0])))),
+            hint="Read the annotations again with labels=, all that can be true",
+        )  # fmt: skip
+    out[place[known]] = code
+    return out
+
+
+def recorded(truth: Any) -> Any:
+    """Return true labels by name, as they can be written down; anything else as it is.
+
+    Examples
+    --------
+    >>> recorded(pd.Series({"i": "a"})), recorded(None)
+    ({'i': 'a'}, None)
+    """
+    try:
+        names, labels = _named(truth)
+    except ArgumentError:
+        return truth
+    kept = ~pd.isna(labels)
+    return dict(zip(names[kept].tolist(), labels[kept].tolist(), strict=True))
+
+
+def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> Ints:
+    """Return the code of each item's true label, where every item has to have one.
+
+    Parameters
+    ----------
+    truth : array-like (item), mapping, Series or DataArray
+        Labels, by place or by name, as `weights.by_item` takes them.
+    items, labels : array
+        Of the annotations.
+    closed : bool
+        Whether nothing but these labels can be true; if not, others are -1.
+
+    Raises
+    ------
+    ArgumentError
+        If an item has none, or one that nobody could give.
+
+    Examples
+    --------
+    >>> items, labels = np.array(["i", "j"]), np.array([0, 1])
+    >>> codes_of_all({"j": True, "i": False}, items, labels, closed=True)
+    array([0, 1])
+    """
+    if isinstance(truth, str | bytes | set | frozenset | xr.Dataset | xr.DataTree):
+        raise ArgumentError("truth", expected="a label for each item", found=brief(truth))
+    given = by_item(truth, items, "truth", "label")
+    missing = pd.isna(given)
+    if missing.any():
+        lacking = shown(list(items[missing]))
+        raise ArgumentError("truth", expected="a label for every item", found=f"none for {lacking}")
+    code = _codes(given, labels)
+    strange = code < 0
+    if closed and strange.any():
+        raise ArgumentError(
+            "truth",
+            where=f"item {shown([items[strange][0]])}",
+            expected=f"one of the labels {shown(list(labels))}",
+            found=shown(list(given[strange][:1])),
+            hint="If nobody gave it, read the annotations with labels=[...], the whole label space",
+        )
+    return code
+
+
+def _codes(given: Names, labels: Names) -> Ints:
+    """Find labels among those there are, -1 where they are not; true and false are 1 and 0."""
+    try:
+        values = np.array(given.tolist())
+        values = values.astype(np.int64) if values.dtype.kind == "b" else values
+        return tables.match(values, labels)
+    except (TypeError, ValueError) as problem:  # such as lists, which name no label
+        raise ArgumentError(
+            "truth", expected="a label for each item", found=str(problem)
+        ) from problem
+
+
+def _named(truth: Any) -> tuple[Names, Names]:
+    """Return the names of items, and their labels."""
+    if isinstance(truth, xr.DataArray) and truth.dims == (ITEM,) and ITEM in truth.coords:
+        return truth[ITEM].to_numpy(), truth.to_numpy()
+    if isinstance(truth, pd.Series) and truth.index.nlevels == 1:
+        return truth.index.to_numpy(), truth.to_numpy(dtype=object)
+    if hasattr(truth, "columns") or (isinstance(truth, Mapping) and set(truth) == set(_COLUMNS)):
+        try:
+            found = frames.columns(truth, dict(zip(_COLUMNS, _COLUMNS, strict=True)))
+        except AnnotationError as problem:
+            raise ArgumentError(
+                "truth", expected="a table with the columns item and label", found=str(problem),
+                hint="Rename its columns, or give a mapping from items to labels",
+            ) from problem  # fmt: skip
+        names, labels = (found[name].to_numpy() for name in _COLUMNS)
+        return names, labels.astype(object)
+    if isinstance(truth, Mapping):
+        labels = np.empty(len(truth), dtype=object)
+        labels[:] = list(truth.values())
+        return np.array(list(truth)), labels
+    raise ArgumentError(
+        "truth", expected="a mapping, Series or DataArray (item) from items to labels, or a table "
+        "with the columns item and label",
+        found=brief(truth), hint="Labels without names of items: dict(zip(items, labels))",
+    )  # fmt: skip

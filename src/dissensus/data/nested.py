@@ -1,0 +1,249 @@
+"""Annotations in, from nested rankings or from a matrix of items by annotators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from decimal import InvalidOperation
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from dissensus.data import annotations as _annotations
+from dissensus.data import tables
+from dissensus.data.frames import opened
+from dissensus.data.schema import validate
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM
+from dissensus.errors import AnnotationError, shown
+
+
+def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = None) -> xr.Dataset:
+    """Read partial rankings with ties from nested lists.
+
+    Parameters
+    ----------
+    rankings : mapping from item to annotators
+        Annotators are a mapping from name to ranking, or a list of rankings by readers
+        without a name (reader 2 of one item is then nobody else's reader 2). A ranking is a
+        list of blocks from best to worst, a block a list of tied labels. An empty ranking is
+        legal: that annotator says nothing.
+    labels : sequence, optional
+        The whole label space; by default the labels somebody named.
+
+    Returns
+    -------
+    xarray.Dataset
+        Annotations of kind "ranking".
+
+    Raises
+    ------
+    AnnotationError
+        On an empty block, or a label twice in one ranking.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({"case": [[["a"], ["b", "c"]], [["b"]]]}, labels="abcd")
+    >>> ann["rank"].values, ann["annotator"].values
+    (array([1, 2, 2, 1]), array(['case: 1', 'case: 2'], dtype='<U7'))
+    """
+    if not isinstance(rankings, Mapping) or isinstance(rankings, xr.Dataset):
+        raise AnnotationError(
+            "rankings", expected="a mapping from item to rankings", found=type(rankings).__name__
+        )
+    rows: list[tuple[Any, Any, Any, int]] = []
+    readers: dict[Any, None] = {}
+    for item, said in rankings.items():
+        for annotator, blocks in _named(item, said):
+            readers[annotator] = None
+            rows += [(item, annotator, *pair) for pair in _blocks(item, annotator, blocks)]
+    if not rows:
+        raise AnnotationError(
+            "rankings", expected="at least one ranked label", found="only empty rankings"
+        )
+    table = dict(zip(("item", "annotator", "label", "rank"), zip(*rows, strict=True), strict=True))
+    try:
+        ann = _annotations.annotations(table, rank="rank", labels=labels)
+    except AnnotationError as problem:
+        raise problem.relocated(
+            lambda row: f"item {rows[row][0]!r}, annotator {rows[row][1]!r}"
+        ) from problem
+    return with_silent(ann, list(rankings), list(readers))
+
+
+def _named(item: Any, said: Any) -> Iterable[tuple[Any, Any]]:
+    """Pair each ranking of an item with its annotator."""
+    if isinstance(said, Mapping):
+        return said.items()
+    if isinstance(said, str | Set) or not isinstance(said, Iterable):
+        raise AnnotationError(
+            "rankings",
+            where=f"item {item!r}",
+            expected="a list of rankings, or a mapping from annotator to ranking",
+            found=repr(said),
+        )
+    return ((f"{item}: {number}", blocks) for number, blocks in enumerate(said, start=1))
+
+
+def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]:
+    """Yield the labels of one ranking with their ranks."""
+    place = f"item {item!r}, annotator {annotator!r}"
+    if isinstance(blocks, str | Mapping | Set) or not isinstance(blocks, Iterable):
+        raise AnnotationError(
+            "rankings", where=place, expected="a list of blocks, best first", found=repr(blocks)
+        )
+    seen: list[Any] = []
+    for rank, block in enumerate(blocks, start=1):
+        named = [] if isinstance(block, str) or not isinstance(block, Iterable) else list(block)
+        if not named:
+            raise AnnotationError(
+                "rankings",
+                where=f"{place}, block {rank}",
+                expected="a list of one or more tied labels",
+                found=repr(block),
+            )
+        seen += named
+        if _repeated(seen):
+            raise AnnotationError(
+                "rankings",
+                where=f"{place}, block {rank}",
+                expected="each label once in a ranking",
+                found=f"{block!r} after {seen[: -len(named)]!r}",
+            )
+        if isinstance(block, Set):  # without an order of its own: two runs make the same rows
+            named.sort(key=repr)
+        yield from ((label, rank) for label in named)
+
+
+def _repeated(labels: Sequence[Any]) -> bool:
+    try:
+        return len(set(labels)) < len(labels)
+    except TypeError:  # without a hash: refused where labels are read
+        return False
+
+
+def with_silent(ann: xr.Dataset, items: Sequence[Any], annotators: Sequence[Any]) -> xr.Dataset:
+    """Keep the items and annotators that have no row because they are without any label.
+
+    Examples
+    --------
+    >>> ann = _annotations.annotations({"item": [1], "annotator": ["a"], "label": ["x"]})
+    >>> with_silent(ann, [0, 1], ["a", "b"])["annotator"].values
+    array(['a', 'b'], dtype='<U1')
+    """
+    for dim, names in ((ITEM, items), (ANNOTATOR, annotators)):
+        everyone = tables.encode(pd.Series(list(names), dtype=object), dim).values
+        place = tables.match(ann[dim].to_numpy(), everyone)
+        codes = place[ann[f"{dim}_code"].to_numpy()]
+        ann = ann.drop_vars([f"{dim}_code", dim]).assign_coords({dim: everyone})
+        ann[f"{dim}_code"] = (ANNOTATION, codes)
+    return validate(ann)
+
+
+def from_matrix(
+    matrix: Any, *, kind: str | None = None, labels: Sequence[Any] | None = None
+) -> xr.Dataset:
+    """Read a table of items (rows) by annotators (columns) with missing entries.
+
+    Parameters
+    ----------
+    matrix : two-dimensional array or dataframe
+        NaN, None or NA marks a label that was not given. A pandas index names the items and
+        column names the annotators; else both are numbered from 0.
+    kind, labels
+        As in `annotations`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Annotations; items and annotators without any label are kept.
+
+    Raises
+    ------
+    AnnotationError
+        If the table is not two-dimensional or holds no label.
+
+    Examples
+    --------
+    >>> import numpy as np, dissensus as dx
+    >>> dx.from_matrix(np.array([[1, 1], [2, np.nan]])).sizes["annotation"]
+    3
+    """
+    frame = _as_pandas(matrix)
+    row, column = np.nonzero(~_blank(frame))
+    if not len(row):
+        raise AnnotationError("matrix", expected="at least one label", found="only missing entries")
+    items, readers = list(frame.index), list(frame.columns)
+    table = {
+        "item": [items[i] for i in row],
+        "annotator": [readers[j] for j in column],
+        "label": cells_of(frame, row, column),
+    }
+    try:
+        ann = _annotations.annotations(table, kind=kind, labels=labels)
+    except AnnotationError as problem:
+        raise problem.relocated(
+            lambda n: f"item {items[row[n]]!r}, annotator {readers[column[n]]!r}"
+        ) from problem
+    return with_silent(ann, items, readers)
+
+
+def _as_pandas(matrix: Any) -> pd.DataFrame:
+    if isinstance(matrix, pd.DataFrame):
+        frame = matrix
+    elif isinstance(matrix, np.ndarray | xr.DataArray):
+        frame = _from_array(matrix)
+    elif isinstance(matrix, Sequence):
+        # As objects, so that NumPy does not make text of the 1 in [[1, "a"]].
+        frame = _from_array(np.array(matrix, dtype=object))
+    elif isinstance(matrix, xr.Dataset):  # a mapping too, but of variables
+        raise AnnotationError(
+            "matrix", expected="a two-dimensional array or dataframe", found="an xarray.Dataset"
+        )
+    else:
+        frame = pd.DataFrame(dict(opened(matrix)))
+    if frame.size == 0:
+        raise AnnotationError(
+            "matrix", expected="at least one label", found=f"the shape {frame.shape}"
+        )
+    for what, index in (("row", frame.index), ("column", frame.columns)):
+        if index.has_duplicates:
+            raise AnnotationError(
+                f"{what} names",
+                expected="distinct names",
+                found=f"{shown(list(index[index.duplicated()]))} more than once",
+            )
+    return frame
+
+
+def _from_array(array: Any) -> pd.DataFrame:
+    if array.ndim != 2:
+        raise AnnotationError(
+            "matrix",
+            expected="two dimensions, items by annotators",
+            found=f"the shape {array.shape}",
+        )
+    return pd.DataFrame(array.to_pandas() if isinstance(array, xr.DataArray) else array)
+
+
+def _blank(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    try:
+        return frame.isna().to_numpy()
+    except InvalidOperation:  # of a decimal that signals when it is compared
+        return np.stack([tables.missing(frame.iloc[:, j]) for j in range(frame.shape[1])], axis=1)
+
+
+def cells_of(
+    frame: pd.DataFrame, row: npt.NDArray[np.intp], column: npt.NDArray[np.intp]
+) -> pd.Series[Any]:
+    """Take cells out of a frame without changing a type on the way."""
+    kinds = set(frame.dtypes)
+    kind = next(iter(kinds))
+    if len(kinds) == 1 and isinstance(kind, pd.CategoricalDtype):
+        codes = np.column_stack([frame.iloc[:, j].cat.codes for j in range(frame.shape[1])])
+        return pd.Series(pd.Categorical.from_codes(codes[row, column], dtype=kind))
+    if len(kinds) == 1 and isinstance(kind, np.dtype):
+        return pd.Series(frame.to_numpy()[row, column])
+    return pd.Series(frame.to_numpy(dtype=object)[row, column], dtype=object)

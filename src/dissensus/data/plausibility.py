@@ -1,0 +1,496 @@
+"""The two forms of a plausibility, and the one place that knows the difference.
+
+A *plausibility* is a distribution over labels, one per draw and item. With few labels it is
+dense, ``(chain, draw, item, label)``. A differential diagnosis picks three of 419
+conditions, where dense draws would fill the memory: then the form is
+``(chain, draw, item, candidate)``, the labels somebody named for the item and, last, the
+*remainder*, one candidate for all labels nobody named. Two coordinates say which is which:
+
+``candidate_label`` (item, candidate)
+    The label's name. It has a meaning only where ``candidate_size`` is 1.
+``candidate_size`` (item, candidate)
+    1 for a named label, the number of labels for the remainder, 0 for padding.
+
+The attributes ``labels`` (the whole label space), ``remainder_concentration`` (the remainder's
+mass is split over its labels by a symmetric Dirichlet distribution with this parameter;
+infinity, the default, is an even split) and ``remainder_seed`` make the form as exact as the
+dense one: which label of the remainder holds how much is part of the draw, and every metric
+that looks sees the same, in a selection of draws or items too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus.data import tables
+from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL
+from dissensus.errors import ArgumentError, shown
+
+# What the positions of a plausibility mean: its label space, read off and checked.
+
+
+PADDING: Final = -1
+REMAINDER: Final = -2
+"""Codes of candidates that are no label."""
+
+
+class Space(NamedTuple):
+    """A plausibility's label space: what its positions mean.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({"case": [[["b"], ["a"]], [["b"]]]}, labels="abcd")
+    >>> fit = dx.models.inverse_rank.fit(ann, random_seed=1)
+    >>> found = dx.plausibility.space(fit["posterior"]["plausibility"])
+    >>> found.dense, found.codes, found.sizes
+    (False, array([[ 0,  1, -2]]), array([[1, 1, 2]]))
+    """
+
+    labels: npt.NDArray[Any]
+    """All labels by name; a code is a place in this array."""
+    codes: npt.NDArray[np.int64]
+    """(item, candidate), or (label) for the dense form."""
+    sizes: npt.NDArray[np.int64]
+    """Of the same shape: labels per candidate."""
+    concentration: float
+    seed: int
+
+    @property
+    def dense(self) -> bool:
+        """Whether each position is one label, the same for all items."""
+        return self.codes.ndim == 1
+
+
+def space(plausibility: xr.DataArray) -> Space:
+    """Read the label space off a plausibility of either form.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> import dissensus as dx
+    >>> array = xr.DataArray([[0.2, 0.8]], dims=("item", "label"), coords={"label": ["a", "b"]})
+    >>> dx.plausibility.space(array).labels
+    array(['a', 'b'], dtype='<U1')
+    """
+    if LABEL in plausibility.dims:
+        n_labels = plausibility.sizes[LABEL]
+        labels = np.arange(n_labels)
+        if LABEL in plausibility.coords:
+            labels = _names(plausibility[LABEL].to_numpy())
+        _check_distinct(labels)
+        return Space(labels, np.arange(n_labels), np.ones(n_labels, np.int64), np.inf, 0)
+    sizes = plausibility["candidate_size"].transpose(ITEM, CANDIDATE).to_numpy().astype(np.int64)
+    names = plausibility["candidate_label"].transpose(ITEM, CANDIDATE).to_numpy()
+    named = sizes == 1
+    known = "labels" in plausibility.attrs
+    if known:  # NetCDF gives a list of one back as the one
+        labels = _names(np.atleast_1d(np.asarray(plausibility.attrs["labels"])))
+    else:
+        labels = np.unique(_names(names[named]))
+    _check_distinct(labels)
+    codes = np.where(sizes == 0, PADDING, REMAINDER)
+    codes[named] = tables.match(_names(names[named]), labels)
+    _check_candidates(codes, sizes, names, len(labels) if known else None)
+    return Space(
+        labels,
+        codes,
+        sizes,
+        float(plausibility.attrs.get("remainder_concentration", np.inf)),
+        int(plausibility.attrs.get("remainder_seed", 0)),
+    )
+
+
+def _names(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return names in the form that predictions have them in: text of any kind, True as 1."""
+    if values.dtype.kind == "b":
+        return values.astype(np.int64)
+    return values.astype(object).astype(np.str_) if values.dtype.kind == "T" else values
+
+
+def _check_distinct(labels: npt.NDArray[Any]) -> None:
+    names, count = np.unique(labels, return_counts=True)
+    if (count > 1).any():
+        raise ArgumentError(
+            "plausibility",
+            expected="distinct labels",
+            found=f"{shown(list(names[count > 1]))} more than once",
+        )
+
+
+def _check_candidates(
+    codes: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64],
+    names: npt.NDArray[Any],
+    n_labels: int | None,
+) -> None:
+    """Raise unless each item's candidates are distinct labels that add up to the label space."""
+    stray = (sizes == 1) & (codes < 0)
+    if stray.any():
+        raise ArgumentError(
+            "candidate_label",
+            expected="labels of attrs['labels'] where candidate_size is 1",
+            found=shown(list(np.unique(names[stray]))),
+        )
+    ordered = np.sort(codes, axis=1)
+    if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
+        raise ArgumentError(
+            "candidate_label", expected="each label once for an item", found="one of them twice"
+        )
+    total = np.unique(sizes.sum(axis=1))
+    expected = total[0] if n_labels is None else n_labels
+    if (sizes < 0).any() or (total != expected).any():
+        raise ArgumentError(
+            "candidate_size",
+            expected=f"sizes that add up to the label space, {expected}, for every item",
+            found=f"sums {shown(list(total))}",
+        )
+
+
+# What is known of draws that do not change, while an evaluation goes from metric to metric.
+
+
+class _Looks(NamedTuple):
+    """What is remembered of draws that do not change."""
+
+    depth: int
+    """How many of the top labels will be asked for."""
+    seen: dict[Any, dict[Any, Any]]
+
+
+_LOOKS: Final[ContextVar[_Looks | None]] = ContextVar("looks", default=None)
+
+
+@contextmanager
+def looked_at_once(depth: int) -> Iterator[None]:
+    """Check the same draws once, and look for their top labels once, however many metrics ask.
+
+    To draw the share of each of hundreds of labels that nobody named takes longer than all else
+    that a metric does. Only for draws that stay as they are meanwhile.
+    """
+    token = _LOOKS.set(_Looks(depth, {}))
+    try:
+        yield
+    finally:
+        _LOOKS.reset(token)
+
+
+def remembered(plausibility: xr.DataArray) -> tuple[int, dict[Any, Any]]:
+    """Return how many top labels will be asked for, and what is known of these draws so far."""
+    looks = _LOOKS.get()
+    if looks is None or plausibility.chunks is not None:
+        return 0, {}
+    values = plausibility.data
+    place = (values.ctypes.data, values.shape, values.strides)
+    # The values are held, so that nothing else comes to stand there.
+    return looks.depth, looks.seen.setdefault(place, {"values": values})
+
+
+NAME = "plausibility"
+
+
+class Layout(NamedTuple):
+    """Which named labels stand where in the candidate form.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({"case": [[["b"], ["a"]], [["b"]]]}, labels="abcd")
+    >>> dx.plausibility.layout(ann).place  # b, a and b: of a, b and the remainder
+    array([1, 0, 1])
+    """
+
+    codes: npt.NDArray[np.int64]
+    """(item, candidate): a label code, `PADDING`, or `REMAINDER` in the last column."""
+    sizes: npt.NDArray[np.int64]
+    """(item, candidate): how many labels a candidate stands for."""
+    place: npt.NDArray[np.int64]
+    """(annotation): the candidate that a row of the annotations speaks of."""
+
+
+def layout(annotations: xr.Dataset, also: npt.NDArray[np.bool_] | None = None) -> Layout:
+    """Lay out the labels named for each item, in label order, with the remainder last.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Annotations with labels.
+    also : array (item, label), optional
+        Which labels are candidates beside those that somebody named.
+
+    Returns
+    -------
+    Layout
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({1: [[["b"], ["a"]]], 2: [[["c"]]]}, labels="abcd")
+    >>> dx.plausibility.layout(ann).codes
+    array([[ 0,  1, -2],
+           [ 2, -1, -2]])
+    >>> dx.plausibility.layout(ann).sizes
+    array([[1, 1, 2],
+           [1, 0, 3]])
+    """
+    n_items, n_labels = annotations.sizes[ITEM], annotations.sizes[LABEL]
+    key = annotations["item_code"].to_numpy() * n_labels + annotations["label_code"].to_numpy()
+    named = np.unique(key)
+    if also is not None:
+        named = np.union1d(named, np.flatnonzero(also))
+    row = np.searchsorted(named, key)
+    item, label = np.divmod(named, n_labels)
+    count = np.bincount(item, minlength=n_items)
+    start = np.concatenate([[0], np.cumsum(count)[:-1]])
+    place = np.arange(len(named)) - start[item]
+    shape = (n_items, int(count.max()) + 1)
+    codes = np.full(shape, PADDING, dtype=np.int64)
+    sizes = np.zeros(shape, dtype=np.int64)
+    codes[item, place], sizes[item, place] = label, 1
+    codes[:, -1], sizes[:, -1] = REMAINDER, n_labels - count
+    return Layout(codes, sizes, place[row])
+
+
+def candidate_form(
+    values: npt.NDArray[np.float64],
+    layout: Layout,
+    items: npt.NDArray[Any],
+    labels: npt.NDArray[Any],
+    *,
+    concentration: float,
+    seed: int,
+) -> xr.DataArray:
+    """Name draws laid out as (..., item, candidate): the only way to make this form.
+
+    Parameters
+    ----------
+    values : array (chain, draw, item, candidate) or (item, candidate)
+        Masses.
+    layout : Layout
+        Which candidate is what.
+    items, labels : array
+        The names of the items, and the whole label space.
+    concentration : float
+        How the remainder's mass is split over its labels, see the module's text.
+    seed : int
+        Fixes which label of the remainder gets which part, once for all metrics.
+
+    Returns
+    -------
+    xarray.DataArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({"case": [[["b"], ["a"]]]}, labels="abcd")
+    >>> form = dx.plausibility.candidate_form(
+    ...     np.array([[0.3, 0.6, 0.1]]), dx.plausibility.layout(ann), ann["item"].values,
+    ...     ann["label"].values, concentration=np.inf, seed=0)
+    >>> form["candidate_label"].values, form["candidate_size"].values
+    (array([['a', 'b', '']], dtype='<U1'), array([[1, 1, 2]]))
+    """
+    named = layout.sizes == 1
+    nothing = _no_label(labels.dtype)
+    names = np.where(named & (layout.codes >= 0), labels[np.maximum(layout.codes, 0)], nothing)
+    lone = (layout.codes == REMAINDER) & named
+    if lone.any():  # a remainder of one label is that label
+        names[lone] = labels[_unnamed(layout, len(labels))[lone.any(axis=1)]]
+    return xr.DataArray(
+        values,
+        dims=(CHAIN, DRAW, ITEM, CANDIDATE)[-values.ndim :],
+        coords={
+            ITEM: items,
+            "candidate_label": ((ITEM, CANDIDATE), names),
+            "candidate_size": ((ITEM, CANDIDATE), layout.sizes),
+        },
+        name=NAME,
+        attrs={
+            "labels": labels.tolist(),
+            "remainder_concentration": concentration,
+            "remainder_seed": seed,
+        },
+    )
+
+
+def _no_label(dtype: np.dtype[Any]) -> Any:
+    """Return what stands for a label where there is none."""
+    return "" if dtype.kind in "UO" else -1
+
+
+def widened(name: str, values: xr.Variable, width: int) -> xr.Variable:
+    """Pad a variable in candidate form to the candidates other items have, the remainder last.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> import dissensus as dx
+    >>> masses = xr.Variable(("item", "candidate"), [[0.7, 0.3]])
+    >>> dx.plausibility.widened("plausibility", masses, 4).values
+    array([[0.7, 0. , 0. , 0.3]])
+    """
+    few = values.sizes[CANDIDATE]
+    if few >= width:
+        return values
+    nothing = _no_label(values.dtype) if name == "candidate_label" else 0
+    pad = values.isel({CANDIDATE: [0] * (width - few)})
+    pad = pad.copy(data=np.full(pad.shape, nothing, dtype=values.dtype))
+    named, rest = values.isel({CANDIDATE: slice(-1)}), values.isel({CANDIDATE: slice(-1, None)})
+    return xr.Variable.concat([named, pad, rest], CANDIDATE).transpose(*values.dims)
+
+
+def _laid_out(codes: npt.NDArray[np.int64], annotations: xr.Dataset) -> Layout:
+    """Return the layout that a model was built with."""
+    sizes = (codes >= 0).astype(np.int64)
+    sizes[:, -1] = annotations.sizes[LABEL] - sizes.sum(axis=1)
+    return Layout(codes, sizes, np.empty(0, dtype=np.int64))
+
+
+def _unnamed(layout: Layout, n_labels: int) -> npt.NDArray[np.int64]:
+    """Return the first label nobody named, for each item."""
+    used = np.zeros((len(layout.codes), n_labels + 1), dtype=bool)
+    np.put_along_axis(used, np.where(layout.codes < 0, n_labels, layout.codes), True, axis=1)
+    return np.argmin(used[:, :n_labels], axis=1)
+
+
+def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArray:
+    """Take the plausibility out of a fit, a posterior group, or the array itself.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none, or its dims are not those of either form.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> import dissensus as dx
+    >>> array = xr.DataArray([[0.2, 0.8]], dims=("item", "label"), coords={"label": ["a", "b"]})
+    >>> dx.plausibility.plausibility_of(array).name
+    'plausibility'
+    """
+    if isinstance(source, xr.DataTree):
+        source = source["posterior"].to_dataset() if "posterior" in source.children else source.ds
+    if isinstance(source, xr.Dataset):
+        if NAME not in source:
+            raise ArgumentError(
+                "plausibility",
+                expected=f"a fit or Dataset with a variable {NAME!r}",
+                found=f"the variables {shown(list(source.data_vars)) or 'none'}",
+            )
+        source = source[NAME]
+    if not isinstance(source, xr.DataArray):
+        raise ArgumentError(
+            "plausibility",
+            expected="a DataTree from fit, a Dataset, or a DataArray",
+            found=type(source).__name__,
+        )
+    if ITEM not in source.dims or (LABEL in source.dims) == (CANDIDATE in source.dims):
+        raise ArgumentError(
+            "plausibility",
+            expected="dims (chain, draw, item, label) or (chain, draw, item, candidate)",
+            found=str(source.dims),
+        )
+    if CANDIDATE in source.dims and not {"candidate_label", "candidate_size"} <= set(source.coords):
+        raise ArgumentError(
+            "plausibility",
+            expected="the coordinates candidate_label and candidate_size beside dim 'candidate'",
+            found=str(list(source.coords)),
+        )
+    core = CANDIDATE if CANDIDATE in source.dims else LABEL
+    out = source.rename(NAME).transpose(..., ITEM, core)
+    _check_values(out)
+    return out
+
+
+_ROUNDING: Final = 1e-5
+"""How far above 1 a mass may come out; stored in single precision, say."""
+
+
+def _check_values(plausibility: xr.DataArray) -> None:
+    """Raise on masses that are none: missing or negative ones would be believed as small ones."""
+    if plausibility.chunks is not None:  # the draws are elsewhere; do not fetch them to look
+        return
+    values, (_, known) = plausibility.to_numpy(), remembered(plausibility)
+    if "checked" in known:
+        return
+    if values.dtype.kind not in "fiub" or values.size == 0:
+        raise ArgumentError(
+            NAME, expected="numbers", found=f"an array of {values.dtype}, shape {values.shape}"
+        )
+    if values.min() >= 0 and values.max() <= 1 + _ROUNDING:  # a NaN fails this too
+        known["checked"] = True
+        return
+    bad = ~((values >= 0) & (values <= 1 + _ROUNDING))
+    items = np.flatnonzero(bad.any(axis=-1).reshape(-1, values.shape[-2]).any(axis=0))
+    raise ArgumentError(
+        NAME,
+        where=f"items {shown(list(plausibility[ITEM].to_numpy()[items]))}",
+        expected="shares, from 0 to 1",
+        found=str(values[bad][0]),
+    )
+
+
+def with_candidates(
+    draws: xr.DataTree | xr.Dataset | xr.DataArray,
+    annotations: xr.Dataset,
+    *,
+    concentration: float = float("inf"),
+    seed: int = 0,
+) -> xr.DataArray:
+    """Give draws of a ranking model that PyMC made the names that metrics read.
+
+    A `pymc.Model` can name its dims, but not say which label a candidate is. What ``fit``
+    returns is named already; this is for what `pymc.sample` makes of ``build``.
+
+    Parameters
+    ----------
+    draws : DataTree, Dataset or DataArray
+        With a plausibility (..., item, candidate). Where the prior was learned, give the DataTree:
+        it says which labels are candidates beside those that somebody named.
+    annotations : xarray.Dataset
+        What the model was built from.
+    concentration, seed : float, int
+        As in `candidate_form`; the concentration is the model's ``prior_count``, if positive.
+
+    Returns
+    -------
+    xarray.DataArray
+
+    Raises
+    ------
+    ArgumentError
+        If the draws do not have the shape that these annotations give.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({"case": [[["a"], ["b"]], [["b"]]]}, labels="abc")
+    >>> raw = xr.DataArray([[[[0.4, 0.6, 0.0]]]], dims=("chain", "draw", "item", "candidate"))
+    >>> dx.plausibility.with_candidates(raw, ann)["candidate_label"].values
+    array([['a', 'b', 'c']], dtype='<U1')
+    """
+    where = layout(annotations)
+    if isinstance(draws, xr.DataTree):
+        if "constant_data" in draws.children and "candidate_code" in draws["constant_data"]:
+            where = _laid_out(draws["constant_data"]["candidate_code"].to_numpy(), annotations)
+        draws = draws["posterior"].to_dataset()
+    values = draws[NAME] if isinstance(draws, xr.Dataset) else draws
+    if values.shape[-2:] != where.codes.shape:
+        raise ArgumentError(
+            "draws",
+            expected=f"(item, candidate) of shape {where.codes.shape} last, as the annotations say",
+            found=f"shape {values.shape}",
+        )
+    items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
+    return candidate_form(
+        values.to_numpy(), where, items, labels, concentration=concentration, seed=seed
+    )

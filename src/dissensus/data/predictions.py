@@ -1,0 +1,424 @@
+"""Predictions in: what the systems under evaluation said about the items, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from dissensus.data import tables
+from dissensus.data.frames import columns, opened
+from dissensus.data.schema import (
+    PREDICTION_KINDS,
+    are_probabilities,
+    check_predictions,
+    checked_predictions,
+)
+from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
+from dissensus.errors import PredictionError, misspelt, shown, warn_caller
+from dissensus.kernels.types import Floats
+
+# Predicted labels that no annotator could have given.
+
+
+def warn_of_outside(
+    what: str, names: Sequence[object], labels: Sequence[object], count: int | None = None
+) -> None:
+    """Warn of predicted labels outside the label space of the annotations.
+
+    Parameters
+    ----------
+    what : str
+        What that means for them, as the sentence goes on.
+    names : sequence
+        These labels.
+    labels : sequence
+        The label space.
+    count : int, optional
+        How many predictions have them, where that is known.
+    """
+    by = "" if count is None else f" (predictions with them: {count})"
+    warn_caller(
+        f"Labels outside the label space of the annotations{what}: {shown(names)}{by}. "
+        f"{misspelt(names, labels)}If annotators could have said so, read the annotations with "
+        "labels=."
+    )
+
+
+# Predictions in: what the systems under evaluation said about the items.
+
+
+def predictions(
+    frame: Any,
+    item: str = "item",
+    system: str = "system",
+    label: str = "label",
+    *,
+    score: str | None = None,
+    rank: str | None = None,
+    kind: str | None = None,
+    on_missing: str = "raise",
+) -> xr.Dataset:
+    """Read predictions from a table: one row per item and system, or several if ordered.
+
+    Where scores are probabilities of every label, models that learn a prior use them (see
+    `dissensus.models.dirichlet`).
+
+    Parameters
+    ----------
+    frame : dataframe, mapping of columns, or rows
+        As `dissensus.annotations` takes them. Or a wide table: items, systems, and for each label a
+        column of that name with its probability; these add up to 1 in each row.
+    item, system, label : str
+        The columns that say what was predicted about what, and by which system.
+    score : str, optional
+        Column of scores; each system's labels for an item are ordered by falling score, equal
+        scores are tied.
+    rank : str, optional
+        Column of ranks 1, 2, 2, 3 (ties share a rank, no gaps) instead of scores.
+    kind : {"nominal", "ranking", "continuous"}, optional
+        "continuous" reads the labels as numbers. By default "ranking" if ``score`` or
+        ``rank`` is given, else "nominal" (or "continuous" for numbers with fractions).
+    on_missing : {"raise", "drop"}
+        What to do about items for which some system has no prediction. How many were dropped
+        is kept in ``attrs["items_dropped"]``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``item``, ``system`` and ``position``; see `dissensus.schema`.
+
+    Raises
+    ------
+    PredictionError
+        On missing columns, entries or items, on two rows for one item and system without
+        ``score`` or ``rank``, on a label listed twice, and on ranks with gaps.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> pred = dx.predictions({
+    ...     "item": [1, 1, 2], "system": ["m", "m", "m"], "label": ["a", "b", "b"],
+    ...     "score": [0.2, 0.8, 0.5],
+    ... }, score="score")
+    >>> pred["label_code"].sel(item=1, system="m").values
+    array([1, 0])
+    """
+    _check_options(score, rank, kind, on_missing)
+    wide = _wide(frame, item, system, label) if score is None and rank is None else None
+    if wide is not None:
+        frame, score = wide, _PROBABILITY
+    wanted = {"item": item, "system": system, "label": label, "score": score, "rank": rank}
+    column = columns(frame, wanted, PredictionError, ("item", "system", "label"))
+    items = tables.encode(column["item"], str(item), error=PredictionError)
+    systems = tables.encode(column["system"], str(system), error=PredictionError)
+    names = f"columns {str(item)!r} and {str(system)!r}"
+    rows = _Rows(names, items, systems, items.codes * len(systems.values) + systems.codes)
+    coords = {ITEM: items.values, SYSTEM: systems.values}
+    if kind != "continuous":
+        labels = tables.encode(column["label"], str(label), sort=True, error=PredictionError)
+        if kind is None:
+            ordered = score is not None or rank is not None
+            fractions = labels.values.dtype.kind == "f"
+            kind = "ranking" if ordered else "continuous" if fractions else "nominal"
+    if kind == "continuous":
+        _require_one_each(rows)
+        out = _grid(rows.pair, tables.numbers(column["label"], str(label), PredictionError), coords)
+    else:
+        if kind == "nominal":
+            _require_one_each(rows)
+        _require_listed_once(rows, labels)
+        key = _order(column, rows, score, rank)
+        out = _lists(rows.pair, labels, key, coords, scored=score is not None)
+    out.attrs["kind"] = kind
+    out = _complete(out, on_missing)
+    check_predictions(out)
+    return out
+
+
+_PROBABILITY: Final = "probability"
+
+
+def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | None:
+    """Return a wide table of probabilities as a long one; None if it is not such a table."""
+    table = opened(frame, PredictionError)
+    names = [str(name) for name in (item, system)]
+    labels = [name for name in table if name not in names]
+    if str(label) in table or len(labels) < 2 or not all(name in table for name in names):
+        return None
+    columns = [table[name] for name in labels]
+    kinds = {pd.api.types.infer_dtype(column) for column in columns}
+    if not kinds <= {"floating", "mixed-integer-float", "integer"} or kinds == {"integer"}:
+        return None
+    probability = np.stack([column.to_numpy(dtype=np.float64) for column in columns], axis=1)
+    total = probability.sum(axis=1)
+    bad = np.flatnonzero(~are_probabilities(probability) | np.isnan(total))
+    if len(bad):
+        raise PredictionError(
+            "the table",
+            where=f"row {bad[0]}",
+            expected=f"a column {str(label)!r}, or probabilities of all labels that add up to 1",
+            found=f"{shown(labels)} with the sum {total[bad[0]]:g} (such rows: {len(bad)})",
+            hint="Name the column of labels with label=, or leave out columns that are no labels",
+        )
+    n = len(labels)
+    return {
+        **{name: table[name].repeat(n).reset_index(drop=True) for name in names},
+        str(label): labels * len(probability),
+        _PROBABILITY: probability.ravel(),
+    }
+
+
+class _Rows(NamedTuple):
+    """Which item and which system each row is about."""
+
+    columns: str
+    """What the caller calls the columns of items and systems."""
+    items: tables.Encoded
+    systems: tables.Encoded
+    pair: npt.NDArray[np.int64]
+    """One number for each combination of item and system."""
+
+    def named(self, row: int) -> str:
+        """Name the item and the system of a row."""
+        item = self.items.values[self.items.codes[row]]
+        system = self.systems.values[self.systems.codes[row]]
+        return f"item {shown([item])}, system {shown([system])}"
+
+
+def _check_options(score: str | None, rank: str | None, kind: str | None, on_missing: str) -> None:
+    if score is not None and rank is not None:
+        raise PredictionError(
+            "score and rank", expected="one of the two", found=f"{score!r} and {rank!r}"
+        )
+    if kind is not None and (not isinstance(kind, str) or kind not in PREDICTION_KINDS):
+        raise PredictionError(
+            "kind", expected=f"one of {PREDICTION_KINDS} or None", found=repr(kind)
+        )
+    if kind == "ranking" and score is None and rank is None:
+        raise PredictionError(
+            "kind", expected='score= or rank= together with kind="ranking"', found="neither"
+        )
+    if kind in ("nominal", "continuous") and (score is not None or rank is not None):
+        raise PredictionError(
+            "kind", expected='kind="ranking" (or None) together with score= or rank=',
+            found=repr(kind),
+        )  # fmt: skip
+    if not isinstance(on_missing, str) or on_missing not in {"raise", "drop"}:
+        raise PredictionError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
+
+
+def _require_one_each(rows: _Rows) -> None:
+    again = np.flatnonzero(pd.Series(rows.pair).duplicated().to_numpy())
+    if len(again):
+        row = int(again[0])
+        first = int(np.flatnonzero(rows.pair == rows.pair[row])[0])
+        raise PredictionError(
+            rows.columns,
+            where=f"rows {first} and {row} ({rows.named(row)})",
+            expected="one row for each item and system",
+            found=f"another (repeated rows: {len(again)})",
+            hint="For lists of labels name the column that orders them with score= or rank=",
+        )
+
+
+def _require_listed_once(rows: _Rows, labels: tables.Encoded) -> None:
+    key = rows.pair * len(labels.values) + labels.codes
+    again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
+    if len(again):
+        row = int(again[0])
+        first = int(np.flatnonzero(key == key[row])[0])
+        raise PredictionError(
+            rows.columns,
+            where=f"rows {first} and {row} ({rows.named(row)})",
+            expected="each label once in a list",
+            found=f"{shown([labels.values[labels.codes[row]]])} a second time",
+        )
+
+
+def _order(
+    column: dict[str, pd.Series[Any]], rows: _Rows, score: str | None, rank: str | None
+) -> npt.NDArray[np.float64]:
+    """Return the key by which a list is ordered: small comes first, equal is tied."""
+    if score is not None:
+        return -tables.numbers(column["score"], str(score), PredictionError)
+    if rank is None:
+        return np.zeros(len(rows.pair))
+    ranks = tables.numbers(column["rank"], str(rank), PredictionError)
+    order = np.lexsort((ranks, rows.pair))
+    first = np.diff(rows.pair[order], prepend=-1) != 0
+    before = np.where(first, 0, np.concatenate([[0], ranks[order][:-1]]))
+    step = ranks[order] - before
+    bad = np.flatnonzero((step != 1) & ((step != 0) | first))
+    if len(bad):
+        row, last = int(order[bad[0]]), before[bad[0]]
+        raise PredictionError(
+            f"column {str(rank)!r}",
+            where=f"row {row} ({rows.named(row)})",
+            expected="whole ranks 1, 2, ... without a gap (after a tie comes the next: 1, 1, 2)",
+            found=f"{ranks[row]:g} after {last:g}" if last else f"{ranks[row]:g} as the first",
+        )
+    return ranks
+
+
+def _grid(
+    pair: npt.NDArray[np.int64], values: npt.NDArray[np.float64], coords: dict[str, Any]
+) -> xr.Dataset:
+    shape = (len(coords[ITEM]), len(coords[SYSTEM]))
+    grid = np.full(shape[0] * shape[1], np.nan)
+    grid[pair] = values
+    return xr.Dataset({"value": ((ITEM, SYSTEM), grid.reshape(shape))}, coords=coords)
+
+
+def _lists(
+    pair: npt.NDArray[np.int64],
+    labels: tables.Encoded,
+    key: npt.NDArray[np.float64],
+    coords: dict[str, Any],
+    *,
+    scored: bool,
+) -> xr.Dataset:
+    """Lay out each list along ``position``, in order, with the number of its block."""
+    order = np.lexsort((labels.codes, key, pair))
+    pair, key, codes = pair[order], key[order], labels.codes[order]
+    start = np.flatnonzero(np.diff(pair, prepend=-1))
+    length = np.diff(np.append(start, len(pair)))
+    position = np.arange(len(pair)) - np.repeat(start, length)
+    new_block = np.diff(key, prepend=np.nan) != 0
+    new_block[start] = True
+    count = np.cumsum(new_block)
+    block = count - np.repeat(count[start] - 1, length)
+    shape = (len(coords[ITEM]), len(coords[SYSTEM]), int(length.max()))
+    dims = (ITEM, SYSTEM, POSITION)
+
+    def laid(values: npt.NDArray[Any], empty: float, dtype: Any) -> tuple[Any, npt.NDArray[Any]]:
+        out = np.full((shape[0] * shape[1], shape[2]), empty, dtype=dtype)
+        out[pair, position] = values
+        return dims, out.reshape(shape)
+
+    variables = {"label_code": laid(codes, -1, np.int64), "block": laid(block, 0, np.int64)}
+    if scored:
+        variables["score"] = laid(-key, np.nan, np.float64)
+    return xr.Dataset(variables, coords={**coords, LABEL: labels.values})
+
+
+def _complete(pred: xr.Dataset, on_missing: str) -> xr.Dataset:
+    """Every system must speak on the same items, or comparisons compare nothing."""
+    lists = "label_code" in pred
+    absent = (pred["label_code"] < 0).all(POSITION) if lists else pred["value"].isnull()
+    lacking = absent.any(SYSTEM).to_numpy()
+    if not lacking.any():
+        return pred
+    if on_missing == "drop":
+        if lacking.all():
+            raise PredictionError(
+                "predictions",
+                expected="an item for which every system has a prediction",
+                found=f"none among {len(lacking)} items",
+            )
+        return pred.isel({ITEM: ~lacking}).assign_attrs(items_dropped=int(lacking.sum()))
+    bare = pred[ITEM].to_numpy()[lacking]
+    per_system = absent.sum(ITEM).to_numpy()
+    worst = int(per_system.argmax())
+    raise PredictionError(
+        "predictions",
+        expected="a prediction of every system for every item",
+        found=f"{len(bare)} items without one: {shown(list(bare))}"
+        f" (system {shown([pred[SYSTEM].to_numpy()[worst]])} lacks {int(per_system[worst])})",
+        hint='on_missing="drop" leaves those items out for all systems',
+    )
+
+
+# What predictions say of items' labels, as features that a learned prior can lean to.
+
+
+LEAST: Final = 1e-3
+"""A smaller predicted probability counts as this: classifiers say 1e-9 of labels that a tenth of
+all annotators give."""
+
+
+class Features(NamedTuple):
+    """One for each system's answers, and one for its probabilities where it gave these."""
+
+    values: list[Floats]
+    """(item, label) each: first answers, then logarithms of probabilities; 0 says nothing."""
+    systems: list[Any]
+    """Names of the systems with answers, in the order of the features."""
+    with_probabilities: list[Any]
+    """Names of the systems with probabilities, likewise."""
+
+    def coords(self) -> dict[str, list[Any]]:
+        """Return the names by dimension."""
+        return {SYSTEM: self.systems, SCORED_SYSTEM: self.with_probabilities}
+
+
+def features(
+    predictions: xr.Dataset | None, items: npt.NDArray[Any], labels: npt.NDArray[Any],
+    *, whole_lists: bool = False,
+) -> Features:  # fmt: skip
+    """Lay predictions out by items and labels.
+
+    An item of which nothing was predicted has zeros, and so has a label that is not in the space.
+    Of labels that are tied in the first place each has its part of a 1.
+
+    Parameters
+    ----------
+    predictions : xarray.Dataset or None
+        Labels, as `dissensus.predictions` reads them.
+    items, labels : arrays
+        Their names.
+    whole_lists : bool
+        Whether what a system lists further down speaks too, where it gave no probabilities: by
+        1 / log2(1 + place), the discount of Jarvelin & Kekalainen (2002).
+    """
+    if predictions is None:
+        return Features([], [], [])
+    predictions = checked_predictions(predictions)
+    names = list(predictions[SYSTEM].to_numpy())
+    dims = (ITEM, SYSTEM, POSITION)
+    code = predictions["label_code"].transpose(*dims).to_numpy()
+    place = np.append(tables.match(predictions[LABEL].to_numpy(), labels), -1)[code]
+    block = np.where(place >= 0, predictions["block"].transpose(*dims).to_numpy(), 0)
+    row = tables.match(items, predictions[ITEM].to_numpy())
+    answers, logs, scored = [], [], []
+    for s, name in enumerate(names):
+        first = block[:, s] == 1
+        said = first / np.maximum(first.sum(axis=1, keepdims=True), 1)
+        answers.append(_laid(said, place[:, s], row, len(labels)))
+        probability = _probabilities(predictions, s, place[:, s], row, len(labels))
+        if probability is None and whole_lists:
+            later = np.where(block[:, s] > 1, 1 / np.log2(1 + np.maximum(block[:, s], 1)), 0.0)
+            answers[s] += _laid(later, place[:, s], row, len(labels))
+        elif probability is not None:
+            logs.append(np.log(probability))
+            scored.append(name)
+    return Features(answers + logs, names, scored)
+
+
+def _laid(
+    value: Floats, place: npt.NDArray[np.int64], row: npt.NDArray[np.int64], n_labels: int
+) -> Floats:
+    """Put what stands in lists (item, position) at the labels."""
+    out = np.zeros((len(value) + 1, n_labels))  # the last row is of items without predictions
+    item, position = np.nonzero(place >= 0)
+    out[item, place[item, position]] = value[item, position]
+    return out[row]
+
+
+def _probabilities(
+    predictions: xr.Dataset, system: int, place: npt.NDArray[np.int64],
+    row: npt.NDArray[np.int64], n_labels: int,
+) -> Floats | None:  # fmt: skip
+    """Return a system's probabilities (item, label), if its scores are such."""
+    if "score" not in predictions:
+        return None
+    dims = (ITEM, SYSTEM, POSITION)
+    score = predictions["score"].transpose(*dims).to_numpy()[:, system]
+    if not are_probabilities(score).all():
+        return None
+    found = np.maximum(_laid(np.nan_to_num(score), place, row, n_labels), LEAST)
+    return found / found.sum(axis=1, keepdims=True)

@@ -1,0 +1,434 @@
+"""Columns, checked and turned into integer codes of plain names.
+
+Distinct values in their plain form: whole numbers, other numbers, or text.
+Tables hold the same content in many types: the number 3 as an integer, a float, a decimal or
+a nullable; a day as a date or a time stamp. Here each becomes one of three kinds of array,
+so that the same content compares equal wherever it came from. What has no plain form (a list,
+a duration, a complex number) is an error, and so is a mixture that would have to be guessed at.
+
+Columns, checked and turned into integer codes.
+The first step of everything that is read in: `encode` replaces names by codes into a sorted
+or first-seen vocabulary, `numbers` reads numbers, `match` looks names up. All refuse rather
+than guess: missing entries, text mixed with numbers and the like are errors that name the
+column and the row (counted from 0).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dissensus.errors import AnnotationError
+
+TEXT: Final = "text"
+NUMBER: Final = "a number"
+BOOLEAN: Final = "true or false"
+DAY: Final = "a date"
+TIME: Final = "a time"
+KINDS: Final = (TEXT, NUMBER, BOOLEAN, DAY, TIME)
+
+_INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,18})\Z")
+_INT64 = np.iinfo(np.int64)
+_OBJECT_TEXT_BYTES = 1 << 28
+
+
+def kind_of(value: Any) -> str:
+    """Name the kind of one value; what has no plain form gets the name of its type.
+
+    Examples
+    --------
+    >>> [kind_of(value) for value in ("a", 1, 1.5, True, [1])]
+    ['text', 'a number', 'a number', 'true or false', 'list']
+    """
+    if isinstance(value, str):
+        return TEXT
+    if isinstance(value, bool | np.bool_):
+        return BOOLEAN
+    if isinstance(value, np.timedelta64):  # for NumPy an integer
+        return type(value).__name__
+    if isinstance(value, int | float | np.integer | np.floating | Decimal):
+        return NUMBER
+    if isinstance(value, datetime | np.datetime64):
+        return TIME
+    return DAY if isinstance(value, date) else type(value).__name__
+
+
+def plain(
+    values: npt.NDArray[Any], name: str, error: type[AnnotationError] = AnnotationError
+) -> npt.NDArray[Any]:
+    """Return distinct values of one kind as an array of int64, float64 or text.
+
+    Text that spells whole numbers throughout becomes numbers, if that loses nothing ("7"
+    does, "07" keeps all of the values text). Whole floats become integers, true and false
+    become 1 and 0. Integers beyond 64 bits become text, digit by digit, and so do dates.
+
+    Parameters
+    ----------
+    values : array
+        Distinct values without missing ones.
+    name : str
+        What to call the column in errors.
+    error : type
+        The error to raise.
+
+    Examples
+    --------
+    >>> plain(np.array(["10", "9"]), "label"), plain(np.array([2**64 - 1], np.uint64), "label")
+    (array([10,  9]), array(['18446744073709551615'], dtype='<U20'))
+    """
+    form = values.dtype.kind
+    if form in "iu":
+        return _integers(values.tolist()) if form == "u" else values.astype(np.int64)
+    if form == "b":
+        return values.astype(np.int64)
+    if form == "f":
+        return _floats(values.astype(np.float64), name, error)
+    if form == "M":
+        return _times(values)
+    cells = list(values)
+    kind = kind_of(cells[0]) if cells else TEXT
+    if kind == TEXT:
+        return _text([str(cell) for cell in cells])
+    if kind == BOOLEAN:
+        return np.array(cells, dtype=np.int64)
+    if kind == NUMBER:
+        return _numbers(cells, name, error)
+    if kind in {DAY, TIME}:
+        return _moments(cells, name, error)
+    raise unusable(name, kind, "", error)
+
+
+def unusable(name: str, kind: str, where: str, error: type[AnnotationError]) -> AnnotationError:
+    """Say that values of some type cannot name or number anything."""
+    return error(
+        f"column {name!r}",
+        where=where,
+        expected="text, numbers, true/false or dates",
+        found=f"values of type {kind}",
+        hint="Turn them into text or numbers first",
+    )
+
+
+def as_text(values: Sequence[str]) -> npt.NDArray[Any]:
+    """Hold text in a fixed-width array, or as objects where one long name would fill memory."""
+    width = max((len(value) for value in values), default=1)
+    if 4 * width * len(values) > _OBJECT_TEXT_BYTES:
+        return np.array(values, dtype=object)
+    return np.array(values, dtype=np.str_)
+
+
+def _text(text: list[str]) -> npt.NDArray[Any]:
+    if text and all(map(_INTEGER.match, text)):
+        numbers = [int(cell) for cell in text]
+        if _fit(numbers):
+            return np.array(numbers, dtype=np.int64)
+    return as_text(text)
+
+
+def _fit(numbers: list[int]) -> bool:
+    return _INT64.min <= min(numbers, default=0) and max(numbers, default=0) <= _INT64.max
+
+
+def _integers(numbers: list[int]) -> npt.NDArray[Any]:
+    """Hold integers as such if all fit; else by their digits, since a float would merge some."""
+    if _fit(numbers):
+        return np.array(numbers, dtype=np.int64)
+    return as_text([str(number) for number in numbers])
+
+
+def _floats(
+    values: npt.NDArray[np.float64], name: str, error: type[AnnotationError]
+) -> npt.NDArray[Any]:
+    """Turn floats that are whole numbers throughout into integers; refuse infinities."""
+    if not np.isfinite(values).all():
+        raise error(f"column {name!r}", expected="finite numbers", found="an infinity")
+    if (values == np.rint(values)).all() and (np.abs(values) < 2.0**63).all():
+        return values.astype(np.int64)
+    return values
+
+
+def _numbers(cells: list[Any], name: str, error: type[AnnotationError]) -> npt.NDArray[Any]:
+    """Return numbers held as objects: integers of any size, floats, decimals."""
+    others = [cell for cell in cells if not isinstance(cell, int | np.integer)]
+    if not others:
+        return _integers([int(cell) for cell in cells])
+    if not all(map(math.isfinite, others)):
+        raise error(f"column {name!r}", expected="finite numbers", found="an infinity")
+    if all(cell == int(cell) for cell in others):
+        numbers = [int(cell) for cell in cells]
+        if _fit(numbers) or all(isinstance(cell, Decimal) for cell in others):
+            return _integers(numbers)
+    for cell in cells:
+        if isinstance(cell, int | np.integer) and abs(int(cell)) > 2**53:
+            raise error(
+                f"column {name!r}",
+                expected="whole numbers throughout, or none above 2**53 beside fractions",
+                found=f"{cell} beside {others[0]}",
+            )
+    return np.array([float(cell) for cell in cells])
+
+
+def _times(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Spell time stamps as briefly as loses nothing: days as days."""
+    for unit in ("D", "s", "ms", "us"):
+        shorter = values.astype(f"datetime64[{unit}]")
+        if (shorter == values).all():
+            return np.datetime_as_string(shorter)
+    return np.datetime_as_string(values)
+
+
+def _moments(cells: list[Any], name: str, error: type[AnnotationError]) -> npt.NDArray[Any]:
+    """Spell dates and times held as objects; those with a time zone in UTC."""
+    zoned = [getattr(cell, "tzinfo", None) is not None for cell in cells]
+    if any(zoned) != all(zoned):
+        raise error(
+            f"column {name!r}",
+            expected="a time zone on all times or on none",
+            found=f"{cells[zoned.index(True)]} and {cells[zoned.index(False)]}",
+        )
+    if not any(zoned):
+        return _times(pd.DatetimeIndex(cells).to_numpy())
+    moments = pd.to_datetime(pd.Series(cells, dtype=object), utc=True)
+    return as_text([moment.isoformat() for moment in moments])
+
+
+_UNIFORM: Final = frozenset(
+    {"string", "integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty"}
+)
+"""What pandas calls columns of objects that hold one of our kinds of values throughout."""
+
+
+class Encoded(NamedTuple):
+    """One column as integer codes into its distinct values."""
+
+    codes: npt.NDArray[np.int64]
+    values: npt.NDArray[Any]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are text."""
+        return self.values.dtype.kind in "UO"
+
+
+def encode(
+    column: pd.Series[Any],
+    name: str,
+    *,
+    sort: bool = False,
+    error: type[AnnotationError] = AnnotationError,
+) -> Encoded:
+    """Replace a column's values by codes into the distinct ones.
+
+    Text that spells whole numbers throughout becomes numbers, if that loses nothing
+    ("7" does, "07" keeps the column text); whole floats become integers, true and false 1 and
+    0; dates become text. See `tables`.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The values.
+    name : str
+        What to call the column in errors.
+    sort : bool
+        Order the distinct values (numbers by size, text by alphabet, an ordered categorical
+        as it says, with the categories nobody used); else they stand in the order of their
+        first appearance.
+    error : type
+        The error to raise.
+
+    Raises
+    ------
+    AnnotationError
+        On a missing or empty entry, and on text mixed with numbers.
+
+    Examples
+    --------
+    >>> encode(pd.Series(["b", "a", "b"]), "label", sort=True)
+    Encoded(codes=array([1, 0, 1]), values=array(['a', 'b'], dtype='<U1'))
+    """
+    present(column, name, error)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        if sort and column.dtype.ordered:
+            return _by_category(column, name, error)
+        column = column.astype(column.dtype.categories.dtype)
+    if column.dtype == object:
+        _require_one_kind(column, name, error)
+    codes, distinct = pd.factorize(column)
+    codes, values = np.asarray(codes, dtype=np.int64), np.asarray(distinct)
+    _require_usable(values, codes, name, error)
+    values = plain(values, name, error)
+    if column.dtype == object:
+        # Two objects, one name: 0.1 and Decimal("0.1"), or one moment by two clocks.
+        again, values = pd.factorize(values)
+        codes = again[codes]
+    if sort:
+        order = np.argsort(values, kind="stable")
+        codes, values = np.argsort(order)[codes], values[order]
+    return Encoded(codes, values)
+
+
+def _by_category(column: pd.Series[Any], name: str, error: type[AnnotationError]) -> Encoded:
+    """Keep the order of the categories, and those that nobody used."""
+    assert isinstance(column.dtype, pd.CategoricalDtype)
+    codes, values = column.cat.codes.to_numpy().astype(np.int64), column.dtype.categories.to_numpy()
+    _require_one_kind(pd.Series(values, dtype=object), f"{name} (its categories)", error)
+    _require_usable(values, codes, name, error)
+    return Encoded(codes, plain(values, name, error))
+
+
+def present(
+    column: pd.Series[Any], name: str, error: type[AnnotationError] = AnnotationError
+) -> None:
+    """Raise if an entry is missing, naming the first such row."""
+    rows = np.flatnonzero(missing(column))
+    if len(rows):
+        raise error(
+            f"column {name!r}",
+            where=f"row {rows[0]}",
+            expected="a value",
+            found=f"a missing one ({len(rows)} of {len(column)} rows)",
+        )
+
+
+def missing(column: pd.Series[Any]) -> npt.NDArray[np.bool_]:
+    """Return which entries of a column are missing.
+
+    Examples
+    --------
+    >>> missing(pd.Series([Decimal("sNaN"), Decimal(1)], dtype=object))
+    array([ True, False])
+    """
+    try:
+        return column.isna().to_numpy()
+    except InvalidOperation:  # pandas compares a decimal that signals when it is compared
+        signals = np.array([isinstance(cell, Decimal) and cell.is_snan() for cell in column])
+        return column.mask(signals).isna().to_numpy()
+
+
+def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationError]) -> None:
+    """Raise if a column of objects mixes kinds of values, naming two rows that differ."""
+    if pd.api.types.infer_dtype(column, skipna=False) in _UNIFORM:
+        return
+    kinds = [kind_of(value) for value in column]
+    for row, kind in enumerate(kinds):
+        if kind not in KINDS:
+            raise unusable(name, kind, f"row {row}", error)
+    other = next((row for row, kind in enumerate(kinds) if kind != kinds[0]), None)
+    if other is not None:
+        raise error(
+            f"column {name!r}",
+            where=f"rows 0 and {other}",
+            expected="values of one kind: all text, all numbers, all true or false",
+            found=f"{kinds[0]} ({column.iloc[0]!r}) and {kinds[other]} ({column.iloc[other]!r})",
+        )
+
+
+def _require_usable(
+    values: npt.NDArray[Any],
+    codes: npt.NDArray[np.int64],
+    name: str,
+    error: type[AnnotationError],
+) -> None:
+    """Raise on names that nobody could read back and numbers that are none, naming the row."""
+    place, found = 0, ""
+    if values.dtype.kind in "OU":
+        cells = enumerate(values.tolist())
+        place, found = next(((n, why) for n, cell in cells if (why := _unusable(cell))), (0, ""))
+    elif values.dtype.kind == "f" and np.isinf(values).any():
+        place, found = int(np.isinf(values).argmax()), "an infinity"
+    if found:
+        rows = np.flatnonzero(codes == place)
+        raise error(
+            f"column {name!r}",
+            where=f"row {rows[0]}" if len(rows) else "",
+            expected="a name or a finite number",
+            found=found,
+        )
+
+
+def _unusable(cell: Any) -> str:
+    """Say what is wrong with one value held as an object, nothing if it is well."""
+    if not isinstance(cell, str):
+        return "an infinity" if isinstance(cell, float | Decimal) and math.isinf(cell) else ""
+    if cell and cell.isprintable():
+        return ""
+    if not cell:
+        return "empty text"
+    if "\0" in cell:  # NumPy drops trailing ones, so that two names would become one
+        return f"{cell!r}, with a NUL character"
+    if any("\ud800" <= character <= "\udfff" for character in cell):
+        return f"{cell!r}, with half of a surrogate pair, which no file can hold"
+    return ""
+
+
+def numbers(
+    column: pd.Series[Any],
+    name: str,
+    error: type[AnnotationError] = AnnotationError,
+    hint: str = "",
+) -> npt.NDArray[np.float64]:
+    """Return a column as finite floats, or raise naming the first row that is none.
+
+    Examples
+    --------
+    >>> numbers(pd.Series(["1.5", "2"]), "score")
+    array([1.5, 2. ])
+    """
+    present(column, name, error)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.dtype.categories.dtype)
+    if column.dtype.kind in "mMc":  # pandas would count nanoseconds, or drop a part
+        raise error(
+            f"column {name!r}", where="row 0", expected="a finite number",
+            found=repr(column.iloc[0]),
+        )  # fmt: skip
+    read = pd.to_numeric(column, errors="coerce").to_numpy()
+    if read.dtype.kind == "c":  # what has a second part is no number of this kind
+        read = np.where(read.imag == 0, read.real, np.nan)
+    values = read.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise error(
+            f"column {name!r}",
+            where=f"row {bad[0]}",
+            expected="a finite number",
+            found=f"{column.iloc[int(bad[0])]!r} ({len(bad)} such of {len(column)} rows)",
+            hint=hint,
+        )
+    return values
+
+
+def match(values: npt.NDArray[Any], vocabulary: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Find each value's place in a vocabulary, -1 where it has none.
+
+    Where one side is text and the other numbers (a CSV file with one stray word makes a
+    whole column text), they are compared by their spelling.
+
+    Examples
+    --------
+    >>> match(np.array(["1", "tie"]), np.array([0, 1, 2]))
+    array([ 1, -1])
+    """
+    # NumPy's variable-width text (what Zarr gives back) is text too.
+    values, vocabulary = (
+        v.astype(object) if v.dtype.kind == "T" else v for v in (values, vocabulary)
+    )
+    left, right = pd.Index(values), pd.Index(vocabulary)
+    if (values.dtype.kind in "UO") != (vocabulary.dtype.kind in "UO"):
+        left, right = _spelled(values), _spelled(vocabulary)
+    return np.asarray(right.get_indexer(left), dtype=np.int64)
+
+
+def _spelled(values: npt.NDArray[Any]) -> pd.Index[Any]:
+    """Spell numbers as a person would: 2.0, which is in a list with 1.5, is "2"."""
+    if values.dtype.kind == "f":
+        return pd.Index([np.format_float_positional(value, trim="-") for value in values])
+    return pd.Index(values.astype(str))
