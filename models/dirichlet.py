@@ -61,10 +61,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus import fitting
-from dissensus._by_chunks import Settled, by_chunks, settled_prior
-from dissensus._conjugate import dirichlet_draws
-from dissensus._learned_prior import (
+from dissensus.data.chunks import chunks_of
+from dissensus.data.predictions import Features, features
+from dissensus.data.rows import label_counts
+from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats
+from dissensus.registry import check_flags
+from dissensus.sampling import fitting
+from dissensus.sampling.by_chunk import Settled, by_chunks, settled_prior
+from dissensus.sampling.by_item import dirichlet_draws
+from dissensus.sampling.learned_prior import (
     INFERENCE,
     LEARNED,
     LearnedPrior,
@@ -76,13 +83,6 @@ from dissensus._learned_prior import (
     plausibilities,
     prior_of,
 )
-from dissensus.data.chunks import chunks_of
-from dissensus.data.predictions import Features, features
-from dissensus.data.rows import label_counts
-from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
-from dissensus.kernels.random import generator
-from dissensus.kernels.types import Floats
-from dissensus.registry import check_flags
 
 KINDS = ("nominal", "ordinal")
 

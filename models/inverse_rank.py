@@ -40,9 +40,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
-from dissensus._by_chunks import by_chunks
-from dissensus._conjugate import dirichlet_draws
 from dissensus._ranking_predictions import observed
 from dissensus.data.plausibility import Layout, candidate_form, layout
 from dissensus.data.rows import ranking_code, ranks, statements_per
@@ -51,6 +48,9 @@ from dissensus.errors import ArgumentError
 from dissensus.kernels.random import generator
 from dissensus.kernels.rankings import inverse_rank_weights
 from dissensus.registry import check_flags, one_of
+from dissensus.sampling import fitting
+from dissensus.sampling.by_chunk import by_chunks
+from dissensus.sampling.by_item import dirichlet_draws
 
 KINDS = ("nominal", "ordinal", "ranking")
 

@@ -44,10 +44,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus import fitting
-from dissensus._by_chunks import Settled, by_chunks
-from dissensus._conjugate import normal_draws
-from dissensus._learned_prior import LEARNED, is_learned
 from dissensus._normal_prior import (
     INFERENCE,
     NormalPrior,
@@ -63,6 +59,10 @@ from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.kernels import normal
 from dissensus.kernels.random import generator
 from dissensus.registry import check_flags
+from dissensus.sampling import fitting
+from dissensus.sampling.by_chunk import Settled, by_chunks
+from dissensus.sampling.by_item import normal_draws
+from dissensus.sampling.learned_prior import LEARNED, is_learned
 
 KINDS = ("continuous", "ordinal")
 Prior = tuple[float, float, float, float]

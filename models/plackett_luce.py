@@ -87,11 +87,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus import fitting
-from dissensus._by_chunks import Settled, by_chunks, settled_prior
-from dissensus._interruption import before_any_draw
-from dissensus._learned_prior import LEARNED as LEARNED_PRIOR
-from dissensus._learned_prior import LearnedPrior, in_graph, is_learned
 from dissensus._maximum_likelihood import maximum_likelihood as maximum_likelihood
 from dissensus._ranking_predictions import observed, with_rankings
 from dissensus._ranking_prior import learned
@@ -111,6 +106,11 @@ from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, LABEL
 from dissensus.errors import ArgumentError
 from dissensus.kernels.random import generator
 from dissensus.registry import check_flags
+from dissensus.sampling import fitting
+from dissensus.sampling.by_chunk import Settled, by_chunks, settled_prior
+from dissensus.sampling.interruption import before_any_draw
+from dissensus.sampling.learned_prior import LEARNED as LEARNED_PRIOR
+from dissensus.sampling.learned_prior import LearnedPrior, in_graph, is_learned
 
 _PRIOR = "the prior by elliptical slices, with strengths summed out; given the prior"
 KINDS = ("nominal", "ordinal", "ranking")

@@ -9,8 +9,7 @@ import pymc as pm
 import pytensor
 import pytest
 
-from dissensus._uncompiled import uncompiled
-from dissensus.steps._choice import without_gibbs
+from dissensus.sampling.step import uncompiled, without_gibbs
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ import pytest
 import zarr
 
 import dissensus as dx
-from dissensus import _checkpoints
-from dissensus._checkpoints import Checkpoint, opened
+from dissensus.sampling import checkpoints
+from dissensus.sampling.checkpoints import Checkpoint, opened
 
 ARRAYS = {"x": np.arange(6.0).reshape(2, 3), "n": np.arange(4), "none": np.empty((0, 2)),
           "zeros": np.zeros((2, 3))}  # fmt: skip
@@ -77,7 +77,7 @@ def test_the_store_of_another_fit_is_refused_and_what_differs_is_named(
 
 
 def test_a_store_of_another_version_is_refused(begun, monkeypatch):
-    monkeypatch.setattr(_checkpoints, "version", lambda name: "99")
+    monkeypatch.setattr(checkpoints, "version", lambda name: "99")
     with pytest.raises(dx.ArgumentError, match=r"dissensus_version \(0.1.0; now 99\)"):
         checkpoint(begun.path).begin("fingerprint")
 
@@ -135,7 +135,7 @@ def test_a_path_taken_by_something_else_is_refused_and_left_alone(tmp_path, what
 
 
 def test_without_zarr_it_is_said_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(_checkpoints, "find_spec", lambda name: None)
+    monkeypatch.setattr(checkpoints, "find_spec", lambda name: None)
     with pytest.raises(dx.ArgumentError, match=r"no package zarr.*pip install 'dissensus\[zarr\]'"):
         checkpoint(tmp_path / "a")
 

@@ -238,7 +238,7 @@ def test_what_the_model_refuses_is_noted_unless_it_was_asked_for():
 def test_chains_that_are_too_short_are_warned_of(monkeypatch):
     monkeypatch.setattr(_components, "LEAST_DRAWS", 100)
     monkeypatch.setattr(_components, "_WARM_UP", 0)
-    monkeypatch.setattr("dissensus.convergence.ESS", 1e9)
+    monkeypatch.setattr("dissensus.sampling.convergence.ESS", 1e9)
     with pytest.warns(dx.ConvergenceWarning, match="Do not trust the intervals of ICCs"):
         result = dx.evaluate(study(), threshold=0.0, **QUIET)
     assert result["components"].attrs["n_items_poor"] > 0

@@ -10,7 +10,7 @@ import xarray as xr
 from arviz_stats import ess, rhat
 
 import dissensus as dx
-from dissensus.convergence import (
+from dissensus.sampling.convergence import (
     ATTRIBUTES,
     diagnosed,
     diagnosed_parameters,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus._design import anchored, islands, listed_islands, pairs
+from dissensus.sampling.design import anchored, islands, listed_islands, pairs
 
 CODES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=14)
 

@@ -418,7 +418,7 @@ def test_both_models_are_in_the_summary_and_a_companion_has_one_too(rankings):
 def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
     rankings, monkeypatch
 ):
-    monkeypatch.setattr("dissensus.convergence.ESS", 1e9)
+    monkeypatch.setattr("dissensus.sampling.convergence.ESS", 1e9)
     with pytest.warns(dx.ConvergenceWarning, match="not run long enough") as caught:
         result = run(*rankings, draws=100, reliability=(1, 3))
     of_prior, text = (str(one.message) for one in caught)

@@ -10,8 +10,8 @@ import xarray as xr
 from numba.core.errors import NumbaPerformanceWarning
 
 import dissensus as dx
-from dissensus import fitting
 from dissensus.errors import ArgumentError
+from dissensus.sampling import fitting
 
 
 @pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int64(3)])

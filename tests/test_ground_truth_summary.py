@@ -8,7 +8,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus._ground_truth_summary import COLUMNS, ground_truth_rows
-from dissensus._spread import whole
+from dissensus.sampling.intervals import whole
 
 
 def dictated(needed=5.0):

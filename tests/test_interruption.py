@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._interruption import all_or_nothing, noticing, shortfall, wants_all
+from dissensus.sampling.interruption import all_or_nothing, noticing, shortfall, wants_all
 
 
 def drawn(chains, draws):

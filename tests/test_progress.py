@@ -9,8 +9,8 @@ import pytest
 from numba import njit
 from rich.progress import Progress
 
-from dissensus import _progress
-from dissensus._sweeps import mapped, tracked
+from dissensus.sampling import interruption
+from dissensus.sampling.chains import mapped, tracked
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def said(monkeypatch):
         words.append(what.get("description"))
         update(self, task, **what)
 
-    monkeypatch.setattr(_progress.Progress, "update", noted)
+    monkeypatch.setattr(interruption.Progress, "update", noted)
     return words
 
 

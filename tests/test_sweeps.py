@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from dissensus._interruption import all_or_nothing
-from dissensus._sweeps import first_draws, mapped, swept
 from dissensus.kernels.rowwise import in_one_thread
+from dissensus.sampling.chains import first_draws, mapped, swept
+from dissensus.sampling.interruption import all_or_nothing
 
 
 class Rows(NamedTuple):
@@ -99,7 +99,7 @@ def test_the_interruption_of_a_bar_is_one_too(monkeypatch):
                 raise KeyboardInterrupt
             yield step
 
-    monkeypatch.setattr("dissensus._progress.bar", track)
+    monkeypatch.setattr("dissensus.sampling.interruption.bar", track)
     chains = [Chain(), Chain()]
     assert swept(chains, 100, 50, "", True) == 20
     assert all(one.sweeps == list(range(-50, 20)) for one in chains)

@@ -11,7 +11,7 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.link.c.basic import CLinker
 from pytensor.link.numba.linker import NumbaLinker
 
-from dissensus._uncompiled import initial_point, uncompiled
+from dissensus.sampling.step import first_point, uncompiled
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_the_start_of_a_model_needs_no_compiler():
     with pm.Model() as model:
         pm.LKJCorr("root", n=3, eta=2.0)
         pm.HalfNormal("sd", 2.0)
-    point = initial_point(model)
+    point = first_point(model)
     assert all(np.isfinite(value).all() for value in point.values())
 
 

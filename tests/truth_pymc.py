@@ -13,7 +13,7 @@ from truth_cases import Case
 from truth_prior import Points, prior
 from truth_reference import log_likelihood, names_kept, uniform
 
-from dissensus._uncompiled import uncompiled
+from dissensus.sampling.step import uncompiled
 
 
 def variables(case: Case, points: Points) -> dict[str, Any]:

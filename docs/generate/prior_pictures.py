@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 import dissensus as dx
-from dissensus.fitting import quiet
+from dissensus.sampling.fitting import quiet
 
 _DRAWS: Final = 2000
 

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
 from dissensus.data.alignment import common_items
 from dissensus.data.chunks import Chunk, chunks_of, is_chunked
 from dissensus.data.rows import label_counts
@@ -26,6 +25,7 @@ from dissensus.metrics._align import align, check_labels, check_lists
 from dissensus.metrics._items import BOOTSTRAP
 from dissensus.metrics._lists import positive_int
 from dissensus.models.dirichlet import KINDS
+from dissensus.sampling import fitting
 
 _LIST: Final = ("code", "start", "end")
 _AT_ONCE: Final = 4_000_000

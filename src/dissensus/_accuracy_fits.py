@@ -9,11 +9,12 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from dissensus import convergence, fitting, models
+from dissensus import models
 from dissensus._accuracy_model import Candidate, Plan
 from dissensus._wording import listed
 from dissensus.dims import ANNOTATOR, DRAW, ITEM, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.errors import AnnotationError, ConvergenceWarning
+from dissensus.sampling import convergence, fitting
 
 LEAST_EFFECTIVE: Final = 50.0
 """Effective draws that an accuracy has at least, to be shown."""

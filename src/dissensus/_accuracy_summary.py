@@ -9,8 +9,8 @@ import pandas as pd
 import xarray as xr
 
 from dissensus._doubts import DOUBT, each, of_group
-from dissensus._spread import effective, spread
 from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.sampling.intervals import effective, spread
 
 COLUMNS: Final = (
     "of", "name", SCOPE, "mean", "sd", "lower", "upper", "majority", "uncertainty_adjusted",

@@ -13,8 +13,8 @@ import xarray as xr
 from dissensus._component_groups import LATENT, OBSERVED
 from dissensus._doubts import DOUBT, of_bootstrap, of_group, of_numbers
 from dissensus._pool_agreement import POINT
-from dissensus._spread import spread
 from dissensus.dims import POOL, SAMPLE, SCALE, other
+from dissensus.sampling.intervals import spread
 
 PAIR: Final = other(POOL)
 COLUMNS: Final = (

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import fitting, models
+from dissensus import models
 from dissensus._added_groups import with_added
 from dissensus._component_groups import component_draws, is_finite, kept
 from dissensus._component_plan import Plan, shared_items
@@ -23,6 +23,7 @@ from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ITEM, POOL, SAMPLE
 from dissensus.errors import ConvergenceWarning
 from dissensus.kernels.random import generator
+from dissensus.sampling import fitting
 
 LEAST_DRAWS: Final = 500
 """A chain."""

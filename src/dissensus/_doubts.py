@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from dissensus import _reflections, convergence
 from dissensus.dims import CHAIN, DRAW, RELIABILITY
+from dissensus.sampling import convergence, design
 
 DOUBT: Final = "doubt"
 """The column of every summary that says why; an empty text where nothing is wrong."""
@@ -58,7 +58,7 @@ def of_group(evaluation: xr.DataTree, name: str) -> str:
     if not int(data.attrs.get("finite", 1)):
         return "draws that are no numbers"
     short = convergence.doubt(data.attrs) or _few(data.to_dataset(), markov=True)
-    return short or _reflections.doubt(data.attrs)
+    return short or design.doubt(data.attrs)
 
 
 def of_answer(evaluation: xr.DataTree, quantity: str) -> str:
@@ -91,7 +91,7 @@ def of_fit(posterior: xr.DataTree) -> str:
     attrs = posterior.attrs
     diverged = _diverged(attrs) or _diverging(posterior.parent)
     few = _few(posterior.to_dataset(), markov=not is_exact(attrs))
-    return few or diverged or _reflections.doubt(attrs)
+    return few or diverged or design.doubt(attrs)
 
 
 def of_attributes(attrs: Any) -> str:

@@ -9,7 +9,7 @@ import xarray as xr
 
 from dissensus._doubts import DOUBT, of_ground_truth
 from dissensus._ground_truth_plan import GROUP
-from dissensus._spread import spread, whole
+from dissensus.sampling.intervals import spread, whole
 
 COUNT: Final = "annotators_for_truth"
 COLUMNS: Final = ("quantity", "mean", "sd", "median", "lower", "upper", DOUBT)

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
 from dissensus._rankings import laid_out
 from dissensus.arrays.plackett_luce_mm import maximum
 from dissensus.data.plausibility import candidate_form, layout
 from dissensus.data.rows import statements_per
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import DissensusWarning, shown
+from dissensus.sampling import fitting
 
 KINDS = ("nominal", "ordinal", "ranking")
 

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
-from dissensus._learned_prior import Size, chosen
-from dissensus._sweeps import mapped
 from dissensus.arrays.learned_normal import SPREADS, TYPICAL_SHAPE, Units, draw_priors, rounded
-from dissensus.convergence import diagnosed_parameters
 from dissensus.dims import CHAIN, DRAW, SAMPLE
 from dissensus.kernels.normal import Moments, NormalGamma
 from dissensus.kernels.random import row_keys
 from dissensus.kernels.types import Floats
+from dissensus.sampling import fitting
+from dissensus.sampling.chains import mapped
+from dissensus.sampling.convergence import diagnosed_parameters
+from dissensus.sampling.learned_prior import Size, chosen
 
 NAMES: Final = ("prior_mean", "prior_count", "prior_shape", "prior_variance")
 """m, k, a and b / a."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus import fitting
 from dissensus._planning.agreeing_pilots import agreement_of
 from dissensus._planning.checks import counts, level, share
 from dissensus._planning.closeness import closeness
@@ -19,6 +18,7 @@ from dissensus._planning.unknown_truth import Found, Setting, studied
 from dissensus.errors import ArgumentError, ConvergenceWarning, DissensusWarning
 from dissensus.kernels.random import generator
 from dissensus.registry import check_flag
+from dissensus.sampling import fitting
 
 
 def plan_accuracy(

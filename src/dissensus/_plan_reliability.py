@@ -7,7 +7,6 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus import fitting
 from dissensus._planning.checks import counts, level, share
 from dissensus._planning.designs import designs
 from dissensus._planning.pilots import Pilot, pilot_of
@@ -16,6 +15,7 @@ from dissensus._planning.studies import Run, widths
 from dissensus.kernels.random import generator
 from dissensus.metrics._components import check_scale
 from dissensus.metrics.icc import icc
+from dissensus.sampling import fitting
 
 
 def plan_reliability(

@@ -8,10 +8,11 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus import convergence, models
+from dissensus import models
 from dissensus._recipe import Recipe
 from dissensus.data.plausibility import plausibility_of
 from dissensus.errors import ArgumentError
+from dissensus.sampling import convergence
 
 _RELIABILITY = "reliability"
 

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
 from dissensus._ranking_process import RANKING, Process
 from dissensus._ranking_sampler import Draws
 from dissensus.arrays.plackett_luce_predict import predicted
@@ -17,6 +16,7 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL
 from dissensus.kernels.random import name_hashes, row_keys
 from dissensus.kernels.rankings import first_choice_agreement
 from dissensus.kernels.types import Ints
+from dissensus.sampling import fitting
 
 ANOTHER = -1
 """Stands for a label that nobody named, where these count as one."""

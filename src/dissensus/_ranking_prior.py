@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dissensus import fitting
-from dissensus._learned_prior import LearnedPrior, Size
 from dissensus._rankings import LaidOut
-from dissensus._sweeps import mapped
 from dissensus.arrays.learned_strengths import (
     Leaning,
     around_first_choices,
@@ -24,6 +21,9 @@ from dissensus.kernels.learned_prior import layout as free_of
 from dissensus.kernels.random import row_keys
 from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats
+from dissensus.sampling import fitting
+from dissensus.sampling.chains import mapped
+from dissensus.sampling.learned_prior import LearnedPrior, Size
 
 
 class Taught(NamedTuple):

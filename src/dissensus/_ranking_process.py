@@ -9,9 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
-from dissensus._learned_prior import LEARNED as LEARNED_PRIOR
-from dissensus._learned_prior import LearnedPrior, chosen, is_learned, no_evidence
 from dissensus._ranking_prior import (
     Taught,
     floor,
@@ -35,6 +32,9 @@ from dissensus.errors import AnnotationError, ArgumentError, shown, warn_caller
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
 from dissensus.registry import one_of
+from dissensus.sampling import fitting
+from dissensus.sampling.learned_prior import LEARNED as LEARNED_PRIOR
+from dissensus.sampling.learned_prior import LearnedPrior, chosen, is_learned, no_evidence
 
 RANKING: Final = "ranking"
 LEARNED: Final = ("common", "annotator")

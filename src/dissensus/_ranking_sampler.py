@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus import convergence, fitting
 from dissensus._hashing import contents_hash
-from dissensus._interruption import before_any_draw
-from dissensus._learned_prior import HYPERPARAMETERS, prior_from
 from dissensus._ranking_process import LEARNED, Process
 from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
 from dissensus.arrays.plackett_luce_gibbs import sample
@@ -20,6 +17,9 @@ from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.kernels.random import item_keys, mixed
 from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats, Ints
+from dissensus.sampling import convergence, fitting
+from dissensus.sampling.interruption import before_any_draw
+from dissensus.sampling.learned_prior import HYPERPARAMETERS, prior_from
 
 
 class Draws(NamedTuple):

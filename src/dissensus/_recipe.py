@@ -12,13 +12,13 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
-from dissensus._learned_prior import LEARNED, prior_of
 from dissensus.data.plausibility import NAME, plausibility_of
 from dissensus.data.predictions import features
 from dissensus.data.rows import label_counts, statements_per
 from dissensus.dims import ITEM, LABEL, POSITION
 from dissensus.errors import ArgumentError, DissensusWarning, PredictionError
 from dissensus.metrics.events import event_plausibility
+from dissensus.sampling.learned_prior import LEARNED, prior_of
 
 BELOW, ABOVE = "below", "above"
 

@@ -9,15 +9,15 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
-from dissensus._learned_prior import LEARNED
 from dissensus._plugged_recipe import plugged
 from dissensus._ranking_process import prior_of as prior_of_rankings
 from dissensus._recipe import ABOVE, BELOW, Recipe, ThresholdRecipe, dense, shares
 from dissensus.data.rows import given_numbers, statements_per
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import ArgumentError
-from dissensus.fitting import finite
 from dissensus.kernels.normal import moments
+from dissensus.sampling.fitting import finite
+from dissensus.sampling.learned_prior import LEARNED
 
 HEAVY_PRIOR = 0.5
 """A prior with more than this share of the weight in a typical item is pointed out."""

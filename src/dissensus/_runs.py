@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import convergence, fitting, metrics
+from dissensus import metrics
 from dissensus._categories import Categories
 from dissensus._notes import Notes
 from dissensus._recipe import Recipe
@@ -30,6 +30,7 @@ from dissensus.data.plausibility import looked_at_once
 from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ConvergenceWarning
 from dissensus.metrics._insight import draw_insights
+from dissensus.sampling import convergence, fitting
 
 Groups = dict[str, xr.Dataset]
 

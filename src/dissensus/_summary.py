@@ -13,9 +13,9 @@ from dissensus._ground_truth_plan import GROUP
 from dissensus._ground_truth_summary import ground_truth_rows
 from dissensus._posterior_summary import GROUP as POSTERIOR
 from dissensus._posterior_summary import posterior_rows
-from dissensus._spread import spread
 from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
+from dissensus.sampling.intervals import spread
 
 _OF = ("metrics", ANSWERS, "statistics", "components", "accuracy", GROUP, POSTERIOR)
 _COLUMNS = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "upper", "undefined",

@@ -25,7 +25,7 @@ import dissensus as dx
 from dissensus.data.plausibility import layout, with_candidates
 from dissensus.data.rows import ranking_code
 from dissensus.errors import DissensusWarning
-from dissensus.fitting import EXACT
+from dissensus.sampling.fitting import EXACT
 
 KNOWN = (("annotation",), ("given",), ("item", "label"), ("ranking", "place"))
 """Dims of what is observed that can be put back; what is "given" is the annotations in a row."""

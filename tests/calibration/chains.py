@@ -19,7 +19,7 @@ import xarray as xr
 from calibration.harness import Floats
 
 from dissensus.errors import DissensusWarning
-from dissensus.fitting import EXACT
+from dissensus.sampling.fitting import EXACT
 
 Fit = Callable[..., xr.DataTree]
 

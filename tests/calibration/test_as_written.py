@@ -13,8 +13,9 @@ from calibration import as_written, forms, harness
 from calibration.designs import design
 from calibration.simulators import SIMULATORS
 
-from dissensus import fitting, models
-from dissensus._uncompiled import uncompiled
+from dissensus import models
+from dissensus.sampling import fitting
+from dissensus.sampling.step import uncompiled
 
 FALSE_ALARM = 0.001
 FORMS = forms.forms()

@@ -10,7 +10,7 @@ import simuk
 from calibration import harness
 
 import dissensus as dx
-from dissensus._uncompiled import uncompiled
+from dissensus.sampling.step import uncompiled
 
 
 @pytest.mark.parametrize(

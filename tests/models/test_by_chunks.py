@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from seeds import rest_long
 
 import dissensus as dx
-from dissensus import _conjugate
 from dissensus.data.chunks import chunked
+from dissensus.sampling import by_item
 
 CASES = [
     ("dirichlet", "nominal", {"reliability": 2.0}),
@@ -127,13 +127,13 @@ def test_an_item_s_draws_hang_on_nothing_beside_it(name, kind, seed):
 
 
 def test_nothing_is_drawn_before_it_is_asked_for(monkeypatch):
-    drawn, real = [], _conjugate.dirichlet.draw_dirichlet
+    drawn, real = [], by_item.dirichlet.draw_dirichlet
 
     def counting(alpha, *rest):
         drawn.append(len(alpha))
         return real(alpha, *rest)
 
-    monkeypatch.setattr(_conjugate.dirichlet, "draw_dirichlet", counting)
+    monkeypatch.setattr(by_item.dirichlet, "draw_dirichlet", counting)
     lazy = fit("dirichlet", chunked(labelled("nominal"), 2), prior_count=1)
     assert drawn == [1]  # one draw of one item, to see what there is
     lazy["posterior"]["plausibility"].isel(item=[2]).compute()

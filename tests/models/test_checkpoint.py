@@ -14,8 +14,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus import _resuming, _sweeps, fitting
 from dissensus.models import MODELS
+from dissensus.sampling import chains, checkpoints, fitting
 
 EXACT = {"dirichlet", "inverse_rank", "normal_scores"}
 """Drawn at once: nothing to go on from."""
@@ -71,7 +71,7 @@ def stopped_after(monkeypatch, lots):
                 raise KeyboardInterrupt
             yield step
 
-    monkeypatch.setattr(_sweeps, "tracked", tracked)
+    monkeypatch.setattr(chains, "tracked", tracked)
 
 
 def test_every_model_that_takes_its_time_has_a_checkpoint():
@@ -98,8 +98,8 @@ def test_interrupted_again_and_again_it_comes_to_the_same_draws(
                 fit(model, name, data, checkpoint=path, **settings)
     done = []
     with monkeypatch.context() as patch:
-        real = _sweeps.tracked
-        patch.setattr(_sweeps, "tracked", lambda steps, *more, **options: real(
+        real = chains.tracked
+        patch.setattr(chains, "tracked", lambda steps, *more, **options: real(
             done.extend(steps) or done, *more, **options))  # fmt: skip
         again = fit(model, name, data, checkpoint=path, **settings)
     assert_same(whole, again)
@@ -123,7 +123,7 @@ def test_ctrl_c_gives_back_what_was_drawn_and_the_rest_comes_later(data, tmp_pat
 @pytest.mark.long
 def test_it_is_written_now_and_then_and_not_after_every_lot(data, tmp_path, monkeypatch):
     fit("rasch", "rasch", data, checkpoint=tmp_path / "a.zarr")
-    monkeypatch.setattr(_resuming, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
     fit("rasch", "rasch", data, checkpoint=tmp_path / "b.zarr")
     parts = [len(list((tmp_path / name / "parts").iterdir())) for name in ("a.zarr", "b.zarr")]
     assert parts[0] == 1

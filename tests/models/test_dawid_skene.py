@@ -12,8 +12,8 @@ from seeds import in_two_sizes
 from truth_cases import ROWS, THREE, rows
 
 import dissensus as dx
-from dissensus._uncompiled import uncompiled
 from dissensus.models import dawid_skene
+from dissensus.sampling.step import uncompiled
 
 by_case = pytest.mark.parametrize("name", ROWS)
 LONG = ("complete, related systems", "hierarchical, difficulty, related systems",

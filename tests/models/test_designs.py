@@ -9,7 +9,6 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._reflections import near_guessing
 from dissensus.models import (
     cross_replication,
     crossed_effects,
@@ -17,6 +16,7 @@ from dissensus.models import (
     rasch,
     symmetric_confusion,
 )
+from dissensus.sampling.design import near_guessing
 
 EVERYBODY = [(i, a) for i in range(12) for a in "abcd"]
 ISLANDS = [(i, a) for i in range(6) for a in "abc"] + [(i, a) for i in range(6, 12) for a in "def"]

@@ -13,8 +13,8 @@ import xarray as xr
 from seeds import rest_long
 
 import dissensus as dx
-from dissensus import _sweeps, fitting
 from dissensus.models import MODELS
+from dissensus.sampling import chains, fitting
 
 SWEPT = ("crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch")
 """Models whose chains are advanced by `fitting.swept`."""
@@ -32,7 +32,7 @@ def interrupted_at(monkeypatch, lot, while_doing=""):
                 signal.raise_signal(signal.SIGINT)
             yield step
 
-    monkeypatch.setattr(_sweeps, "tracked", tracked)
+    monkeypatch.setattr(chains, "tracked", tracked)
 
 
 def fit(model, examples, **options):

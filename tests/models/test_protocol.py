@@ -15,9 +15,9 @@ import xarray as xr
 from refusals import check_refused
 
 import dissensus as dx
-from dissensus._uncompiled import uncompiled
-from dissensus.fitting import EXACT
 from dissensus.models import MODELS
+from dissensus.sampling.fitting import EXACT
+from dissensus.sampling.step import uncompiled
 
 # The arguments that docs call with, and their defaults: api.md, "Models".
 FIT_DEFAULTS = {

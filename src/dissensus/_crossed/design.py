@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta
 
-from dissensus._design import Pairs, islands, listed_islands, pairs, scattered
 from dissensus.arrays.crossed_gibbs import GAUSSIAN, ORDINAL
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import DesignWarning, shown, warn_caller
+from dissensus.sampling.design import Pairs, islands, listed_islands, pairs, scattered
 
 if TYPE_CHECKING:
     from dissensus._crossed.process import Process

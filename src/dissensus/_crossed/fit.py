@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus import convergence, fitting
 from dissensus._crossed.model import OBSERVED
 from dissensus._crossed.process import LATENT_SD, Process, named
 from dissensus._crossed.sampler import Draws, by_gibbs, by_nuts, require_room
@@ -29,6 +28,7 @@ from dissensus.dims import (
 )
 from dissensus.kernels.types import Floats
 from dissensus.registry import check_flags
+from dissensus.sampling import convergence, fitting
 
 
 def fitted(

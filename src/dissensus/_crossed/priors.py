@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from dissensus import fitting
 from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_NORMAL, HALF_T
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.kernels.types import Floats
 from dissensus.registry import one_of
+from dissensus.sampling import fitting
 
 Prior = tuple[Any, ...]
 

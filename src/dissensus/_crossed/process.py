@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
 from dissensus._crossed.design import warn_of_design
 from dissensus._crossed.exactness import require_a_rest
 from dissensus._crossed.priors import Prior, as_row, priors_for, spelled
@@ -21,6 +20,7 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints
 from dissensus.registry import check_flags, one_of
+from dissensus.sampling import fitting
 
 FAMILIES: Final = (GAUSSIAN, BERNOULLI, ORDINAL)
 SAMPLERS: Final = ("gibbs", "nuts")

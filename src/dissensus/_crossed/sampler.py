@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dissensus import fitting
 from dissensus._crossed.process import Process
 from dissensus.arrays import crossed_gibbs as gibbs
 from dissensus.arrays.crossed_data import Crossed
@@ -15,6 +14,7 @@ from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.crossed_unseen import all_items
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
+from dissensus.sampling import fitting
 
 _ROOM: Final = 4 * 2**30
 """Bytes of effects to keep without being asked twice."""

@@ -10,13 +10,13 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from dissensus import convergence
 from dissensus._doubts import of_numbers
-from dissensus._spread import effective, spread, whole
 from dissensus._wording import capital, clean, coefficient_title, metric_title
 from dissensus.dims import SAMPLE, other
 from dissensus.errors import ArgumentError
 from dissensus.metrics import METRICS
+from dissensus.sampling import convergence
+from dissensus.sampling.intervals import effective, spread, whole
 
 BETTER = "probability_better"
 COUNTS = {metric.name for metric in METRICS if metric.low == 1.0}

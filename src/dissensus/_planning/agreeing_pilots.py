@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus import fitting
 from dissensus.data.schema import checked_annotations
 from dissensus.dims import LABEL
 from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning
+from dissensus.sampling import fitting
 from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics.bennett_s import bennett_s
 

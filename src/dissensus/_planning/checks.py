@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dissensus import fitting
 from dissensus.errors import ArgumentError
+from dissensus.sampling import fitting
 
 
 def counts(name: str, values: Any) -> list[int]:

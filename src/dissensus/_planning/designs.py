@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, NamedTuple
 
-from dissensus import fitting
 from dissensus._planning.pilots import Pilot
 from dissensus.errors import ArgumentError
+from dissensus.sampling import fitting
 
 
 class Design(NamedTuple):

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting, models
+from dissensus import models
 from dissensus.data.schema import checked_annotations
 from dissensus.dims import POOL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.metrics._components import CROSS_REPLICATION, CROSSED_EFFECTS, Components, components
+from dissensus.sampling import fitting
 
 _FAMILY: Final = {"continuous": "gaussian", "ordinal": "ordinal", "nominal": "bernoulli"}
 _DRAWN: Final = ("mu", "sigma_item", "sigma_annotator", "sigma", "correlation", "cutpoint")

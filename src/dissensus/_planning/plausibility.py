@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting, models
-from dissensus._learned_prior import LEARNED, learned, plausibilities
+from dissensus import models
 from dissensus._planning.checks import counts, level, share
 from dissensus.data.predictions import Features
 from dissensus.dims import ANNOTATOR, ITEM
@@ -19,6 +18,8 @@ from dissensus.kernels.majority import leaned
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 from dissensus.metrics._insight import insight_of
+from dissensus.sampling import fitting
+from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
 
 _REPEATS = 10
 _WARM_UP = 100

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus import fitting
 from dissensus._crossed.fit import parameters
 from dissensus._crossed.process import process
 from dissensus._crossed.sampler import by_gibbs
@@ -22,6 +21,7 @@ from dissensus.errors import DissensusWarning
 from dissensus.kernels.types import Floats
 from dissensus.metrics.cross_replication import normalized_xcc
 from dissensus.metrics.icc import icc
+from dissensus.sampling import fitting
 from dissensus.simulate._replication import replication_study
 
 _TUNE: Final = 300

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import convergence, fitting, models
+from dissensus import models
 from dissensus.dims import SCOPES
 from dissensus.kernels.formulas import accuracy_from
 from dissensus.kernels.types import Floats
+from dissensus.sampling import convergence, fitting
 from dissensus.simulate._confusion import ConfusionStudy, confusion_study
 from dissensus.statistics.lehner import lehner
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dissensus._design import anchored, islands, listed_islands, pairs, scattered, two_sided
 from dissensus.errors import DesignWarning, shown, warn_caller
 from dissensus.kernels.types import UNKNOWN
+from dissensus.sampling.design import anchored, islands, listed_islands, pairs, scattered, two_sided
 
 if TYPE_CHECKING:
     from dissensus._rasch.process import Process

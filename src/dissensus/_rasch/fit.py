@@ -9,14 +9,14 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit
 
-from dissensus import convergence, fitting
 from dissensus._rasch.confidence import warn_of_shared_confidence
 from dissensus._rasch.process import Process
 from dissensus._rasch.sampler import Draws, by_gibbs, by_nuts, require_room
-from dissensus._reflections import near_guessing
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE
 from dissensus.kernels.types import UNKNOWN
 from dissensus.registry import check_flags
+from dissensus.sampling import convergence, fitting
+from dissensus.sampling.design import near_guessing
 
 
 def fitted(

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
 from dissensus._crossed.priors import Prior, as_row, checked_prior
 from dissensus._rasch.design import warn_of_design
 from dissensus.arrays.crossed_data import Crossed, crossed
@@ -21,6 +20,7 @@ from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.kernels.types import UNKNOWN, Floats, Ints
 from dissensus.registry import check_flag, one_of
+from dissensus.sampling import fitting
 
 KINDS: Final = ("nominal", "ordinal")
 SAMPLERS: Final = ("gibbs", "nuts")

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dissensus import fitting
 from dissensus._rasch.process import Process
 from dissensus.arrays import crossed_gibbs, rasch_data, rasch_gibbs, rasch_unknown
 from dissensus.arrays.crossed_data import Crossed
@@ -15,6 +14,7 @@ from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.random import started
 from dissensus.kernels.types import Floats
+from dissensus.sampling import fitting
 
 _ROOM: Final = 4 * 2**30
 """Bytes of what is said of items to keep without being asked twice."""

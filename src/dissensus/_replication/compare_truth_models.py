@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 import xarray as xr
 
-from dissensus import fitting, models
+from dissensus import models
 from dissensus._replication.truth_candidates import (
     MODEL,
     Candidates,
@@ -19,6 +19,7 @@ from dissensus._replication.truth_candidates import (
 from dissensus._wording import capital, counted, listed, number
 from dissensus.dims import CHAIN, DRAW, ITEM
 from dissensus.errors import ArgumentError, ConvergenceWarning, warn_caller
+from dissensus.sampling import fitting
 
 _DRAWS: Final = 100
 """Of all chains: with fewer, the tail to which LOO fits a Pareto distribution has hardly any."""

@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import fitting, models
-from dissensus._uncompiled import uncompiled
+from dissensus import models
 from dissensus._wording import share
 from dissensus.dims import LABEL, POOL, SAMPLE, other
 from dissensus.errors import brief
@@ -19,6 +18,8 @@ from dissensus.kernels.types import Floats, Ints
 from dissensus.metrics._components import MODELS
 from dissensus.metrics.icc import icc
 from dissensus.registry import one_of
+from dissensus.sampling import fitting
+from dissensus.sampling.step import uncompiled
 
 BIN: Final = "bin"
 _BINS: Final = 40

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
 from dissensus._replication.predictive_draws import OBSERVED, PREDICTIVE, group_of
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.votes import Rows, Sums, rows, sums
+from dissensus.sampling import fitting
 
 Ints = npt.NDArray[np.integer[Any]]
 

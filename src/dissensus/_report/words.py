@@ -11,7 +11,6 @@ from dissensus._answers import TRUTH
 from dissensus._doubts import of_answer
 from dissensus._report import numbers as facts
 from dissensus._report.language import Name, Sentence, joined, sentence
-from dissensus._spread import spread
 from dissensus._wording import (
     counted,
     digits_for,
@@ -26,6 +25,7 @@ from dissensus.data.rows import ranking_code, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE
+from dissensus.sampling.intervals import spread
 
 ALONE: Final = (
     "No item has two annotators, so that nothing shows how far they disagree: there is no "

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus._design import anchored, islands, listed_islands, scattered, two_sided
 from dissensus.arrays.truth_parameters import COMPLETE
 from dissensus.errors import DesignWarning, shown, warn_caller
 from dissensus.kernels.types import Ints
+from dissensus.sampling.design import anchored, islands, listed_islands, scattered, two_sided
 
 if TYPE_CHECKING:
     from dissensus._truth.process import Process

@@ -8,8 +8,6 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import convergence, fitting
-from dissensus._reflections import near_guessing
 from dissensus._truth.label_order import label_order
 from dissensus._truth.names import parameters
 from dissensus._truth.process import Process
@@ -17,6 +15,8 @@ from dissensus._truth.sampler import Draws, Wanted, by_gibbs, by_nuts
 from dissensus.arrays.truth_parameters import COMPLETE, DIFFICULTY
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.registry import check_flags
+from dissensus.sampling import convergence, fitting
+from dissensus.sampling.design import near_guessing
 
 _MOST: Final = 500
 """Numbers in matrices that are judged one by one; of more that would take longer than sampling."""

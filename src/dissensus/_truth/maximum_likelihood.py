@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
 from dissensus.arrays.truth_em import Estimate, climb, labels_given
 from dissensus.data.rows import label_counts, statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE
@@ -17,6 +16,7 @@ from dissensus.errors import ArgumentError, ConvergenceWarning, brief
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 from dissensus.kernels.votes import votes
+from dissensus.sampling import fitting
 
 KINDS: Final = ("nominal", "ordinal")
 _START: Final = "start"

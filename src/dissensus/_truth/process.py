@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
 from dissensus._truth.design import warn_of_design
 from dissensus._truth.errors import checked_errors
 from dissensus.arrays import true_labels
@@ -22,6 +21,7 @@ from dissensus.errors import ArgumentError, PredictionError, shown
 from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.votes import Votes, votes
 from dissensus.registry import check_flag, one_of
+from dissensus.sampling import fitting
 
 KINDS: Final = ("nominal", "ordinal")
 SAMPLERS: Final = ("gibbs", "nuts")

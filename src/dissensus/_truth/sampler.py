@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dissensus import fitting
 from dissensus._truth.process import Process
 from dissensus._truth_points import points
 from dissensus.arrays import truth_gibbs as gibbs
@@ -26,6 +25,7 @@ from dissensus.errors import ArgumentError
 from dissensus.kernels.random import started
 from dissensus.kernels.types import Ints
 from dissensus.kernels.votes import Votes
+from dissensus.sampling import fitting
 
 _ROOM: Final = 4 * 2**30
 """Bytes of draws to keep without being asked twice."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus import convergence
 from dissensus.dims import BOUNDARY, LABEL, POOL, SAMPLE, other
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.registry import one_of
+from dissensus.sampling import convergence
 
 CROSSED_EFFECTS = "crossed_effects"
 CROSS_REPLICATION = "cross_replication"

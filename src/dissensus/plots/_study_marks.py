@@ -9,12 +9,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._spread import whole
 from dissensus._wording import number, share
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
+from dissensus.sampling.intervals import whole
 
 _LABEL, _TRUTH, _NEEDED = "label_accuracy", "truth_accuracy", "annotators_for_truth"
 

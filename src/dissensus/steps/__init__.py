@@ -5,7 +5,7 @@ Importing this package registers them, so that `pymc.sample` chooses them by its
 
 from pymc.step_methods import STEP_METHODS
 
-from dissensus.steps._choice import without_gibbs
+from dissensus.sampling.step import without_gibbs
 from dissensus.steps.crossed_effects import CrossedEffectsGibbs
 from dissensus.steps.latent_truth import LatentTruthGibbs
 from dissensus.steps.plackett_luce import PlackettLuceGibbs

@@ -15,14 +15,13 @@ import numpy as np
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.basic import BernoulliRV, MvNormalRV, NormalRV
 
-from dissensus._uncompiled import uncompiled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_gibbs import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.arrays.crossed_parameters import HALF_NORMAL, Priors
 from dissensus.distributions.cumulative_probit import CumulativeProbitRV
 from dissensus.kernels.types import Floats, Ints
+from dissensus.sampling.step import refuse_other_uses, uncompiled, unfit
 from dissensus.steps._given_priors import PLAIN, constants, require_logarithm, scale_prior
-from dissensus.steps._refusals import refuse_other_uses, unfit
 
 Point = Mapping[str, Any]
 

@@ -16,7 +16,7 @@ from scipy.stats import norm
 
 from dissensus.arrays.crossed_parameters import EXPONENTIAL, HALF_NORMAL, HALF_T
 from dissensus.kernels.types import Floats
-from dissensus.steps._refusals import unfit
+from dissensus.sampling.step import unfit
 
 PLAIN: Final = Mode(linker="py", optimizer=None)
 """For what is evaluated once or twice: to compile it would take longer."""

@@ -14,13 +14,12 @@ from pytensor.graph.traversal import ancestors
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from dissensus._uncompiled import initial_point, uncompiled
 from dissensus.distributions.log_gamma import LogGammaRV
 from dissensus.distributions.partial_ranking import PartialRankingRV, places_of
 from dissensus.errors import ArgumentError
 from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats, Ints
-from dissensus.steps._refusals import unfit
+from dissensus.sampling.step import first_point, uncompiled, unfit
 
 Point = Mapping[str, Any]
 
@@ -71,7 +70,7 @@ def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
         model.replace_rvs_by_values(wanted), inputs=model.value_vars,
         on_unused_input="ignore", **compile_kwargs,
     )  # fmt: skip
-    start = initial_point(model)
+    start = first_point(model)
     chosen = _chosen(evaluate, start, value.name)
     with uncompiled():
         observed = [model.rvs_to_values[one].eval() for one in rankings]

@@ -16,12 +16,12 @@ from pymc.distributions.transforms import SimplexTransform
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import DirichletRV, NormalRV
 
-from dissensus._uncompiled import uncompiled
 from dissensus.arrays.crossed_data import Crossed, crossed
 from dissensus.arrays.crossed_parameters import HALF_NORMAL, Priors
 from dissensus.arrays.rasch_data import Said
 from dissensus.distributions.latent_answers import LatentAnswersRV
 from dissensus.kernels.types import UNKNOWN, Floats, Ints
+from dissensus.sampling.step import refuse_other_uses, to_values, uncompiled, unfit
 from dissensus.steps._given_priors import (
     PLAIN,
     bound_below,
@@ -30,8 +30,6 @@ from dissensus.steps._given_priors import (
     require_logarithm,
     scale_prior,
 )
-from dissensus.steps._natural_units import to_values
-from dissensus.steps._refusals import refuse_other_uses, unfit
 
 Natural = Mapping[str, Floats]
 

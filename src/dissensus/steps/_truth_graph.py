@@ -23,7 +23,6 @@ from pytensor.tensor.random.basic import (
 from scipy.special import expit
 
 from dissensus._truth_points import TYPICAL, oracle, points
-from dissensus._uncompiled import uncompiled
 from dissensus.arrays.truth_parameters import (
     COMPLETE,
     EQUAL,
@@ -41,7 +40,7 @@ from dissensus.distributions.latent_truth import LatentTruthRV
 from dissensus.distributions.leading_dirichlet import LeadingDirichletRV
 from dissensus.kernels.types import Floats
 from dissensus.kernels.votes import Votes, votes
-from dissensus.steps._refusals import refuse_other_uses, unfit
+from dissensus.sampling.step import refuse_other_uses, uncompiled, unfit
 
 Values = Mapping[str, Floats]
 

@@ -9,12 +9,11 @@ import pytensor
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 
-from dissensus._uncompiled import initial_point
 from dissensus.arrays import crossed_gibbs as gibbs
 from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.crossed_unseen import all_items
+from dissensus.sampling.step import WholeModelStep, first_point
 from dissensus.steps import _crossed_graph as graph
-from dissensus.steps._whole_model import WholeModelStep
 
 
 @dataclass_state
@@ -79,7 +78,7 @@ class CrossedEffectsGibbs(WholeModelStep):
         self.tune = True
         self._to_root, self._from_root = _root_functions(model)
         self.known = gibbs.learned(
-            self._reading.data, self._reading.family, self._parameters(initial_point(model))
+            self._reading.data, self._reading.family, self._parameters(first_point(model))
         )
 
     def step(self, point: Any) -> Any:

@@ -12,9 +12,8 @@ from dissensus._truth_points import points, variables
 from dissensus.arrays import truth_gibbs as gibbs
 from dissensus.arrays.truth_parameters import Parameters
 from dissensus.kernels.random import started
+from dissensus.sampling.step import WholeModelStep, to_values
 from dissensus.steps import _truth_graph as graph
-from dissensus.steps._natural_units import to_values
-from dissensus.steps._whole_model import WholeModelStep
 
 
 @dataclass_state

@@ -12,9 +12,8 @@ from pymc.util import get_random_generator
 
 from dissensus.arrays.plackett_luce_gibbs import sweep
 from dissensus.distributions.log_gamma import LogGammaRV
-from dissensus.steps._choice import left_out
+from dissensus.sampling.step import compile_kernels, left_out
 from dissensus.steps._ranking_graph import fits, read
-from dissensus.steps._whole_model import compile_kernels
 
 
 @dataclass_state

@@ -8,15 +8,13 @@ import numpy as np
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 
-from dissensus._uncompiled import initial_point
 from dissensus.arrays import crossed_gibbs, rasch_data, rasch_gibbs, rasch_unknown
 from dissensus.arrays.crossed_parameters import Parameters
 from dissensus.arrays.crossed_unseen import all_items
 from dissensus.arrays.rasch_data import Truth
 from dissensus.kernels.random import started
+from dissensus.sampling.step import WholeModelStep, first_point, to_natural, to_values
 from dissensus.steps import _rasch_graph as graph
-from dissensus.steps._natural_units import to_natural, to_values
-from dissensus.steps._whole_model import WholeModelStep
 
 _LEAST: Final = -700.0
 """Logarithm of the smallest share: PyMC holds shares, and their logarithms must be finite."""
@@ -89,7 +87,7 @@ class RaschGibbs(WholeModelStep):
         self._room = room._replace(levels=np.empty((2, n_levels)))
         self._trace = rasch_gibbs.trace_room(said, data, 0, items=False, each=False)
         self.tune, self.width = True, room.width
-        par, _ = self._placed(initial_point(model))
+        par, _ = self._placed(first_point(model))
         self.known = crossed_gibbs.learned(data, crossed_gibbs.BERNOULLI, par)
 
     def step(self, point: Any) -> Any:

@@ -13,18 +13,18 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus._checkpoints import Checkpoint as Checkpoint
-from dissensus._checkpoints import opened
-from dissensus._interruption import all_or_nothing as all_or_nothing
-from dissensus._interruption import before_any_draw, noticing, shortfall, wants_all
-from dissensus._sweeps import by_lots as by_lots
-from dissensus._sweeps import mapped as mapped
-from dissensus._sweeps import swept as swept
-from dissensus._sweeps import tracked as tracked
 from dissensus.data.schema import checked_annotations
 from dissensus.dims import CHAIN, DRAW, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.random import generator
+from dissensus.sampling.chains import by_lots as by_lots
+from dissensus.sampling.chains import mapped as mapped
+from dissensus.sampling.chains import swept as swept
+from dissensus.sampling.chains import tracked as tracked
+from dissensus.sampling.checkpoints import Checkpoint as Checkpoint
+from dissensus.sampling.checkpoints import opened
+from dissensus.sampling.interruption import all_or_nothing as all_or_nothing
+from dissensus.sampling.interruption import before_any_draw, noticing, shortfall, wants_all
 
 EXACT = "exact: independent draws from the posterior in closed form, no MCMC, no warm-up"
 
@@ -111,7 +111,7 @@ def begun(
 ) -> tuple[Checkpoint | None, np.random.Generator]:
     """Open a fit's checkpoint, where one is asked for, and start the generator of its seed.
 
-    ``fit`` says what the checkpoint belongs to, as `dissensus._checkpoints.opened` takes it.
+    ``fit`` says what the checkpoint belongs to, as `checkpoints.opened` takes it.
     """
     kept = opened(checkpoint, random_seed=random_seed, **fit)
     return kept, generator(random_seed if kept is None else kept.random_seed, "fit")
@@ -193,7 +193,7 @@ bounds, and PyMC gives up after ten."""
 
 def by_nuts(model: Any, **options: Any) -> Any:
     """Sample a PyMC model by NUTS throughout, each chain from a start of its own."""
-    from dissensus.steps._choice import without_gibbs
+    from dissensus.sampling.step import without_gibbs
 
     with without_gibbs():
         return sampled(model, jitter_max_retries=_STARTS, **options)

@@ -10,10 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dissensus._checkpoints import Checkpoint
-from dissensus._interruption import before_any_draw, wants_all
-from dissensus._resuming import Chain, Progress
 from dissensus.kernels.rowwise import no_threads
+from dissensus.sampling.checkpoints import Chain, Checkpoint, Progress
+from dissensus.sampling.interruption import before_any_draw, wants_all
 
 _LOTS: Final = 50
 """Sweeps, and items, go in so many lots, for a smooth progress bar and for even work."""
@@ -25,7 +24,7 @@ def tracked[Step](
     """Go through the steps, under a progress bar if one is to be shown."""
     if not show:
         return steps
-    from dissensus._progress import bar
+    from dissensus.sampling.interruption import bar
 
     return bar(steps, text, total)
 

@@ -10,9 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import fitting
-from dissensus._sweeps import by_lots, mapped
-from dissensus.convergence import diagnosed_parameters
 from dissensus.data.chunks import chunks_of, is_chunked
 from dissensus.data.predictions import Features, features
 from dissensus.data.rows import label_counts
@@ -31,6 +28,9 @@ from dissensus.kernels.learned_prior import (
 )
 from dissensus.kernels.random import generator, item_keys, name_hashes, row_keys
 from dissensus.kernels.types import Floats
+from dissensus.sampling import fitting
+from dissensus.sampling.chains import by_lots, mapped
+from dissensus.sampling.convergence import diagnosed_parameters
 
 Size = tuple[int, int]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dissensus._sweeps import by_lots
 from dissensus.kernels import dirichlet, normal
 from dissensus.kernels.random import item_keys
 from dissensus.kernels.types import Floats, Names
+from dissensus.sampling.chains import by_lots
 
 Size = tuple[int, int]
 """Chains and draws."""

@@ -1,0 +1,1 @@
+"""What all fits share between their mathematics and the DataTree."""
