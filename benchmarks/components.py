@@ -29,8 +29,8 @@ from machine import described
 from memory import peak_memory
 
 import dissensus as dx
-from dissensus._crossed import sampler
-from dissensus._crossed.process import process
+from dissensus.families.crossed import sampler
+from dissensus.families.crossed.process import process
 
 SIZE = {"n_items": 4000, "n_annotators": 100, "labels_per_item": 5}
 PRIORS = {

@@ -26,8 +26,8 @@ from machine import described
 from memory import peak_memory
 
 import dissensus as dx
-from dissensus._truth import rows
-from dissensus._truth.sampler import Wanted, by_gibbs
+from dissensus.families.latent_truth import rows
+from dissensus.families.latent_truth.sampler import Wanted, by_gibbs
 
 N_ITEMS, PER_ITEM, CROWD = 20_000, 5, 800
 HEAD = (

@@ -49,8 +49,8 @@ def rows(repeats: int) -> Iterator[Row]:
 
 def _sampling(ann: xr.Dataset) -> np.ndarray:
     """Do what `fit` does between reading the annotations and judging the chains."""
-    from dissensus._ranking_process import process
-    from dissensus._ranking_sampler import gibbs
+    from dissensus.families.rankings.process import process
+    from dissensus.families.rankings.sampler import gibbs
 
     what = process(
         ann, ("ranking",), reliability=1.0, tempering="likelihood", concentration=None,

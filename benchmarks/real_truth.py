@@ -32,7 +32,7 @@ from scipy.stats import kendalltau
 from truth_data import STUDIES, Study, few, systems
 
 import dissensus as dx
-from dissensus._truth.errors import SPREAD
+from dissensus.families.latent_truth.errors import SPREAD
 
 KNOWN = (0, 30, 50)
 LEAST = 20

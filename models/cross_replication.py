@@ -47,10 +47,10 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus._crossed import model as parts
-from dissensus._crossed.fit import fitted
-from dissensus._crossed.process import Process, process
 from dissensus.dims import ITEM, MEMBER, POOL, other
+from dissensus.families.crossed import pymc_form as parts
+from dissensus.families.crossed.fit import fitted
+from dissensus.families.crossed.process import Process, process
 
 KINDS = ("continuous", "ordinal")
 """What the default family takes; two labels without an order go with ``family="bernoulli"``."""
@@ -122,7 +122,7 @@ def _process(annotations: xr.Dataset, **settings: Any) -> Process:
 def _built(what: Process) -> Any:
     import pymc as pm
 
-    import dissensus.steps  # noqa: F401 (registers the Gibbs step)
+    import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
     with pm.Model(coords=parts.coordinates(what)) as model:
         mu, sigma_item = parts.mean(what, POOL), parts.scale("sigma_item", what.priors, POOL)

@@ -99,9 +99,9 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus._truth import rows as parts
-from dissensus._truth.fit import fitted
-from dissensus._truth.maximum_likelihood import em as em
+from dissensus.families.latent_truth import rows as parts
+from dissensus.families.latent_truth.em import em as em
+from dissensus.families.latent_truth.fit import fitted
 
 KINDS = ("nominal", "ordinal")
 

@@ -129,7 +129,7 @@ def build(
     """
     import pymc as pm
 
-    from dissensus.distributions.power_multinomial import PowerMultinomial
+    from dissensus.families.conjugate.distributions import PowerMultinomial
 
     counts, gamma, alpha, said = _data(annotations, reliability, prior_count, predictions)
     with pm.Model(coords=_names(annotations) | said.coords()) as model:

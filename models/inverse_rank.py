@@ -40,11 +40,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._ranking_predictions import observed
 from dissensus.data.plausibility import Layout, candidate_form, layout
 from dissensus.data.rows import ranking_code, ranks, statements_per
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError
+from dissensus.families.rankings.predictions import observed
 from dissensus.kernels.random import generator
 from dissensus.kernels.rankings import inverse_rank_weights
 from dissensus.registry import check_flags, one_of

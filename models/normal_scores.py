@@ -44,7 +44,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._normal_prior import (
+from dissensus.data.rows import given_numbers
+from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
+from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.families.conjugate.kernels import grid_step, units_of
+from dissensus.families.conjugate.normal_prior import (
     INFERENCE,
     NormalPrior,
     in_graph,
@@ -52,10 +56,6 @@ from dissensus._normal_prior import (
     log_marginal,
     teaching,
 )
-from dissensus.arrays.learned_normal import grid_step, units_of
-from dissensus.data.rows import given_numbers
-from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
-from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.kernels import normal
 from dissensus.kernels.random import generator
 from dissensus.registry import check_flags

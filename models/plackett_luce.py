@@ -87,10 +87,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._maximum_likelihood import maximum_likelihood as maximum_likelihood
-from dissensus._ranking_predictions import observed, with_rankings
-from dissensus._ranking_prior import learned
-from dissensus._ranking_process import (
+from dissensus.data.predictions import features
+from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, LABEL
+from dissensus.errors import ArgumentError
+from dissensus.families.rankings.kernels.learned_prior import Leaning
+from dissensus.families.rankings.learned_prior import learned
+from dissensus.families.rankings.maximum_likelihood import maximum_likelihood as maximum_likelihood
+from dissensus.families.rankings.predictions import observed, with_rankings
+from dissensus.families.rankings.process import (
     LEARNED,
     RANKING,
     Process,
@@ -99,11 +103,7 @@ from dissensus._ranking_process import (
     process,
     teaching,
 )
-from dissensus._ranking_sampler import diagnosed, drawn, drawn_by
-from dissensus.arrays.learned_strengths import Leaning
-from dissensus.data.predictions import features
-from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, LABEL
-from dissensus.errors import ArgumentError
+from dissensus.families.rankings.sampler import diagnosed, drawn, drawn_by
 from dissensus.kernels.random import generator
 from dissensus.registry import check_flags
 from dissensus.sampling import fitting
@@ -195,9 +195,8 @@ def _model(what: Process) -> Any:
     import pymc as pm
     import pytensor.tensor as pt
 
-    import dissensus.steps  # noqa: F401 (registers the Gibbs step)
-    from dissensus.distributions.log_gamma import LogGamma
-    from dissensus.distributions.partial_ranking import PartialRanking
+    import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
+    from dissensus.families.rankings.distributions import LogGamma, PartialRanking
 
     chosen, blocks = what.ranks()
     shape = what.where.codes.shape

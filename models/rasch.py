@@ -70,11 +70,11 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus._crossed.priors import spelled
-from dissensus._rasch import model as parts
-from dissensus._rasch.fit import fitted
-from dissensus._rasch.process import KINDS as KINDS
-from dissensus._rasch.process import Process, process
+from dissensus.families.crossed.priors import spelled
+from dissensus.families.rasch import pymc_form as parts
+from dissensus.families.rasch.fit import fitted
+from dissensus.families.rasch.process import KINDS as KINDS
+from dissensus.families.rasch.process import Process, process
 
 
 def build(
@@ -152,7 +152,7 @@ def _process(
 def _built(what: Process) -> Any:
     import pymc as pm
 
-    import dissensus.steps  # noqa: F401 (registers the Gibbs step)
+    import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
     with pm.Model(coords=parts.coordinates(what)) as model:
         parts.observe(what, parts.right(what, parts.advantage(what)))

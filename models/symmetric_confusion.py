@@ -74,8 +74,8 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus._truth import symmetric as parts
-from dissensus._truth.fit import fitted
+from dissensus.families.latent_truth import symmetric as parts
+from dissensus.families.latent_truth.fit import fitted
 
 KINDS = ("nominal", "ordinal")
 

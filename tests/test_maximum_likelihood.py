@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from scipy.stats import spearmanr
 
 import dissensus as dx
-from dissensus._maximum_likelihood import maximum_likelihood
+from dissensus.families.rankings.maximum_likelihood import maximum_likelihood
 
 
 def named(array, item):

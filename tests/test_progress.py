@@ -55,7 +55,7 @@ def test_it_names_what_is_compiled_and_about_how_long_it_takes(said):
     def swept(x):
         return x - 1
 
-    swept.__module__ = "dissensus.arrays.truth_states"
+    swept.__module__ = "dissensus.families.latent_truth.kernels.states"
     kernel = njit(swept)
     for step in tracked(range(1), "Sampling", show=True):
         assert kernel(np.float64(step)) == -1

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus._rankings import TREATMENTS, laid_out
 from dissensus.data.plausibility import layout
+from dissensus.families.rankings.layout import TREATMENTS, laid_out
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 # checkers read it as it stands.
 from . import datasets as datasets
 from . import dims as dims
-from . import distributions as distributions
 from . import errors as errors
 from . import metrics as metrics
 from . import models as models
@@ -47,6 +46,7 @@ from .errors import DissensusError as DissensusError
 from .errors import DissensusWarning as DissensusWarning
 from .errors import FormatError as FormatError
 from .errors import PredictionError as PredictionError
+from .families import distributions as distributions
 from .metrics.accuracy import set_accuracy as set_accuracy
 from .metrics.accuracy import top_k_accuracy as top_k_accuracy
 from .metrics.actual_accuracy import actual_accuracy as actual_accuracy

@@ -18,9 +18,9 @@ from dissensus._accuracy_model import Plan
 from dissensus._added_groups import with_added
 from dissensus._notes import Notes
 from dissensus._observed import Settings
-from dissensus._truth.errors import LEARNED
 from dissensus.dims import ANNOTATION
 from dissensus.errors import ConvergenceWarning, DissensusWarning
+from dissensus.families.latent_truth.errors import LEARNED
 from dissensus.kernels.random import generator
 from dissensus.statistics.leave_one_out_agreement import by_annotator
 

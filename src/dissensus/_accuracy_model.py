@@ -10,13 +10,13 @@ import xarray as xr
 
 from dissensus._added_groups import Planned
 from dissensus._observed import are_classes, first_labels
-from dissensus._truth.design import ENOUGH
-from dissensus._truth.errors import LEARNED, checked_errors
 from dissensus._wording import counted
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POSITION
 from dissensus.errors import ArgumentError, brief
+from dissensus.families.latent_truth.design import ENOUGH
+from dissensus.families.latent_truth.errors import LEARNED, checked_errors
 from dissensus.registry import one_of
 
 AUTO: Final = "auto"

@@ -22,12 +22,12 @@ from dissensus._provenance import of_model, provenance
 from dissensus._recipe import Recipe, ThresholdRecipe
 from dissensus._recipes import DEFAULT, companion_for, recipe_for
 from dissensus._runs import Run, Task, results
-from dissensus._truth.errors import LEARNED
 from dissensus.data.chunks import ITEM_CHUNKS, by_item, checked_items, chunked, is_chunked
 from dissensus.data.known_labels import recorded as recorded_truth
 from dissensus.data.schema import checked_annotations, checked_predictions
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.families.latent_truth.errors import LEARNED
 from dissensus.kernels.random import seed_or_drawn
 from dissensus.registry import check_flags
 

@@ -10,11 +10,11 @@ import xarray as xr
 
 from dissensus import models
 from dissensus._plugged_recipe import plugged
-from dissensus._ranking_process import prior_of as prior_of_rankings
 from dissensus._recipe import ABOVE, BELOW, Recipe, ThresholdRecipe, dense, shares
 from dissensus.data.rows import given_numbers, statements_per
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import ArgumentError
+from dissensus.families.rankings.process import prior_of as prior_of_rankings
 from dissensus.kernels.normal import moments
 from dissensus.sampling.fitting import finite
 from dissensus.sampling.learned_prior import LEARNED

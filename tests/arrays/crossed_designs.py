@@ -11,16 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from dissensus.arrays.crossed_data import Crossed, crossed
-from dissensus.arrays.crossed_gibbs import start
-from dissensus.arrays.crossed_parameters import (
+from dissensus.families.crossed.kernels.data import (
     EXPONENTIAL,
     HALF_NORMAL,
     HALF_T,
+    Crossed,
     Parameters,
     Priors,
+    crossed,
     cutpoints,
 )
+from dissensus.families.crossed.kernels.sweep import start
 
 
 class Study(NamedTuple):

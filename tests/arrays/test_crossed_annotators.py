@@ -7,8 +7,8 @@ import pytest
 from arrays.crossed_designs import log_residuals, log_scales, residual, study
 from scipy import stats
 
-from dissensus.arrays import crossed_annotators as kernel
-from dissensus.arrays.crossed_sums import label_sums
+from dissensus.families.crossed.kernels import sweep as kernel
+from dissensus.families.crossed.kernels.data import label_sums
 from dissensus.kernels.random import started
 
 CASES = [(1, False), (2, False), (3, True)]

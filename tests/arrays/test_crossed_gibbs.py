@@ -14,8 +14,8 @@ from arrays.crossed_designs import residual, study
 from scipy import special, stats
 from seeds import rest_long
 
-from dissensus.arrays.crossed_gibbs import advance, learned, room_for
-from dissensus.arrays.crossed_parameters import cutpoints
+from dissensus.families.crossed.kernels.data import cutpoints
+from dissensus.families.crossed.kernels.sweep import advance, learned, room_for
 from dissensus.kernels.random import started
 
 REDUCED, FULL, THIN = 4800, 24_000, 12

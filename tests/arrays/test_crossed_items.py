@@ -7,8 +7,10 @@ import pytest
 from arrays.crossed_designs import cell_covariance, log_residuals, log_scales, residual, study
 from scipy import stats
 
-from dissensus.arrays import crossed_covariance, crossed_one_pool, crossed_sums
-from dissensus.arrays import crossed_items as kernel
+from dissensus.families.crossed.kernels import covariance as crossed_covariance
+from dissensus.families.crossed.kernels import data as crossed_sums
+from dissensus.families.crossed.kernels import items as kernel
+from dissensus.families.crossed.kernels import one_pool
 from dissensus.kernels.random import started
 
 CASES = [(1, False), (2, False), (2, True), (3, True)]
@@ -146,7 +148,7 @@ def test_means_and_effects_are_drawn_together(n_pools, own_residual):
     sums, room = prepared(one)
     mean, covariance = posterior(one)
     state, draws = started(np.uint64(1)), np.empty((n, len(mean)))
-    moves = crossed_one_pool if n_pools == 1 else kernel
+    moves = one_pool if n_pools == 1 else kernel
     moves._log_marginal(*moves.marginal(one.data, sums, one.par, one.priors, room))
     for k in range(n):
         moves.draw_items(state, one.data, one.par, sums, room)
@@ -174,7 +176,7 @@ def test_a_single_pool_is_the_same_as_one_of_many():
     one = study(1, seed=10)
     sums, room = prepared(one)
     args = (one.data, sums, one.par, one.priors, room)
-    short = crossed_one_pool._log_marginal(*crossed_one_pool.marginal(*args))
+    short = one_pool._log_marginal(*one_pool.marginal(*args))
     kept = room.precision.copy(), room.linear.copy()
     for part in (room.precision, room.linear):
         part[:] = 0.0
@@ -187,14 +189,14 @@ def test_a_single_pool_is_the_same_as_one_of_many():
 def test_standard_deviations_of_a_single_pool(moved):
     one = study(1, seed=12)
     sums, room = prepared(one)
-    which = {"sd_item": crossed_one_pool.SD_ITEM, "sd": crossed_one_pool.SD}[moved]
+    which = {"sd_item": one_pool.SD_ITEM, "sd": one_pool.SD}[moved]
 
     def put(x):
         getattr(one.par, moved)[0] = np.exp(x)
 
     def density(x):
-        rest = crossed_one_pool.marginal(one.data, sums, one.par, one.priors, room)
-        return crossed_one_pool._log_density(x, which, one.priors.sd_item, one.priors.sd, *rest) - x
+        rest = one_pool.marginal(one.data, sums, one.par, one.priors, room)
+        return one_pool._log_density(x, which, one.priors.sd_item, one.priors.sd, *rest) - x
 
     found, want = differences(one, density, put, [-4.0, -1.0, 0.3, 2.0])
     np.testing.assert_allclose(found, want, rtol=1e-8, atol=1e-8)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from arrays.crossed_designs import log_labels, study
 
-from dissensus.arrays import crossed_odds as kernel
+from dissensus.families.crossed.kernels import odds as kernel
 
 
 def known_of(one):

@@ -7,9 +7,8 @@ import pytest
 from arrays.crossed_designs import log_labels, log_means, log_scale, study
 from scipy import stats
 
-from dissensus.arrays import crossed_ordinal as kernel
-from dissensus.arrays.crossed_parameters import cutpoints
-from dissensus.arrays.crossed_sums import label_sums
+from dissensus.families.crossed.kernels import ordinal as kernel
+from dissensus.families.crossed.kernels.data import cutpoints, label_sums
 from dissensus.kernels.random import started
 
 

@@ -7,8 +7,8 @@ import pytest
 from arrays.crossed_designs import log_effects, log_means, log_scale, log_scales, study
 from scipy import stats
 
-from dissensus.arrays import crossed_scale as kernel
-from dissensus.arrays.crossed_parameters import cutpoints
+from dissensus.families.crossed.kernels import ordinal as kernel
+from dissensus.families.crossed.kernels.data import cutpoints
 from dissensus.kernels.random import started
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from dissensus.arrays.crossed_sites import parabola
+from dissensus.families.crossed.kernels.odds import parabola
 
 CASES = [
     # (mean of the pool, sd, labels, how many of them are the second one)

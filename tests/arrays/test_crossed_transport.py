@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from arrays.crossed_designs import log_effects, log_labels, log_means, log_scales, study
 
-from dissensus.arrays import crossed_transport as kernel
-from dissensus.arrays.crossed_gibbs import learned
-from dissensus.arrays.crossed_odds import odds
-from dissensus.arrays.crossed_sites import CURVATURE, LINEAR, LOG_SD, SHIFT, STRETCH
+from dissensus.families.crossed.kernels import transport as kernel
+from dissensus.families.crossed.kernels.odds import CURVATURE, LINEAR, LOG_SD, SHIFT, STRETCH, odds
+from dissensus.families.crossed.kernels.sweep import learned
 
 CASES = [(1, 1), (2, 2), (3, 3)]
 every_case = pytest.mark.parametrize(("n_pools", "seed"), CASES)
@@ -164,7 +163,7 @@ def test_standard_deviations_of_annotators(n_pools, seed):
 
 def test_nothing_is_learned_once_a_chain_draws():
     """Paths that moved with the chain would make it another chain."""
-    from dissensus.arrays.crossed_gibbs import advance, room_for
+    from dissensus.families.crossed.kernels.sweep import advance, room_for
     from dissensus.kernels.random import started
 
     one = study(2, "bernoulli", seed=5)

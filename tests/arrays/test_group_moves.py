@@ -7,11 +7,10 @@ import pytest
 from arrays.ranking_reference import CASES, agree, compare, probability
 from nested_rankings import nested
 
-from dissensus.arrays.group_moves import move_group
-from dissensus.arrays.plackett_luce_gibbs import sample
-from dissensus.arrays.ranked_item import ranked_item, ranked_items
-from dissensus.arrays.unit_order import positions
-from dissensus.arrays.unit_view import room_for_moves, take
+from dissensus.families.rankings.kernels.layout import ranked_item, ranked_items
+from dissensus.families.rankings.kernels.moves import move_group, positions
+from dissensus.families.rankings.kernels.sweep import sample
+from dissensus.families.rankings.kernels.views import room_for_moves, take
 from dissensus.kernels.random import started
 
 LARGER = {

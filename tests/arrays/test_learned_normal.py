@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.arrays.learned_normal import (
+from dissensus.families.conjugate.kernels import (
     SPREADS,
     draw_priors,
     grid_step,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
 
-from dissensus.arrays.learned_strengths import (
+from dissensus.families.rankings.kernels.learned_prior import (
     Leaning,
     around_first_choices,
     draw_hyperparameters,

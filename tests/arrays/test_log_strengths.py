@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.arrays.log_strengths import draw_log_strength, draw_tail
+from dissensus.families.rankings.kernels.strengths import draw_log_strength, draw_tail
 from dissensus.kernels.random import started
 from dissensus.kernels.slices import tangents
 

@@ -7,9 +7,9 @@ import pytest
 from nested_rankings import nested
 
 import dissensus as dx
-from dissensus._rankings import laid_out
-from dissensus.arrays.plackett_luce_draws import log_strengths, pointwise
 from dissensus.data.plausibility import layout
+from dissensus.families.rankings.kernels.pointwise import log_strengths, pointwise
+from dissensus.families.rankings.layout import laid_out
 from dissensus.kernels.plackett_luce import log_likelihood
 
 

@@ -11,7 +11,7 @@ from nested_rankings import nested
 from scipy import stats
 
 import dissensus as dx
-from dissensus.arrays.plackett_luce_gibbs import sample, sweep
+from dissensus.families.rankings.kernels.sweep import sample, sweep
 
 TEMPERINGS = [(0.5, 1.0), (1.0, 1.0), (1.5, 1.0), (2.0, 1.0), (3.0, 1.0)]
 TEMPERINGS += [(1.0, 0.5), (1.0, 1.5), (1.0, 2.0), (1.0, 3.0), (2.0, 0.5), (1.5, 2.0), (0.5, 0.5)]

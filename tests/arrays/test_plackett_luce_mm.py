@@ -12,9 +12,8 @@ from nested_rankings import nested, random_ranking, ranked_above
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from dissensus.arrays.plackett_luce_mm import maximum
-from dissensus.arrays.ranked_above import groups, within
-from dissensus.arrays.times_ranked import times_expected, times_ranked
+from dissensus.families.rankings.kernels.memory import times_expected, times_ranked
+from dissensus.families.rankings.kernels.mm import groups, maximum, within
 
 
 def solved(rankings, n_cells, closed=False, **options):

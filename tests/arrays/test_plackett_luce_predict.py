@@ -11,8 +11,7 @@ from numba import njit
 from scipy import stats
 
 import dissensus as dx
-from dissensus.arrays.plackett_luce_predict import predicted
-from dissensus.arrays.plackett_luce_urn import next_log_share
+from dissensus.families.rankings.kernels.predict import next_log_share, predicted
 from dissensus.kernels.plackett_luce import log_likelihood
 from dissensus.kernels.random import row_keys, started
 from dissensus.kernels.remainder import expand, next_share

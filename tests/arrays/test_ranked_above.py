@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nested_rankings import nested, random_ranking, ranked_above
 
-from dissensus.arrays.ranked_above import groups, within
+from dissensus.families.rankings.kernels.mm import groups, within
 
 
 def by_closure(rankings, n_cells, closed):

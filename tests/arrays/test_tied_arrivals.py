@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.arrays.tied_arrivals import draw_block, log_ceiling
+from dissensus.families.rankings.kernels.tied_times import draw_block, log_ceiling
 from dissensus.kernels.random import started
 from dissensus.kernels.slices import tangents
 

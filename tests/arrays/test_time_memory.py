@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from nested_rankings import nested, random_ranking
 
-from dissensus.arrays.ranked_item import ranked_items
-from dissensus.arrays.time_memory import memory
-from dissensus.arrays.times_alone import sample_by_times
-from dissensus.arrays.times_ranked import times_expected, times_ranked
+from dissensus.families.rankings.kernels.layout import ranked_items
+from dissensus.families.rankings.kernels.memory import memory, times_expected, times_ranked
+from dissensus.families.rankings.kernels.times import sample_by_times
 
 
 def em_rate(rankings, shape, power):

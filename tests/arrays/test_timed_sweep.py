@@ -8,9 +8,8 @@ from arrays.ranking_reference import CASES, by_importance, columns, compare
 from nested_rankings import nested
 from numba import njit
 
-from dissensus.arrays.arrival_times import room_for_times
-from dissensus.arrays.ranked_item import ranked_item, ranked_items
-from dissensus.arrays.timed_sweep import timed_sweep
+from dissensus.families.rankings.kernels.layout import ranked_item, ranked_items
+from dissensus.families.rankings.kernels.times import room_for_times, timed_sweep
 from dissensus.kernels.random import started
 from dissensus.kernels.slices import tangents
 

@@ -8,9 +8,9 @@ from arrays.ranking_reference import CASES, agree, by_importance, columns, compa
 from nested_rankings import nested
 from numba import njit
 
-from dissensus.arrays.plain_times import SHARE, is_plain, plain_room, plain_sweep
-from dissensus.arrays.ranked_item import ranked_item, ranked_items
-from dissensus.arrays.times_alone import sample_by_times
+from dissensus.families.rankings.kernels.layout import ranked_item, ranked_items
+from dissensus.families.rankings.kernels.plain_times import SHARE, is_plain, plain_room, plain_sweep
+from dissensus.families.rankings.kernels.times import sample_by_times
 from dissensus.kernels.random import started
 from dissensus.kernels.slices import tangents
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from nested_rankings import nested, random_ranking
 
-from dissensus.arrays.times_ranked import in_logs, times_expected, times_ranked
+from dissensus.families.rankings.kernels.memory import in_logs, times_expected, times_ranked
 from dissensus.kernels.plackett_luce import log_likelihood_and_gradient
 
 

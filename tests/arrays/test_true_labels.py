@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logit
 
-from dissensus.arrays import true_labels
+from dissensus.families.latent_truth.kernels import true_labels
 from dissensus.kernels.random import started
 from dissensus.kernels.votes import votes
 

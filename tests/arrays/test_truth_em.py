@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.arrays.truth_em import climb, labels_given
+from dissensus.families.latent_truth.em import climb, labels_given
 from dissensus.kernels.votes import votes
 
 

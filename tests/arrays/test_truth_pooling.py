@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dissensus.arrays import truth_answers, truth_pooling
-from dissensus.arrays.truth_counts import room
-from dissensus.arrays.truth_parameters import HIERARCHICAL, SPREAD, Form, Priors, blank
+from dissensus.families.latent_truth.kernels import matrices
+from dissensus.families.latent_truth.kernels.data import HIERARCHICAL, SPREAD, Form, Priors, blank
+from dissensus.families.latent_truth.kernels.states import room
 from dissensus.kernels.random import started
 
 PRIOR = np.array([2.8, 0.6, 0.6])
@@ -99,7 +99,7 @@ def test_what_rows_have_in_common(n_labels, difficulty):
         par.skill[:, z] = special.logit(ROWS[z, :, z])
     found = []
     for _ in range(30_000):
-        truth_pooling.draw_pooling(state, one, par, priors(n_labels), counts)
+        matrices.draw_pooling(state, one, par, priors(n_labels), counts)
         found.append([math.log(par.number[SPREAD]), *par.level, *np.log(par.alike),
                       *np.exp(par.log_population).ravel()])  # fmt: skip
     known = np.column_stack([np.log(spread), level, np.log(alike), row.reshape(len(row), -1)])
@@ -118,13 +118,13 @@ def check_moments(found, known, weight):
 def test_tables_of_a_restaurant():
     """The expected number is the sum of a / (a + k) over guests."""
     state = started(4)
-    mean = np.mean([truth_pooling._tables(state, 30.0, 2.5) for _ in range(20_000)])
+    mean = np.mean([matrices._tables(state, 30.0, 2.5) for _ in range(20_000)])
     assert mean == pytest.approx((2.5 / (2.5 + np.arange(30))).sum(), abs=0.05)
-    assert truth_pooling._tables(state, 0.0, 2.5) == 0
+    assert matrices._tables(state, 0.0, 2.5) == 0
 
 
 def test_odds_of_a_row():
     row = np.array([0.2, 0.7, 0.1])
-    assert truth_answers.row_odds(np.log(row), 1) == pytest.approx(math.log(0.7 / 0.3))
+    assert matrices.row_odds(np.log(row), 1) == pytest.approx(math.log(0.7 / 0.3))
     hardly = np.array([-800.0, 0.0, -801.0])
-    assert truth_answers.row_odds(hardly, 1) == pytest.approx(800 - math.log1p(math.exp(-1)))
+    assert matrices.row_odds(hardly, 1) == pytest.approx(800 - math.log1p(math.exp(-1)))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dissensus.arrays import truth_rows
-from dissensus.arrays.truth_parameters import HIERARCHICAL, Form, blank
+from dissensus.families.latent_truth.kernels import matrices
+from dissensus.families.latent_truth.kernels.data import HIERARCHICAL, Form, blank
 from dissensus.kernels.random import started
 
 
@@ -39,7 +39,7 @@ def test_density_of_a_systems_level(collapsed):
 
     logits = np.array([-2.0, 0.1, 1.5, 3.0])
     found = [
-        truth_rows._log_level(one, 10.0, collapsed, skill, right, error.sum(axis=1), error)
+        matrices._log_level(one, 10.0, collapsed, skill, right, error.sum(axis=1), error)
         for one in logits
     ]
     np.testing.assert_allclose(np.diff(found), np.diff([want(one) for one in logits]))
@@ -53,7 +53,7 @@ def drawn_rows(right, wrong, error, shape, draws, seed, named):
     skill, log_error = par.skill[0, 1], par.log_error[0, 1]
     found = np.empty((draws, 3))
     for row in found:
-        skill = truth_rows.draw_row(
+        skill = matrices.draw_row(
             state, skill, 0.0, ease, right, wrong, error, 1, shape, less, named, log_error
         )
         p = special.expit(skill)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dissensus.arrays import truth_difficulty, truth_errors, truth_skills
+from dissensus.families.latent_truth.kernels import accuracies, difficulty
 from dissensus.kernels.random import started
 
 EASE = np.array([-1.4, 0.0, 1.3])
@@ -24,41 +24,41 @@ def hits(eta, spread):
 
 
 def test_right_and_wrong_answers():
-    found = [truth_skills.log_hits.py_func(eta, 0.7, EASE, RIGHT, WRONG) for eta in ETAS]
+    found = [accuracies.log_hits.py_func(eta, 0.7, EASE, RIGHT, WRONG) for eta in ETAS]
     constant(found, [hits(eta, 0.7) for eta in ETAS])
-    assert np.isfinite(truth_skills.log_hits(900.0, 0.7, EASE, RIGHT, 0 * WRONG))
+    assert np.isfinite(accuracies.log_hits(900.0, 0.7, EASE, RIGHT, 0 * WRONG))
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (2.8, 1.2), (0.05, 9.95)])
 def test_accuracy_that_is_beta_a_priori(a, b):
     """As a logit: with the derivative of the accuracy, p (1 - p)."""
-    found = [truth_skills._log_beta(eta, a, b, -np.inf, 0.7, EASE, RIGHT, WRONG) for eta in ETAS]
+    found = [accuracies._log_beta(eta, a, b, -np.inf, 0.7, EASE, RIGHT, WRONG) for eta in ETAS]
     p = special.expit(ETAS)
     prior = stats.beta.logpdf(p, a, b) + np.log(p * (1 - p))
     constant(found, [one + hits(eta, 0.7) for one, eta in zip(prior, ETAS, strict=True)])
-    assert truth_skills._log_beta(-0.8, a, b, -0.7, 0.7, EASE, RIGHT, WRONG) == -np.inf
+    assert accuracies._log_beta(-0.8, a, b, -0.7, 0.7, EASE, RIGHT, WRONG) == -np.inf
 
 
 def test_accuracy_of_one_of_a_population():
-    found = [truth_skills._log_normal(eta, 0.4, 0.6, 0.7, EASE, RIGHT, WRONG) for eta in ETAS]
+    found = [accuracies._log_normal(eta, 0.4, 0.6, 0.7, EASE, RIGHT, WRONG) for eta in ETAS]
     constant(found, [stats.norm.logpdf(eta, 0.4, 0.6) + hits(eta, 0.7) for eta in ETAS])
 
 
 def test_mean_and_spread_of_a_population():
-    low = truth_skills.lowest(3)
+    low = accuracies.lowest(3)
     assert special.expit(low) == pytest.approx(1 / 3)
-    found = [truth_skills._log_mean(eta, low, 0.5, ETAS) for eta in (0.1, 0.8, 1.4)]
+    found = [accuracies._log_mean(eta, low, 0.5, ETAS) for eta in (0.1, 0.8, 1.4)]
     constant(found, [
         stats.logistic.logpdf(m) + stats.norm.logpdf(ETAS, m, 0.5).sum() for m in (0.1, 0.8, 1.4)
     ])  # fmt: skip
-    assert truth_skills._log_mean(low - 0.01, low, 0.5, ETAS) == -np.inf
+    assert accuracies._log_mean(low - 0.01, low, 0.5, ETAS) == -np.inf
     logs = np.log([0.2, 0.7, 2.0])
-    found = [truth_skills._log_spread(one, 1.5, 0.3, ETAS) for one in logs]
+    found = [accuracies._log_spread(one, 1.5, 0.3, ETAS) for one in logs]
     constant(found, [
         stats.halfnorm.logpdf(np.exp(one), scale=1.5) + one
         + stats.norm.logpdf(ETAS, 0.3, np.exp(one)).sum() for one in logs
     ])  # fmt: skip
-    assert truth_skills._log_spread(-50.0, 1.5, 0.3, ETAS) == -np.inf
+    assert accuracies._log_spread(-50.0, 1.5, 0.3, ETAS) == -np.inf
 
 
 @pytest.mark.parametrize("low", [-np.inf, -0.7, 1.5])
@@ -68,7 +68,7 @@ def test_draws_of_an_accuracy(low, ease):
     right, wrong = (part[: len(ease)] for part in (RIGHT, WRONG))
     state, eta, found = started(3), 2.0, np.empty(20_000)
     for k in range(len(found)):
-        eta = found[k] = truth_skills.draw_beta(state, eta, 1.5, 1.0, low, 0.7, ease, right, wrong)
+        eta = found[k] = accuracies.draw_beta(state, eta, 1.5, 1.0, low, 0.7, ease, right, wrong)
     x = np.linspace(max(low, -12.0), 14.0, 40_001)[1:]
     log = 1.5 * special.log_expit(x) + special.log_expit(-x)
     for q, one in enumerate(ease):
@@ -95,18 +95,18 @@ def test_decay_of_errors():
 
     room = np.empty((3, 3))
     places = [-1.0, 0.0, 0.7, 2.0]
-    constant([truth_errors._log_decay(one, 1.0, error, room) for one in places],
+    constant([difficulty._log_decay(one, 1.0, error, room) for one in places],
              [want(one) for one in places])  # fmt: skip
-    truth_errors.log_graded(40.0, room)
+    difficulty.log_graded(40.0, room)
     assert np.exp(room).sum(axis=1) == pytest.approx(1)
-    truth_errors.log_graded(-400.0, room)
+    difficulty.log_graded(-400.0, room)
     assert np.exp(room).sum(axis=1) == pytest.approx(1)
 
 
 def test_errors_of_everybodys_own_are_dirichlet_multinomial():
     error = np.array([[[0, 4.0, 1], [2, 0, 3], [0, 0, 0]], [[0, 0, 2], [1, 0, 0], [6, 1, 0]]])
     base = np.empty((3, 3))
-    truth_errors.log_graded(0.4, base)
+    difficulty.log_graded(0.4, base)
 
     def want(concentration):
         out = 0.0
@@ -117,15 +117,15 @@ def test_errors_of_everybodys_own_are_dirichlet_multinomial():
         return out
 
     places = np.array([0.3, 2.0, 15.0])
-    constant([truth_errors._log_unequal(one, base, error) for one in places],
+    constant([difficulty._log_unequal(one, base, error) for one in places],
              [want(one) for one in places])  # fmt: skip
     prior = np.array([1.5, 1.0])
-    found = [truth_errors._log_concentration(np.log(one), prior, base, error) for one in places]
+    found = [difficulty._log_concentration(np.log(one), prior, base, error) for one in places]
     constant(found, [stats.norm.logpdf(np.log(one), 1.5, 1.0) + want(one) for one in places])
 
 
 def test_difficulty_and_slopes():
-    many = truth_difficulty._Hits(np.array([0.4, -0.2]), np.array([1.0, 1.7]),
+    many = difficulty._Hits(np.array([0.4, -0.2]), np.array([1.0, 1.7]),
                                   np.stack([RIGHT, WRONG]), np.stack([WRONG, RIGHT]))  # fmt: skip
 
     def want(spread, slope):
@@ -133,11 +133,11 @@ def test_difficulty_and_slopes():
         return (many.right * np.log(p) + many.wrong * np.log1p(-p)).sum()
 
     logs = np.log([0.2, 0.9, 2.5])
-    found = [truth_difficulty._log_difficulty(one, 1.0, EASE, many) for one in logs]
+    found = [difficulty._log_difficulty(one, 1.0, EASE, many) for one in logs]
     constant(found, [
         stats.halfnorm.logpdf(np.exp(one)) + one + want(np.exp(one), many.slope) for one in logs
     ])  # fmt: skip
-    found = [truth_difficulty._log_slope(one, 0.5, 0.8, EASE, many) for one in logs]
+    found = [difficulty._log_slope(one, 0.5, 0.8, EASE, many) for one in logs]
     constant(found, [
         stats.norm.logpdf(one, 0, 0.5) + want(0.8, np.full(2, np.exp(one))) for one in logs
     ])  # fmt: skip

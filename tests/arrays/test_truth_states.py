@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dissensus.arrays import truth_counts, truth_states
-from dissensus.arrays.truth_parameters import DIFFICULTY, SHARED, SOURCE, Form, blank
+from dissensus.families.latent_truth.kernels import states
+from dissensus.families.latent_truth.kernels.data import DIFFICULTY, SHARED, SOURCE, Form, blank
 from dissensus.kernels.random import started
 from dissensus.kernels.votes import votes
 
@@ -30,9 +30,9 @@ def setting(related, difficulty=1, evidence=4):
 
 
 def tables(form, par, ease=EASE):
-    n = truth_states.n_states(form, ease)
+    n = states.n_states(form, ease)
     weight, response = np.empty(n), np.empty((form.n_voices, form.n_labels, n))
-    truth_states.fill_tables(form, ease, par, weight, response)
+    states.fill_tables(form, ease, par, weight, response)
     return weight, response
 
 
@@ -81,16 +81,16 @@ ROWS = np.array([
 def visited(form, par, seed=1):
     found, pattern = votes(*ROWS.T, 4)
     weight, response = tables(form, par)
-    counts = truth_counts.room(form, len(EASE), len(weight))
+    counts = states.room(form, len(EASE), len(weight))
     truth, ease = np.empty((len(found.n_items), 3)), np.empty(len(found.n_items))
     state = started(seed)
-    whole = truth_states.draw_states(
+    whole = states.draw_states(
         state, found, form.evidence, EASE, weight, response, counts.raw, counts.size, truth,
         ease,
     )  # fmt: skip
-    truth_counts.sort_counts(state, form, par, response, counts)
+    states.sort_counts(state, form, par, response, counts)
     each = np.empty(len(found.n_items))
-    truth_states.pattern_log_likelihood(found, weight, response, each)
+    states.pattern_log_likelihood(found, weight, response, each)
     return whole, truth[pattern], ease[pattern], each[pattern], counts
 
 
@@ -145,11 +145,11 @@ def test_labels_drawn_anew():
     form, par = setting(1)
     weight, response = tables(form, par)
     state, out = started(1), np.empty(40_000, dtype=np.int32)
-    truth_states.replicate(state, weight, response, np.arange(40_000), np.full(40_000, 3), out)
+    states.replicate(state, weight, response, np.arange(40_000), np.full(40_000, 3), out)
     want = np.exp(response[3]) @ np.exp(weight)
     assert stats.chisquare(np.bincount(out, minlength=3), want * 40_000).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("x", [-800.0, -5.0, 0.0, 3.0, 800.0])
 def test_log_sigmoid(x):
-    assert truth_states.log_sigmoid(x) == pytest.approx(special.log_expit(x))
+    assert states.log_sigmoid(x) == pytest.approx(special.log_expit(x))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dissensus.arrays.plackett_luce_gibbs import sample
-from dissensus.arrays.unlisted_cells import share_out, together
+from dissensus.families.rankings.kernels.layout import share_out, together
+from dissensus.families.rankings.kernels.sweep import sample
 from dissensus.kernels.rankings import Rankings
 
 # Two items of four cells, whose second and third cells are listed by some; one of which nobody says

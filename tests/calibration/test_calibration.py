@@ -24,7 +24,7 @@ from calibration.simulators import SIMULATORS
 from scipy import stats
 
 import dissensus as dx
-from dissensus.arrays import crossed_gibbs
+from dissensus.families.crossed.kernels import sweep
 
 REDUCED, FAULTY = (8, 199), (8, 199)
 """Studies of 40 items each, and draws of each fit."""
@@ -180,14 +180,14 @@ def never_moved(part):
     """Standard deviations of one kind, and what is drawn with them, stay where the chain began."""
 
     def fault(fit):
-        learned = crossed_gibbs.learned
+        learned = sweep.learned
 
         def learned_less(*args):
             known = learned(*args)
-            return crossed_gibbs.Learned(known.tuning._replace(**{part: np.empty(0)}), known.paths)
+            return sweep.Learned(known.tuning._replace(**{part: np.empty(0)}), known.paths)
 
         def faulty(ann, **options):
-            with mock.patch.object(crossed_gibbs, "learned", learned_less):
+            with mock.patch.object(sweep, "learned", learned_less):
                 return fit(ann, **options)
 
         return faulty

@@ -21,11 +21,11 @@ from calibration.truth_studies import draw
 from scipy import special
 
 import dissensus as dx
-from dissensus._truth import fit as fit_parts
-from dissensus._truth import sampler
-from dissensus.arrays import truth_parameters as places
-from dissensus.arrays.truth_parameters import blank
 from dissensus.errors import DissensusWarning
+from dissensus.families.latent_truth import fit as fit_parts
+from dissensus.families.latent_truth import sampler
+from dissensus.families.latent_truth.kernels import data as places
+from dissensus.families.latent_truth.kernels.data import blank
 
 SWEEPS = 15
 STUDIES = {"reduced": 60, "full": 2000}

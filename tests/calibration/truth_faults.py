@@ -8,8 +8,8 @@ from unittest import mock
 import numpy as np
 from calibration import truth_settings
 
-from dissensus._truth import rows, symmetric
-from dissensus._truth.process import Process
+from dissensus.families.latent_truth import rows, symmetric
+from dissensus.families.latent_truth.process import Process
 
 
 def other_process(change):

@@ -6,10 +6,10 @@ import numpy as np
 import pymc as pm
 import pytest
 
-from dissensus.distributions.cumulative_probit import CumulativeProbit
-from dissensus.distributions.latent_answers import LatentAnswers
-from dissensus.distributions.log_gamma import LogGamma
-from dissensus.distributions.power_multinomial import PowerMultinomial
+from dissensus.families.conjugate.distributions import PowerMultinomial
+from dissensus.families.crossed.distributions import CumulativeProbit
+from dissensus.families.rankings.distributions import LogGamma
+from dissensus.families.rasch.distributions import LatentAnswers
 
 CASES = {
     "CumulativeProbit": lambda: CumulativeProbit.dist(eta=[0.5, -1.0], cutpoint=[-1.0, 0.5]),

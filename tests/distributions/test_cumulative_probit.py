@@ -15,9 +15,9 @@ from pymc.logprob.utils import ParameterValueError
 from pymc.testing import BaseTestDistributionRandom, assert_support_point_is_expected
 from scipy import integrate, special, stats
 
-import dissensus.distributions as dist
-from dissensus.distributions.cumulative_probit import CumulativeProbit
+import dissensus.families.distributions as dist
 from dissensus.errors import ArgumentError
+from dissensus.families.crossed.distributions import CumulativeProbit
 
 C = np.array([-1.2, -0.4, 0.1, 1.5])
 

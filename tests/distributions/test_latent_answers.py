@@ -10,7 +10,7 @@ import pytest
 from scipy import special
 
 import dissensus as dx
-from dissensus.distributions.latent_answers import LatentAnswers
+from dissensus.families.rasch.distributions import LatentAnswers
 
 # PyMC runs on a slower BLAS, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")

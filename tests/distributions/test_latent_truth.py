@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import dissensus as dx
-from dissensus.distributions.latent_truth import LatentTruth
+from dissensus.families.latent_truth.distributions import LatentTruth
 
 WEIGHT = np.array([0.5, 0.3, 0.2])
 TABLE = np.array([

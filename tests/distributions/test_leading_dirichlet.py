@@ -11,8 +11,8 @@ from scipy import stats
 from seeds import rest_long
 
 import dissensus as dx
-import dissensus.distributions as dist
-from dissensus.distributions.leading_dirichlet import LeadingDirichlet, share, shares
+import dissensus.families.distributions as dist
+from dissensus.families.latent_truth.distributions import LeadingDirichlet, share, shares
 
 compiled_or_not = pytest.mark.parametrize("mode", rest_long(["FAST_COMPILE", "NUMBA"], unit=1))
 

@@ -7,7 +7,7 @@ import pymc as pm
 import pytest
 from scipy import stats
 
-from dissensus.distributions.log_gamma import LogGamma
+from dissensus.families.rankings.distributions import LogGamma
 
 SHAPES = [1 / 2000, 1 / 50, 0.5, 1.0, 7.0]
 

@@ -15,7 +15,7 @@ from scipy import stats
 from seeds import rest_long
 
 import dissensus as dx
-from dissensus.distributions.partial_ranking import PartialRanking, places_of
+from dissensus.families.rankings.distributions import PartialRanking, places_of
 
 compiled_or_not = pytest.mark.parametrize("mode", rest_long(["FAST_COMPILE", "NUMBA"], unit=1))
 

@@ -9,8 +9,8 @@ from pymc.logprob.utils import ParameterValueError
 from pymc.testing import BaseTestDistributionRandom, assert_support_point_is_expected
 from scipy import stats
 
-import dissensus.distributions as dist
-from dissensus.distributions.power_multinomial import PowerMultinomial
+import dissensus.families.distributions as dist
+from dissensus.families.conjugate.distributions import PowerMultinomial
 
 P = np.array([0.5, 0.3, 0.2])
 COUNTS = np.array([[3, 0, 2], [0, 1, 0], [0, 0, 0], [1, 2, 3]])

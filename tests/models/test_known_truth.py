@@ -10,7 +10,7 @@ from gradients import disagreements
 from scipy.special import logsumexp
 
 import dissensus as dx
-from dissensus.steps import _truth_graph
+from dissensus.families.latent_truth import graph
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
 """Short chains, whose means are looked at."""
@@ -72,12 +72,12 @@ def test_the_density_is_the_sum_over_what_is_not_known():
 def test_the_gibbs_step_reads_what_is_known_off_the_model(build):
     ann, truth = votes()
     known = {k: truth[k] for k in range(10)}
-    seen = _truth_graph.read(build(ann, known))
+    seen = graph.read(build(ann, known))
     counted = sum(int(n) for n, k in zip(seen.votes.n_items, seen.votes.known, strict=True)
                   if k >= 0)  # fmt: skip
     assert counted == 10
     assert seen.form.n_voices == 4
-    assert len(_truth_graph.read(build(ann, None)).votes.known) == 0
+    assert len(graph.read(build(ann, None)).votes.known) == 0
 
 
 FEW = [(ROWS, {"pooling": "none"}), (SYMMETRIC, {"accuracy": "annotator"})]

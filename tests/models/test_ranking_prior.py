@@ -9,9 +9,9 @@ import pytest
 from gradients import disagreements, points_of
 
 import dissensus as dx
-from dissensus import _ranking_process
 from dissensus.data.plausibility import plausibility_of, with_candidates
 from dissensus.dims import SAMPLE
+from dissensus.families.rankings import process
 from dissensus.models import plackett_luce
 
 LABELS = list("abcde")
@@ -109,10 +109,10 @@ def test_chunks_have_the_draws_of_the_whole(many, unranked):
 @pytest.mark.long
 def test_of_very_many_items_some_teach_it_whatever_their_order(few, monkeypatch):
     ann, _ = few
-    monkeypatch.setattr(_ranking_process, "MOST_ITEMS", 10)
-    teaches = _ranking_process.teaching(ann["item"].values)
+    monkeypatch.setattr(process, "MOST_ITEMS", 10)
+    teaches = process.teaching(ann["item"].values)
     assert teaches.sum() == 10
-    other = _ranking_process.teaching(ann["item"].values[::-1])
+    other = process.teaching(ann["item"].values[::-1])
     np.testing.assert_array_equal(other, teaches[::-1])
     some = fit(ann)["posterior"]["concentration"]
     # In chunks of one item most teach nothing.

@@ -13,9 +13,9 @@ from pymc.step_methods import STEP_METHODS
 from pymc_runs import by_nuts, run
 
 import dissensus as dx
-from dissensus._crossed.process import process
+from dissensus.families.crossed.process import process
+from dissensus.families.crossed.step import CrossedEffectsGibbs
 from dissensus.models import cross_replication, crossed_effects
-from dissensus.steps.crossed_effects import CrossedEffectsGibbs
 
 POOLS = ("old", "new")
 

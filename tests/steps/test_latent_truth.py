@@ -14,9 +14,9 @@ from seeds import in_two_sizes
 from truth_cases import ROWS, SYMMETRIC
 
 import dissensus as dx
-from dissensus.distributions.latent_truth import LatentTruth
+from dissensus.families.latent_truth.distributions import LatentTruth
+from dissensus.families.latent_truth.step import LatentTruthGibbs
 from dissensus.models import dawid_skene, symmetric_confusion
-from dissensus.steps.latent_truth import LatentTruthGibbs
 
 # PyMC runs on a slower BLAS, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")

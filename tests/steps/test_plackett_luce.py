@@ -12,10 +12,9 @@ from pymc.step_methods import STEP_METHODS
 from pymc_runs import by_nuts, run
 
 import dissensus as dx
-from dissensus.distributions.log_gamma import LogGamma
-from dissensus.distributions.partial_ranking import PartialRanking
+from dissensus.families.rankings.distributions import LogGamma, PartialRanking
+from dissensus.families.rankings.step import PlackettLuceGibbs
 from dissensus.models import plackett_luce
-from dissensus.steps.plackett_luce import PlackettLuceGibbs
 
 SAID = {
     "p": {"ann": [["a"], ["b", "c"]], "bob": [["b"], ["a"]]},

@@ -12,8 +12,8 @@ from rasch_cases import N_ITEMS, only, study
 from seeds import in_two_sizes
 
 import dissensus as dx
+from dissensus.families.rasch.step import RaschGibbs
 from dissensus.models import rasch
-from dissensus.steps.rasch import RaschGibbs
 
 # PyMC runs on a slower BLAS, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")

@@ -15,8 +15,8 @@ from pymc_runs import by_nuts, run
 from rasch_cases import N_ITEMS, N_PEOPLE, only, study
 
 import dissensus as dx
-from dissensus.distributions.latent_answers import LatentAnswers
-from dissensus.steps.rasch import RaschGibbs
+from dissensus.families.rasch.distributions import LatentAnswers
+from dissensus.families.rasch.step import RaschGibbs
 
 # PyMC runs on a slower BLAS, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")

@@ -9,8 +9,8 @@ import pytest
 from truth_cases import THREE, rows
 
 import dissensus as dx
-from dissensus._truth.label_order import label_order
-from dissensus._truth.rows import checked
+from dissensus.families.latent_truth.label_order import label_order
+from dissensus.families.latent_truth.rows import checked
 
 GOOD = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
 TURNED = GOOD[[0, 2, 1]]

@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._truth.maximum_likelihood import em
+from dissensus.families.latent_truth.em import em
 
 
 @pytest.fixture(scope="module")

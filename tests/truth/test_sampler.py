@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus._truth import rows, symmetric
-from dissensus._truth.sampler import start
+from dissensus.families.latent_truth import rows, symmetric
+from dissensus.families.latent_truth.sampler import start
 
 COMMON = {
     "difficulty": False, "systems": "independent", "evidence": "all", "prior_count": 1.0,

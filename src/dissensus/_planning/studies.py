@@ -11,13 +11,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus._crossed.fit import parameters
-from dissensus._crossed.process import process
-from dissensus._crossed.sampler import by_gibbs
 from dissensus._planning.designs import Design
 from dissensus._planning.pilots import Pilot
 from dissensus.dims import LABEL, POOL, SAMPLE
 from dissensus.errors import DissensusWarning
+from dissensus.families.crossed.fit import parameters
+from dissensus.families.crossed.process import process
+from dissensus.families.crossed.sampler import by_gibbs
 from dissensus.kernels.types import Floats
 from dissensus.metrics.cross_replication import normalized_xcc
 from dissensus.metrics.icc import icc

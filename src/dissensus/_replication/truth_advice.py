@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from dissensus._truth.design import ENOUGH
+from dissensus.families.latent_truth.design import ENOUGH
 
 _ERRORS: Final = {"error_pairs", "error_distance"}
 _HARD: Final = {"item_agreement", "system_unanimity"}

@@ -9,9 +9,9 @@ from typing import Any, Final
 import xarray as xr
 
 from dissensus import models
-from dissensus._truth.design import ENOUGH
 from dissensus.dims import ANNOTATION, ANNOTATOR, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown
+from dissensus.families.latent_truth.design import ENOUGH
 
 Candidates = Mapping[str, Mapping[str, Any]]
 MODEL: Final = "model"

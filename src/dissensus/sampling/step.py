@@ -54,7 +54,7 @@ def without_gibbs() -> Iterator[None]:
     Examples
     --------
     >>> import dissensus as dx, pymc as pm
-    >>> from dissensus.steps import without_gibbs
+    >>> from dissensus.families.steps import without_gibbs
     >>> ann = dx.datasets.load("anaesthesia").annotations
     >>> with dx.models.dawid_skene.build(ann) as model, without_gibbs():
     ...     steps = pm.sampling.mcmc.assign_step_methods(model)[1]

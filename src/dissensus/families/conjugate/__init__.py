@@ -1,0 +1,1 @@
+"""Models whose items have a posterior in closed form."""

@@ -1,0 +1,146 @@
+"""The covariance of an item's effects in several pools, and effects in unseen pools."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dissensus.families.crossed.kernels.data import Crossed, residual_sd
+from dissensus.kernels.compiled import inner
+from dissensus.kernels.special import factorised, inverted
+from dissensus.kernels.types import Codes, Floats
+
+# The covariance of an item's effects in several pools, and the prior of its correlations.
+
+
+@inner
+def effect_covariance(
+    d: int, n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats, out: Floats
+) -> None:
+    """Write the covariance of an item's effects in the pools of its design."""
+    for i in range(n_pools[d]):
+        p = pool[d, i]
+        for j in range(n_pools[d]):
+            q = pool[d, j]
+            out[i, j] = correlation[p, q] * sd_item[p] * sd_item[q]
+
+
+@inner
+def cell_covariance(
+    d: int, n_pools: Codes, pool: Codes, n_labels: Floats, sd_item: Floats, correlation: Floats,
+    sd: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """Write the covariance of the means of an item's cells."""
+    effect_covariance(d, n_pools, pool, sd_item, correlation, out)
+    for i in range(n_pools[d]):
+        rest = residual_sd(sd, pool[d, i])
+        out[i, i] += rest * rest / n_labels[d, i]
+
+
+@inner
+def log_lkj(correlation: Floats, shape: float, matrix: Floats) -> float:
+    """Return the log density of a correlation matrix, minus infinity if it is none."""
+    n = len(correlation)
+    for p in range(n):
+        for q in range(n):
+            matrix[p, q] = correlation[p, q]
+    if not factorised(matrix, n):
+        return -np.inf
+    total = 0.0
+    for p in range(n):
+        total += 2.0 * (shape - 1.0) * math.log(matrix[p, p])
+    return total
+
+
+@inner
+def effect_precisions(
+    n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats | None, matrix: Floats,
+    out: Floats, log_det: Floats,
+) -> bool:  # fmt: skip
+    """Write the precision of an item's effects, by design; return whether there is one.
+
+    Parameters
+    ----------
+    correlation : array (pool, pool) or None
+        None with one pool: matrices are then not even compiled.
+    matrix : array (pool, pool)
+        Room to compute in.
+    out : array (design, place, place)
+    log_det : array (design)
+        Of the covariance.
+    """
+    for d in range(len(n_pools)):
+        if correlation is None:
+            root = math.sqrt(sd_item[0] * sd_item[0])
+            if not root > 0.0:
+                return False
+            log_det[d], out[d, 0, 0] = 2.0 * math.log(root), 1.0 / root / root
+        else:
+            effect_covariance(d, n_pools, pool, sd_item, correlation, matrix)
+            if not factorised(matrix, n_pools[d]):
+                return False
+            log_det[d] = inverted(matrix, n_pools[d], out[d])
+    return True
+
+
+# Effects of items in pools that did not see them: what is to be expected given those that did.
+
+
+def all_items(
+    data: Crossed, cells: Floats, sd_item: Floats, correlation: Floats, rng: np.random.Generator
+) -> Floats:
+    """Lay out cells by item and pool, and draw what is missing.
+
+    Parameters
+    ----------
+    data : Crossed
+    cells : array (..., cell)
+        Effects where there are labels.
+    sd_item : array (..., pool)
+    correlation : array (..., pool, pool)
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    array (..., item, pool)
+
+    Examples
+    --------
+    >>> from dissensus.families.crossed.kernels.data import crossed
+    >>> one = np.zeros(1, dtype=int)
+    >>> data = crossed(np.ones(1), one, one, one, n_items=1, annotator_pool=one, n_pools=2)
+    >>> equal = np.ones((2, 2))  # what one pool sees, the other sees
+    >>> all_items(data, np.array([3.0]), np.array([1.0, 2.0]), equal, np.random.default_rng(1))
+    array([[3., 6.]])
+    """
+    n_items, n_pools = len(data.item_start) - 1, data.n_pools
+    before = cells.shape[:-1]
+    out = np.full((*before, n_items, n_pools), np.nan)
+    out[..., data.cell_item, data.cell_pool] = cells
+    seen = np.zeros((n_items, n_pools), dtype=bool)
+    seen[data.cell_item, data.cell_pool] = True
+    if seen.all():
+        return out
+    covariance = correlation * sd_item[..., :, None] * sd_item[..., None, :]
+    for pattern in np.unique(seen[~seen.all(axis=1)], axis=0):
+        items = np.flatnonzero((seen == pattern).all(axis=1))
+        there, away = np.flatnonzero(pattern), np.flatnonzero(~pattern)
+        block = covariance[..., away[:, None], away]
+        middle = np.zeros((*before, len(items), len(away)))
+        if len(there):
+            across = covariance[..., away[:, None], there]
+            gain = np.linalg.solve(
+                covariance[..., there[:, None], there], np.swapaxes(across, -1, -2)
+            )
+            middle = out[..., items[:, None], there] @ gain
+            block = block - across @ gain
+        noise = rng.standard_normal(middle.shape) @ np.swapaxes(_root(block), -1, -2)
+        out[..., items[:, None], away] = middle + noise
+    return out
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return a square root that rounding cannot break: a correlation may be all but 1."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])

@@ -1,0 +1,386 @@
+"""Labels as crossed effects see them, what a sweep moves, and the sums it needs.
+
+Labels as crossed effects see them: sorted into cells, one for each item in each pool.
+With one pool a cell is an item. Labels of a cell stand together, so that what a sweep must know of
+a cell is one running sum; what it must know of an annotator is scattered into as many bins as there
+are annotators.
+
+Cells whose item was labelled equally often by the same pools share a *design*: given the
+annotators' effects, all that the variances need to know of them are the sums and products of their
+means. A balanced study has one design, whatever its size.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.types import Codes, Floats, Indices
+
+
+class Designs(NamedTuple):
+    """How often which pools labelled an item (design, place), for each kind of item there is."""
+
+    of_item: Codes
+    """(item); -1 where nobody labelled it."""
+    n_items: Floats
+    """(design)"""
+    n_pools: Codes
+    """(design)"""
+    pool: Codes
+    """(design, place)"""
+    n_labels: Floats
+    """(design, place)"""
+
+
+class Crossed(NamedTuple):
+    """All labels of a study, in the order of items, pools, and rows."""
+
+    row: Codes
+    """(label): where it stood in the table."""
+    value: Floats
+    """(label): a number, or a code from 0."""
+    annotator: Indices
+    """(label): who gave it, an annotator in a pool."""
+    cell: Indices
+    """(label)"""
+    cell_start: Codes
+    """(cell + 1)"""
+    cell_item: Codes
+    """(cell)"""
+    cell_pool: Codes
+    """(cell)"""
+    item_start: Codes
+    """(item + 1): its cells."""
+    annotator_pool: Codes
+    """(annotator)"""
+    annotator_start: Codes
+    """(annotator + 1), into `annotator_cell`."""
+    annotator_cell: Indices
+    """(label), in the order of annotators."""
+    designs: Designs
+    annotator_designs: Designs
+    """The same for annotators, each of whom is in one pool."""
+    n_labels: Floats
+    """(pool)"""
+    n_cells: Floats
+    """(pool)"""
+
+    @property
+    def n_pools(self) -> int:
+        """How many pools there are."""
+        return len(self.n_labels)
+
+
+def crossed(
+    value: Floats, item: Codes, annotator: Codes, pool: Codes, *,
+    n_items: int, annotator_pool: Codes, n_pools: int,
+) -> Crossed:  # fmt: skip
+    """Lay out labels.
+
+    Parameters
+    ----------
+    value : array (label)
+        Numbers, or codes of labels from 0.
+    item, annotator, pool : array (label)
+        Codes; an annotator is in one pool.
+    n_items : int
+        Also those without a label.
+    annotator_pool : array (annotator)
+        The pool of each.
+    n_pools : int
+
+    Examples
+    --------
+    >>> codes = [np.array(x) for x in ([0, 0, 1], [0, 1, 0], [0, 0, 0])]
+    >>> data = crossed(np.array([1.0, 2.0, 3.0]), *codes, n_items=2,
+    ...                annotator_pool=np.zeros(2, dtype=int), n_pools=1)
+    >>> data.cell_start, data.designs.n_labels.ravel()
+    (array([0, 2, 3]), array([1., 2.]))
+    """
+    place = item * n_pools + pool
+    row = np.argsort(place, kind="stable")
+    used, cell, size = np.unique(place[row], return_inverse=True, return_counts=True)
+    who = annotator[row]
+    by_annotator = np.argsort(who, kind="stable")
+    cell_item, cell_pool = used // n_pools, used % n_pools
+    table = np.zeros((n_items, n_pools))
+    table[cell_item, cell_pool] = size
+    n_each = np.bincount(who, minlength=len(annotator_pool))
+    of_annotators = np.zeros((len(annotator_pool), n_pools))
+    of_annotators[np.arange(len(annotator_pool)), annotator_pool] = n_each
+    return Crossed(
+        row=row,
+        value=np.ascontiguousarray(value[row], dtype=np.float64),
+        annotator=who.astype(np.int32),
+        cell=cell.astype(np.int32),
+        cell_start=_starts(size),
+        cell_item=cell_item,
+        cell_pool=cell_pool,
+        item_start=_starts(np.bincount(cell_item, minlength=n_items)),
+        annotator_pool=np.asarray(annotator_pool, dtype=np.int64),
+        annotator_start=_starts(n_each),
+        annotator_cell=cell[by_annotator].astype(np.int32),
+        designs=_designs(table),
+        annotator_designs=_designs(of_annotators),
+        n_labels=table.sum(axis=0),
+        n_cells=(table > 0).sum(axis=0).astype(np.float64),
+    )
+
+
+def _starts(sizes: npt.ArrayLike) -> Codes:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _designs(table: Floats) -> Designs:
+    """Find the distinct rows of a table (item, pool) of numbers of labels."""
+    some = table.any(axis=1)
+    distinct, of_some, n_items = np.unique(
+        table[some], axis=0, return_inverse=True, return_counts=True
+    )
+    of_item = np.full(len(table), -1)
+    of_item[some] = of_some.ravel()
+    order = np.argsort(distinct == 0, axis=1, kind="stable")  # pools that labelled it come first
+    return Designs(
+        of_item=of_item,
+        n_items=n_items.astype(np.float64),
+        n_pools=(distinct > 0).sum(axis=1),
+        pool=order,
+        n_labels=np.take_along_axis(distinct, order, axis=1),
+    )
+
+
+def longest(data: Crossed) -> int:
+    """Return the most labels that one item or one annotator has."""
+    of_items = np.diff(data.cell_start[data.item_start])
+    of_annotators = np.diff(data.annotator_start)
+    return int(max(of_items.max(initial=0), of_annotators.max(initial=0)))
+
+
+# What a sweep over crossed effects moves, and the priors it moves them under.
+
+
+HALF_NORMAL, HALF_T, EXPONENTIAL = 0.0, 1.0, 2.0
+"""Priors of standard deviations, by number: compiled code knows no names."""
+
+
+class Parameters(NamedTuple):
+    """Where a chain stands. A sweep writes to all of it, in place."""
+
+    mu: Floats
+    """(pool)"""
+    sd_item: Floats
+    """(pool)"""
+    sd_annotator: Floats
+    """(pool); 0 where annotators are nobody in particular."""
+    sd: Floats
+    """(1) or (pool): of the residual."""
+    correlation: Floats
+    """(pool, pool): of an item's effects in the pools."""
+    gap: Floats
+    """(label - 2): between neighbouring cutpoints of ordered labels."""
+    item: Floats
+    """(cell)"""
+    annotator: Floats
+    """(annotator)"""
+    latent: Floats
+    """(label): what ordered labels are cut from; of numbers, themselves."""
+
+
+def correlations(par: Parameters) -> Floats | None:
+    """Return an item's correlations, None with one pool."""
+    return par.correlation if len(par.mu) > 1 else None
+
+
+class Priors(NamedTuple):
+    """Of standard deviations and gaps a row of (number of the form, scale, degrees of freedom)."""
+
+    mu: Floats
+    """(pool, 2): mean and standard deviation."""
+    least: Floats
+    """(pool): no mean is below; only labels of two kinds look at it."""
+    sd_item: Floats
+    """(pool, 3)"""
+    sd_annotator: Floats
+    """(pool, 3)"""
+    sd: Floats
+    """(1 or pool, 3)"""
+    gap: Floats
+    """(3)"""
+    lkj: float
+    """1: uniform over correlation matrices."""
+
+
+class Tuning(NamedTuple):
+    """What a chain learns while it warms up: how wide slices should be, and where numbers are."""
+
+    sd_item: Floats
+    """(pool): width of the slice of its logarithm."""
+    sd_annotator: Floats
+    """(pool); empty where annotators are nobody in particular."""
+    sd: Floats
+    """(1 or pool); empty where it is given."""
+    correlation: Floats
+    """(pool, pool)"""
+    log_sd_item: Floats
+    """(pool): about where it is."""
+    log_sd_annotator: Floats
+    """(pool)"""
+    sweep: Floats
+    """(2): sweeps so far, and before paths of effects are found anew (`crossed_transport`)."""
+    rate: float
+    """How fast it is learned; 0 to keep it."""
+
+
+@inner
+def log_scale_prior(x: float, prior: Floats) -> float:
+    """Return the log density of a positive number, up to a constant."""
+    form, z = prior[0], x / prior[1]
+    if form == HALF_NORMAL:
+        return -0.5 * z * z
+    if form == HALF_T:
+        return -0.5 * (prior[2] + 1.0) * math.log1p(z * z / prior[2])
+    return -z
+
+
+@inner
+def cutpoints(gap: Floats) -> Floats:
+    """Return cutpoints with these gaps and mean 0."""
+    out = np.empty(len(gap) + 1)
+    out[0] = 0.0
+    total = 0.0
+    for k in range(len(gap)):
+        out[k + 1] = out[k] + gap[k]
+        total += out[k + 1]
+    mean = total / len(out)
+    for k in range(len(out)):
+        out[k] -= mean
+    return out
+
+
+# What variances need to know of labels: sums over cells, annotators and designs.
+
+
+_LEAST_SD = 1e-140
+"""Of a residual: its square can still be divided by, where labels leave no residual at all."""
+
+
+class ItemSums(NamedTuple):
+    """All that the variances need to know of the labels, once annotators' effects are taken off."""
+
+    mean: Floats
+    """(cell)"""
+    first: Floats
+    """(design, place): of the cells' means over the items of a design."""
+    second: Floats
+    """(design, place, place): of their products."""
+    within: Floats
+    """(pool): squares of labels about the mean of their cell."""
+
+
+class ItemRoom(NamedTuple):
+    """What is written to while densities are computed."""
+
+    matrix: Floats
+    inverse: Floats
+    precision: Floats
+    """(pool, pool): of the means of the pools, its Cholesky factor in the end."""
+    linear: Floats
+    """(pool)"""
+    gain: Floats
+    """(design, place, place)"""
+    root: Floats
+    """(design, place, place): Cholesky factor of the prior of an item's effects."""
+
+
+class LabelSums(NamedTuple):
+    """Sums of what is to be explained, over cells and over annotators."""
+
+    cell: Floats
+    annotator: Floats
+    square: Floats
+    """(pool)"""
+
+
+def item_room(data: Crossed) -> tuple[ItemSums, ItemRoom]:
+    """Make room."""
+    n, p = data.designs.pool.shape
+    sums = ItemSums(
+        np.empty(len(data.cell_pool)), np.empty((n, p)), np.empty((n, p, p)), np.empty(p)
+    )
+    room = ItemRoom(
+        np.empty((p, p)), np.empty((p, p)), np.empty((p, p)), np.empty(p), np.empty((n, p, p)),
+        np.empty((n, p, p)),
+    )  # fmt: skip
+    return sums, room
+
+
+def label_sums(data: Crossed, latent: Floats) -> LabelSums:
+    """Sum over cells and annotators."""
+    pool = data.cell_pool[data.cell]
+    return LabelSums(
+        np.bincount(data.cell, latent, len(data.cell_pool)),
+        np.bincount(data.annotator, latent, len(data.annotator_pool)),
+        np.bincount(pool, latent * latent, data.n_pools),
+    )
+
+
+def sum_items(data: Crossed, sums: LabelSums, annotator: Floats, out: ItemSums) -> None:
+    """Take annotators' effects off the labels, and sum what is left by design."""
+    _sum_items(
+        data.annotator, data.annotator_start, data.annotator_pool, data.designs.of_item,
+        data.item_start, data.cell_start, data.cell_pool, sums.cell, sums.annotator, sums.square,
+        annotator, *out,
+    )  # fmt: skip
+
+
+@kernel
+def _sum_items(
+    who: Indices, annotator_start: Codes, annotator_pool: Codes, of_item: Codes, item_start: Codes,
+    cell_start: Codes, cell_pool: Codes, cell_sum: Floats, annotator_sum: Floats, square: Floats,
+    annotator: Floats, mean: Floats, first: Floats, second: Floats, within: Floats,
+) -> None:  # fmt: skip
+    for d in range(first.shape[0]):
+        for k in range(first.shape[1]):
+            first[d, k] = 0.0
+            for other in range(first.shape[1]):
+                second[d, k, other] = 0.0
+    for p in range(len(within)):
+        within[p] = square[p]
+    for j in range(len(annotator)):
+        n = annotator_start[j + 1] - annotator_start[j]
+        within[annotator_pool[j]] += annotator[j] * (n * annotator[j] - 2.0 * annotator_sum[j])
+    for i in range(len(of_item)):
+        d, start = of_item[i], item_start[i]
+        for c in range(start, item_start[i + 1]):
+            total = cell_sum[c]
+            for n in range(cell_start[c], cell_start[c + 1]):
+                total -= annotator[who[n]]
+            mean[c] = total / (cell_start[c + 1] - cell_start[c])
+            within[cell_pool[c]] -= total * mean[c]
+            first[d, c - start] += mean[c]
+            for other in range(start, c + 1):
+                second[d, c - start, other - start] += mean[c] * mean[other]
+
+
+@inner
+def residual_sd(sd: Floats, pool: int) -> float:
+    """Return the residual standard deviation of a pool."""
+    return sd[pool if len(sd) > 1 else 0]
+
+
+@inner
+def log_within(n_labels: Floats, n_means: Floats, sd: Floats, within: Floats) -> float:
+    """Return the log density of labels about their means, up to a constant."""
+    total = 0.0
+    for p in range(len(within)):
+        rest = residual_sd(sd, p)
+        if rest < _LEAST_SD:
+            return -np.inf
+        total -= (n_labels[p] - n_means[p]) * math.log(rest)
+        total -= 0.5 * max(within[p], 0.0) / (rest * rest)
+    return total

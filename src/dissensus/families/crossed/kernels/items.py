@@ -1,0 +1,261 @@
+"""One half of a sweep over crossed effects: variances, means and items given the annotators.
+
+Given the annotators' effects, items are independent, and their effects and the means of the pools
+can be integrated out: what is left is a density of the variances and correlations alone, whose
+cost does not grow with labels or items but with the number of designs
+(`crossed_data`). Variances are drawn under it, by slices, so that they do not
+creep along with the effects; then the means without the effects, then the effects.
+`docs/derivations/crossed-effects-gibbs.md` has the mathematics. Where there is one pool,
+`crossed_one_pool` does the same.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dissensus.families.crossed.kernels import one_pool
+from dissensus.families.crossed.kernels.covariance import (
+    cell_covariance,
+    effect_covariance,
+    log_lkj,
+)
+from dissensus.families.crossed.kernels.data import (
+    Crossed,
+    ItemRoom,
+    ItemSums,
+    LabelSums,
+    Parameters,
+    Priors,
+    Tuning,
+    log_scale_prior,
+    log_within,
+    residual_sd,
+    sum_items,
+)
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.special import backwards, factorised, forwards, inverted
+from dissensus.kernels.types import Codes, Floats
+from dissensus.kernels.variates import normal
+
+SD_ITEM, CORRELATION, SD = range(3)
+"""What is moved."""
+
+
+@inner
+def _log_designs(
+    n_items: Floats, n_pools: Codes, pool: Codes, n_each: Floats, first: Floats, second: Floats,
+    sd_item: Floats, correlation: Floats, sd: Floats, matrix: Floats, inverse: Floats,
+    precision: Floats, linear: Floats,
+) -> float:  # fmt: skip
+    """Add up the designs."""
+    total = 0.0
+    for d in range(len(n_items)):
+        n = n_pools[d]
+        cell_covariance(d, n_pools, pool, n_each, sd_item, correlation, sd, matrix)
+        if not factorised(matrix, n):
+            return -np.inf
+        total -= 0.5 * n_items[d] * inverted(matrix, n, inverse)
+        for i in range(n):
+            p = pool[d, i]
+            for j in range(n):
+                weight = inverse[i, j]
+                precision[p, pool[d, j]] += n_items[d] * weight
+                linear[p] += weight * first[d, j]
+                total -= 0.5 * weight * second[d, max(i, j), min(i, j)]
+    return total
+
+
+@inner
+def _log_marginal(
+    n_labels: Floats, n_cells: Floats, n_items: Floats, n_pools: Codes, pool: Codes,
+    n_each: Floats, first: Floats, second: Floats, within: Floats, sd_item: Floats,
+    correlation: Floats, sd: Floats, prior_mu: Floats, matrix: Floats, inverse: Floats,
+    precision: Floats, linear: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the labels without the effects of items and the means of pools.
+
+    Leaves the posterior of the means behind: their precision's Cholesky factor, and their mean.
+    """
+    n, total = len(linear), 0.0
+    for p in range(n):
+        for q in range(n):
+            precision[p, q] = 0.0
+        mean, spread = prior_mu[p, 0], prior_mu[p, 1]
+        precision[p, p] = 1.0 / (spread * spread)
+        linear[p] = mean / (spread * spread)
+        total -= 0.5 * mean * linear[p]
+    total += log_within(n_labels, n_cells, sd, within)
+    total += _log_designs(
+        n_items, n_pools, pool, n_each, first, second, sd_item, correlation, sd, matrix, inverse,
+        precision, linear,
+    )  # fmt: skip
+    if not total > -np.inf or not factorised(precision, n):
+        return -np.inf
+    forwards(precision, n, linear)
+    for p in range(n):
+        total += 0.5 * linear[p] ** 2 - math.log(precision[p, p])
+    return total
+
+
+@inner
+def _log_density(
+    x: float, moved: int, p: int, q: int, prior_item: Floats, prior_sd: Floats, lkj: float,
+    n_labels: Floats, n_cells: Floats, n_items: Floats, n_pools: Codes, pool: Codes,
+    n_each: Floats, first: Floats, second: Floats, within: Floats, sd_item: Floats,
+    correlation: Floats, sd: Floats, prior_mu: Floats, matrix: Floats, inverse: Floats,
+    precision: Floats, linear: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of a correlation, or of the logarithm of a standard deviation."""
+    if moved == CORRELATION:
+        if abs(x) >= 1.0:
+            return -np.inf
+        correlation[p, q], correlation[q, p] = x, x
+        height = log_lkj(correlation, lkj, matrix)
+        if height == -np.inf:
+            return -np.inf
+    elif moved == SD_ITEM:
+        sd_item[p] = math.exp(x)
+        height = x + log_scale_prior(sd_item[p], prior_item[p])
+    else:
+        sd[p] = math.exp(x)
+        height = x + log_scale_prior(sd[p], prior_sd[p])
+    return height + _log_marginal(
+        n_labels, n_cells, n_items, n_pools, pool, n_each, first, second, within, sd_item,
+        correlation, sd, prior_mu, matrix, inverse, precision, linear,
+    )  # fmt: skip
+
+
+_slice = slicer(_log_density)
+
+
+@kernel
+def _move_scales(
+    state: State, moved: int, rate: float, width: Floats, number: Floats, prior_item: Floats,
+    prior_sd: Floats, lkj: float, n_labels: Floats, n_cells: Floats, n_items: Floats,
+    n_pools: Codes, pool: Codes, n_each: Floats, first: Floats, second: Floats, within: Floats,
+    sd_item: Floats, correlation: Floats, sd: Floats, prior_mu: Floats, matrix: Floats,
+    inverse: Floats, precision: Floats, linear: Floats,
+) -> None:  # fmt: skip
+    """Draw what ``number`` holds: standard deviations in a row, or correlations."""
+    for p in range(width.shape[0]):
+        for q in range(p if moved == CORRELATION else 1):
+            was = number[p, q] if moved == CORRELATION else math.log(number[p, q])
+            x = _slice(
+                state, was, width[p, q], moved, p, q, prior_item, prior_sd, lkj, n_labels, n_cells,
+                n_items, n_pools, pool, n_each, first, second, within, sd_item, correlation, sd,
+                prior_mu, matrix, inverse, precision, linear,
+            )  # fmt: skip
+            width[p, q] += rate * (4.0 * abs(x - was) - width[p, q])
+
+
+@inner
+def _gains(
+    n_pools: Codes, pool: Codes, n_each: Floats, sd_item: Floats, correlation: Floats, sd: Floats,
+    matrix: Floats, inverse: Floats, gain: Floats, root: Floats,
+) -> None:  # fmt: skip
+    """Write, for each design, what draws items' effects: the prior's factor and the gain."""
+    for d in range(len(n_pools)):
+        n = n_pools[d]
+        cell_covariance(d, n_pools, pool, n_each, sd_item, correlation, sd, matrix)
+        factorised(matrix, n)
+        inverted(matrix, n, inverse)
+        effect_covariance(d, n_pools, pool, sd_item, correlation, root[d])
+        for i in range(n):
+            for j in range(n):
+                gain[d, i, j] = 0.0
+                for k in range(n):
+                    gain[d, i, j] += root[d, i, k] * inverse[k, j]
+        factorised(root[d], n)
+
+
+@kernel
+def _draw_items(
+    state: State, of_item: Codes, item_start: Codes, cell_pool: Codes, n_pools: Codes, pool: Codes,
+    n_each: Floats, mean: Floats, sd_item: Floats, correlation: Floats, sd: Floats,
+    matrix: Floats, inverse: Floats, precision: Floats, linear: Floats, gain: Floats,
+    root: Floats, mu: Floats, item: Floats,
+) -> None:  # fmt: skip
+    """Draw means, and then each item's effects: from the prior, and moved to where the labels are.
+
+    What is drawn from the prior with labels of its own is moved by the difference between the
+    labels that are there and those; that is a draw from the posterior, and needs no factor of a
+    posterior covariance that may be singular.
+    """
+    for p in range(len(mu)):
+        mu[p] = linear[p] + normal(state)
+    backwards(precision, len(mu), mu)
+    _gains(n_pools, pool, n_each, sd_item, correlation, sd, matrix, inverse, gain, root)
+    effect, away = np.empty(len(mu)), np.empty(len(mu))
+    for i in range(len(of_item)):
+        d, first = of_item[i], item_start[i]
+        n = item_start[i + 1] - first
+        for k in range(n):
+            away[k] = normal(state)
+        for k in range(n):
+            effect[k] = 0.0
+            for j in range(k + 1):
+                effect[k] += root[d, k, j] * away[j]
+        for k in range(n):
+            p = cell_pool[first + k]
+            noise = residual_sd(sd, p) / math.sqrt(n_each[d, k]) * normal(state)
+            away[k] = mean[first + k] - mu[p] - effect[k] - noise
+        for k in range(n):
+            for j in range(n):
+                effect[k] += gain[d, k, j] * away[j]
+            item[first + k] = effect[k]
+
+
+def marginal(
+    data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
+) -> tuple[Any, ...]:
+    """Return what `_log_marginal` looks at."""
+    return (
+        data.n_labels, data.n_cells, *data.designs[1:], *sums[1:], par.sd_item, par.correlation,
+        par.sd, priors.mu, room.matrix, room.inverse, room.precision, room.linear,
+    )  # fmt: skip
+
+
+def move_scales(
+    state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, sums: ItemSums,
+    room: ItemRoom,
+) -> None:  # fmt: skip
+    """Draw variances and correlations of items, and residual variances."""
+    given = marginal(data, sums, par, priors, room)
+    for moved, width, number in (
+        (SD_ITEM, tuning.sd_item[:, None], par.sd_item[:, None]),
+        (CORRELATION, tuning.correlation, par.correlation),
+        (SD, tuning.sd[:, None], par.sd[:, None]),
+    ):
+        _move_scales(
+            state, moved, tuning.rate, width, number, priors.sd_item, priors.sd, priors.lkj, *given
+        )
+
+
+def draw_items(
+    state: State, data: Crossed, par: Parameters, sums: ItemSums, room: ItemRoom
+) -> None:
+    """Draw means and effects, from what the density that was asked for last has left."""
+    designs = data.designs
+    _draw_items(
+        state, designs.of_item, data.item_start, data.cell_pool, designs.n_pools, designs.pool,
+        designs.n_labels, sums.mean, par.sd_item, par.correlation, par.sd, *room, par.mu, par.item,
+    )  # fmt: skip
+
+
+def move_items(
+    state: State, data: Crossed, labels: LabelSums, par: Parameters, priors: Priors,
+    tuning: Tuning, sums: ItemSums, room: ItemRoom,
+) -> None:  # fmt: skip
+    """Draw variances and correlations of items, residual variances, means, and items' effects."""
+    sum_items(data, labels, par.annotator, sums)
+    if data.n_pools == 1:
+        one_pool.move_scales(state, data, par, priors, tuning, sums, room)
+        one_pool.draw_items(state, data, par, sums, room)
+    else:
+        move_scales(state, data, par, priors, tuning, sums, room)
+        draw_items(state, data, par, sums, room)

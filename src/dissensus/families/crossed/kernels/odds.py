@@ -1,0 +1,255 @@
+"""Parabolas in place of the likelihoods of logistic effects, and how far they can be relied on.
+
+The likelihood of labels of two kinds, as a product of odds.
+Of the likelihood of an effect, exp(s x) / prod (1 + exp(x) o_n), all that costs anything is the
+product: the odds of a label are its cell's times its annotator's, exponentials that are kept, so
+that a label takes one multiplication and one addition at each look.
+
+A parabola gx - hx^2/2 is chosen so that with the prior N(0, sd^2) it gives the effect's posterior
+mean and variance. How these move with log sd is known exactly, from the posterior's third and
+fourth moments; where the parabola would have it differently, the difference is kept as well. All
+of it is found by quadrature, at a reference that a chain has learned while it warmed up. Nothing
+here needs to be accurate: it only says along which paths effects are moved
+(`crossed_transport`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.families.crossed.kernels.data import Crossed, Parameters
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.types import Codes, Floats, Indices
+
+LARGE = 1e100
+"""Products are turned into a logarithm above this: one factor more does not overflow."""
+_STEEPEST = 150.0
+"""No probability knows an effect of more logits from this one: products of odds stay finite."""
+
+
+class Odds(NamedTuple):
+    """Of all cells and all annotators, and how often the second label was given."""
+
+    cell: Floats
+    annotator: Floats
+    """With the mean of the pool."""
+    cell_sum: Floats
+    annotator_sum: Floats
+    trial: Floats
+    """(cell): effects that are tried."""
+    trial_annotator: Floats
+    """(annotator): odds that are tried."""
+
+
+@inner
+def held(x: float) -> float:
+    """Keep an effect where its exponential is finite."""
+    return min(max(x, -_STEEPEST), _STEEPEST)  # without branches: a tenth of a sweep
+
+
+@kernel
+def exponentials(pool: Codes, mean: Floats, effect: Floats, out: Floats) -> None:
+    """Write odds, of effects with the mean of their pool."""
+    for k in range(len(effect)):
+        out[k] = math.exp(held(mean[pool[k]] + effect[k]))
+
+
+def odds(data: Crossed, par: Parameters) -> Odds:
+    """Start from where the chain stands."""
+    n_cells, n_annotators = len(par.item), len(par.annotator)
+    out = Odds(
+        np.empty(n_cells), np.empty(n_annotators), np.bincount(data.cell, data.value, n_cells),
+        np.bincount(data.annotator, data.value, n_annotators), np.empty(n_cells),
+        np.empty(n_annotators),
+    )  # fmt: skip
+    exponentials(data.cell_pool, np.zeros(data.n_pools), par.item, out.cell)
+    refresh_annotators(data, par, out)
+    return out
+
+
+def refresh_annotators(data: Crossed, par: Parameters, out: Odds) -> None:
+    """Take up the means and the annotators' effects."""
+    exponentials(data.annotator_pool, par.mu, par.annotator, out.annotator)
+
+
+@inner
+def log_product(factor: float, others: Floats, n: int) -> float:
+    """Return sum log(1 + factor other) over the first others."""
+    total, product = 0.0, 1.0
+    for k in range(n):
+        product *= 1.0 + factor * others[k]
+        if product > LARGE:
+            total += math.log(product)
+            product = 1.0
+    return total + math.log(product)
+
+
+@inner
+def _log_products(factor: float, other: Floats, at: Indices, start: int, stop: int) -> float:
+    """Do so for others that are anywhere."""
+    total, product = 0.0, 1.0
+    for n in range(start, stop):
+        product *= 1.0 + factor * other[at[n]]
+        if product > LARGE:
+            total += math.log(product)
+            product = 1.0
+    return total + math.log(product)
+
+
+@inner
+def log_of_cells(
+    pool: int, cell_start: Codes, cell_pool: Codes, who: Indices, cell_sum: Floats,
+    annotator: Floats, effect: Floats,
+) -> float:  # fmt: skip
+    """Return the log-likelihood of a pool's labels if its cells had these effects.
+
+    What annotators add to it by themselves is left out.
+    """
+    total = 0.0
+    for c in range(len(effect)):
+        if cell_pool[c] == pool:
+            x = held(effect[c])
+            total += cell_sum[c] * x
+            total -= _log_products(math.exp(x), annotator, who, cell_start[c], cell_start[c + 1])
+    return total
+
+
+@inner
+def log_of_annotators(
+    pool: int, cell_start: Codes, cell_pool: Codes, who: Indices, annotator_pool: Codes,
+    annotator_sum: Floats, cell: Floats, mean: float, effect: Floats, trial: Floats,
+) -> float:  # fmt: skip
+    """Return the log-likelihood of a pool's labels if its annotators had these effects.
+
+    What cells add to it by themselves is left out.
+    """
+    total = 0.0
+    for j in range(len(effect)):
+        if annotator_pool[j] == pool:
+            x = held(mean + effect[j])
+            total += annotator_sum[j] * x
+            trial[j] = math.exp(x)
+    for c in range(len(cell)):
+        if cell_pool[c] == pool:
+            total -= _log_products(cell[c], trial, who, cell_start[c], cell_start[c + 1])
+    return total
+
+
+_NEWTON = 5
+_NODES = 24
+_REACH = 5.0
+"""Standard deviations on both sides of the mean that quadrature looks at."""
+_PASSES = 2
+"""Each places its nodes by what the one before has found."""
+
+
+LINEAR, CURVATURE, SHIFT, STRETCH, LOG_SD = range(5)
+"""Rows of what is known of each effect: its parabola; how much faster the mean moves with log sd
+than the parabola has it, and the logarithm of the posterior's standard deviation; and log sd of the
+prior, at the reference."""
+
+
+def sites(n: int) -> Floats:
+    """Start with flat ones: effects are then multiples of their standard deviation."""
+    return np.zeros((5, n))
+
+
+@inner
+def _log_density(x: float, mean: float, sd: float, total: float, others: Floats, n: int) -> float:
+    eta = held(mean + x)
+    out, factor = total * eta - 0.5 * (x / sd) ** 2, math.exp(eta)
+    for k in range(n):
+        out -= math.log1p(factor * others[k])
+    return out
+
+
+@inner
+def _mode(mean: float, sd: float, total: float, others: Floats, n: int) -> tuple[float, float]:
+    """Return about where the mode is, and the standard deviation that the curvature there says."""
+    x, precision = 0.0, 1.0 / (sd * sd)
+    curvature = precision
+    for _ in range(_NEWTON):
+        slope, curvature = total - x * precision, precision
+        factor = math.exp(held(mean + x))
+        for k in range(n):
+            p = factor * others[k] / (1.0 + factor * others[k])
+            slope -= p
+            curvature += p * (1.0 - p)
+        x += min(max(slope / curvature, -3.0), 3.0)
+    return x, 1.0 / math.sqrt(curvature)
+
+
+@inner
+def _moments(
+    mean: float, sd: float, total: float, others: Floats, n: int
+) -> tuple[float, float, float, float]:
+    """Return the posterior's mean and variance, and how both move with log sd."""
+    middle, spread = _mode(mean, sd, total, others, n)
+    height = _log_density(middle, mean, sd, total, others, n)
+    sums = np.empty(5)
+    for _ in range(_PASSES):
+        for power in range(5):
+            sums[power] = 0.0
+        for k in range(_NODES):
+            x = middle + spread * _REACH * (2.0 * k / (_NODES - 1.0) - 1.0)
+            weight = math.exp(_log_density(x, mean, sd, total, others, n) - height)
+            for power in range(5):
+                sums[power] += weight
+                weight *= x
+        for power in range(4, -1, -1):
+            sums[power] /= sums[0]
+        middle, spread = sums[1], math.sqrt(max(sums[2] - sums[1] ** 2, 1e-12))
+    variance, precision = spread * spread, 1.0 / (sd * sd)
+    of_mean = (sums[3] - sums[1] * sums[2]) * precision
+    of_variance = (sums[4] - sums[2] ** 2) * precision - 2.0 * sums[1] * of_mean
+    return middle, variance, of_mean, of_variance
+
+
+@inner
+def parabola(
+    mean: float, log_sd: float, total: float, others: Floats, n: int
+) -> tuple[float, float, float, float]:
+    """Find that of one effect whose labels have these other odds; return the first rows."""
+    sd = math.exp(log_sd)
+    m, v, of_mean, of_variance = _moments(mean, sd, total, others, n)
+    h = max(1.0 / v - 1.0 / (sd * sd), 0.0)
+    g = m * (h + 1.0 / (sd * sd))
+    share = v / (sd * sd)  # of the parabola: dm/ds = 2 m share, d log v / ds = 2 share
+    return g, h, of_mean - 2.0 * m * share, 0.5 * of_variance / v - share
+
+
+@kernel
+def find_parabolas(
+    start: Codes, at: Indices, other: Floats, pool: Codes, mean: Floats, log_sd: Floats,
+    total: Floats, others: Floats, site: Floats,
+) -> None:  # fmt: skip
+    """Find those of all effects of one side, given about where the effects of the other side are.
+
+    Parameters
+    ----------
+    start : array (effect + 1)
+        Labels of each, into ``at``.
+    at : array (label)
+        The other side's effect.
+    other : array (effect of the other side)
+    pool : array (effect)
+    mean, log_sd : array (pool)
+        Of the effects.
+    total : array (effect)
+        How often the second label was given.
+    others : array (label)
+        Room to compute in.
+    site : array (5, effect)
+        Written.
+    """
+    for k in range(len(pool)):
+        n, p = start[k + 1] - start[k], pool[k]
+        for label in range(n):
+            others[label] = math.exp(held(other[at[start[k] + label]]))
+        site[LOG_SD, k] = log_sd[p]
+        site[LINEAR, k], site[CURVATURE, k], site[SHIFT, k], site[STRETCH, k] = parabola(
+            mean[p], log_sd[p], total[k], others, n
+        )

@@ -1,0 +1,365 @@
+"""Ordered labels have no scale of their own: moving that of all that is latent at once.
+
+Ordered labels of crossed effects: the latent numbers they are cut from, and the cutpoints.
+Given the latent numbers, effects and variances are those of Gaussian labels. Cutpoints given the
+latent numbers could hardly move where there are many labels (Cowles 1996), so that they are drawn
+without them, together with the means of the pools, and the latent numbers anew right after: by one
+Metropolis step whose proposal is the normal approximation that one Newton step from the present
+point gives. With many labels that is the density itself, whatever the point, and nearly always
+taken.
+
+Stretching latent numbers, means, effects, their standard deviations and the cutpoints by one factor
+changes no label, only how large the residuals are, whose standard deviation is 1. One number is
+drawn, along that direction (Liu & Sabatti 2000), for the price of reading the labels once. What
+moves slowly otherwise moves together.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dissensus.families.crossed.kernels.data import (
+    EXPONENTIAL,
+    Crossed,
+    LabelSums,
+    Parameters,
+    Priors,
+    cutpoints,
+    log_scale_prior,
+)
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.special import backwards, factorised, forwards, interval
+from dissensus.kernels.types import Codes, Floats, Indices
+from dissensus.kernels.variates import normal, normal_between
+
+_LEAST_CURVATURE = 0.5
+"""Of the logarithm of a gap: where nobody used the label between, only the prior knows it."""
+
+
+class Slopes(NamedTuple):
+    """Of the log density in the free numbers: the pools' means, and the logarithms of gaps."""
+
+    gradient: Floats
+    """(here or there, free)"""
+    root: Floats
+    """(here or there, free, free): Cholesky factor of the (approximate) precision."""
+
+
+class BoundarySlopes(NamedTuple):
+    """Of the log-likelihood in the cutpoints of each pool, as if each pool had its own."""
+
+    first: Floats
+    """(pool, cutpoint)"""
+    second: Floats
+    """(pool, cutpoint): minus the second derivatives."""
+    mixed: Floats
+    """(pool, cutpoint): with the next cutpoint."""
+
+
+def draw_latent(state: State, data: Crossed, par: Parameters, out: LabelSums) -> None:
+    """Draw the latent numbers, and sum them over cells and annotators on the way."""
+    _draw_latent(
+        state, data.value, data.cell_start, data.cell_pool, data.annotator, par.mu, par.gap,
+        par.item, par.annotator, par.latent, *out,
+    )  # fmt: skip
+
+
+@kernel
+def _draw_latent(
+    state: State, value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, mu: Floats,
+    gap: Floats, item: Floats, annotator: Floats, latent: Floats, cell_sum: Floats,
+    annotator_sum: Floats, square: Floats,
+) -> None:  # fmt: skip
+    for p in range(len(square)):
+        square[p] = 0.0
+    for j in range(len(annotator_sum)):
+        annotator_sum[j] = 0.0
+    cut = cutpoints(gap)
+    last = len(cut)
+    for c in range(len(item)):
+        p = cell_pool[c]
+        base = mu[p] + item[c]
+        cell_sum[c] = 0.0
+        for n in range(cell_start[c], cell_start[c + 1]):
+            eta = base + annotator[who[n]]
+            y = int(value[n])
+            low = -math.inf if y == 0 else cut[y - 1] - eta
+            high = math.inf if y == last else cut[y] - eta
+            z = eta + normal_between(state, low, high)
+            latent[n] = z
+            cell_sum[c] += z
+            annotator_sum[who[n]] += z
+            square[p] += z * z
+
+
+@inner
+def log_likelihood(
+    value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
+    annotator: Floats, mu: Floats, cut: Floats, first: Floats, second: Floats, mixed: Floats,
+) -> float:  # fmt: skip
+    """Return the log-likelihood of means and cutpoints given all effects, with its slopes."""
+    for p in range(first.shape[0]):
+        for k in range(first.shape[1]):
+            first[p, k] = second[p, k] = mixed[p, k] = 0.0
+    total, last = 0.0, len(cut)
+    for c in range(len(item)):
+        p = cell_pool[c]
+        base = mu[p] + item[c]
+        for n in range(cell_start[c], cell_start[c + 1]):
+            eta = base + annotator[who[n]]
+            y = int(value[n])
+            low = -math.inf if y == 0 else cut[y - 1] - eta
+            high = math.inf if y == last else cut[y] - eta
+            log_p, at_low, at_high = interval(low, high)
+            total += log_p
+            if y > 0:
+                first[p, y - 1] -= at_low
+                second[p, y - 1] += at_low * (at_low - low)
+            if y < last:
+                first[p, y] += at_high
+                second[p, y] += at_high * (at_high + high)
+            if 0 < y < last:
+                mixed[p, y - 1] -= at_low * at_high
+    return total
+
+
+@inner
+def _jacobian(gap: Floats, n_pools: int, p: int) -> Floats:
+    """Return how a pool's cutpoints, less its mean, move with the free numbers (cutpoint, free)."""
+    n_cuts = len(gap) + 1
+    out = np.zeros((n_cuts, n_pools + len(gap)))
+    for k in range(n_cuts):
+        out[k, p] = -1.0
+        for g in range(len(gap)):
+            above = 1.0 if k > g else 0.0
+            out[k, n_pools + g] = gap[g] * (above - (n_cuts - 1.0 - g) / n_cuts)
+    return out
+
+
+@inner
+def _add_likelihood(
+    gap: Floats, first: Floats, second: Floats, mixed: Floats, gradient: Floats, root: Floats
+) -> None:
+    """Add up slopes in the free numbers from those in each pool's cutpoints."""
+    n_free, n_pools = len(gradient), len(first)
+    for a in range(n_free):
+        gradient[a] = 0.0
+        for b in range(n_free):
+            root[a, b] = 0.0
+    for p in range(n_pools):
+        move = _jacobian(gap, n_pools, p)
+        for a in range(n_free):
+            for k in range(len(gap) + 1):
+                gradient[a] += first[p, k] * move[k, a]
+                for b in range(a + 1):
+                    root[a, b] += second[p, k] * move[k, a] * move[k, b]
+                    if k < len(gap):
+                        both = move[k, a] * move[k + 1, b] + move[k + 1, a] * move[k, b]
+                        root[a, b] += mixed[p, k] * both
+
+
+@inner
+def _log_posterior(
+    value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
+    annotator: Floats, prior_mu: Floats, prior_gap: Floats, free: Floats, first: Floats,
+    second: Floats, mixed: Floats, gradient: Floats, root: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the free numbers given all effects, with its slopes."""
+    n_pools, n_free = len(prior_mu), len(free)
+    mu, gap = free[:n_pools], np.empty(n_free - n_pools)
+    for g in range(len(gap)):
+        gap[g] = math.exp(free[n_pools + g])
+    total = log_likelihood(
+        value, cell_start, cell_pool, who, item, annotator, mu, cutpoints(gap), first, second,
+        mixed,
+    )  # fmt: skip
+    _add_likelihood(gap, first, second, mixed, gradient, root)
+    for p in range(n_pools):
+        mean, sd = prior_mu[p, 0], prior_mu[p, 1]
+        total -= 0.5 * ((mu[p] - mean) / sd) ** 2
+        gradient[p] -= (mu[p] - mean) / (sd * sd)
+        root[p, p] += 1.0 / (sd * sd)
+    for g in range(len(gap)):
+        a = n_pools + g
+        total += log_scale_prior(gap[g], prior_gap) + free[a]
+        slope = _prior_slope(gap[g], prior_gap)
+        gradient[a] += 1.0 + slope
+        curvature = -slope if prior_gap[0] == EXPONENTIAL else -2.0 * slope
+        root[a, a] = max(root[a, a] + curvature, _LEAST_CURVATURE)
+    return total if factorised(root, n_free) else -np.inf
+
+
+@inner
+def _prior_slope(x: float, prior: Floats) -> float:
+    """Return the derivative of the log prior density of x by log x, by differences."""
+    step = 1e-5
+    up, down = x * math.exp(step), x * math.exp(-step)
+    return (log_scale_prior(up, prior) - log_scale_prior(down, prior)) / (2.0 * step)
+
+
+@inner
+def _proposed(here: Floats, gradient: Floats, root: Floats) -> Floats:
+    """Return the mode of the normal approximation at a point."""
+    out = gradient.copy()
+    forwards(root, len(here), out)
+    backwards(root, len(here), out)
+    for k in range(len(here)):
+        out[k] += here[k]
+    return out
+
+
+@inner
+def _log_proposal(there: Floats, centre: Floats, root: Floats) -> float:
+    """Return the log density of a normal proposal whose precision has this factor."""
+    total, n = 0.0, len(there)
+    for i in range(n):
+        whitened = 0.0
+        for k in range(i, n):
+            whitened += root[k, i] * (there[k] - centre[k])
+        total += math.log(root[i, i]) - 0.5 * whitened * whitened
+    return total
+
+
+def slopes_room(n_pools: int, n_gaps: int) -> tuple[BoundarySlopes, Slopes]:
+    """Make room."""
+    shape, n = (n_pools, n_gaps + 1), n_pools + n_gaps
+    boundary = BoundarySlopes(np.empty(shape), np.empty(shape), np.empty(shape))
+    return boundary, Slopes(np.empty((2, n)), np.empty((2, n, n)))
+
+
+@kernel
+def _move_cutpoints(
+    state: State, warming: bool, mu: Floats, gap: Floats, value: Floats, cell_start: Codes,
+    cell_pool: Codes, who: Indices, item: Floats, annotator: Floats, prior_mu: Floats,
+    prior_gap: Floats, first: Floats, second: Floats, mixed: Floats, gradient: Floats,
+    root: Floats,
+) -> bool:  # fmt: skip
+    n_pools, n_free = len(mu), gradient.shape[1]
+    free, height, centre = np.empty((2, n_free)), np.empty(2), np.empty(n_free)
+    for k in range(n_free):
+        free[0, k] = mu[k] if k < n_pools else math.log(gap[k - n_pools])
+    for there in range(2):  # asked in one place, or it would be compiled twice
+        height[there] = _log_posterior(
+            value, cell_start, cell_pool, who, item, annotator, prior_mu, prior_gap, free[there],
+            first, second, mixed, gradient[there], root[there],
+        )  # fmt: skip
+        if there == 0:
+            centre = _proposed(free[0], gradient[0], root[0])
+            for k in range(n_free):
+                free[1, k] = normal(state)
+            backwards(root[0], n_free, free[1])
+            for k in range(n_free):
+                free[1, k] += centre[k]
+    if not height[1] > -np.inf:
+        return False
+    back = _proposed(free[1], gradient[1], root[1])
+    log_ratio = height[1] - height[0] - _log_proposal(free[1], centre, root[0])
+    log_ratio += _log_proposal(free[0], back, root[1])
+    upwards = warming and height[1] > height[0]
+    if not upwards and not math.log(uniform(state)) < log_ratio:
+        return False
+    for k in range(n_free):
+        if k < n_pools:
+            mu[k] = free[1, k]
+        else:
+            gap[k - n_pools] = math.exp(free[1, k])
+    return True
+
+
+def given_effects(data: Crossed, par: Parameters, priors: Priors) -> tuple[Any, ...]:
+    """Return what the density of the free numbers looks at."""
+    return (
+        data.value, data.cell_start, data.cell_pool, data.annotator, par.item, par.annotator,
+        priors.mu, priors.gap,
+    )  # fmt: skip
+
+
+def move_cutpoints(
+    state: State, data: Crossed, par: Parameters, priors: Priors, warming: bool,
+    boundary: BoundarySlopes, slopes: Slopes,
+) -> bool:  # fmt: skip
+    """Draw cutpoints and means; return whether they moved.
+
+    A chain that warms up takes every step that leads upwards: it may start where the normal
+    approximation holds neither here nor there.
+    """
+    moved: bool = _move_cutpoints(
+        state, warming, par.mu, par.gap, *given_effects(data, par, priors), *boundary,
+        *slopes,
+    )  # fmt: skip
+    return moved
+
+
+@inner
+def _residual_square(
+    cell_start: Codes, cell_pool: Codes, who: Indices, latent: Floats, mu: Floats, item: Floats,
+    annotator: Floats,
+) -> float:  # fmt: skip
+    total = 0.0
+    for c in range(len(item)):
+        base = mu[cell_pool[c]] + item[c]
+        for n in range(cell_start[c], cell_start[c + 1]):
+            away = latent[n] - base - annotator[who[n]]
+            total += away * away
+    return total
+
+
+@inner
+def _of_stretch(
+    x: float, square: float, n_labels: float, mu: Floats, sd_item: Floats, sd_annotator: Floats,
+    gaps: Floats, prior_mu: Floats, prior_item: Floats, prior_annotator: Floats, prior_gap: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the logarithm of a factor.
+
+    Effects are as probable as before, since their standard deviations are stretched with them:
+    what counts is the volume of everything else.
+    """
+    factor = math.exp(x)
+    total = n_labels * x - 0.5 * factor * factor * square
+    for p in range(len(mu)):
+        total += x - 0.5 * ((factor * mu[p] - prior_mu[p, 0]) / prior_mu[p, 1]) ** 2
+        total += x + log_scale_prior(factor * sd_item[p], prior_item[p])
+        if sd_annotator[p] > 0.0:
+            total += x + log_scale_prior(factor * sd_annotator[p], prior_annotator[p])
+    for gap in gaps:
+        total += x + log_scale_prior(factor * gap, prior_gap)
+    return total
+
+
+_slice_stretch = slicer(_of_stretch)
+
+
+@inner
+def _stretch(numbers: Floats, factor: float) -> None:
+    for k in range(len(numbers)):
+        numbers[k] *= factor
+
+
+@kernel
+def _move_scale(
+    state: State, cell_start: Codes, cell_pool: Codes, who: Indices, latent: Floats, mu: Floats,
+    item: Floats, annotator: Floats, sd_item: Floats, sd_annotator: Floats, gap: Floats,
+    prior_mu: Floats, prior_item: Floats, prior_annotator: Floats, prior_gap: Floats,
+) -> None:  # fmt: skip
+    square = _residual_square(cell_start, cell_pool, who, latent, mu, item, annotator)
+    n_labels = float(len(latent))
+    stretch = _slice_stretch(
+        state, 0.0, 3.0 / math.sqrt(n_labels), square, n_labels, mu, sd_item, sd_annotator, gap,
+        prior_mu, prior_item, prior_annotator, prior_gap,
+    )  # fmt: skip
+    for numbers in (mu, sd_item, sd_annotator, gap, item, annotator):
+        _stretch(numbers, math.exp(stretch))
+
+
+def move_scale(state: State, data: Crossed, par: Parameters, priors: Priors) -> None:
+    """Stretch all that is latent; the latent numbers themselves are left to be drawn anew."""
+    _move_scale(
+        state, data.cell_start, data.cell_pool, data.annotator, par.latent, par.mu, par.item,
+        par.annotator, par.sd_item, par.sd_annotator, par.gap, priors.mu, priors.sd_item,
+        priors.sd_annotator, priors.gap,
+    )  # fmt: skip

@@ -1,0 +1,93 @@
+"""The Gibbs step for a latent truth, as a PyMC step method that moves everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pymc.step_methods.compound import StepMethodState
+from pymc.step_methods.state import dataclass_state
+
+from dissensus.families.latent_truth import graph
+from dissensus.families.latent_truth.kernels import sweep as gibbs
+from dissensus.families.latent_truth.kernels.data import Parameters
+from dissensus.families.latent_truth.parameters import points, variables
+from dissensus.kernels.random import started
+from dissensus.sampling.step import WholeModelStep, to_values
+
+
+@dataclass_state
+class LatentTruthGibbsState(StepMethodState):
+    """All that changes while sampling: the random stream, which every step method has."""
+
+
+class LatentTruthGibbs(WholeModelStep):
+    r"""Move prevalences, accuracies, confusion matrices and all they hang on in one Gibbs sweep.
+
+    For models as `dissensus.models.symmetric_confusion.build` and
+    `dissensus.models.dawid_skene.build` make them, with the names they give. `pymc.sample` takes
+    this step for such models by itself. The truth, which the model sums out, is drawn on the way
+    and let go.
+
+    Parameters
+    ----------
+    vars : list of TensorVariable, optional
+        All free variables of the model.
+    model : pymc.Model, optional
+        By default that of the context.
+    rng : numpy.random.Generator, optional
+        Random stream.
+    initial_point : mapping, optional
+        A point to take a first step from, which compiles the kernels. Default: the model's.
+    compile_kwargs : mapping, optional
+        Not used.
+    blocked : bool
+        Whether all variables are moved together: always.
+
+    Raises
+    ------
+    ArgumentError
+        If the step would not be exact for the model, or some of the variables are left out.
+
+    Notes
+    -----
+    Derivation: `docs/derivations/latent-truth-gibbs.md`.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> from dissensus.families.steps import LatentTruthGibbs
+    >>> data = dx.datasets.load("lehner_table2")
+    >>> with dx.models.symmetric_confusion.build(data.annotations) as model:
+    ...     step = LatentTruthGibbs()
+    >>> point, stats = step.step(model.initial_point())
+    >>> sorted(point)
+    ['annotator_accuracy_interval__', 'prevalence_simplex__']
+    """
+
+    name = "latent_truth_gibbs"
+    reader = graph
+    _reading: graph.Reading
+    _state_class = LatentTruthGibbsState
+
+    def prepare(self, model: Any) -> None:
+        """Compile the way back to PyMC's values, and make room."""
+        votes, form, ease, _, names, _ = self._reading
+        self._to_values = to_values(model, names)
+        self._work = gibbs.work_room(votes, form, ease)
+        self._trace = gibbs.trace_room(votes, form, 0, items=False, each=False, n_rows=0)
+
+    def step(self, point: Any) -> Any:
+        """Move everything; leave the point that was given as it is."""
+        votes, form, ease, priors, names, natural = self._reading
+        many = points(form, {name: value[None] for name, value in natural(point).items()})
+        par = Parameters(*(part[0] for part in many))
+        state = started(self.rng.integers(2**64, dtype=np.uint64))
+        nobody = np.empty(0, dtype=np.int64)
+        gibbs.advance(
+            state, votes, form, ease, par, priors, self._work, self._work, self._trace, nobody,
+            nobody, 1, -1,
+        )  # fmt: skip
+        found = variables(form, many, names)
+        values = self._to_values(*(found[name][0] for name in names))
+        return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]

@@ -1,0 +1,1 @@
+"""Models of partial rankings with ties."""

@@ -1,0 +1,341 @@
+"""Partial rankings with ties: who is put before whom, under Plackett-Luce."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pymc.distributions.dist_math import check_parameters
+from pymc.distributions.distribution import Continuous, Discrete, SymbolicRandomVariable
+from pymc.distributions.shape_utils import implicit_size_from_params, rv_size_is_none
+from pymc.pytensorf import normalize_rng_param
+from pytensor.gradient import DisconnectedType, grad_undefined
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor.link.numba.dispatch import basic as numba_basic
+from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.random.basic import exponential, gamma, uniform
+from pytensor.tensor.random.utils import normalize_size_param
+
+from dissensus.errors import ArgumentError
+from dissensus.kernels import plackett_luce
+from dissensus.kernels.plackett_luce import of_ranks
+from dissensus.kernels.types import Ints
+
+# The exact log-likelihood of a partial ranking as a PyTensor operation with its gradient.
+
+
+class RankingLogp(Op):
+    """One ranking: its log-likelihood, and beside it the gradient, which costs little more."""
+
+    gufunc_signature = "(k),(k)->(),(k)"
+    __props__ = ()
+
+    def make_node(self, log_strength: Any, rank: Any) -> Any:
+        """Take log strengths and the number of each label's block, both (label)."""
+        log_strength = pt.as_tensor(log_strength, dtype="float64")
+        rank = pt.as_tensor(rank, dtype="int64")
+        return Apply(self, [log_strength, rank], [pt.dscalar(), log_strength.type()])
+
+    def perform(self, node: Any, inputs: Any, outputs: Any) -> None:  # noqa: ARG002
+        """Compute both in Python, which PyTensor does where it does not compile."""
+        value, gradient = of_ranks(*inputs)
+        outputs[0][0], outputs[1][0] = np.asarray(value), gradient
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
+        """Multiply by the gradient, which is there already; it has no derivative itself."""
+        rank = grad_undefined(self, 1, inputs[1], "ranks are whole numbers")
+        if isinstance(cotangents[0].type, DisconnectedType):
+            return [grad_undefined(self, 0, inputs[0], "no second derivatives"), rank]
+        return [cotangents[0] * outputs[1], rank]
+
+
+@numba_basic.register_funcify_and_cache_key(RankingLogp)
+def _compiled(op: Any, node: Any, **options: Any) -> Any:  # noqa: ARG001
+    """Give PyTensor the kernel, and a key under which to keep what it compiles."""
+
+    @numba_basic.numba_njit
+    def ranking_logp(log_strength: Any, rank: Any) -> Any:
+        value, gradient = of_ranks(log_strength, rank)
+        return np.asarray(value), gradient
+
+    return ranking_logp, _kernel_key()
+
+
+@cache
+def _kernel_key() -> str:
+    """Return a key that changes with the kernel's text, so that no compiled one is out of date."""
+    paths = [__file__, plackett_luce.__file__, plackett_luce.__file__]
+    sources = [Path(str(path)).read_bytes() for path in paths]
+    return sha256(b"".join(sources)).hexdigest()
+
+
+ranking_logp = Blockwise(RankingLogp())
+
+
+# The logarithm of a Gamma variate: strengths too small for a floating-point number.
+
+
+class LogGammaRV(SymbolicRandomVariable):
+    """One of shape a is one of shape a + 1 times U^(1/a), which in logarithms never underflows."""
+
+    name = "log_gamma"
+    extended_signature = "[rng],[size],()->[rng],()"
+    _print_name = ("LogGamma", "\\operatorname{LogGamma}")
+
+    @classmethod
+    def rv_op(cls, alpha: Any, *, size: Any = None, rng: Any = None) -> Any:
+        """Build the graph of a draw."""
+        alpha = pt.as_tensor(alpha, dtype="float64")
+        rng, size = normalize_rng_param(rng), normalize_size_param(size)
+        if rv_size_is_none(size):
+            size = implicit_size_from_params(alpha, ndims_params=cls.ndims_params)
+        between, above = gamma(alpha + 1.0, scale=1.0, size=size, rng=rng, return_next_rng=True)
+        next_rng, u = uniform(size=size, rng=between, return_next_rng=True)
+        draw = pt.log(above) + pt.log1p(-u) / alpha  # 1 - u is never 0
+        return cls(inputs=[rng, size, alpha], outputs=[next_rng, draw])(rng, size, alpha)
+
+
+class LogGamma(Continuous):
+    r"""The logarithm u of a Gamma(a, 1) variate.
+
+    .. math:: f(u \mid a) = \frac{1}{\Gamma(a)} \exp(a u - e^u)
+
+    With a = 1/2000 two thirds of the Gamma variates are below the smallest floating-point number;
+    their logarithms are ordinary numbers.
+
+    Parameters
+    ----------
+    alpha : tensor_like of float
+        a > 0, the shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pymc as pm
+    >>> from dissensus.families.distributions import LogGamma
+    >>> u = pm.draw(LogGamma.dist(alpha=1 / 2000), 1000, random_seed=1)
+    >>> bool(np.median(np.exp(u)) == 0), bool(np.isfinite(u).all())
+    (True, True)
+    """
+
+    rv_type = LogGammaRV
+    rv_op = LogGammaRV.rv_op
+
+    @classmethod
+    def dist(cls, alpha: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return an unnamed variable."""
+        return super().dist([alpha], *args, **kwargs)
+
+    def support_point(rv: Any, size: Any, alpha: Any) -> Any:  # noqa: N805
+        """Return the mode."""
+        point = pt.log(alpha)
+        return point if rv_size_is_none(size) else pt.full(size, point)
+
+    def logp(value: Any, alpha: Any) -> Any:  # noqa: N805
+        """Return the log density."""
+        density = alpha * value - pt.exp(value) - pt.gammaln(alpha)
+        return check_parameters(density, alpha > 0, msg="alpha > 0")
+
+
+class PartialRankingRV(SymbolicRandomVariable):
+    """Labels arrive at exponential times; the first to come take the first places."""
+
+    name = "partial_ranking"
+    extended_signature = "[rng],[size],(k),(k),(),()->[rng],(k)"
+    _print_name = ("PartialRanking", "\\operatorname{PartialRanking}")
+
+    @classmethod
+    def rv_op(
+        cls, log_strength: Any, places: Any, power: Any, sharpness: Any, *,
+        size: Any = None, rng: Any = None,
+    ) -> Any:  # fmt: skip
+        """Build the graph of a draw."""
+        log_strength = pt.as_tensor(log_strength, dtype="float64")
+        places = pt.as_tensor(places, dtype="int64")
+        power, sharpness = (pt.as_tensor(one, dtype="float64") for one in (power, sharpness))
+        parameters = (log_strength, places, power, sharpness)
+        rng, size = normalize_rng_param(rng), normalize_size_param(size)
+        if rv_size_is_none(size):
+            size = implicit_size_from_params(*parameters, ndims_params=cls.ndims_params)
+        shape = pt.concatenate([size, log_strength.shape[-1:]])
+        next_rng, time = exponential(1.0, size=shape, rng=rng, return_next_rng=True)
+        arrival = pt.log(time) - tempered(log_strength, sharpness)
+        ranks = _in_places(arrival, pt.broadcast_to(places, shape))
+        return cls(inputs=[rng, size, *parameters], outputs=[next_rng, ranks])(
+            rng, size, *parameters
+        )
+
+
+class PartialRanking(Discrete):
+    r"""Partial rankings with ties under Plackett-Luce, exactly.
+
+    .. math:: f(b \mid \lambda, \gamma, \delta) = \Bigl[ \prod_{l < L} \int_0^\infty Z_l e^{-Z_l t}
+        \prod_{k \in b_l} \bigl(1 - e^{-\lambda_k^\delta t}\bigr)\, dt \Bigr]^\gamma
+
+    with blocks :math:`b_1 > \dots > b_L`, the last of them the labels that are not listed, and
+    :math:`Z_l` the sum of :math:`\lambda_k^\delta` over all blocks after the l-th: the sum over
+    all orders within blocks. At :math:`\gamma = 1` it is the probability of the ranking, given
+    the sizes of its blocks. Else the density is not normalised over b, and is meant for inference
+    about the strengths; draws are made as if :math:`\gamma` were 1. So do not give the power a
+    prior: the smaller it is, the more probable are the data. A prior of the sharpness is fine.
+
+    A value is a vector over labels: the number of each label's block, from 1, or 0 for a label that
+    is not listed.
+
+    Parameters
+    ----------
+    strength : tensor_like of float (..., label), optional
+        :math:`\lambda_k \ge 0`; 0 for a label that is not there to be ranked. Their scale does
+        not matter.
+    log_strength : tensor_like of float (..., label), optional
+        :math:`\log \lambda_k` instead, which may be of any size.
+    places : tensor_like of int (..., label), optional
+        The shape of a random draw: the number of the block that each place of the list is in,
+        first place first, and 0 for the places of labels that are not listed: 1, 2, 2, 0 has
+        one label first, two tied behind it, one left. By default as in what is observed.
+    power : tensor_like of float
+        :math:`\gamma > 0`, reliability as a power of the likelihood.
+    sharpness : tensor_like of float
+        :math:`\delta > 0`, reliability as a power of the strengths.
+
+    Raises
+    ------
+    ArgumentError
+        If not exactly one of the strengths is given, or the observed values are no rankings.
+
+    Notes
+    -----
+    Source: Stutz et al. (2023), Appendix B.4; `docs/derivations/partial-rankings.md`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pymc as pm
+    >>> from dissensus.families.distributions import PartialRanking
+    >>> x = PartialRanking.dist([2.0, 1.0, 1.0], places=[1, 1, 0])
+    >>> round(float(np.exp(pm.logp(x, [1, 1, 0]).eval())), 12)  # 2/4 1/2 + 1/4 2/3
+    0.416666666667
+    >>> np.sort(pm.draw(x, random_seed=1))
+    array([0, 1, 1])
+    """
+
+    rv_type = PartialRankingRV
+    rv_op = PartialRankingRV.rv_op
+
+    def __new__(cls, name: str, *args: Any, observed: Any = None, **kwargs: Any) -> Any:
+        """Make a named variable in a model."""
+        if observed is not None:
+            _refuse_gaps(observed)
+            shared = hasattr(observed, "get_value")
+            places = places_of(observed.get_value() if shared else observed)
+            if kwargs.get("places") is None:  # those of shared data change with the data
+                kwargs["places"] = _sorted_places(observed) if shared else places
+        return super().__new__(cls, name, *args, observed=observed, **kwargs)
+
+    @classmethod
+    def dist(
+        cls, strength: Any = None, *, log_strength: Any = None, places: Any = None,
+        power: Any = 1.0, sharpness: Any = 1.0, **kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """Return an unnamed variable."""
+        if (strength is None) == (log_strength is None):
+            found = "neither" if strength is None else "both"
+            raise ArgumentError("strength", expected="strength or log_strength", found=found)
+        if places is None:
+            raise ArgumentError(
+                "places", expected="the block of each place, as nothing is observed", found="None"
+            )
+        if log_strength is None:
+            log_strength = pt.log(pt.as_tensor(strength, dtype="float64"))
+        return super().dist([log_strength, places, power, sharpness], **kwargs)
+
+    def support_point(rv: Any, size: Any, log_strength: Any, places: Any, power: Any, sharpness: Any) -> Any:  # fmt: skip  # noqa: E501, N805
+        """Return the labels in order of their strengths."""
+        if rv_size_is_none(size):
+            size = implicit_size_from_params(
+                log_strength, places, power, sharpness, ndims_params=rv.owner.op.ndims_params
+            )
+        shape = pt.concatenate([size, log_strength.shape[-1:]])
+        return _in_places(pt.broadcast_to(-log_strength, shape), pt.broadcast_to(places, shape))
+
+    def logp(value: Any, log_strength: Any, places: Any, power: Any, sharpness: Any) -> Any:  # noqa: ARG002, N805
+        """Return the exact log-likelihood, tempered."""
+        found = power * ranking_logp(tempered(log_strength, sharpness), value)[0]
+        return check_parameters(
+            found, pt.all(log_strength < np.inf), power > 0, sharpness > 0,
+            msg="strengths finite and >= 0, power > 0, sharpness > 0",
+        )  # fmt: skip
+
+
+def tempered(log_strength: Any, sharpness: Any) -> Any:
+    """Return log strengths times sharpness (...), minus infinity staying what it is.
+
+    Looked at twice, as 0 times infinity would spoil the gradient by the sharpness.
+    """
+    there = log_strength > -np.inf
+    finite = pt.switch(there, log_strength, 0.0)
+    return pt.switch(there, finite * pt.shape_padright(sharpness), -np.inf)
+
+
+def _in_places(key: Any, places: Any) -> Any:
+    """Give each label the block of the place that it takes in ascending order of the key."""
+    position = pt.argsort(pt.argsort(key, axis=-1), axis=-1)
+    return pt.take_along_axis(places, position, axis=-1)
+
+
+def _refuse_gaps(observed: Any) -> None:
+    """Raise on masked ranks: PyMC would draw them one by one, which makes no ranking."""
+    if np.ma.is_masked(observed):
+        raise ArgumentError(
+            "observed", expected="ranks without a mask", found="a masked array",
+            hint="0 is a label that is not listed; a strength of 0 one that is not there",
+        )  # fmt: skip
+
+
+def _sorted_places(ranks: Any) -> Any:
+    """Return `places_of` as a graph."""
+    ordered = pt.sort(ranks, axis=-1)
+    n, unlisted = ordered.shape[-1], pt.eq(ordered, 0).sum(axis=-1, keepdims=True)
+    return pt.take_along_axis(ordered, (pt.arange(n) + unlisted) % n, axis=-1)
+
+
+def places_of(ranks: Any) -> Ints:
+    """Return the shape of rankings, as `PartialRanking` takes it.
+
+    Parameters
+    ----------
+    ranks : array of int (..., label)
+        The number of each label's block, 0 for unlisted.
+
+    Raises
+    ------
+    ArgumentError
+        If a row's blocks are not 1, 2, ... without a gap.
+
+    Examples
+    --------
+    >>> places_of([[0, 2, 1, 2], [1, 0, 0, 0]])
+    array([[1, 2, 2, 0],
+           [1, 0, 0, 0]])
+    """
+    found = np.asarray(ranks)
+    wanted = "whole numbers of blocks 1, 2, ... of the labels in each row, 0 for unlisted ones"
+    if found.dtype.kind not in "iu" or found.ndim < 1:
+        raise ArgumentError("observed", expected=wanted, found=f"an array of {found.dtype}")
+    places = np.sort(found.astype(np.int64), axis=-1)
+    jump = np.diff(places, axis=-1, prepend=np.zeros_like(places[..., :1]))
+    bad = (places < 0) | (jump > 1)
+    if bad.any():
+        row = tuple(np.argwhere(bad)[0][:-1].tolist())
+        where = "row " + ", ".join(map(str, row)) if row else ""
+        raise ArgumentError(
+            "observed", where=where, expected=wanted, found=str(found[row].tolist())
+        )
+    shift = (places == 0).sum(axis=-1, keepdims=True)
+    n = places.shape[-1]
+    return np.take_along_axis(places, (np.arange(n) + shift) % max(n, 1), axis=-1)

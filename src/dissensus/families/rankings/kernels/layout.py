@@ -1,0 +1,418 @@
+"""What the rankings of items say, in the form in which the Gibbs sampler needs it.
+
+The sampler's *units* are the item's cells, but for the last ones if nobody listed them and they
+all have the same shape. These are the *tail*: one unit.
+
+Labels that nobody listed: one cell while an item is sampled, and their own parts of it after.
+No ranking tells them apart. So given the mass of all of them their parts have a Dirichlet
+distribution with their prior's shapes, whatever was said.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.special import log_total
+from dissensus.kernels.types import Codes, Flags, Floats, Ints, Keys
+from dissensus.kernels.variates import LEAST, log_gamma_variate
+
+UNIT, RANK = range(2)
+"""The rows of `RankedItem.listed`."""
+
+BEGIN, STOP, LAST = range(3)
+"""The columns of `RankedItem.spans`."""
+
+PRIOR, POSTERIOR, SINGLE, SHARED_OWN = range(4)
+"""The columns of `RankedItem.shapes`."""
+
+COMMON, TOTAL_SHAPE, N_TAIL, SHARED, POWER, EXACT, N_PLACES = range(7)
+"""The columns of `RankedItems.numbers`: those of `ItemNumbers`, in their order."""
+
+
+class ItemNumbers(NamedTuple):
+    """What stays the same throughout a chain and is one number."""
+
+    common: float
+    """The sharpness of all rankings, 0 if they differ."""
+    total_shape: float
+    """Of all strengths together."""
+    n_tail: int
+    """How many cells the last unit stands for, each with the unit's shape; 1 also where cells
+    are lumped, with the sum of their shapes; 0 if there is no tail."""
+    shared: float
+    """Power x the number of open rankings that start with a single label: all choose from all
+    that is there, and what one chooses from is looked at once for all."""
+    power: float
+    exact: bool
+    """Whether there are ties, and the power is not whole: arrival times do not repeat in part."""
+    n_places: int
+    """How many places of `RankedItem.listed` are this item's."""
+
+
+class RankedItem(NamedTuple):
+    """What stays the same throughout a chain.
+
+    Rankings that say nothing, and those of which `ItemNumbers.shared` says all, are left out.
+    """
+
+    numbers: ItemNumbers
+    listed: Codes
+    """(`UNIT` ..., place of any item): of one ranking after another, the units in the order listed,
+    and then, if it is not closed, those not listed; and the numbers of their blocks, 0 of the
+    latter."""
+    spans: Codes
+    """(ranking, `BEGIN` ...): the first place whose block is still to be looked at; the first place
+    of a last block with nothing after it, or of what is not listed; the end."""
+    sharpness: Floats
+    """(ranking)"""
+    shapes: Floats
+    """(unit, `PRIOR` ...): of the prior; the same plus power x sharpness for each ranking that
+    lists the unit; for each that does so in a block of one; and, without the shape, for each of
+    those shared that the unit is first in."""
+
+
+class RankedItems(NamedTuple):
+    """The same of many items, one after another."""
+
+    numbers: Floats
+    """(item, `COMMON` ...)"""
+    listed: Codes
+    spans: Codes
+    sharpness: Floats
+    shapes: Floats
+    span_start: Codes
+    """(item + 1): where each item's rankings start in `spans` and `sharpness`."""
+    unit_start: Codes
+    """(item + 1): where each item's units start in `shapes`."""
+
+    @property
+    def n_units(self) -> Codes:
+        """Number of units of each item."""
+        return np.diff(self.unit_start)
+
+    def shape_of(self, row: int) -> Floats:
+        """Take one kind of shape of all units."""
+        return self.shapes[: self.unit_start[-1], row]
+
+
+def ranked_items(
+    rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes
+) -> RankedItems:
+    """Read the rankings of all items.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        What the annotators said.
+    shape : array (cell)
+        Prior shapes of all items' cells.
+    sharpness : array (ranking)
+        Of all items' rankings.
+    power : float
+        Of the likelihood.
+    named : array (item)
+        How many leading cells have to be units of their own.
+    """
+    n_rankings, n_cells = np.diff(rankings.item_start), rankings.n_cells
+    start = np.zeros(len(named) + 1, dtype=np.int64)
+    out = RankedItems(
+        numbers=np.zeros((len(named), N_PLACES + 1)),
+        listed=np.empty((2, int(n_rankings @ n_cells)), dtype=np.int64),
+        spans=np.empty((len(sharpness), 3), dtype=np.int64),
+        sharpness=np.empty(len(sharpness)),
+        shapes=np.zeros((len(shape), SHARED_OWN + 1)),
+        span_start=start,
+        unit_start=start.copy(),
+    )
+    there = np.empty(n_cells.max(initial=0), dtype=np.bool_)
+    _read(rankings, shape, sharpness, power, named, there, out)
+    return out
+
+
+@inner
+def ranked_item(items: RankedItems, item: int) -> RankedItem:
+    """Look at one item."""
+    low, high = items.span_start[item], items.span_start[item + 1]
+    shapes = items.shapes[items.unit_start[item] : items.unit_start[item + 1]]
+    n = items.numbers
+    numbers = ItemNumbers(
+        n[item, COMMON], n[item, TOTAL_SHAPE], int(n[item, N_TAIL]), n[item, SHARED],
+        n[item, POWER], n[item, EXACT] > 0.0, int(n[item, N_PLACES]),
+    )  # fmt: skip
+    return RankedItem(
+        numbers, items.listed, items.spans[low:high], items.sharpness[low:high], shapes
+    )
+
+
+@inner
+def take_prior(items: RankedItems, item: int, prior: Floats) -> None:
+    """Give an item's strengths another prior.
+
+    Parameters
+    ----------
+    items : RankedItems
+        Written.
+    item : int
+        Which.
+    prior : array (cell)
+        Shapes of its cells.
+    """
+    low, last = items.unit_start[item], items.unit_start[item + 1] - 1
+    n_units, numbers = last + 1 - low, items.numbers[item]
+    lumped = numbers[COMMON] == 1.0 and numbers[N_TAIL] == 1.0
+    numbers[TOTAL_SHAPE] = 0.0
+    for cell in range(len(prior)):
+        numbers[TOTAL_SHAPE] += prior[cell]
+    for unit in range(n_units):
+        more = prior[unit] - items.shapes[low + unit, PRIOR]
+        if lumped and unit == n_units - 1:
+            for cell in range(n_units, len(prior)):
+                more += prior[cell]
+        for of in range(PRIOR, SINGLE + 1):
+            items.shapes[low + unit, of] += more
+
+
+@kernel
+def _read(
+    rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes, there: Flags,
+    items: RankedItems,
+) -> None:  # fmt: skip
+    place = span = unit = 0
+    for item in range(len(named)):
+        low, high = rankings.cell_start[item], rankings.cell_start[item + 1]
+        if low < high:
+            mine, numbers = shape[low:high], items.numbers[item]
+            n_units = _write_numbers(rankings, item, mine, sharpness, power, named[item], numbers)
+            numbers[N_PLACES] = -place
+            shapes, shared = items.shapes[unit : unit + n_units], 0.0
+            _write_prior(mine, numbers, shapes)
+            for ranking in range(rankings.item_start[item], rankings.item_start[item + 1]):
+                begin, g = rankings.ranking_start[ranking], sharpness[ranking]
+                stop = _stop(rankings, ranking, high - low)
+                if _write_counts(rankings, ranking, stop, power * g, numbers[COMMON], shapes):
+                    begin += 1
+                    shared += 1.0
+                if begin < stop:
+                    items.spans[span, BEGIN], items.sharpness[span] = place, g
+                    items.spans[span, STOP] = place + stop - begin
+                    place = _spread(rankings, ranking, begin, n_units, there, place, items.listed)
+                    items.spans[span, LAST] = place
+                    span += 1
+            numbers[SHARED] = power * shared
+            numbers[N_PLACES] += place
+            unit += n_units
+        items.span_start[item + 1], items.unit_start[item + 1] = span, unit
+
+
+@inner
+def _write_numbers(
+    rankings: Rankings, item: int, shape: Floats, sharpness: Floats, power: float, named: int,
+    numbers: Floats,
+) -> int:  # fmt: skip
+    """Write what is known of an item before its rankings are gone through; return its units."""
+    low, high = rankings.item_start[item], rankings.item_start[item + 1]
+    common = sharpness[low] if high > low else 1.0
+    for ranking in range(low, high):
+        if sharpness[ranking] != sharpness[low]:
+            common = 0.0
+    first = _tail_start(rankings, low, high, shape, named)
+    n_tail, n_units = len(shape) - first, min(first + 1, len(shape))
+    if n_tail > 1 and common == 1.0:
+        n_tail = 1
+    exact = power != math.floor(power) and _any_tied(rankings, low, high, len(shape))
+    if n_tail > 1 and exact:  # each needs its own look at the ties
+        n_units, n_tail = len(shape), 1
+    for cell in range(len(shape)):
+        numbers[TOTAL_SHAPE] += shape[cell]
+    numbers[COMMON], numbers[N_TAIL], numbers[POWER] = common, n_tail, power
+    numbers[EXACT] = 1.0 if exact else 0.0
+    return n_units
+
+
+@inner
+def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: int) -> int:
+    """Return the first of the last cells that nobody listed and that have one shape.
+
+    It is the number of cells if there are none.
+    """
+    first = named
+    for row in range(rankings.ranking_start[low], rankings.ranking_start[high]):
+        first = max(first, rankings.place[row] + 1)
+    start = len(shape)
+    while start > first and shape[start - 1] == shape[len(shape) - 1]:
+        start -= 1
+    return start
+
+
+@inner
+def _stop(rankings: Rankings, ranking: int, n_cells: int) -> int:
+    """Return the first row of a last block that nothing comes after, else the end.
+
+    Such a block comes before the rest with probability 1, and says nothing.
+    """
+    low, stop = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
+    if stop > low and (rankings.closed[ranking] or stop - low == n_cells):
+        last = rankings.rank[stop - 1]
+        while stop > low and rankings.rank[stop - 1] == last:
+            stop -= 1
+    return stop
+
+
+@inner
+def _tied(rankings: Rankings, ranking: int, row: int) -> bool:
+    """Return whether a row shares its block with another."""
+    rank, low = rankings.rank, rankings.ranking_start[ranking]
+    before = row > low and rank[row - 1] == rank[row]
+    after = row + 1 < rankings.ranking_start[ranking + 1] and rank[row + 1] == rank[row]
+    return before or after
+
+
+@inner
+def _any_tied(rankings: Rankings, low: int, high: int, n_cells: int) -> bool:
+    for ranking in range(low, high):
+        for row in range(rankings.ranking_start[ranking], _stop(rankings, ranking, n_cells)):
+            if _tied(rankings, ranking, row):
+                return True
+    return False
+
+
+@inner
+def _write_prior(shape: Floats, numbers: Floats, shapes: Floats) -> None:
+    """Begin with the prior's shapes; of cells that share a unit, with their sum."""
+    last = len(shapes) - 1
+    lumped = len(shape) - last if numbers[COMMON] == 1.0 and numbers[N_TAIL] == 1.0 else 1
+    for unit in range(len(shapes)):
+        prior = shape[unit] * lumped if unit == last else shape[unit]
+        shapes[unit, PRIOR] = shapes[unit, POSTERIOR] = shapes[unit, SINGLE] = prior
+
+
+@inner
+def _write_counts(
+    rankings: Rankings, ranking: int, stop: int, step: float, common: float, shapes: Floats
+) -> bool:
+    """Add a ranking to the shapes; return whether its first choice is one that many share."""
+    begin, share = rankings.ranking_start[ranking], False
+    for row in range(begin, stop):
+        unit = rankings.place[row]
+        shapes[unit, POSTERIOR] += step
+        if not _tied(rankings, ranking, row):
+            shapes[unit, SINGLE] += step
+            if row == begin and common > 0.0 and not rankings.closed[ranking]:
+                shapes[unit, SHARED_OWN] += step
+                share = True
+    return share
+
+
+@inner
+def _spread(
+    rankings: Rankings, ranking: int, begin: int, n_units: int, there: Flags, place: int,
+    listed: Codes,
+) -> int:  # fmt: skip
+    """Write the units of a ranking from a row on, and return the place after them."""
+    end = rankings.ranking_start[ranking + 1]
+    for unit in range(n_units):
+        there[unit] = not rankings.closed[ranking]
+    for row in range(rankings.ranking_start[ranking], end):
+        there[rankings.place[row]] = False
+    for row in range(begin, end):
+        listed[UNIT, place], listed[RANK, place] = rankings.place[row], rankings.rank[row]
+        place += 1
+    for unit in range(n_units):
+        if there[unit]:
+            listed[UNIT, place], listed[RANK, place] = unit, 0
+            place += 1
+    return place
+
+
+def together(rankings: Rankings, shape: Floats) -> tuple[Rankings, Floats, Flags]:
+    """Make one cell, the last, of those that no ranking of an item lists.
+
+    Parameters
+    ----------
+    rankings : Rankings
+    shape : array (draw, cell)
+
+    Returns
+    -------
+    Rankings
+        Of fewer cells.
+    array (draw, cell)
+        Of these.
+    array (cell)
+        Which of those there were are listed.
+
+    Examples
+    --------
+    x, of cells w, x and y:
+
+    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [1], [1], [0, 3], [False])))
+    >>> fewer, shape, listed = together(one, np.array([[1.0, 2.0, 4.0]]))
+    >>> fewer.place.tolist(), fewer.cell_start.tolist(), shape.tolist()
+    ([0], [0, 2], [[2.0, 5.0]])
+    """
+    start, n_items = rankings.cell_start, len(rankings.n_cells)
+    owner = np.repeat(np.arange(n_items), rankings.n_cells)
+    item = np.repeat(np.arange(n_items), np.diff(rankings.item_start))
+    row = start[np.repeat(item, np.diff(rankings.ranking_start))] + rankings.place
+    listed = np.zeros(len(owner), dtype=np.bool_)
+    listed[row] = True
+    n_listed = np.bincount(owner, listed, n_items).astype(np.int64)
+    n_cells = n_listed + (n_listed < rankings.n_cells)
+    cell_start = np.concatenate([[0], np.cumsum(n_cells)])
+    before = np.cumsum(listed) - listed
+    within = np.where(listed, before - before[start[:-1]][owner], n_listed[owner])
+    fewer = np.zeros((len(shape), cell_start[-1]))
+    to = cell_start[owner] + within
+    fewer[:, to[listed]] = shape[:, listed]
+    for cell in np.flatnonzero(~listed):
+        fewer[:, to[cell]] += shape[:, cell]
+    whole = rankings._replace(place=within[row], cell_start=cell_start)
+    return whole, fewer, listed
+
+
+@kernel
+def share_out(
+    keys: Keys, theta: Floats, shape: Floats, cell_start: Ints, listed: Flags, column: Ints,
+    out: Floats,
+) -> None:  # fmt: skip
+    """Write the masses of all cells.
+
+    Parameters
+    ----------
+    keys : array (item)
+        Where each item's stream starts; written.
+    theta : array (draw, item, column)
+        Of the listed cells, and last of all others together.
+    shape : array (draw, cell)
+        Of the prior.
+    cell_start : array (item + 1)
+    listed : array (cell)
+    column : array (cell)
+        Where a cell's mass goes.
+    out : array (draw, item, column)
+        Written; 0 before.
+    """
+    parts = np.empty(shape.shape[1])
+    for draw in range(len(out)):
+        for item in range(len(keys)):
+            low, high, place = cell_start[item], cell_start[item + 1], 0
+            n = 0
+            for cell in range(low, high):
+                if listed[cell]:
+                    out[draw, item, column[cell]] += theta[draw, item, place]
+                    place += 1
+                else:
+                    of = max(shape[draw, cell], LEAST)
+                    parts[n] = log_gamma_variate(keys[item : item + 1], of)
+                    n += 1
+            if n > 0:
+                whole, rest, k = log_total(parts[:n]), theta[draw, item, -1], 0
+                for cell in range(low, high):
+                    if not listed[cell]:
+                        out[draw, item, column[cell]] += rest * np.exp(parts[k] - whole)
+                        k += 1

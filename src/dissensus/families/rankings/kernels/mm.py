@@ -1,0 +1,352 @@
+"""Maximum likelihood for partial rankings with ties under Plackett-Luce.
+
+Which labels the rankings put above which, and the groups this makes.
+A chain of rankings leads from x to y if some ranking puts x above a second label, some ranking
+puts that one above a third, and so on to y. Labels with a chain both ways belong to one *group*.
+A group above which nobody puts any other label is a *top* group. These are the strongly connected
+components of the graph "ranked above", and those among them without an edge from outside.
+
+At the maximum, each label is ranked as often as it is expected to be (see
+`times_ranked`). To multiply each strength by the ratio of the two numbers is the
+EM algorithm, which never lowers the likelihood, and without ties is Hunter's MM algorithm (2004).
+It is slow where few rankings link two parts of the labels. So its steps are turned into those of a
+quasi-Newton method (Lange 1995), and it remains as the safeguard.
+`docs/derivations/maximum-likelihood.md` says when there is a maximum, and only one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from dissensus.families.rankings.kernels.memory import times_expected, times_ranked
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Codes, Flags, Floats, Ints
+
+
+class Groups(NamedTuple):
+    """The groups that the cells of all items form."""
+
+    of_cell: Codes
+    """(cell): the group of each cell; groups are numbered item after item."""
+    top: npt.NDArray[np.bool_]
+    """(group): whether no label outside is ranked above it."""
+
+
+def groups(rankings: Rankings) -> Groups:
+    """Find the groups of each item's cells.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Partial rankings of all items.
+
+    Examples
+    --------
+    x before y before z, and y before x before z, of one item:
+
+    >>> both = Rankings(*map(np.array, (
+    ...     [0, 2], [0, 3, 6], [0, 1, 2, 1, 0, 2], [1, 2, 3] * 2, [0, 3], [False] * 2)))
+    >>> groups(both)
+    Groups(of_cell=array([0, 0, 1]), top=array([ True, False]))
+    """
+    above, below, n_nodes = _edges(rankings)
+    graph = csr_array((np.ones(len(above), dtype=np.int32), (above, below)), (n_nodes, n_nodes))
+    _, found = connected_components(graph, directed=True, connection="strong")
+    reached = found[below[found[above] != found[below]]]
+    n_cells = int(rankings.cell_start[-1])
+    # Numbered anew in the order of cells: the search numbers them as it likes.
+    _, first, group = np.unique(found[:n_cells], return_index=True, return_inverse=True)
+    rank_of = np.empty(len(first), dtype=np.int64)
+    rank_of[np.argsort(first)] = np.arange(len(first))
+    of_cell = rank_of[group]
+    top = np.ones(len(first), dtype=bool)
+    top[of_cell[np.isin(found[:n_cells], reached)]] = False
+    return Groups(of_cell, top)
+
+
+def _edges(rankings: Rankings) -> tuple[Codes, Codes, int]:
+    """Return the edges of a graph in which the same cells can be reached as by "ranked above".
+
+    Each block gets a node: reached from its members and the block before, with edges to the
+    members of the block after. So the edges are as many as the rows, not as their pairs.
+    """
+    ranking, item, cell = _whose(rankings)
+    n_cells = int(rankings.cell_start[-1])
+    first = _changes(ranking) | _changes(rankings.rank)
+    block = n_cells + np.cumsum(first) - 1
+    later = block > block[rankings.ranking_start[ranking]]  # not in its ranking's first block
+    chained = first & later
+    unlisted, listed_last = _unlisted(rankings, item, ranking, block)
+    above = np.concatenate([cell, block[later] - 1, block[chained] - 1, listed_last])
+    below = np.concatenate([block, cell[later], block[chained], unlisted])
+    return above, below, n_cells + int(first.sum())
+
+
+def _whose(rankings: Rankings) -> tuple[Codes, Codes, Codes]:
+    """Return the ranking of each row, the item of each ranking, and the cell of each row."""
+    ranking = np.repeat(np.arange(len(rankings.closed)), np.diff(rankings.ranking_start))
+    item = np.repeat(np.arange(len(rankings.item_start) - 1), np.diff(rankings.item_start))
+    return ranking, item, rankings.cell_start[item[ranking]] + rankings.place
+
+
+def _changes(values: Codes) -> npt.NDArray[np.bool_]:
+    """Mark the values that differ from the one before, and the first."""
+    new = np.ones(len(values), dtype=bool)
+    new[1:] = np.diff(values) != 0
+    return new
+
+
+def _unlisted(rankings: Rankings, item: Codes, ranking: Codes, block: Codes) -> tuple[Codes, Codes]:
+    """Return the cells that open rankings do not list, and the last block before each."""
+    says = np.diff(rankings.ranking_start) > 0
+    n_there = np.where(rankings.closed | ~says, 0, rankings.n_cells[item])
+    start = np.concatenate([[0], np.cumsum(n_there)])
+    owner = np.repeat(np.arange(len(n_there)), n_there)
+    there = np.arange(start[-1]) - start[owner] + rankings.cell_start[item[owner]]
+    open_row = ~rankings.closed[ranking]
+    left = np.ones(start[-1], dtype=bool)
+    left[start[ranking[open_row]] + rankings.place[open_row]] = False
+    last = rankings.ranking_start[1:][owner[left]] - 1
+    return there[left], block[last]
+
+
+def within(rankings: Rankings, of_cell: Codes) -> tuple[Rankings, Codes]:
+    """Take the rankings apart: what they say within each group is a problem of its own.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Partial rankings of all items.
+    of_cell : array (cell)
+        The group of each cell.
+
+    Returns
+    -------
+    Rankings
+        With a group in place of an item. A block keeps the number it had.
+    order : array (cell)
+        Which of the original cells each of its cells is.
+
+    Examples
+    --------
+    >>> both = Rankings(*map(np.array, (
+    ...     [0, 2], [0, 3, 6], [0, 1, 2, 1, 0, 2], [1, 2, 3] * 2, [0, 3], [False] * 2)))
+    >>> apart, order = within(both, groups(both).of_cell)
+    >>> apart.n_cells, apart.ranking_start, apart.place
+    (array([2, 1]), array([0, 2, 4, 5, 6]), array([0, 1, 1, 0, 0, 0]))
+    """
+    n_groups = int(of_cell.max(initial=-1)) + 1
+    order = np.argsort(of_cell, kind="stable")
+    cell_start = np.searchsorted(of_cell[order], np.arange(n_groups + 1))
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order)) - cell_start[of_cell[order]]
+    ranking, _, cell = _whose(rankings)
+    row = np.argsort(of_cell[cell], kind="stable")  # keeps the order by ranking and rank
+    group, ranking = of_cell[cell[row]], ranking[row]
+    starts = np.flatnonzero(_changes(group) | _changes(ranking))
+    apart = Rankings(
+        item_start=np.searchsorted(group[starts], np.arange(n_groups + 1)),
+        ranking_start=np.append(starts, len(row)),
+        place=place[cell[row]],
+        rank=rankings.rank[row],
+        cell_start=cell_start,
+        closed=rankings.closed[ranking[starts]],
+    )
+    return apart, order
+
+
+_MEMORY = 30
+"""How many of the last steps tell the curvature."""
+
+_LONGEST = 10.0
+"""No log strength moves further in one step: far out, the likelihood is too flat to tell."""
+
+_MOST_CUTS = 30
+"""An end to shortening one step, after which the EM step is taken."""
+
+_ROUNDING = 1e-12
+"""By how much of itself a sum of logarithms may seem to fall though it does not."""
+
+
+class Maximum(NamedTuple):
+    """Where the likelihood of each item's rankings is largest, or what it tends to there."""
+
+    share: Floats
+    """(cell): its part of the strengths of all of the item's cells."""
+    top: Flags
+    """(cell): whether its share is above 0."""
+    log_likelihood: Floats
+    """(item): the largest value, or what cannot quite be reached."""
+    n_tops: Ints
+    """(item): the groups among which the rankings do not decide; 1 if the shares are unique."""
+    n_passes: Ints
+    """(item): how often all rankings were gone through."""
+    reached: Flags
+    """(item): whether that was enough."""
+
+
+def maximum(rankings: Rankings, *, tolerance: float, max_passes: int) -> Maximum:
+    """Find the strengths under which the rankings of each item are most probable.
+
+    As the groups of labels (see `ranked_above`) move apart, the likelihood tends
+    to a product with one factor for each group, which has one maximum. Only the top group keeps a
+    share. If there are several, nothing said decides between them, and each gets a part in
+    proportion to its number of cells.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Partial rankings of all items.
+    tolerance : float
+        Stop when the EM algorithm would change no strength by more than this part of it.
+    max_passes : int
+        Give up after so many passes over a group's rankings.
+
+    Examples
+    --------
+    Twice x before y, once y before x:
+
+    >>> three = Rankings(*map(np.array, (
+    ...     [0, 3], [0, 2, 4, 6], [0, 1, 0, 1, 1, 0], [1, 2] * 3, [0, 2], [False] * 3)))
+    >>> maximum(three, tolerance=1e-10, max_passes=100).share.round(6)
+    array([0.666667, 0.333333])
+    """
+    of_cell, top = groups(rankings)
+    apart, order = within(rankings, of_cell)
+    item_of_cell = np.repeat(np.arange(len(rankings.n_cells)), rankings.n_cells)
+    log_strength = np.zeros(len(order))
+    value, passes = np.zeros(len(top)), np.zeros(len(top), dtype=np.int64)
+    reached = np.ones(len(top), dtype=bool)
+    _solve(apart, tolerance, max_passes, log_strength, value, passes, reached)
+    n_items = len(rankings.n_cells)
+    item = np.empty(len(top), dtype=np.int64)
+    item[of_cell] = item_of_cell
+    strength = np.empty(len(order))
+    strength[order] = np.exp(log_strength)  # sums to the number of cells in each group
+    strength[~top[of_cell]] = 0.0
+    total = np.bincount(item_of_cell, strength, minlength=n_items)
+    return Maximum(
+        share=strength / total[item_of_cell],
+        top=top[of_cell],
+        log_likelihood=np.bincount(item, value, minlength=n_items),
+        n_tops=np.bincount(item[top], minlength=n_items),
+        n_passes=np.bincount(item, passes, minlength=n_items).astype(np.int64),
+        reached=np.bincount(item[~reached], minlength=n_items) == 0,
+    )
+
+
+@kernel
+def _solve(
+    rankings: Rankings, tolerance: float, max_passes: int, log_strength: Floats, value: Floats,
+    passes: Ints, reached: Flags,
+) -> None:  # fmt: skip
+    """Solve group after group, and scale their strengths to sum to the number of cells."""
+    for group in range(len(value)):
+        mine = log_strength[rankings.cell_start[group] : rankings.cell_start[group + 1]]
+        if len(mine) > 1:
+            value[group], passes[group], reached[group] = _climb(
+                rankings, group, mine, tolerance, max_passes
+            )
+            top = mine.max()
+            mine -= top + np.log(np.exp(mine - top).mean())
+
+
+@inner
+def _climb(
+    rankings: Rankings, item: int, u: Floats, tolerance: float, max_passes: int
+) -> tuple[float, int, bool]:
+    """Go up from `u`, in place, until each label is ranked as often as expected."""
+    observed = times_ranked(rankings, item)
+    expected, trial_expected = np.empty(len(u)), np.empty(len(u))
+    moves, bends = np.empty((_MEMORY, len(u))), np.empty((_MEMORY, len(u)))
+    products = np.empty(_MEMORY)
+    kept = 0
+    value = times_expected(rankings, item, u, expected)
+    passes = 1
+    while True:
+        gradient = observed - expected
+        if np.abs(gradient / observed).max() <= tolerance:
+            return value, passes, True
+        if passes >= max_passes:
+            return value, passes, False
+        step = _direction(gradient, observed, moves, bends, products, kept)
+        trial, trial_value, n_tries = _along(
+            rankings, item, u, step, value, gradient @ step, observed, trial_expected
+        )
+        passes += n_tries
+        if n_tries > _MOST_CUTS:
+            kept = 0
+            trial = u + np.minimum(np.log(observed / np.maximum(expected, 1e-300)), _LONGEST)
+            trial_value = times_expected(rankings, item, trial, trial_expected)
+            passes += 1
+        bend = trial_expected - expected
+        kept = _remember(trial - u, bend, moves, bends, products, kept)
+        u[:], expected[:], value = trial, trial_expected, trial_value
+
+
+@inner
+def _along(
+    rankings: Rankings, item: int, u: Floats, step: Floats, value: float, slope: float,
+    observed: Floats, expected: Floats,
+) -> tuple[Floats, float, int]:  # fmt: skip
+    """Go along a step, or less of it if the top lies well before its end.
+
+    The likelihood is log-concave, so that its slope at the end of the step shows this even where
+    differences in the likelihood itself are lost in rounding.
+    """
+    trial, trial_value = u, value
+    if not slope > 0:  # by rounding only
+        return trial, trial_value, _MOST_CUTS + 1
+    part = min(1.0, _LONGEST / np.abs(step).max())
+    for tries in range(1, _MOST_CUTS + 1):
+        trial = u + part * step
+        trial_value = times_expected(rankings, item, trial, expected)
+        end = (observed - expected) @ step
+        if end >= -0.5 * slope and trial_value >= value - _ROUNDING * abs(value):
+            return trial, trial_value, tries
+        part *= 0.5 if end >= 0 else min(0.5, max(0.1, slope / (slope - end)))
+    return trial, trial_value, _MOST_CUTS + 1
+
+
+@inner
+def _direction(
+    gradient: Floats, observed: Floats, moves: Floats, bends: Floats, products: Floats, kept: int
+) -> Floats:
+    """Turn the gradient by what is known of the curvature (limited-memory BFGS, two loops).
+
+    Nothing known, it is the EM step to first order: there the curvature is taken for `observed`.
+    """
+    step = gradient.copy()
+    oldest = max(0, kept - _MEMORY)
+    part = np.empty(_MEMORY)
+    for number in range(kept - 1, oldest - 1, -1):
+        one = number % _MEMORY
+        part[one] = moves[one] @ step / products[one]
+        step -= part[one] * bends[one]
+    step /= observed
+    if kept > 0:
+        newest = (kept - 1) % _MEMORY
+        step *= products[newest] / (bends[newest] @ (bends[newest] / observed))
+    for number in range(oldest, kept):
+        one = number % _MEMORY
+        step += (part[one] - bends[one] @ step / products[one]) * moves[one]
+    return step
+
+
+@inner
+def _remember(
+    move: Floats, bend: Floats, moves: Floats, bends: Floats, products: Floats, kept: int
+) -> int:
+    """Keep by how much the gradient fell along a move, unless that is lost in rounding."""
+    product = move @ bend
+    if product <= _ROUNDING * np.abs(move).max() * np.abs(bend).max():
+        return kept
+    newest = kept % _MEMORY
+    moves[newest], bends[newest], products[newest] = move, bend, product
+    return kept + 1

@@ -1,0 +1,478 @@
+r"""Moving strengths by the exact likelihood, one at a time or in groups, arrival times summed out.
+
+Drawing how far strengths move: a slice under their exact, concave log density.
+The density is that of `exact_moves` for one strength and of
+`group_moves` for a group. The two differ only in how a tied block changes with the
+move; each has the code of this file compiled for itself, with its own tied blocks built in: one
+compiled function that asks which it is took single moves a quarter longer.
+
+Moving one strength at a time by the exact likelihood, arrival times summed out.
+Given the times, strengths can move no further than the times let them: what n annotators waited
+for is known to one part in the root of n, so that it takes n sweeps to forget where a strength was
+relative to those listed before it. Without the times, unit u has the log density, up to a constant,
+
+.. math::
+    f(u) = A u - \sum_S w_S \log\bigl(R_S + e^{g_S u}\bigr)
+    + \mathrm{power} \sum_b \log P_b(u),
+
+where A is its shape plus power x sharpness for each ranking that lists it in a block of its own; S
+are the sets that single labels were chosen from, with u among them (w = power; R what the others
+in S come to); one more of these is all cells, with their summed shapes for w and g = 1, since the
+total strength is summed out too; and b are the tied blocks that u is in or behind. f is concave,
+falls off on both sides, and is drawn from by slice sampling: step out, shrink (Neal 2003). Any
+power will do. The cost of moving all units grows with the square of their number.
+
+Moving a group of strengths together by the exact likelihood, arrival times summed out.
+One at a time, units that are well known relative to each other, and little relative to the rest, go
+nowhere. So all units on the weak side of a cut through a fixed order are multiplied by e^delta as
+well. The order depends on no strength, hence delta has the log density, up to a constant,
+
+.. math::
+    f(\delta) = A \delta - \sum_S w_S \log\bigl(R_S + e^{g_S \delta} W_S\bigr)
+    + \mathrm{power} \sum_b \log P_b(\delta),
+
+where A is the sum of the units' own (see `exact_moves`), and W and R are what the
+group comes to in a set, and what the others do. Of a set that is all of the group there remains
+:math:`-w_S g_S \delta`. f is concave, and delta is drawn in the same way.
+
+In which order the units of an item come: from the strongest to the weakest, about.
+`group_view` cuts it in two. It depends on nothing but the rankings and the prior,
+so that it stays the same throughout a chain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dissensus.families.rankings.kernels.layout import (
+    BEGIN,
+    LAST,
+    POSTERIOR,
+    PRIOR,
+    RANK,
+    SHARED_OWN,
+    SINGLE,
+    STOP,
+    UNIT,
+    ItemNumbers,
+    RankedItem,
+    RankedItems,
+    ranked_item,
+)
+from dissensus.families.rankings.kernels.views import (
+    BASE,
+    LOG_OTHERS,
+    LOG_REST,
+    MEMBERS,
+    MINE,
+    MOVED,
+    ONE,
+    OTHERS,
+    OWN,
+    REST,
+    SHARPNESS,
+    TINY,
+    TWO,
+    WEIGHT,
+    G,
+    N,
+    collect,
+    collect_group,
+    everything,
+    group_everything,
+    sharpness_of,
+    take,
+)
+from dissensus.kernels.compiled import Inner, inner, kernel, named_after, part
+from dissensus.kernels.plackett_luce import RATIO, log_block
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.special import log_plus
+from dissensus.kernels.types import Codes, Floats
+
+_HUGE = 60.0
+"""Rates whose logarithm is above this are taken in logarithms, as are those below
+`unit_view.TINY`: no product of a few over- or underflows."""
+
+_END = 1e12
+"""No log strength goes farther, even if the slope is too small for double precision."""
+
+_LEVEL, _LOW, _HIGH, _SHRINK = range(4)
+"""What f is asked for: the level of the slice, either end of it, or a point within."""
+
+_FLAT = 1e-6
+"""A slope that is as good as none, where the width of a curve is guessed."""
+
+
+@part
+def width(left: float, right: float) -> float:
+    """Guess the width of a curve from how steep it is on both sides.
+
+    It is about that of a beta variate's log odds. The density is concave, so that the part of the
+    line above a level is one piece, and any start that covers it is as good: it may depend on the
+    state.
+    """
+    left, right = 1.0 / max(left, _FLAT), 1.0 / max(right, _FLAT)
+    return 3.0 * math.sqrt(left + right) + left + right
+
+
+def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> Any:
+    """Compile slice sampling for one way in which tied blocks change.
+
+    Parameters
+    ----------
+    against_two : compiled function (ties, tie, rate)
+        1 / P of a block of two, in plain numbers.
+    log_tie : compiled function (ties, tie, now, delta, table)
+        log P of any block.
+
+    Returns
+    -------
+    compiled function (state, step, slope, power, choices, n, ties, n_ties, table)
+        Draws how far to move: steps out from a level under the density, and shrinks.
+    """
+
+    def weigh(
+        delta: float, slope: float, power: float, choices: Floats, n: int, ties: Floats,
+        n_ties: int, table: Floats,
+    ) -> float:  # fmt: skip
+        """Return f. Factors of the same power are multiplied before the logarithm is taken."""
+        total, product, log_rate, rate = slope * delta, 1.0, np.nan, 0.0
+        for k in range(n):
+            now = choices[BASE, k] + choices[G, k] * delta
+            if now != log_rate:
+                log_rate, rate = now, math.exp(min(now, _HUGE))
+            others, weight = choices[OTHERS, k], choices[WEIGHT, k]
+            if others < TINY or now > _HUGE:
+                log_others = choices[LOG_OTHERS, k] if others < TINY else math.log(others)
+                total -= weight * log_plus(log_others, now)
+            elif weight != power:
+                total -= weight * math.log(others + rate)
+            else:
+                product *= others + rate
+                if not 1e-100 < product < 1e100:
+                    total -= power * math.log(product)
+                    product = 1.0
+        for tie in range(n_ties):
+            now = ties[tie, OWN] + ties[tie, SHARPNESS] * delta
+            if now != log_rate:
+                log_rate, rate = now, math.exp(min(now, _HUGE))
+            if ties[tie, TWO] > 0.0 and abs(now) < _HUGE:
+                product *= against_two(ties, tie, rate)
+                if product > 1e100:
+                    total -= power * math.log(product)
+                    product = 1.0
+            else:
+                total += power * log_tie(ties, tie, now, delta, table)
+        return total if product == 1.0 else total - power * math.log(product)
+
+    value = Inner(named_after(weigh, log_tie), cache=False)
+
+    def sliced(
+        state: State, step: float, slope: float, power: float, choices: Floats, n: int,
+        ties: Floats, n_ties: int, table: Floats,
+    ) -> float:  # fmt: skip
+        delta, doing, level, low, high = 0.0, _LEVEL, math.log(uniform(state)), 0.0, 0.0
+        while True:
+            height = value(delta, slope, power, choices, n, ties, n_ties, table)
+            if doing == _LEVEL:
+                level += height
+                low = -step * uniform(state)
+                high = low + step
+                doing = _LOW
+            elif doing == _LOW:
+                if height > level:
+                    low -= step
+                    step *= 2.0
+                else:
+                    doing = _HIGH
+            elif doing == _HIGH:
+                if height > level:
+                    high += step
+                    step *= 2.0
+                else:
+                    doing = _SHRINK
+            elif height >= level or delta == 0.0:
+                return delta
+            elif delta < 0.0:
+                low = delta
+            else:
+                high = delta
+            if doing == _LOW and low <= -_END:
+                doing = _HIGH
+            if doing == _HIGH and high >= _END:
+                doing = _SHRINK
+            if doing == _LOW:
+                delta = low
+            elif doing == _HIGH:
+                delta = high
+            else:
+                delta = low + uniform(state) * (high - low)
+
+    return Inner(named_after(sliced, log_tie), cache=False)
+
+
+_FAR = 50.0
+"""After a move of so much all rates are taken anew, relative to the largest as it is then."""
+
+
+@part
+def _against_two(ties: Floats, tie: int, rate: float) -> float:
+    """Return 1 / P of a block of two: both orders, with as few operations as can be."""
+    one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST]
+    if ties[tie, MINE] < 0.0:
+        rest += rate
+    else:
+        one = rate
+    both = one + two + rest
+    return both * (one + rest) * (two + rest) / (one * two * (both + rest))
+
+
+@inner
+def _log_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) -> float:  # noqa: ARG001
+    """Return log P of any block."""
+    n, mine, log_rest = int(ties[tie, N]), int(ties[tie, MINE]), ties[tie, LOG_REST]
+    if mine < 0:
+        log_rest = log_plus(log_rest, now)
+    for k in range(n):
+        table[RATIO, k] = ties[tie, MEMBERS + k] - log_rest
+    if mine >= 0:
+        table[RATIO, mine] = now - log_rest
+    return log_block(table, n)
+
+
+_sliced = slicer(_against_two, _log_tie)
+
+
+@part
+def _move(
+    state: State, listed: Codes, spans: Codes, sharpness: Floats, common: float, power: float,
+    unit: int, log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, table: Floats,
+    n: int, slope: float, right: float,
+) -> float:  # fmt: skip
+    """Draw how far to move one unit."""
+    n, n_ties, left, right = collect(
+        listed, spans, sharpness, common, power, unit, log_rate, rate, choices, ties, n, slope,
+        right,
+    )  # fmt: skip
+    step = width(left, right)
+    return _sliced(state, step, slope, power, choices, n, ties, n_ties, table)
+
+
+@inner
+def move_units(
+    state: State, numbers: ItemNumbers, listed: Codes, spans: Codes, sharpness: Floats,
+    shapes: Floats, log_strength: Floats, used: int, first: int, n_moves: int, log_rate: Floats,
+    rate: Floats, choices: Floats, ties: Floats, table: Floats,
+) -> None:  # fmt: skip
+    """Move some units, one after another.
+
+    Parameters
+    ----------
+    state : array (1)
+        The random stream.
+    numbers, listed, spans, sharpness, shapes
+        Of a `ranked_item.RankedItem`.
+    log_strength : array (unit, then the tail's further cells)
+        The state; written. Those of a tail move together.
+    used : int
+        How many of them count.
+    first, n_moves : int
+        Which unit to start with, and how many to move.
+    log_rate, rate, choices, ties, table
+        Of a `unit_view.MoveRoom`.
+    """
+    n_units, common, power = len(shapes), numbers.common, numbers.power
+    if n_units < 2:
+        return
+    take(common, sharpness, log_strength, n_units, used, log_rate, rate)
+    for i in range(first, first + n_moves):
+        unit = i % n_units
+        many = max(numbers.n_tail, 1) if unit == n_units - 1 else 1
+        own = many * shapes[unit, PRIOR]
+        left = shapes[unit, SINGLE] - shapes[unit, PRIOR] + own
+        right = numbers.total_shape - own
+        right += numbers.shared * common - shapes[unit, SHARED_OWN]
+        n = everything(unit, numbers, log_rate, rate, choices)
+        delta = _move(
+            state, listed, spans, sharpness, common, power, unit, log_rate, rate, choices, ties,
+            table, n, left, right,
+        )  # fmt: skip
+        log_strength[unit] += delta
+        if unit == n_units - 1:
+            for cell in range(n_units, used):
+                log_strength[cell] += delta
+        if abs(delta) > _FAR:
+            take(common, sharpness, log_strength, n_units, used, log_rate, rate)
+        else:
+            for row in range(len(rate)):
+                log_rate[row, unit] += sharpness_of(row, common, sharpness) * delta
+                rate[row, unit] = math.exp(log_rate[row, unit])
+
+
+@part
+def _group_against_two(ties: Floats, tie: int, rate: float) -> float:
+    """Return 1 / P of a block of two, in plain numbers."""
+    one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST] + rate
+    if ties[tie, MOVED] > 0.0:
+        one *= rate
+        two *= rate if ties[tie, MOVED] > 1.0 else 1.0
+    both = one + two + rest
+    return both * (one + rest) * (two + rest) / (one * two * (both + rest))
+
+
+@inner
+def _log_group_tie(ties: Floats, tie: int, now: float, delta: float, table: Floats) -> float:
+    """Return log P of any block."""
+    n, log_rest = int(ties[tie, N]), log_plus(ties[tie, LOG_REST], now)
+    for k in range(n):
+        table[RATIO, k] = ties[tie, MEMBERS + k] - log_rest
+    for k in range(int(ties[tie, MOVED])):
+        table[RATIO, k] += ties[tie, SHARPNESS] * delta
+    return log_block(table, n)
+
+
+_group_sliced = slicer(_group_against_two, _log_group_tie)
+
+
+@inner
+def move_group(
+    state: State, numbers: ItemNumbers, listed: Codes, spans: Codes, sharpness: Floats,
+    shapes: Floats, log_strength: Floats, used: int, position: Codes, turn: int, log_rate: Floats,
+    rate: Floats, choices: Floats, ties: Floats, table: Floats,
+) -> None:  # fmt: skip
+    """Move all units from a position on together; which position, turns decide.
+
+    It comes after `exact_moves.move_units`, whose rates it takes as they are. Two
+    units at the least are on either side: one alone that moves, or stays, is a move of one unit,
+    since only proportions count.
+
+    Parameters
+    ----------
+    position : array (unit)
+        From `unit_order.write_positions`.
+    turn : int
+        How many group moves there were before.
+    others
+        As for `move_units`.
+    """
+    n_units, power = len(shapes), numbers.power
+    if n_units < 4:
+        return
+    cut = 2 + turn % (n_units - 3)
+    n, slope = group_everything(position, cut, numbers, shapes, log_rate, rate, choices)
+    right = numbers.total_shape + numbers.shared * numbers.common
+    n, n_ties, slope, left, right = collect_group(
+        listed, spans, sharpness, numbers.common, power, position, cut, log_rate, rate, choices,
+        ties, n, slope, 0.0, right,
+    )  # fmt: skip
+    step = width(slope + left, right - slope)
+    delta = _group_sliced(state, step, slope, power, choices, n, ties, n_ties, table)
+    for unit in range(n_units):
+        log_strength[unit] += delta if position[unit] >= cut else 0.0
+    if position[n_units - 1] >= cut:
+        for cell in range(n_units, used):
+            log_strength[cell] += delta
+
+
+_ROUNDS = 10
+"""Of an iteration that is only to tell strong from weak."""
+
+
+_BY_INSERTION = 15
+"""Numba's `argsort` sorts no more than these by insertion, which leaves equals in their order."""
+
+
+def positions(items: RankedItems, which: Codes) -> Codes:
+    """Return the position of each unit of some items, 0 for an item's strongest.
+
+    What a unit got (how often it was listed, and its prior shape) over what it was to get, were all
+    equally strong; again with the quotients as strengths, and so on. This is the MM algorithm of
+    Hunter (2004) for Plackett-Luce, a tied block taken for as many choices from the same set. A
+    sharpness changes how far strengths are apart, but not their order.
+    """
+    weakness = np.zeros(len(items.shapes))
+    out = np.empty(len(weakness), dtype=np.int64)
+    _weaken(items, which, weakness)
+    if items.n_units.max() > _BY_INSERTION:
+        _sort(items, which, weakness, out)
+        return out
+    place, owner = (
+        np.arange(items.unit_start[-1]),
+        np.repeat(np.arange(len(items.n_units)), items.n_units),
+    )
+    order = np.lexsort((weakness[: len(owner)], owner))
+    out[order] = place - items.unit_start[owner]
+    return out
+
+
+@kernel
+def _sort(items: RankedItems, which: Codes, weakness: Floats, out: Codes) -> None:
+    for i in range(len(which)):
+        low, high = items.unit_start[which[i]], items.unit_start[which[i] + 1]
+        order = np.argsort(weakness[low:high])
+        for k in range(high - low):
+            out[low + order[k]] = k
+
+
+@kernel
+def _weaken(items: RankedItems, which: Codes, weakness: Floats) -> None:
+    """Write minus the strengths of the units of some items."""
+    for i in range(len(which)):
+        low, high = items.unit_start[which[i]], items.unit_start[which[i] + 1]
+        _write(ranked_item(items, which[i]), weakness[low:high])
+
+
+@inner
+def _write(item: RankedItem, weakness: Floats) -> None:
+    numbers, listed, spans, _, shapes = item
+    n = len(shapes)
+    got, due, strength = np.empty(n), np.empty(n), np.empty(n)
+    for unit in range(n):
+        strength[unit] = got[unit] = shapes[unit, POSTERIOR]
+    got[n - 1] += (max(numbers.n_tail, 1) - 1) * shapes[n - 1, PRIOR]
+    strength[n - 1] = got[n - 1]
+    for turn in range(_ROUNDS + 1):
+        summed = 0.0
+        for unit in range(n):
+            summed += strength[unit]
+        for unit in range(n):
+            due[unit] = (numbers.total_shape + numbers.shared) / summed
+            if turn == 0:
+                strength[unit] /= summed
+        if turn > 0:
+            for ranking in range(len(spans)):
+                _add_due(listed, spans, ranking, numbers.power, strength, due)
+            for unit in range(n):
+                strength[unit] = got[unit] / due[unit]
+    for unit in range(n):
+        weakness[unit] = -strength[unit]
+
+
+@inner
+def _add_due(
+    listed: Codes, spans: Codes, ranking: int, power: float, strength: Floats, due: Floats
+) -> None:
+    """Add one ranking's choices: to each unit that was there, 1 over the strength of all that were.
+
+    The sum over the choices that a unit was there for is added up from the first choice on.
+    """
+    begin, stop, last = spans[ranking, BEGIN], spans[ranking, STOP], spans[ranking, LAST]
+    left, so_far, low = 0.0, 0.0, begin
+    for place in range(begin, last):
+        left += strength[listed[UNIT, place]]
+    while low < stop:
+        high = low + 1
+        while high < stop and listed[RANK, high] == listed[RANK, low]:
+            high += 1
+        so_far += power * (high - low) / left
+        for place in range(low, high):
+            due[listed[UNIT, place]] += so_far
+            left -= strength[listed[UNIT, place]]
+        left = max(left, 1e-300)
+        low = high
+    for place in range(stop, last):
+        due[listed[UNIT, place]] += so_far

@@ -1,0 +1,418 @@
+"""Rankings that new annotators with the same plausibilities would give, shaped like the data.
+
+Choosing labels in proportion to their plausibility, without laying out the remainder.
+An item's annotators choose from its named labels and from the remainder, U labels whose shares of
+its mass are a symmetric Dirichlet(a) draw. One chooses among the named labels, those of the
+remainder already looked at, and the rest of it, with its mass. If the choice falls on the rest, the
+label in it is one picked with probability proportional to its share: of n labels, the share of one
+has the density Beta(a, (n - 1) a), and to weigh it by the share itself adds one to the first
+parameter. So the label takes Beta(a + 1, (n - 1) a) of the rest; which of the n it is, is uniform,
+as they are exchangeable; and the other n - 1 share what is left as a symmetric Dirichlet(a) again,
+independent of all that was seen. From then on that label is looked at: for this annotator, who has
+it on the list, and for the next, who may choose it too, since the split is part of the draw.
+
+With another sharpness than 1, labels are chosen in proportion to a power of their plausibility. The
+rest's weight is then a sum of powers. It is at most what an even split of the rest would give, or
+all in one label; labels are taken out of the rest until that cannot matter. For an even split
+(a infinite) it is known without.
+
+A new annotator fills the places of an old one's list, as long and tied in the same way: label
+after label is chosen with probability proportional to its plausibility (to the power of the
+sharpness) among those left, and places tied with each other are a set. All new annotators of an
+item look at the same draw of the plausibilities, the split of its remainder included.
+
+`plackett_luce_urn` says how the remainder's labels are found without laying them
+out. Their shares come from the stream by which metrics split the remainder
+(`dissensus.kernels.remainder`), so that, started with the metrics' keys, both see the same labels
+hold the same.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import ArgumentError
+from dissensus.families.rankings.kernels.pointwise import listed_cell, per_ranking
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State, row_keys, started, uniform
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.remainder import SMALL, parted
+from dissensus.kernels.types import Codes, Flags, Floats, Keys
+from dissensus.kernels.variates import log_gamma_variate
+
+_NEGLIGIBLE = -40.0
+"""A weight e^-40 times another is below the other's last digit."""
+
+# Plain arrays and numbers go from function to function here. Numba counts references to each array
+# of a tuple at every call, which took most of the time.
+
+
+@inner
+def next_log_share(
+    state: State, log_rest: float, step: int, members: Codes, a: float
+) -> tuple[float, float]:
+    """Take the next share off the rest, and move its label to ``members[step]``.
+
+    As `dissensus.kernels.remainder.next_share` does, with the same random numbers, but in
+    logarithms: powers far below 1 bring back what is smaller than any floating-point number.
+
+    Parameters
+    ----------
+    state : array
+        The stream.
+    log_rest : float
+        What is left.
+    step : int
+        How many shares have been taken.
+    members : array (unnamed)
+        Numbers of the remainder's labels; written anew at step 0.
+    a : float
+        The Dirichlet parameter; infinity: an even split.
+
+    Returns
+    -------
+    log_share, log_rest : float
+    """
+    if step == 0:
+        for member in range(len(members)):
+            members[member] = member
+    left = len(members) - step - 1
+    pick = step + int(uniform(state) * (left + 1))
+    members[step], members[pick] = members[pick], members[step]
+    if left == 0:
+        return log_rest, -np.inf
+    if a < SMALL:
+        taken, _, log_kept = parted(state, a, left)
+        return log_rest + math.log(taken), log_rest + log_kept
+    if a == np.inf:
+        odds = math.log(left)
+    else:
+        odds = log_gamma_variate(state, a * left) - log_gamma_variate(state, 1.0 + a)
+    both = max(odds, 0.0) + math.log1p(math.exp(-abs(odds)))
+    return log_rest - both, log_rest + odds - both
+
+
+@inner
+def log_hidden(log_rest: float, n_hidden: int, a: float, sharp: float) -> float:
+    """Return the logarithm of the weight of the rest, or of the most it can be.
+
+    The former where the sharpness is 1, the split is even, or one label is left. A sum of powers
+    below 1 is largest where all shares are equal, of powers above 1 where one is all.
+    """
+    if n_hidden == 0 or log_rest == -np.inf:
+        return -np.inf
+    if sharp < 1.0 or (sharp > 1.0 and a == np.inf):
+        return math.log(n_hidden) + sharp * (log_rest - math.log(n_hidden))
+    return sharp * log_rest
+
+
+@inner
+def look(
+    state: State, log_mass: Floats, taken: Flags, n_named: int, n_seen: int, log_rest: float,
+    members: Codes, a: float, sharp: float,
+) -> tuple[int, float]:  # fmt: skip
+    """Take labels out of the rest until its weight is known, or cannot matter.
+
+    Parameters
+    ----------
+    state : array
+        The stream of shares.
+    log_mass, taken : array (named labels, then those looked at)
+        Written, for each that is taken out.
+    n_named, n_seen : int
+        How many there are of either.
+    log_rest, members, a
+        As for `next_log_share`.
+    sharp : float
+        The power.
+
+    Returns
+    -------
+    n_seen, log_rest : int, float
+    """
+    if sharp == 1.0 or a == np.inf:
+        return n_seen, log_rest
+    top = -np.inf
+    for k in range(n_named + n_seen):
+        if not taken[k]:
+            top = max(top, sharp * log_mass[k])
+    while n_seen < len(members) - 1:
+        if log_hidden(log_rest, len(members) - n_seen, a, sharp) <= top + _NEGLIGIBLE:
+            break
+        log_share, log_rest = next_log_share(state, log_rest, n_seen, members, a)
+        log_mass[n_named + n_seen], taken[n_named + n_seen] = log_share, False
+        top = max(top, sharp * log_share)
+        n_seen += 1
+    return n_seen, log_rest
+
+
+@inner
+def choose(
+    state: State, log_mass: Floats, taken: Flags, n_known: int, log_other: float, n_other: int,
+    sharp: float, weight: Floats,
+) -> int:  # fmt: skip
+    """Choose a label that is not taken, or one of the others, which is place `n_known`.
+
+    Parameters
+    ----------
+    state : array
+        The stream.
+    log_mass, taken : array (label)
+        Of which the first `n_known` are read.
+    n_known : int
+        How many labels.
+    log_other, n_other : float, int
+        The others' weight, all together, and how many they are.
+    sharp : float
+        The power to which a mass is a weight.
+    weight : array
+        Room to work in, longer than `n_known`.
+
+    Notes
+    -----
+    If none that is left has any mass, each is as likely as any other.
+    """
+    top = log_other
+    for k in range(n_known):
+        if not taken[k]:
+            top = max(top, sharp * log_mass[k])
+    total = 0.0
+    for k in range(n_known):
+        weight[k] = 0.0
+        if not taken[k]:
+            weight[k] = math.exp(sharp * log_mass[k] - top) if top > -np.inf else 1.0
+        total += weight[k]
+    weight[n_known] = math.exp(log_other - top) if top > -np.inf else n_other
+    left, found = uniform(state) * (total + weight[n_known]), n_known
+    for k in range(n_known + 1):
+        if weight[k] > 0.0:  # so that rounding never ends at one without weight
+            found = k
+            left -= weight[k]
+            if left <= 0.0:
+                break
+    return found
+
+
+_CHOICES, _SPLIT = 1, 2
+"""Seeds that keep the two streams of a draw and an item apart."""
+
+
+def predicted(
+    rankings: Rankings,
+    theta: Floats,
+    candidate: Codes,
+    n_unnamed: Codes,
+    concentration: Floats,
+    keys: Keys,
+    *,
+    sharpness: npt.ArrayLike | None = None,
+    split_keys: Keys | None = None,
+    first_draw: int = 0,
+) -> npt.NDArray[np.int32]:
+    r"""Draw one new ranking for each draw and ranking, with its length and its ties.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Whose shape is to be met. In the place of a closed ranking only its own labels are put.
+    theta : array (draw, item, column)
+        The named labels' masses, padding, and last the remainder's; of any scale.
+    candidate : array (cell)
+        Which column is a cell's own; an item's unnamed cells, if any, come last.
+    n_unnamed : array (item)
+        How many labels the remainder stands for. 0: it is no label, and its mass does not count.
+    concentration : array (item)
+        The Dirichlet parameter a by which the remainder is split; infinity: evenly.
+    keys : array (item)
+        Starts each item's own random stream, so that items may be split in any way. They should
+        differ from chain to chain.
+    sharpness : float or array, broadcast to (draw, ranking)
+        Labels are chosen with theta to this power, > 0. None: 1.
+    split_keys : array (draw, item), optional
+        Keys of the streams that say which label of the remainder holds how much, such as those
+        of the metrics. Else they follow from `keys`.
+    first_draw : int
+        The number of the first draw given, so that draws may be split in any way too.
+
+    Returns
+    -------
+    array (draw, row)
+        The chosen label's column; for the remainder's, ``column - 1 + j``, where ``column`` is
+        how many there are, and j = 0, ..., U - 1 says which of the item's unnamed labels in the
+        order of their codes. In ascending order where places are tied.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not fit, or a number is out of its range.
+
+    Notes
+    -----
+    If a list is longer than there are labels of positive mass, labels of mass 0 fill its last
+    places, each as likely as any other: the limit of equal strengths that go to 0.
+
+    At sharpness 1 a Dirichlet split is the posterior's own. At sharpness g, strengths of labels
+    that nobody listed have a density proportional to
+    :math:`\lambda^{a-1} e^{-\lambda - E \lambda^g}`, whose split is another: then this is the
+    approximation that the candidate form makes for all metrics. Where those strengths are known,
+    each may have a column of its own.
+
+    Examples
+    --------
+    Two places tied, then one; labels 0 to 2 are named, and 4 more are not:
+
+    >>> one = Rankings(*map(np.array, ([0, 1], [0, 3], [0, 1, 2], [1, 1, 2], [0, 4], [False])))
+    >>> theta = np.tile([0.5, 0.2, 0.1, 0.2], (3, 1, 1))
+    >>> counts, keys = np.array([4]), np.array([5], dtype=np.uint64)
+    >>> predicted(one, theta, np.arange(4), counts, np.array([1.0]), keys)
+    array([[0, 1, 5],
+           [0, 6, 1],
+           [0, 2, 1]], dtype=int32)
+    """
+    _check(rankings, theta, candidate, n_unnamed, concentration, keys)
+    n_draws, n_items, n_columns = theta.shape
+    sharp = per_ranking(
+        "sharpness", 1.0 if sharpness is None else sharpness, (n_draws, len(rankings.closed))
+    )
+    draw = np.arange(first_draw, first_draw + n_draws, dtype=np.uint64)[:, None]
+    if split_keys is None:
+        split_keys = row_keys(draw, keys, seed=_SPLIT)
+    if split_keys.shape != (n_draws, n_items):
+        raise ArgumentError(
+            "split_keys", expected=f"shape {(n_draws, n_items)}", found=f"{split_keys.shape}"
+        )
+    named = candidate < n_columns - 1
+    owner = np.repeat(np.arange(n_items), rankings.n_cells)
+    column_start = np.searchsorted(owner[named], np.arange(n_items + 1))
+    out = np.empty((n_draws, len(rankings.place)), dtype=np.int32)
+    _predicted(
+        *rankings[:4], rankings.closed, column_start, candidate[named], n_unnamed,
+        concentration, theta, sharp, row_keys(draw, keys, seed=_CHOICES), split_keys, out,
+    )  # fmt: skip
+    return out
+
+
+def _check(
+    rankings: Rankings, theta: Floats, candidate: Codes, n_unnamed: Codes, concentration: Floats,
+    keys: Keys,
+) -> None:  # fmt: skip
+    """Raise on what would be read past its end, or have no meaning."""
+    n_items, n_cells = len(rankings.n_cells), int(rankings.cell_start[-1])
+    if theta.ndim != 3 or theta.shape[1] != n_items:
+        raise ArgumentError(
+            "theta", expected=f"shape (draw, {n_items}, column)", found=f"{theta.shape}"
+        )
+    for name, array, length in (
+        ("candidate", candidate, n_cells),
+        ("n_unnamed", n_unnamed, n_items),
+        ("concentration", concentration, n_items),
+        ("keys", keys, n_items),
+    ):
+        if array.shape != (length,):
+            raise ArgumentError(name, expected=f"shape ({length},)", found=f"{array.shape}")
+    n_columns = theta.shape[2]
+    inside = (candidate >= 0) & (candidate < n_columns)
+    for name, array, right, words in (
+        ("candidate", candidate, inside, f"columns 0 to {n_columns - 1}"),
+        ("theta", theta, (theta >= 0) & (theta < np.inf), "finite numbers >= 0"),
+        ("n_unnamed", n_unnamed, n_unnamed >= 0, "numbers >= 0"),
+        ("concentration", concentration, concentration > 0, "numbers > 0"),
+    ):
+        if not right.all():
+            raise ArgumentError(name, expected=words, found=str(array[~right][0]))
+    _check_listed(rankings, candidate < n_columns - 1)
+
+
+def _check_listed(rankings: Rankings, named: Flags) -> None:
+    """Raise unless each ranking lists named labels, each once, and these are an item's first."""
+    cell, n_items = listed_cell(rankings), len(rankings.n_cells)
+    if not named[cell].all():
+        raise ArgumentError(
+            "candidate",
+            expected="columns of named labels, all but the last, for what is listed",
+            found="a listed label in the remainder",
+        )
+    owner = np.repeat(np.arange(n_items), rankings.n_cells)
+    if (np.diff(named.astype(np.int64))[owner[1:] == owner[:-1]] > 0).any():
+        raise ArgumentError(
+            "candidate", expected="an item's named labels first", found="one after the remainder"
+        )
+    ranking = np.repeat(np.arange(len(rankings.closed)), np.diff(rankings.ranking_start))
+    if len(np.unique(ranking * len(named) + cell)) < len(cell):
+        raise ArgumentError(
+            "rankings", expected="each label once in a ranking", found="a label listed twice"
+        )
+
+
+@kernel
+def _predicted(
+    item_start: Codes, ranking_start: Codes, place: Codes, rank: Codes, closed: Flags,
+    column_start: Codes, column: Codes, n_unnamed: Codes, concentration: Floats, theta: Floats,
+    sharpness: Floats, keys: Keys, split_keys: Keys, out: npt.NDArray[np.int32],
+) -> None:  # fmt: skip
+    most = 0
+    for item in range(len(n_unnamed)):
+        most = max(most, n_unnamed[item])
+    members, room = np.empty(most, np.int64), theta.shape[2] + most
+    log_mass, taken, weight = np.empty(room), np.empty(room, np.bool_), np.empty(room + 1)
+    for draw in range(len(theta)):
+        for item in range(len(n_unnamed)):
+            low, high = item_start[item], item_start[item + 1]
+            columns = column[column_start[item] : column_start[item + 1]]
+            for k in range(len(columns)):
+                log_mass[k] = _log(theta[draw, item, columns[k]])
+            _item(
+                started(keys[draw, item]), started(split_keys[draw, item]),
+                ranking_start[low : high + 1], place, rank, closed[low:high], columns,
+                theta.shape[2] - 1, _log(theta[draw, item, -1]), members[: n_unnamed[item]],
+                concentration[item], sharpness[draw, low:high], log_mass, taken, weight, out[draw],
+            )  # fmt: skip
+
+
+@inner
+def _log(mass: float) -> float:
+    return math.log(mass) if mass > 0.0 else -np.inf
+
+
+@inner
+def _item(
+    state: State, split: State, starts: Codes, place: Codes, rank: Codes, closed: Flags,
+    columns: Codes, last: int, log_rest: float, members: Codes, a: float, sharpness: Floats,
+    log_mass: Floats, taken: Flags, weight: Floats, out: npt.NDArray[np.int32],
+) -> None:  # fmt: skip
+    """Write the lists of one item's annotators under one draw."""
+    n_named, n_seen = len(columns), 0
+    for ranking in range(len(closed)):
+        sharp, shut = sharpness[ranking], closed[ranking]
+        taken[: n_named + n_seen] = shut
+        if shut:
+            for row in range(starts[ranking], starts[ranking + 1]):
+                taken[place[row]] = False
+        for row in range(starts[ranking], starts[ranking + 1]):
+            n_hidden, log_other = 0, -np.inf
+            if not shut:
+                n_seen, log_rest = look(
+                    split, log_mass, taken, n_named, n_seen, log_rest, members, a, sharp
+                )
+                n_hidden = len(members) - n_seen
+                log_other = log_hidden(log_rest, n_hidden, a, sharp)
+            n_known = n_named + n_seen
+            pick = choose(state, log_mass, taken, n_known, log_other, n_hidden, sharp, weight)
+            if pick == n_known:
+                log_mass[pick], log_rest = next_log_share(split, log_rest, n_seen, members, a)
+                n_seen += 1
+            taken[pick] = True
+            label = columns[pick] if pick < n_named else last + members[pick - n_named]
+            _insert(out, rank, starts[ranking], row, label)
+
+
+@inner
+def _insert(out: npt.NDArray[np.int32], rank: Codes, start: int, row: int, label: int) -> None:
+    """Put a label in the next row, or before larger ones that it is tied with."""
+    while row > start and rank[row - 1] == rank[row] and out[row - 1] > label:
+        out[row] = out[row - 1]
+        row -= 1
+    out[row] = label

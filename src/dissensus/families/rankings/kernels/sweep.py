@@ -1,0 +1,380 @@
+"""Gibbs sampling of plausibilities from partial rankings under Plackett-Luce, exact.
+
+Sampling items by exact moves, with arrival times before each sweep where these are needed.
+Of what a sweep consists, the numbers of units and places decide; see
+`plackett_luce_gibbs`. Items with and without arrival times have kernels of their
+own, each compiled where an item needs it.
+
+Strengths are independent Gamma(shape, 1), and a label's plausibility is its share of their sum.
+A sweep of an item has two parts, each of which leaves the posterior as it is:
+
+- All annotators' arrival times are drawn given the strengths, and all strengths given the times
+  (`timed_sweep`). It costs as much as reading the rankings does, and mixes the
+  worse the more is known; ties need a whole power. It is left out where the other part can do
+  without: in small items, but for many labels that nobody listed where these cannot be lumped.
+- One strength after another is moved by the exact likelihood (`exact_moves`), and
+  every third time all on the weak side of a cut together (`group_moves`). It mixes
+  well at any power, and costs the square of the number of labels.
+
+Where arrival times alone forget soon enough, which is known beforehand
+(`time_memory`), an item is sampled by them alone, in plain numbers
+(`times_alone`), at a fraction of the cost.
+
+The likelihood does not see the sum of the strengths, which is Gamma(total shape, 1) whatever the
+rankings say: it is drawn anew after each sweep. All strengths are held in logarithms, since a
+sparse prior makes them smaller than any floating-point number.
+`docs/derivations/plackett-luce-gibbs.md` has the mathematics.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dissensus.families.rankings.kernels.layout import (
+    COMMON,
+    EXACT,
+    N_PLACES,
+    N_TAIL,
+    POSTERIOR,
+    RankedItems,
+    ranked_item,
+    ranked_items,
+    take_prior,
+)
+from dissensus.families.rankings.kernels.memory import memories
+from dissensus.families.rankings.kernels.moves import move_group, move_units, positions
+from dissensus.families.rankings.kernels.plain_times import is_plain
+from dissensus.families.rankings.kernels.times import room_for_times, sample_by_times, timed_sweep
+from dissensus.families.rankings.kernels.views import room_for_moves
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State, started, uniform
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.slices import tangents
+from dissensus.kernels.special import log_total
+from dissensus.kernels.types import Codes, Flags, Floats, Keys
+from dissensus.kernels.variates import log_gamma_variate
+
+_DEPTH = 45.0
+"""Rates of the tail that are e^-45 of the largest do not change any sum."""
+
+_GROUP_EVERY = 3
+"""In one sweep of so many a group moves too: it costs about as much as a third of the units."""
+
+_ONE_IN = 3
+"""In a chain, one in so many units is moved by each sweep, in turn."""
+
+_EFFORT = 4000
+"""Places to look at for the exact moves of one sweep: with more, only some of the units move."""
+
+
+class Plan(NamedTuple):
+    """What a sweep of each item consists of."""
+
+    timed: Flags
+    """(item): whether arrival times are drawn."""
+    n_moves: Codes
+    """(item): how many units are moved exactly."""
+    depth: Floats
+    """(item): how far below the largest a cell of the tail still matters."""
+    n_cells: Codes
+    """(item): the units, and in place of a tail not lumped its cells."""
+
+
+def plan_of(items: RankedItems) -> Plan:
+    """Decide what sweeps consist of."""
+    numbers, n_units = items.numbers, items.n_units
+    n_tail, common = numbers[:, N_TAIL].astype(np.int64), numbers[:, COMMON]
+    few = np.maximum(1, _EFFORT // np.maximum(numbers[:, N_PLACES].astype(np.int64), 1))
+    n_moves = np.where(numbers[:, EXACT] > 0.0, n_units, np.minimum(n_units, few))
+    least = np.where(common > 0.0, np.minimum(common, 1.0), 1.0)
+    owner = np.repeat(np.arange(len(least)), np.diff(items.span_start))
+    np.minimum.at(least, owner, items.sharpness[: len(owner)])
+    n_cells = np.where(n_units > 0, n_units - 1 + np.maximum(n_tail, 1), 0)
+    return Plan((n_tail > 1) | (n_moves < n_units), n_moves, _DEPTH / least, n_cells)
+
+
+def sample_exactly(
+    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, prior: Floats,
+    cell_start: Codes, out: Floats,
+) -> None:  # fmt: skip
+    """Go through `tune` sweeps of some items, and as many more as there is room for in `out`.
+
+    Parameters
+    ----------
+    items : RankedItems
+        What the annotators said.
+    which : array (k)
+        Items that have cells.
+    states : array (item)
+        Each item's random stream; written.
+    named : array (item)
+        How many cells have a column of their own.
+    tune : int
+        Sweeps before the first draw.
+    prior : array (draw or 1, cell)
+        Shapes of all items' cells, of every draw if they are not the same.
+    cell_start : array (item + 1)
+        Where each item's begin.
+    out : array (draw, item, candidate)
+        Written: what all other cells come to is last.
+    """
+    plan, position = plan_of(items), positions(items, which)
+    start = np.cumsum([0, *plan.n_cells])
+    log_strength, used = np.empty(start[-1]), plan.n_cells
+    _begin(items, which, start, log_strength)
+    n_moves = np.maximum(1, (plan.n_moves + 1) // _ONE_IN)
+    for timed in (False, True):
+        some = which[plan.timed[which] == timed]
+        if len(some):
+            _mover(timed)(
+                items, some, states, n_moves, plan.depth, position, start, used, log_strength,
+                named, tune, prior, cell_start, out,
+            )  # fmt: skip
+
+
+@kernel
+def _begin(items: RankedItems, which: Codes, start: Codes, log_strength: Floats) -> None:
+    """Write where chains start from."""
+    for k in range(len(which)):
+        first, after = items.unit_start[which[k]], items.unit_start[which[k] + 1]
+        now = log_strength[start[which[k]] : start[which[k] + 1]]
+        for cell in range(len(now)):
+            now[cell] = math.log(items.shapes[min(first + cell, after - 1), POSTERIOR])
+        normalise(now, len(now))
+
+
+@functools.cache
+def _mover(timed: bool) -> Any:
+    """Compile sweeps with or without arrival times: few items need them."""
+
+    @kernel
+    def move(
+        items: RankedItems, which: Codes, states: Keys, n_moves: Codes, depth: Floats,
+        positions: Codes, start: Codes, used: Codes, log_strength: Floats, named: Codes, tune: int,
+        prior: Floats, cell_start: Codes, out: Floats,
+    ) -> None:  # fmt: skip
+        for k in range(len(which)):
+            i = which[k]
+            item, state, now = ranked_item(items, i), states[i : i + 1], log_strength[start[i] :]
+            position = positions[items.unit_start[i] : items.unit_start[i + 1]]
+            numbers, listed, spans, sharpness, shapes = item
+            log_rate, rate, choices, ties, table = room_for_moves(item)
+            if timed:
+                work, lines = room_for_times(item), tangents()
+                terms = np.empty((2, len(spans) + 1))
+            n, first = used[i], 0
+            for sweep in range(tune + len(out)):
+                if len(prior) > 1:
+                    row = (sweep - tune) % len(prior)
+                    take_prior(items, i, prior[row, cell_start[i] : cell_start[i + 1]])
+                    item = ranked_item(items, i)
+                    numbers = item.numbers
+                if timed:
+                    n = timed_sweep(state, item, now, n, depth[i], work, terms, lines)
+                move_units(
+                    state, numbers, listed, spans, sharpness, shapes, now, n, first, n_moves[i],
+                    log_rate, rate, choices, ties, table,
+                )  # fmt: skip
+                if sweep % _GROUP_EVERY == 0:
+                    move_group(
+                        state, numbers, listed, spans, sharpness, shapes, now, n, position,
+                        sweep // _GROUP_EVERY, log_rate, rate, choices, ties, table,
+                    )  # fmt: skip
+                first = (first + n_moves[i]) % len(shapes)
+                normalise(now, n)
+                if sweep >= tune:
+                    _write(now, n, named[i], i, sweep - tune, out)
+
+    return move
+
+
+@inner
+def normalise(log_strength: Floats, used: int) -> None:
+    """Turn log strengths into log shares."""
+    top, summed = log_strength[0], 0.0
+    for cell in range(1, used):
+        top = max(top, log_strength[cell])
+    for cell in range(used):
+        summed += math.exp(log_strength[cell] - top)
+    shift = top + math.log(summed)
+    for cell in range(used):
+        log_strength[cell] -= shift
+
+
+@inner
+def _write(log_share: Floats, used: int, named: int, item: int, draw: int, out: Floats) -> None:
+    """Write the shares of named cells, and last, if there is more, of all others."""
+    rest = 0.0
+    for cell in range(named):
+        out[draw, item, cell] = math.exp(log_share[cell])
+    for cell in range(named, used):
+        rest += math.exp(log_share[cell])
+    if used > named:
+        out[draw, item, out.shape[2] - 1] = rest
+
+
+_FORGETFUL = 0.4
+"""Where a sweep by arrival times alone keeps no more than this, it is worth two fifths of an
+independent draw or more. Exact moves of a third of the units are worth as much, and take several
+times as long."""
+
+
+def sample(
+    rankings: Rankings, shape: Floats, keys: Keys, *, named: Codes, n_columns: int | None = None,
+    power: float = 1.0, sharpness: Floats | None = None, tune: int = 500, draws: int = 1000,
+) -> Floats:  # fmt: skip
+    """Draw plausibilities of all items, one chain.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        What the annotators said.
+    shape : array (cell) or (draw, cell)
+        Prior shape of each cell's strength: of a lumped remainder, the sum of its labels'.
+        Where it was learned, that of every draw.
+    keys : array (item)
+        Starts each item's own random stream, so that items may be split in any way.
+    named : array (item)
+        How many of its leading cells have a column of their own.
+    n_columns : int, optional
+        Of the result. Default: one more than `named` is at most.
+    power : float
+        Of the likelihood: how many times each ranking counts. It need not be whole.
+    sharpness : array (ranking), optional
+        To which power each annotator sees the strengths. Default: 1.
+    tune, draws : int
+        Sweeps before the first draw, and draws.
+
+    Returns
+    -------
+    array (draw, item, candidate)
+        Candidates are the item's named cells, padding, and last the sum of all other cells.
+
+    Examples
+    --------
+    x before y and z, which nobody names and which share a cell:
+
+    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [0, 2], [False])))
+    >>> shape, keys, named = np.array([1.0, 2.0]), np.array([1], dtype=np.uint64), np.array([1])
+    >>> theta = sample(one, shape, keys, named=named, draws=4000)
+    >>> theta.mean(axis=0).round(1)  # Dirichlet(2, 1, 1): .5 and .25 + .25
+    array([[0.5, 0.5]])
+    """
+    columns = int(named.max(initial=0)) + 1 if n_columns is None else n_columns
+    out, states = np.zeros((draws, len(keys), columns)), np.array(keys, dtype=np.uint64)
+    prior = np.atleast_2d(shape)
+    # Variates are drawn in plain numbers where no draw's could underflow.
+    items = ranked_items(
+        rankings, prior.min(axis=0), _each(rankings, sharpness), float(power), named
+    )
+    plain = np.flatnonzero(is_plain(items))
+    kept = np.empty(len(plain))
+    if len(plain):
+        memories(rankings, plain, prior.mean(axis=0), float(power), kept)
+    forgetful = np.zeros(len(keys), dtype=np.bool_)
+    forgetful[plain] = kept <= _FORGETFUL
+    cells = rankings.cell_start
+    if forgetful.any():
+        sample_by_times(items, np.flatnonzero(forgetful), states, named, tune, prior, cells, out)
+    others = np.flatnonzero(~forgetful & (items.n_units > 0))
+    if len(others):
+        sample_exactly(items, others, states, named, tune, prior, cells, out)
+    return out
+
+
+def sweep(
+    rankings: Rankings, shape: Floats, log_strength: Floats, key: int, *,
+    power: float = 1.0, sharpness: Floats | None = None,
+) -> Floats:  # fmt: skip
+    """Move all log strengths by one Gibbs sweep.
+
+    Parameters
+    ----------
+    rankings, shape, power, sharpness
+        As for `sample`.
+    log_strength : array (cell)
+        Where to start from; finite.
+    key : int
+        Starts the random stream.
+
+    Returns
+    -------
+    array (cell)
+        Log strengths, of which each item's sum is a fresh Gamma variate.
+
+    Examples
+    --------
+    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [0, 2], [False])))
+    >>> sweep(one, np.array([1.0, 2.0]), np.zeros(2), 7).shape
+    (2,)
+    """
+    out = np.array(log_strength, dtype=np.float64)
+    none = np.zeros(len(rankings.n_cells), dtype=np.int64)
+    items = ranked_items(rankings, shape, _each(rankings, sharpness), float(power), none)
+    plan, position = plan_of(items), positions(items, np.flatnonzero(items.n_units))
+    _sweep(
+        items, plan.timed, plan.n_moves, position, shape, rankings.cell_start, np.uint64(key), out
+    )
+    return out
+
+
+@kernel
+def _sweep(
+    items: RankedItems, timed: Flags, n_moves: Codes, order: Codes, shape: Floats,
+    start: Codes, key: int, log_strength: Floats,
+) -> None:  # fmt: skip
+    """Move all cells; those of a lumped tail share out what it has."""
+    state, lines = started(key), tangents()
+    for i in range(len(timed)):
+        if start[i] == start[i + 1]:
+            continue
+        item, now = ranked_item(items, i), log_strength[start[i] : start[i + 1]]
+        numbers, listed, spans, sharpness, shapes = item
+        log_rate, rate, choices, ties, table = room_for_moves(item)
+        position, last = order[items.unit_start[i] : items.unit_start[i + 1]], len(shapes) - 1
+        used = last + max(numbers.n_tail, 1)
+        if used < len(now):
+            now[last] = log_total(now[last:])
+        first = int(uniform(state) * len(shapes))
+        normalise(now, used)
+        if timed[i]:
+            work, terms = room_for_times(item), np.empty((2, len(spans) + 1))
+            used = timed_sweep(state, item, now, used, np.inf, work, terms, lines)
+        move_units(
+            state, numbers, listed, spans, sharpness, shapes, now, used, first, n_moves[i],
+            log_rate, rate, choices, ties, table,
+        )  # fmt: skip
+        move_group(
+            state, numbers, listed, spans, sharpness, shapes, now, used, position, first, log_rate,
+            rate, choices, ties, table,
+        )  # fmt: skip
+        normalise(now, used)
+        _share_out(state, now, last, used, numbers.n_tail, shape[start[i + 1] - 1])
+        more = log_gamma_variate(state, numbers.total_shape)
+        for cell in range(len(now)):
+            now[cell] += more
+
+
+@inner
+def _share_out(state: State, now: Floats, last: int, used: int, n_tail: int, shape: float) -> None:
+    """Give each cell of a tail its own, and in random order."""
+    n_cells = len(now)
+    if used < n_cells:
+        tail, whole = now[last:], now[last]
+        for cell in range(len(tail)):
+            tail[cell] = log_gamma_variate(state, shape)
+        more = whole - log_total(tail)
+        for cell in range(len(tail)):
+            tail[cell] += more
+    elif n_tail > 1:  # drawn in descending order
+        for cell in range(n_cells - 1, last, -1):
+            other = last + int(uniform(state) * (cell + 1 - last))
+            now[cell], now[other] = now[other], now[cell]
+
+
+def _each(rankings: Rankings, sharpness: Floats | None) -> Floats:
+    return np.ones(len(rankings.ranking_start) - 1) if sharpness is None else sharpness

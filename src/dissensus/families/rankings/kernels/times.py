@@ -1,0 +1,364 @@
+"""Arrival times of all labels of one item, given the strengths and what the annotators said.
+
+An annotator of sharpness g sees a label of strength lambda arrive at rate lambda^g. What the
+strengths are drawn from next is each unit's exposure: how long it was waited for, in sum over
+the repeats that a power stands for. Everything is in logarithms of true units, but for sums of
+rates, which are taken relative to the largest rate as long as that leaves them a number.
+
+Sampling items by arrival times alone.
+That is for items whose sweeps forget soon enough, see `time_memory`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dissensus.families.rankings.kernels.layout import (
+    BEGIN,
+    LAST,
+    POSTERIOR,
+    RANK,
+    STOP,
+    UNIT,
+    RankedItem,
+    RankedItems,
+    ranked_item,
+    take_prior,
+)
+from dissensus.families.rankings.kernels.plain_times import (
+    SHARE,
+    plain_room,
+    plain_sweep,
+    take_shapes,
+)
+from dissensus.families.rankings.kernels.strengths import (
+    LOG_EXPOSURE,
+    SHARPNESS,
+    draw_log_strength,
+    draw_tail,
+)
+from dissensus.families.rankings.kernels.tied_times import draw_block, log_exponential
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import tangents
+from dissensus.kernels.special import log_plus, log_total
+from dissensus.kernels.types import Codes, Floats, Keys
+from dissensus.kernels.variates import log_gamma_variate
+
+LOG_RATE, RATE, REST, RATIO, ONCE, SUMMED, SHARED = range(7)
+"""The rows of an array that holds, for units, the rates; for places of one ranking, the rates from
+there on, and a block's ratios and times; and from `SHARED` on log exposures of units: first to all
+rankings that start alike, then to one ranking after another. One array, since compiled code takes
+its time over handing on many."""
+
+_TINY = 1e-250
+"""A sum of relative rates below this is taken again, in logarithms."""
+
+
+@inner
+def room_for_times(item: RankedItem) -> Floats:
+    """Make room for one item's times."""
+    out = np.empty((SHARED + 1 + len(item.spans), len(item.shapes) + 1))
+    for row in range(out.shape[0]):
+        for unit in range(out.shape[1]):
+            out[row, unit] = -np.inf
+    return out
+
+
+@inner
+def draw_times(
+    state: State, item: RankedItem, log_strength: Floats, used: int, work: Floats, lines: Floats
+) -> None:
+    """Draw all exposures.
+
+    Parameters
+    ----------
+    state : array (1)
+        The random stream.
+    item : RankedItem
+        What the annotators said.
+    log_strength : array (unit, then the tail's further cells)
+        The state.
+    used : int
+        How many of them count.
+    work : array
+        Written, see `LOG_RATE`.
+    lines : array
+        Room for `dissensus.kernels.slices`.
+    """
+    numbers, listed, spans, n_units = item.numbers, item.listed, item.spans, len(item.shapes)
+    top = 0.0
+    if numbers.common > 0.0 and (numbers.shared > 0.0 or len(spans) > 0):
+        top = rates(log_strength, n_units, used, numbers.common, work)
+    if numbers.shared > 0.0:
+        summed = 0.0
+        for unit in range(n_units):
+            summed += work[RATE, unit]
+        now = log_gamma_variate(state, numbers.shared) - top - math.log(summed)
+        for unit in range(n_units):
+            work[SHARED, unit] = now
+    repeats = int(numbers.power)  # of ties; whole, if there are any
+    for ranking in range(len(spans)):
+        if numbers.common == 0.0:
+            top = rates(log_strength, n_units, used, item.sharpness[ranking], work)
+        _one_ranking(state, listed, spans, ranking, numbers.power, repeats, top, work, lines)
+
+
+@inner
+def rates(log_strength: Floats, n_units: int, used: int, g: float, work: Floats) -> float:
+    """Write the rates of all units and return the logarithm of the largest."""
+    top = -np.inf
+    for unit in range(n_units):
+        work[LOG_RATE, unit] = g * log_strength[unit]
+        top = max(top, work[LOG_RATE, unit])
+    if used > n_units:
+        largest, summed = log_strength[n_units - 1], 0.0
+        for cell in range(n_units, used):
+            largest = max(largest, log_strength[cell])
+        for cell in range(n_units - 1, used):
+            summed += math.exp(g * (log_strength[cell] - largest))
+        work[LOG_RATE, n_units - 1] = g * largest + math.log(summed)
+        top = max(top, work[LOG_RATE, n_units - 1])
+    for unit in range(n_units):
+        work[RATE, unit] = math.exp(work[LOG_RATE, unit] - top)
+    return top
+
+
+@inner
+def _one_ranking(
+    state: State, listed: Codes, spans: Codes, ranking: int, power: float,
+    repeats: int, top: float, work: Floats, lines: Floats,
+) -> None:  # fmt: skip
+    """Draw one annotator's times, block after block."""
+    begin, stop, last = spans[ranking, BEGIN], spans[ranking, STOP], spans[ranking, LAST]
+    total, mine = 0.0, SHARED + 1 + ranking
+    for place in range(last - 1, begin - 1, -1):
+        # Summed from the end: what is left after strong labels is no difference of large sums.
+        total += work[RATE, listed[UNIT, place]]
+        work[REST, place - begin] = total
+    now, low = -np.inf, begin
+    while low < stop:
+        high = low + 1
+        while high < stop and listed[RANK, high] == listed[RANK, low]:
+            high += 1
+        alone = high == low + 1
+        after = low if alone else high  # one label is among those it is chosen from
+        log_rest = top + math.log(work[REST, after - begin])
+        if work[REST, after - begin] < _TINY:
+            log_rest = _log_rest(listed, after, last, work)
+        if alone:
+            waited = log_exponential(state) if power == 1.0 else log_gamma_variate(state, power)
+            now = log_plus(now, waited - log_rest)
+            work[mine, listed[UNIT, low]] = now
+        else:
+            now = _tied_block(state, listed, low, high, repeats, now, log_rest, mine, work, lines)
+        low = high
+    for place in range(stop, last):
+        work[mine, listed[UNIT, place]] = now
+
+
+@inner
+def _log_rest(listed: Codes, place: int, last: int, work: Floats) -> float:
+    """Return the logarithm of all rates from a place on, where they are too far down."""
+    total = -np.inf
+    for later in range(place, last):
+        total = log_plus(total, work[LOG_RATE, listed[UNIT, later]])
+    return total
+
+
+@inner
+def _tied_block(
+    state: State, listed: Codes, low: int, high: int, repeats: int, now: float, log_rest: float,
+    mine: int, work: Floats, lines: Floats,
+) -> float:  # fmt: skip
+    """Draw the times of a tied block, repeat after repeat, and return its end."""
+    n, waited = high - low, -np.inf
+    ratio, once = work[RATIO, :n], work[ONCE, :n]
+    for k in range(n):
+        ratio[k] = work[LOG_RATE, listed[UNIT, low + k]] - log_rest
+        work[SUMMED, k] = -np.inf
+    for _ in range(repeats):
+        waited = log_plus(waited, draw_block(state, ratio, once, lines))
+        for k in range(n):
+            work[SUMMED, k] = log_plus(work[SUMMED, k], once[k])
+    for k in range(n):
+        work[mine, listed[UNIT, low + k]] = log_plus(now, work[SUMMED, k] - log_rest)
+    return log_plus(now, waited - log_rest)
+
+
+@inner
+def exposures(common: float, sharpness: Floats, unit: int, work: Floats, terms: Floats) -> int:
+    """Write a unit's exposures, one for each sharpness or more, and return how many."""
+    if common > 0.0:
+        top, summed = work[SHARED, unit], 0.0
+        for row in range(SHARED + 1, len(work)):
+            top = max(top, work[row, unit])
+        if top == -np.inf:
+            return 0
+        for row in range(SHARED, len(work)):
+            summed += math.exp(work[row, unit] - top)
+        terms[LOG_EXPOSURE, 0], terms[SHARPNESS, 0] = top + math.log(summed), common
+        return 1
+    n = 0
+    for ranking in range(len(sharpness)):
+        if work[SHARED + 1 + ranking, unit] > -np.inf:
+            terms[LOG_EXPOSURE, n] = work[SHARED + 1 + ranking, unit]
+            terms[SHARPNESS, n] = sharpness[ranking]
+            n += 1
+    return n
+
+
+# One Gibbs sweep by arrival times: times given strengths, strengths given times.
+
+
+@inner
+def timed_sweep(
+    state: State, item: RankedItem, log_strength: Floats, used: int, depth: float, work: Floats,
+    terms: Floats, lines: Floats,
+) -> int:  # fmt: skip
+    """Draw arrival times given strengths, and then strengths given arrival times.
+
+    Returns how many cells are in use then.
+
+    Parameters
+    ----------
+    state : array (1)
+        The random stream.
+    item : RankedItem
+        What the annotators said. Of ties, the power has to be whole.
+    log_strength : array (unit, then the tail's further cells)
+        Log shares, that is, without the sum of the strengths, which is drawn here; written, with a
+        sum.
+    used : int
+        How many of them count.
+    depth : float
+        See `log_strengths.draw_tail`.
+    work, terms, lines : array
+        Room for `arrival_times`, for one unit's exposures, and for
+        `dissensus.kernels.slices`.
+    """
+    shapes = item.shapes
+    common, sharpness, n_tail = item.numbers.common, item.sharpness, item.numbers.n_tail
+    log_sum = log_gamma_variate(state, item.numbers.total_shape)
+    for cell in range(used):
+        log_strength[cell] += log_sum
+    draw_times(state, item, log_strength, used, work, lines)
+    used = len(shapes) - 1 if n_tail > 1 else len(shapes)
+    for unit in range(used):
+        n = exposures(common, sharpness, unit, work, terms)
+        log_strength[unit] = draw_log_strength(state, shapes[unit, POSTERIOR], terms, n, lines)
+    if n_tail > 1:
+        n = exposures(common, sharpness, used, work, terms)
+        tail = log_strength[used : used + n_tail]
+        used += draw_tail(state, shapes[used, POSTERIOR], terms, n, lines, depth, tail)
+    return used
+
+
+def sample_by_times(
+    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, prior: Floats,
+    cell_start: Codes, out: Floats,
+) -> None:  # fmt: skip
+    """Go through `tune` sweeps of some items, and as many more as there is room for in `out`.
+
+    Sweeps are in plain numbers, but in logarithms where a share is too small for these.
+
+    Parameters
+    ----------
+    items : RankedItems
+        What the annotators said.
+    which : array (k)
+        Items that `plain_times.is_plain`.
+    states : array (item)
+        Each item's random stream; written.
+    named : array (item)
+        How many units have a column of their own.
+    tune : int
+        Sweeps before the first draw.
+    prior : array (draw or 1, cell)
+        Shapes of all items' cells, of every draw if they are not the same.
+    cell_start : array (item + 1)
+        Where each item's begin.
+    out : array (draw, item, candidate)
+        Written: what all other units come to is last.
+    """
+    done, share = np.zeros(len(named), dtype=np.int64), np.empty(len(items.shapes))
+    while len(which):
+        _in_plain_numbers(items, which, states, named, tune, prior, cell_start, done, share, out)
+        which = which[done[which] < tune + len(out)]
+        if len(which):
+            _in_logs(items, which, states, named, tune, prior, cell_start, done, share, out)
+
+
+@kernel
+def _in_plain_numbers(
+    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int,
+    prior: Floats, cell_start: Codes, done: Codes, share: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """Go on with each item from where it is, to the end, or until a share is too small."""
+    lines = tangents()
+    for k in range(len(which)):
+        item = which[k]
+        numbers, listed, spans, _, shapes = ranked_item(items, item)
+        state, n, start = states[item : item + 1], len(shapes), items.unit_start[item]
+        plain = plain_room(shapes)
+        summed = 0.0
+        for unit in range(n):
+            summed += shapes[unit, POSTERIOR]
+        for unit in range(n):
+            first = shapes[unit, POSTERIOR] / summed
+            plain[SHARE, unit] = share[start + unit] if done[item] > 0 else first
+        while done[item] < tune + len(out):
+            if len(prior) > 1:
+                row = (done[item] - tune) % len(prior)
+                take_prior(items, item, prior[row, cell_start[item] : cell_start[item + 1]])
+                numbers = ranked_item(items, item).numbers
+                take_shapes(shapes, plain)
+            if not plain_sweep(state, numbers, listed, spans, plain, lines):
+                break
+            _write(plain[SHARE], named[item], item, done[item] - tune, out)
+            done[item] += 1
+        for unit in range(n):
+            share[start + unit] = plain[SHARE, unit]
+
+
+@kernel
+def _in_logs(
+    items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int,
+    prior: Floats, cell_start: Codes, done: Codes, share: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """Go through one sweep of each item."""
+    lines, terms = tangents(), np.empty((2, 1))
+    for k in range(len(which)):
+        number = which[k]
+        if len(prior) > 1:
+            row = (done[number] - tune) % len(prior)
+            take_prior(items, number, prior[row, cell_start[number] : cell_start[number + 1]])
+        item = ranked_item(items, number)
+        n, start = len(item.shapes), items.unit_start[number]
+        logs, mine = np.empty(n), share[start : start + n]
+        for unit in range(n):
+            logs[unit] = math.log(mine[unit])
+        state, work = states[number : number + 1], room_for_times(item)
+        timed_sweep(state, item, logs, n, np.inf, work, terms, lines)
+        whole = log_total(logs)
+        for unit in range(n):
+            mine[unit] = math.exp(logs[unit] - whole)
+        _write(mine, named[number], number, done[number] - tune, out)
+        done[number] += 1
+
+
+@inner
+def _write(share: Floats, named: int, item: int, draw: int, out: Floats) -> None:
+    """Write the shares of named units, and last, if there is more, of all others."""
+    if draw < 0:
+        return
+    rest = 0.0
+    for unit in range(len(share)):
+        if unit < named:
+            out[draw, item, unit] = share[unit]
+        else:
+            rest += share[unit]
+    if len(share) > named:
+        out[draw, item, out.shape[2] - 1] = rest

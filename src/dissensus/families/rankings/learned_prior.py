@@ -1,0 +1,143 @@
+"""Learning the prior of the strengths behind rankings, as `_learned_prior` does that of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.data.plausibility import Layout
+from dissensus.data.predictions import Features
+from dissensus.families.rankings.kernels.learned_prior import (
+    Leaning,
+    around_first_choices,
+    draw_hyperparameters,
+    prior_shapes,
+)
+from dissensus.families.rankings.layout import LaidOut
+from dissensus.kernels.learned_prior import layout as free_of
+from dissensus.kernels.random import row_keys
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Floats
+from dissensus.sampling import fitting
+from dissensus.sampling.chains import mapped
+from dissensus.sampling.learned_prior import LearnedPrior, Size
+
+
+class Taught(NamedTuple):
+    """Some items: what was said of them, and what their prior hangs on."""
+
+    rankings: Rankings
+    leaning: Leaning
+
+
+def speaks(said: Features, n_items: int, n_labels: int) -> npt.NDArray[np.bool_]:
+    """Return (item, label): whether the prior of a label is not that of all others."""
+    if free_of(n_labels, 0).n_free:
+        return np.ones((n_items, n_labels), dtype=np.bool_)
+    out = np.zeros((n_items, n_labels), dtype=np.bool_)
+    for each in said.values:
+        out |= each != floor(each)
+    return out
+
+
+def leaning(laid: LaidOut, where: Layout, said: Features, n_labels: int) -> Leaning:
+    """Find what each cell's prior hangs on."""
+    start = laid.rankings.cell_start
+    item = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    code = where.codes[item, laid.candidate]
+    words = np.zeros((len(code), len(said.values)))
+    for f, each in enumerate(said.values):
+        words[:, f] = np.where(code >= 0, (each - floor(each))[item, code], 0.0)
+    cell, feature = np.nonzero(words)
+    return Leaning(
+        start, laid.n_labels.astype(np.float64), code,
+        np.searchsorted(cell, np.arange(len(code) + 1)), feature, words[cell, feature],
+        free_of(n_labels, 0).n_free, len(said.values),
+    )  # fmt: skip
+
+
+def floor(each: Floats) -> Floats:
+    """Return what a feature says of most labels (item, 1).
+
+    Only differences between labels count, and of hundreds of predicted probabilities most are at
+    the floor.
+    """
+    return each.min(axis=1, keepdims=True)
+
+
+def taught(laid: LaidOut, lean: Leaning, teaches: npt.NDArray[np.bool_]) -> Taught:
+    """Take the items that teach the prior."""
+    if teaches.all():
+        return Taught(laid.rankings, lean)
+    which = np.flatnonzero(teaches)
+    return joined(Taught(laid.rankings.part(i, i + 1), lean.part(i, i + 1)) for i in which.tolist())
+
+
+def joined(parts: Iterable[Taught]) -> Taught:
+    """Put items together that were read apart."""
+    every = list(parts)
+
+    def row(values: Callable[[Taught], Any]) -> Any:
+        return np.concatenate([values(one) for one in every])
+
+    def starts(values: Callable[[Taught], Any]) -> Any:
+        lengths = np.concatenate([np.diff(values(one)) for one in every])
+        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+    cell_start, last = starts(lambda one: one.rankings.cell_start), every[-1].leaning
+    return Taught(
+        Rankings(
+            item_start=starts(lambda one: one.rankings.item_start),
+            ranking_start=starts(lambda one: one.rankings.ranking_start),
+            place=row(lambda one: one.rankings.place),
+            rank=row(lambda one: one.rankings.rank),
+            cell_start=cell_start,
+            closed=row(lambda one: one.rankings.closed),
+        ),
+        last._replace(
+            start=cell_start,
+            size=row(lambda one: one.leaning.size),
+            label=row(lambda one: one.leaning.label),
+            spoken=starts(lambda one: one.leaning.spoken),
+            feature=row(lambda one: one.leaning.feature),
+            value=row(lambda one: one.leaning.value),
+        ),
+    )
+
+
+def learned(
+    from_items: Taught, n_labels: int, size: Size, tune: int, rng: np.random.Generator,
+    *, progressbar: bool = False,
+) -> LearnedPrior:  # fmt: skip
+    """Draw the hyperparameters, every chain in a thread."""
+    keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
+    around = around_first_choices(*from_items)
+    found = np.stack(
+        mapped(
+            lambda chain: draw_hyperparameters(around, *from_items, size[1], tune, keys[chain]),
+            range(size[0]), "Learning the prior, chain", progressbar,
+        )
+    )  # fmt: skip
+    values, n_items = found[..., :-1], len(from_items.rankings.n_cells)
+    unnamed = of_unnamed(from_items.leaning, values)
+    return LearnedPrior(values, found[..., -1], n_labels, n_items, unnamed=unnamed)
+
+
+def of_unnamed(lean: Leaning, values: Floats) -> float:
+    """Return the mean shape of a label that nobody named, at the mean of the hyperparameters.
+
+    It is infinite where every label was named.
+    """
+    shape = shapes(lean, values.mean(axis=(0, 1))[None], 0, len(lean.start) - 1)[0]
+    unnamed = lean.label < 0
+    return float((shape / lean.size)[unnamed].mean()) if unnamed.any() else np.inf
+
+
+def shapes(lean: Leaning, values: Floats, low: int, high: int) -> Floats:
+    """Return the Gamma shapes of some items' cells (draw, cell) for draws of hyperparameters."""
+    out = np.empty((len(values), int(lean.start[high] - lean.start[low])))
+    prior_shapes(np.ascontiguousarray(values), lean, low, high, out)
+    return out

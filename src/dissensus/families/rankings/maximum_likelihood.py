@@ -1,0 +1,150 @@
+"""Maximum likelihood under Plackett-Luce, from annotations to a plausibility without draws."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus.data.plausibility import candidate_form, layout
+from dissensus.data.rows import statements_per
+from dissensus.dims import ITEM, LABEL
+from dissensus.errors import DissensusWarning, shown
+from dissensus.families.rankings.kernels.mm import maximum
+from dissensus.families.rankings.layout import laid_out
+from dissensus.sampling import fitting
+
+KINDS = ("nominal", "ordinal", "ranking")
+
+
+def maximum_likelihood(
+    annotations: xr.Dataset,
+    *,
+    unranked: str = "exact",
+    tolerance: float = 1e-10,
+    max_iterations: int = 10_000,
+) -> xr.DataArray:
+    r"""Return the plausibilities under which the rankings are most probable, item by item.
+
+    The deterministic counterpart of the Plackett-Luce model: no prior, no draws, no trust
+    parameter. The likelihood is exact for tied and unranked labels. A label that others are ranked
+    above, but that is above none of these, directly or by a chain of rankings, makes the likelihood
+    grow as its plausibility falls: it gets the limit, 0, and so does a label that nobody named. Of
+    a single ranking without ties, all goes to the first label. With few annotators this is no
+    estimate to trust, and it does not say so itself; the model's posterior does.
+
+    Where nothing said decides between the strongest labels, because they are tied in every ranking
+    (or, with ``unranked="absent"``, not compared by any chain of rankings), there are many maxima.
+    Returned is the one in which each group of such labels gets a part in proportion to its number
+    of labels: tied labels share evenly. It is marked, and a warning names the items.
+
+    Parameters
+    ----------
+    annotations : xarray.Dataset
+        Rankings, or single labels (then the result is their relative frequency).
+    unranked : {"exact", "one", "ignore", "absent"}
+        What the labels are that an annotator does not list. The first three give the same here:
+        all say that they come last, and labels nobody named get 0. ``"absent"``: they were not
+        there to choose from, as drivers who did not start in a race.
+    tolerance : float
+        Stop when a step of the MM algorithm would change no strength by more than this part of it.
+    max_iterations : int
+        Passes over the rankings after which to give up, with a warning.
+
+    Returns
+    -------
+    xarray.DataArray
+        ``plausibility`` (item, candidate), without draws, in candidate form (see
+        `dissensus.plausibility`). Coordinates over item:
+
+        ``log_likelihood``
+            The maximum of the log-likelihood, or the limit that it tends to.
+        ``boundary``
+            Whether a label that somebody named has plausibility 0.
+        ``unique``
+            Whether there is one maximum only.
+        ``reached``
+            Whether it was reached within `max_iterations`.
+
+        The attributes ``n_boundary``, ``n_not_unique`` and ``n_not_reached`` count the items.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are of another kind, or an item has none.
+    ArgumentError
+        If an argument makes no sense.
+
+    Warns
+    -----
+    DissensusWarning
+        If the maximum of an item is not unique, or was not reached.
+
+    References
+    ----------
+    Hunter (2004), MM algorithms for generalized Bradley-Terry models, Annals of Statistics 32:
+    the algorithm, and when there is one maximum; Lange (1995), A quasi-Newton acceleration of the
+    EM algorithm, Statistica Sinica 5.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_rankings({"case": [[["a"], ["b"]], [["a"]], [["b"]]]}, labels="abc")
+    >>> found = dx.models.plackett_luce.maximum_likelihood(ann)
+    >>> found.values.round(6)  # a is first in 2 of 3
+    array([[0.666667, 0.333333, 0.      ]])
+    """
+    fitting.require_kind(annotations, KINDS, "plackett_luce")
+    fitting.require_annotated(
+        statements_per(annotations, ITEM), annotations, "without one all strengths are equally good"
+    )
+    where = layout(annotations)
+    laid = laid_out(annotations, where, unranked)
+    found = maximum(
+        laid.rankings,
+        tolerance=fitting.positive("tolerance", tolerance),
+        max_passes=fitting.whole("max_iterations", max_iterations),
+    )
+    item = np.repeat(np.arange(len(where.sizes)), laid.rankings.n_cells)
+    values = np.zeros(where.codes.shape)
+    values[item, laid.candidate] = found.share
+    items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
+    lost = ~found.top & (laid.candidate < where.codes.shape[1] - 1)  # the last is the remainder
+    notes = {
+        "boundary": np.bincount(item[lost], minlength=len(items)) > 0,
+        "unique": found.n_tops == 1,
+        "reached": found.reached,
+    }
+    _warn(notes, items)
+    out = candidate_form(values, where, items, labels, concentration=float("inf"), seed=0)
+    out.coords["log_likelihood"] = (ITEM, found.log_likelihood)
+    out = out.assign_coords({name: (ITEM, note) for name, note in notes.items()})
+    out.attrs |= {
+        "unranked": unranked,
+        "n_boundary": int(notes["boundary"].sum()),
+        "n_not_unique": int((~notes["unique"]).sum()),
+        "n_not_reached": int((~notes["reached"]).sum()),
+    }
+    return out
+
+
+def _warn(notes: dict[str, npt.NDArray[np.bool_]], items: npt.NDArray[Any]) -> None:
+    """Name the items whose plausibilities are not what a reader would take them for."""
+    for name, text in (
+        ("unique", "the rankings do not decide between the strongest labels, which are always tied "
+         "or never compared; these share the plausibility evenly. The coordinate 'unique' marks "
+         "such items"),
+        ("reached", "the maximum was not reached; give more max_iterations. The coordinate "
+         "'reached' marks such items"),
+    ):  # fmt: skip
+        open_items = items[~notes[name]]
+        if len(open_items):
+            warnings.warn(
+                f"maximum_likelihood, {len(open_items)} of {len(items)} items "
+                f"({shown(list(open_items))}): {text}.",
+                DissensusWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,139 @@
+"""What a fitted ranking model says of rankings: their log-likelihood, and new ones like them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus.data.rows import ranks
+from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL
+from dissensus.families.rankings.kernels.predict import predicted
+from dissensus.families.rankings.process import RANKING, Process
+from dissensus.families.rankings.sampler import Draws
+from dissensus.kernels.random import name_hashes, row_keys
+from dissensus.kernels.rankings import first_choice_agreement
+from dissensus.kernels.types import Ints
+from dissensus.sampling import fitting
+
+ANOTHER = -1
+"""Stands for a label that nobody named, where these count as one."""
+
+
+def with_rankings(
+    tree: xr.DataTree,
+    what: Process,
+    found: Draws,
+    *,
+    log_likelihood: bool,
+    posterior_predictive: bool,
+    rng: np.random.Generator,
+) -> xr.DataTree:
+    """Add the groups that were asked for."""
+    if log_likelihood:
+        fitting.attach(tree, "log_likelihood", _log_likelihood(what, found))
+    if posterior_predictive:
+        codes = _new_rankings(what, found, int(rng.integers(2**31)))
+        observed = tree["observed_data"].to_dataset()
+        agreement = _agreement(what, observed["label_code"].to_numpy()[None])
+        tree["observed_data"] = xr.DataTree(
+            observed.assign(first_choice_agreement=float(agreement[0]))
+        )
+        fitting.attach(tree, "posterior_predictive", _predictive(what, found, codes, observed))
+    return tree
+
+
+def observed(annotations: xr.Dataset) -> dict[str, xr.DataArray]:
+    """Return what was said, row by row: labels and the blocks they are in."""
+    code = annotations["label_code"].to_numpy()
+    coords: dict[str, Any] = {}
+    for dim in (ITEM, ANNOTATOR):
+        names = annotations[dim].to_numpy()[annotations[f"{dim}_code"].to_numpy()]
+        coords[f"{ANNOTATION}_{dim}"] = (ANNOTATION, names)
+    if "trial" in annotations:  # else two rankings by one annotator could not be told apart
+        coords[f"{ANNOTATION}_trial"] = (ANNOTATION, annotations["trial"].to_numpy())
+    return {
+        name: xr.DataArray(values, dims=ANNOTATION, coords=coords)
+        for name, values in (("label_code", code), ("rank", ranks(annotations)))
+    }
+
+
+def _shaped(found: Draws, values: Any, dim: str, coords: Any) -> xr.DataArray:
+    """Give (all draws, dim) its chains back."""
+    theta = found.posterior["plausibility"]
+    shape = (theta.sizes[CHAIN], theta.sizes[DRAW], values.shape[-1])
+    named = {CHAIN: np.arange(shape[0]), DRAW: np.arange(shape[1]), **coords}
+    return xr.DataArray(values.reshape(shape), dims=(CHAIN, DRAW, dim), coords=named)
+
+
+def _log_likelihood(what: Process, found: Draws) -> xr.Dataset:
+    ann = what.annotations
+    coords: dict[str, Any] = {
+        f"{RANKING}_{dim}": (RANKING, ann[dim].to_numpy()[what.of_ranking(dim)])
+        for dim in (ITEM, ANNOTATOR)
+    }
+    values = found.log_likelihood  # there, since it was asked for when the draws were made
+    coords[RANKING] = np.arange(what.n_rankings)
+    return xr.Dataset({"rankings": _shaped(found, values, RANKING, coords)})
+
+
+def _predictive(what: Process, found: Draws, codes: Ints, data: xr.Dataset) -> xr.Dataset:
+    labels = _shaped(found, codes, ANNOTATION, data["label_code"].coords)
+    labels.attrs = {"labels": what.annotations[LABEL].to_numpy().tolist(), "another": ANOTHER}
+    agreement = _agreement(what, codes).reshape(labels.shape[:2])
+    return xr.Dataset({"label_code": labels, "first_choice_agreement": ((CHAIN, DRAW), agreement)})
+
+
+def _agreement(what: Process, codes: Ints) -> npt.NDArray[np.float64]:
+    return first_choice_agreement(what.laid.rankings, codes[:, what.laid.row])
+
+
+def _new_rankings(what: Process, found: Draws, seed: int) -> Ints:
+    """Draw a new label for every annotation (draw, annotation), as a code of the label space."""
+    theta = found.posterior["plausibility"].to_numpy()
+    names = name_hashes(what.annotations[ITEM].to_numpy())
+    n_unnamed = what.n_unnamed()
+    split = np.full(len(names), what.concentration)
+    split_keys = _split_keys(found.posterior["plausibility"], names)
+    rows = what.laid.row
+    out = np.empty((*theta.shape[:2], len(rows)), dtype=np.int64)
+    sharp = found.sharpness
+    if sharp is not None:
+        sharp = np.broadcast_to(sharp, (theta.shape[0] * theta.shape[1], what.n_rankings))
+        sharp = sharp.reshape(*theta.shape[:2], -1)
+    for chain in range(len(theta)):
+        keys = row_keys(np.asarray(chain, dtype=np.uint64), names, seed=seed)
+        column = predicted(
+            what.laid.rankings, theta[chain], what.laid.candidate, n_unnamed, split, keys,
+            sharpness=None if sharp is None else sharp[chain], split_keys=split_keys[chain],
+        )  # fmt: skip
+        out[chain][:, rows] = _label_codes(what, column.astype(np.int64))
+    return out.reshape(-1, len(rows))
+
+
+def _split_keys(plausibility: xr.DataArray, items: Any) -> Any:
+    """Return the streams in which metrics find how a draw's remainder is split: the same one."""
+    chains, draws = (name_hashes(np.arange(plausibility.sizes[dim])) for dim in (CHAIN, DRAW))
+    seed = plausibility.attrs["remainder_seed"]
+    return row_keys(chains[:, None, None], draws[:, None], items, seed=seed)
+
+
+def _label_codes(what: Process, column: Ints) -> Ints:
+    """Turn columns, and members of the remainder, into label codes.
+
+    The named codes c_0 < c_1 < ... stand in order, so that the j-th label that nobody named
+    is j plus the number of those with c_m - m <= j.
+    """
+    item = what.annotations["item_code"].to_numpy()[what.laid.row]
+    last = what.where.codes.shape[1] - 1
+    codes = what.where.codes[:, :-1]
+    chosen = np.where(column < last, codes[item, np.minimum(column, max(last - 1, 0))], ANOTHER)
+    if what.unranked != "exact":
+        return chosen
+    member = column - last
+    gap = np.where(codes >= 0, codes - np.arange(last), np.iinfo(np.int64).max)[item]
+    for place in range(last):
+        member = member + (gap[:, place] <= column - last)
+    return np.where(column < last, chosen, member)

@@ -1,0 +1,345 @@
+"""What the Plackett-Luce model's PyMC form and its Gibbs sampler share: data and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus.data.chunks import chunks_of, is_chunked
+from dissensus.data.plausibility import Layout, candidate_form, layout
+from dissensus.data.predictions import Features, features
+from dissensus.data.rows import statements_per
+from dissensus.data.schema import checked_annotations
+from dissensus.dims import ANNOTATOR, ITEM, LABEL
+from dissensus.errors import AnnotationError, ArgumentError, shown, warn_caller
+from dissensus.families.rankings.kernels.learned_prior import Leaning
+from dissensus.families.rankings.layout import TREATMENTS, LaidOut, laid_out
+from dissensus.families.rankings.learned_prior import (
+    Taught,
+    floor,
+    joined,
+    leaning,
+    learned,
+    of_unnamed,
+    shapes,
+    speaks,
+    taught,
+)
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats, Ints
+from dissensus.registry import one_of
+from dissensus.sampling import fitting
+from dissensus.sampling.learned_prior import LEARNED as LEARNED_PRIOR
+from dissensus.sampling.learned_prior import LearnedPrior, chosen, is_learned, no_evidence
+
+RANKING: Final = "ranking"
+LEARNED: Final = ("common", "annotator")
+TEMPERINGS: Final = ("likelihood", "strength")
+_KINDS: Final = ("nominal", "ordinal", "ranking")
+SAMPLERS: Final = ("gibbs", "nuts")
+MOST_ITEMS: Final = 300
+"""Of more so many teach the prior, chosen by their names: a ranking says much of it, and every draw
+goes through all."""
+
+
+class Process(NamedTuple):
+    """Rankings laid out, with the prior of each strength and the trust in each ranking."""
+
+    annotations: xr.Dataset
+    where: Layout
+    laid: LaidOut
+    shape: Floats
+    """(cell): the Gamma shape of each strength."""
+    concentration: float
+    """Of one label, where it is the same for all items; of the remainder's split."""
+    reliability: float | str
+    tempering: str
+    unranked: str
+    said: Features
+    leaning: Leaning | None = None
+    """What each cell's prior hangs on, where that is learned."""
+    prior_draws: LearnedPrior | None = None
+    """Once it is; the shapes are then those at the mean of what was learned."""
+
+    @property
+    def power(self) -> float:
+        """The power of the likelihood."""
+        return float(self.reliability) if self.tempering == "likelihood" else 1.0
+
+    @property
+    def sharpness(self) -> Floats | None:
+        """The power of the strengths (ranking), if it is given; None for 1 or to be learned."""
+        if self.tempering == "likelihood" or self.reliability in LEARNED:
+            return None
+        return np.full(self.n_rankings, float(self.reliability))
+
+    @property
+    def lumped(self) -> bool:
+        """Whether the labels nobody named share one cell, or are one or none."""
+        return bool((self.laid.rankings.n_cells - self.laid.named <= 1).all())
+
+    @property
+    def n_rankings(self) -> int:
+        """How many rankings there are, of all items."""
+        return len(self.laid.rankings.ranking_start) - 1
+
+    def first_rows(self) -> Ints:
+        """Return the annotation that is each ranking's first."""
+        return self.laid.row[self.laid.rankings.ranking_start[:-1]]
+
+    def tilts(self) -> Features:
+        """Return what predictions say of labels beyond what they say of most."""
+        return self.said._replace(values=[each - floor(each) for each in self.said.values])
+
+    def of_ranking(self, name: str) -> Ints:
+        """Return the code of each ranking's item or annotator."""
+        return np.asarray(self.annotations[f"{name}_code"].to_numpy()[self.first_rows()])
+
+    def n_unnamed(self) -> Ints:
+        """Return how many labels nobody named, for each item; 1 for a stand-in."""
+        return np.bincount(self.owner(), self.laid.n_labels).astype(np.int64) - self.laid.named
+
+    def owner(self) -> Ints:
+        """Return the item of each cell."""
+        n_cells = self.laid.rankings.n_cells
+        return np.repeat(np.arange(len(n_cells)), n_cells)
+
+    def prior(self) -> Floats:
+        """Return the Gamma shape of each candidate's strength (item, candidate)."""
+        out = np.zeros(self.where.codes.shape)
+        np.add.at(out, (self.owner(), self.laid.candidate), self.shape)
+        return out
+
+    def cells(self) -> Ints:
+        """Return which strength each entry is (item, place), -1 beyond the item's last."""
+        rankings = self.laid.rankings
+        place = np.arange(rankings.n_cells.max())
+        cell = rankings.cell_start[:-1, None] + place
+        return np.where(place < rankings.n_cells[:, None], cell, -1)
+
+    def ranks(self) -> tuple[Ints, Ints]:
+        """Return (ranking, place): which strength is there to be ranked, and in which block."""
+        rankings = self.laid.rankings
+        of_row = np.repeat(np.arange(self.n_rankings), np.diff(rankings.ranking_start))
+        chosen = self.cells()[self.of_ranking(ITEM)]
+        block = np.zeros_like(chosen)
+        block[of_row, rankings.place] = rankings.rank
+        return np.where(rankings.closed[:, None] & (block == 0), -1, chosen), block
+
+    def with_prior(self, found: LearnedPrior) -> Process:
+        """Take a prior that was learned."""
+        if self.leaning is None:
+            return self
+        mean = found.values.mean(axis=(0, 1))[None]
+        shape = shapes(self.leaning, mean, 0, len(self.laid.rankings.n_cells))[0]
+        split = np.inf
+        if self.unranked == "exact":
+            of_all = found.unnamed  # of a chunk of items too
+            split = of_unnamed(self.leaning, found.values) if of_all is None else of_all
+        return self._replace(shape=shape, concentration=split, prior_draws=found)
+
+    def shape_of(self, chain: int, draws: int, low: int, high: int) -> Floats:
+        """Return the shapes of some items' cells (cell), or (draw, cell) if they were learned."""
+        if self.leaning is None or self.prior_draws is None:
+            return self.shape[slice(*self.laid.rankings.cell_start[[low, high]])]
+        return shapes(self.leaning, self.prior_draws.values[chain, :draws], low, high)
+
+    def taught(self, teaches: npt.NDArray[np.bool_]) -> Taught:
+        """Return what teaches the prior: some items, with their unnamed labels as one."""
+        laid, n_labels = self.laid, self.annotations.sizes[LABEL]
+        if self.tempering != "likelihood":
+            laid = laid_out(self.annotations, self.where, self.unranked)
+        return taught(laid, leaning(laid, self.where, self.said, n_labels), teaches)
+
+    def named(self, values: Floats, seed: int) -> xr.DataArray:
+        """Name draws of plausibilities (chain, draw, item, candidate)."""
+        items, labels = (self.annotations[dim].to_numpy() for dim in (ITEM, LABEL))
+        return candidate_form(
+            values, self.where, items, labels, concentration=self.concentration, seed=seed
+        )
+
+
+def process(
+    annotations: xr.Dataset,
+    kinds: tuple[str, ...],
+    *,
+    reliability: float | str,
+    tempering: str,
+    concentration: Any,
+    unranked: str,
+    sampler: str,
+    predictions: xr.Dataset | None = None,
+) -> Process:
+    """Check annotations and settings, and lay them out.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are of another kind, an item has none that counts, or no annotator
+        ranks twice where each one's reliability is to be learned.
+    ArgumentError
+        If a setting makes no sense.
+    """
+    fitting.require_kind(annotations, kinds, "plackett_luce")
+    one_of("unranked", unranked, TREATMENTS)
+    one_of("tempering", tempering, TEMPERINGS)
+    one_of("sampler", sampler, SAMPLERS)
+    reliability = _checked_reliability(reliability, tempering, annotations)
+    if unranked in {"ignore", "absent"}:
+        fitting.require_annotated(
+            statements_per(annotations, ITEM), annotations,
+            f"with unranked={unranked!r} an item without one has no labels",
+        )  # fmt: skip
+    learns = isinstance(concentration, LearnedPrior) or is_learned(concentration)
+    if not learns:
+        no_evidence(predictions, "concentration", concentration)
+    said, where = _candidates(annotations, predictions, unranked, learns=learns)
+    laid = laid_out(annotations, where, unranked, lumped=tempering == "likelihood")
+    if unranked == "absent":
+        _warn_of_silence(annotations, laid)
+    each = _each_label(laid, None if learns else concentration)
+    # Where a stand-in is not a set of labels, how its mass is split is nobody's business: evenly.
+    split = each[0] if unranked == "exact" else np.inf
+    out = Process(
+        annotations, where, laid, each * laid.n_labels, float(split), reliability, tempering,
+        unranked, said,
+    )  # fmt: skip
+    if learns:
+        out = out._replace(leaning=leaning(laid, where, said, annotations.sizes[LABEL]))
+    return out.with_prior(concentration) if isinstance(concentration, LearnedPrior) else out
+
+
+def _candidates(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, unranked: str, *, learns: bool
+) -> tuple[Features, Layout]:
+    """Return what predictions say, and which labels of an item stand by themselves."""
+    items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
+    said = features(predictions, items, labels, whole_lists=True)
+    # Elsewhere what nobody named is not there, or has no prior of its own.
+    also = speaks(said, len(items), len(labels)) if learns and unranked == "exact" else None
+    return said, layout(annotations, also)
+
+
+def most_candidates(annotations: xr.Dataset, predictions: xr.Dataset | None, unranked: str) -> int:
+    """Return how many candidates the item with the most has, where the prior is learned."""
+    each = (_candidates(part, predictions, unranked, learns=True) for part in _parts(annotations))
+    return max(where.codes.shape[1] for _, where in each)
+
+
+def _parts(annotations: xr.Dataset) -> Iterable[xr.Dataset]:
+    if not is_chunked(annotations):
+        return [annotations]
+    return (checked_annotations(chunk.read()) for chunk in chunks_of(annotations))
+
+
+def teaching(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Return which items teach the prior."""
+    return chosen(items, MOST_ITEMS)
+
+
+def prior_of(
+    annotations: xr.Dataset, *, predictions: xr.Dataset | None, draws: int, chains: int,
+    tune: int, random_seed: Any, progressbar: bool, tempering: str = "likelihood",
+    unranked: str = "exact", **others: Any,
+) -> LearnedPrior:  # fmt: skip
+    """Draw the hyperparameters of the prior from all items, in memory or in chunks.
+
+    Every ranking counts once, whatever the reliability. What comes of it may stand for
+    ``concentration`` in fits with the same predictions, draws and chains.
+    """
+    del others
+    parts = _parts(annotations)
+    names = annotations[ITEM].to_numpy()
+    teaches = dict(zip(names.tolist(), teaching(names).tolist(), strict=True))
+    some = (part for part in parts if any(teaches[one] for one in part[ITEM].to_numpy().tolist()))
+    read = (
+        process(
+            part, _KINDS, reliability=1.0, tempering=tempering, concentration=LEARNED_PRIOR,
+            unranked=unranked, sampler="gibbs", predictions=predictions,
+        ).taught(np.array([teaches[name] for name in part[ITEM].to_numpy().tolist()]))
+        for part in some
+    )  # fmt: skip
+    return learned(
+        joined(read), annotations.sizes[LABEL], fitting.sample_shape(draws, chains),
+        fitting.whole("tune", tune, least=0), generator(random_seed, "prior"),
+        progressbar=progressbar,
+    )  # fmt: skip
+
+
+def _each_label(laid: LaidOut, concentration: Any) -> Floats:
+    """Return the Gamma shape of one label (cell): by default one label's worth in all."""
+    n_cells = laid.rankings.n_cells
+    if isinstance(concentration, str):
+        raise ArgumentError(
+            "concentration", expected=f"{LEARNED_PRIOR!r}, a number > 0, or None",
+            found=repr(concentration),
+        )  # fmt: skip
+    if concentration is not None:
+        return np.full(n_cells.sum(), _within("concentration", concentration, 1e-9, 1e9))
+    # Every item has a cell: where nobody named a label, those not named, or it is refused.
+    total = np.add.reduceat(laid.n_labels, laid.rankings.cell_start[:-1])
+    return np.repeat(1.0 / total, n_cells)
+
+
+def _checked_reliability(
+    reliability: float | str, tempering: str, annotations: xr.Dataset
+) -> float | str:
+    if not isinstance(reliability, str):
+        return _within("reliability", reliability, 1e-6, 1e6)
+    if reliability not in LEARNED:
+        raise ArgumentError(
+            "reliability", expected="a finite number > 0, 'common' or 'annotator'",
+            found=repr(reliability),
+        )  # fmt: skip
+    if tempering != "strength":
+        raise ArgumentError(
+            "tempering", expected=f"'strength' where reliability={reliability!r} is to be learned",
+            found=repr(tempering),
+            hint="a power of the likelihood is no likelihood, and cannot be learned",
+        )  # fmt: skip
+    if reliability == "annotator":
+        _require_known(annotations)
+    return reliability
+
+
+def _require_known(annotations: xr.Dataset) -> None:
+    """Raise if every annotator gave one ranking only: then there is nothing to learn of any."""
+    items = np.unique(
+        np.stack([annotations[f"{dim}_code"].to_numpy() for dim in (ANNOTATOR, ITEM)]), axis=1
+    )
+    if np.bincount(items[0]).max(initial=0) < 2:
+        raise AnnotationError(
+            "annotations",
+            expected="annotators who ranked several items, to learn the reliability of each",
+            found=f"{annotations.sizes[ANNOTATOR]} annotators, none on more than one item",
+            hint='Are readers without a name numbered anew for each item? Use reliability="common"',
+        )
+
+
+def _warn_of_silence(annotations: xr.Dataset, laid: LaidOut) -> None:
+    """Name items whose rankings compare nothing: of one block each, where others were not there."""
+    starts, rank = laid.rankings.ranking_start, laid.rankings.rank
+    compares = rank[starts[1:] - 1] > 1
+    item = np.repeat(np.arange(annotations.sizes[ITEM]), np.diff(laid.rankings.item_start))
+    silent = np.bincount(item, compares, minlength=annotations.sizes[ITEM]) == 0
+    if silent.any():
+        names = shown(list(annotations[ITEM].to_numpy()[silent]))
+        warn_caller(
+            f"With unranked='absent' the rankings of {silent.sum()} items ({names}) say nothing: "
+            "each has one block, and what is not listed was not there. Their plausibilities are "
+            "the prior's."
+        )
+
+
+def _within(name: str, value: float, low: float, high: float) -> float:
+    """Return a positive number in the range in which sampling can be relied on."""
+    if isinstance(value, bool | np.bool_):
+        raise ArgumentError(name, expected="a finite number > 0", found=repr(value))
+    number = fitting.positive(name, value)
+    if not low <= number <= high:
+        raise ArgumentError(name, expected=f"a number from {low:g} to {high:g}", found=repr(value))
+    return number

@@ -1,0 +1,277 @@
+"""Draw from the posterior of a ranking process: by the Gibbs kernel itself, or through PyMC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dissensus._hashing import contents_hash
+from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
+from dissensus.families.rankings.kernels.layout import share_out, together
+from dissensus.families.rankings.kernels.pointwise import log_strengths, pointwise
+from dissensus.families.rankings.kernels.sweep import sample
+from dissensus.families.rankings.process import LEARNED, Process
+from dissensus.kernels.random import item_keys, mixed
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Floats, Ints
+from dissensus.sampling import convergence, fitting
+from dissensus.sampling.interruption import before_any_draw
+from dissensus.sampling.learned_prior import HYPERPARAMETERS, prior_from
+
+
+class Draws(NamedTuple):
+    """What a sampler brings back."""
+
+    posterior: dict[str, xr.DataArray]
+    log_likelihood: Floats | None
+    """(draw, ranking), all chains in one row; only if asked for."""
+    sharpness: Floats | None
+    """(draw, ranking) or (ranking); None for 1."""
+    sample_stats: dict[str, xr.DataArray]
+    inference: str
+
+
+def drawn_by(what: Process, sampler: str) -> str:
+    """Say what draws: where reliability is learned, the Gibbs step needs NUTS beside it."""
+    return "nuts beside it" if sampler == "gibbs" and what.reliability in LEARNED else sampler
+
+
+def drawn(
+    what: Process,
+    build: Callable[[], Any],
+    *,
+    draws: int,
+    tune: int,
+    chains: int,
+    rng: np.random.Generator,
+    progressbar: bool,
+    nuts: bool,
+    log_likelihood: bool,
+    checkpoint: fitting.Checkpoint | None = None,
+) -> Draws:
+    """Draw by the Gibbs kernel where it does all, else through PyMC."""
+    seeds = rng.integers(2**31, size=2).tolist()
+    run = {"draws": draws, "tune": tune, "chains": chains, "seed": seeds[0]}
+    if nuts or what.reliability in LEARNED:
+        return _by_pymc(what, build(), seeds[1], nuts, log_likelihood, progressbar, **run)
+    values, logp = gibbs(
+        what, log_likelihood=log_likelihood, progressbar=progressbar, checkpoint=checkpoint, **run
+    )
+    plausibility = what.named(values, seeds[1])
+    return Draws({"plausibility": plausibility}, logp, what.sharpness, {}, _GIBBS)
+
+
+def diagnosed(found: Draws) -> dict[str, Any]:
+    """Judge the chains by each item's leading candidate and its remainder, and warn if poor.
+
+    Between them lies what metrics look at; to judge every candidate would take longer than
+    to draw them.
+    """
+    theta = found.posterior["plausibility"]
+    mean = theta.mean((CHAIN, DRAW), skipna=False)  # to look for NaNs takes four times as long
+    leading = mean.fillna(np.inf).argmax(CANDIDATE)  # where there are any, they are to be seen
+    both = xr.concat(
+        [theta.isel({CANDIDATE: leading}), theta.isel({CANDIDATE: -1})],
+        dim=CANDIDATE, coords="minimal", compat="override",
+    )  # fmt: skip
+    out = convergence.diagnosed(both)
+    out |= convergence.divergences(found.sample_stats)
+    for name in _LEARNED:
+        if name in found.posterior:
+            learned = found.posterior[name].rename(name)
+            out |= convergence.diagnosed(learned, ANNOTATOR, f"{name}_")
+    prior = {name: found.posterior[name] for name in HYPERPARAMETERS if name in found.posterior}
+    return out | (convergence.diagnosed_parameters(prior, "prior_") if prior else {})
+
+
+_FEW_ITEMS = 300
+_GIBBS = "exact Gibbs sampling of the strengths behind the rankings"
+_NUTS = "NUTS on the PyMC model"
+
+
+def gibbs(
+    what: Process,
+    *,
+    draws: int,
+    tune: int,
+    chains: int,
+    seed: int,
+    progressbar: bool,
+    log_likelihood: bool = False,
+    checkpoint: fitting.Checkpoint | None = None,
+) -> tuple[Floats, Floats | None]:
+    """Draw all chains of all items, lot by lot, in as many threads as there are processors.
+
+    Parameters
+    ----------
+    what : Process
+    draws, tune, chains : int
+    seed : int
+        Each item in each chain has a stream of its own, found by their names and this seed.
+    progressbar : bool
+    log_likelihood : bool
+        Compute that too, while the strengths of a lot are at hand.
+    checkpoint : Checkpoint, optional
+        Lots that are done are written there, and those that are there are not done again.
+
+    Returns
+    -------
+    plausibility : array (chain, draw, item, candidate)
+    log_likelihood : array (draw, ranking), all chains in one row, or None
+    """
+    n_items = what.annotations.sizes[ITEM]
+    keys = item_keys(what.annotations[ITEM].to_numpy(), chains, seed=seed)
+    theta = np.empty((chains, draws, *what.where.codes.shape))
+    logp = np.empty((chains, draws, what.n_rankings if log_likelihood else 0))
+    done: set[str] = set()
+    if checkpoint is not None:
+        checkpoint.begin(contents_hash([what, keys, theta.shape, logp.shape, tune]))
+        done.update(checkpoint.parts())
+
+    def draw_lot(chain: int, low: int, high: int) -> None:
+        of = slice(*what.laid.rankings.item_start[[low, high]])
+        name = f"{chain:06d}-{low:012d}"
+        part = {"plausibility": theta[chain, :, low:high], "log_likelihood": logp[chain, :, of]}
+        if checkpoint is not None and name in done:
+            for what_of, values in checkpoint.load(name, part).items():
+                part[what_of][...] = values
+            return
+        shape = what.shape_of(chain, draws, low, high)
+        part["plausibility"][...], each = _lot(
+            what, low, high, shape, keys[chain, low:high], tune, draws, log_likelihood
+        )
+        if each is not None:
+            part["log_likelihood"][...] = each
+        if checkpoint is not None:
+            checkpoint.save(name, part)
+
+    try:
+        fitting.by_lots(draw_lot, chains, n_items, "Sampling rankings", progressbar)
+    except KeyboardInterrupt:  # all draws of one item come before any of the next
+        kept = "" if checkpoint is None else checkpoint.in_words
+        raise before_any_draw("before all items were through", kept) from None
+    return theta, logp.reshape(-1, logp.shape[-1]) if log_likelihood else None
+
+
+def _lot(
+    what: Process,
+    low: int,
+    high: int,
+    shape: Floats,
+    keys: Any,
+    tune: int,
+    draws: int,
+    log_likelihood: bool,
+) -> tuple[Floats, Floats | None]:
+    """Draw one chain of the items from low to high, and, if asked for, their log-likelihood.
+
+    That needs every strength by itself, also of those labels that are stored as one.
+    """
+    whole, columns = what.laid.rankings, what.where.codes.shape[1]
+    part, named = whole.part(low, high), what.laid.named[low:high]
+    cells, of = slice(*whole.cell_start[[low, high]]), slice(*whole.item_start[[low, high]])
+    sharpness = None if what.sharpness is None else what.sharpness[of]
+    if shape.ndim > 1 and sharpness is None:
+        theta = _apart(what, part, shape, cells, keys, tune)
+        logp = None
+        if log_likelihood:
+            logs = log_strengths(part, theta, what.laid.candidate[cells])
+            logp = pointwise(part, logs, power=what.power)
+        return theta, logp
+    split = log_likelihood and not what.lumped
+    theta = sample(
+        part, shape, keys, named=part.n_cells if split else named,
+        n_columns=int(part.n_cells.max()) + 1 if split else columns, power=what.power,
+        sharpness=sharpness, tune=tune, draws=draws,
+    )  # fmt: skip
+    if not log_likelihood:
+        return theta, None
+    place = np.concatenate([np.arange(n) for n in part.n_cells])
+    logs = log_strengths(part, theta, place if split else what.laid.candidate[cells])
+    logp = pointwise(part, logs, power=what.power, sharpness=sharpness)
+    return _candidates(theta, named, part.n_cells, columns) if split else theta, logp
+
+
+def _apart(
+    what: Process, part: Rankings, shape: Floats, cells: slice, keys: Any, tune: int
+) -> Floats:
+    """Draw under a prior that was learned: what nobody listed together, and then its parts."""
+    # Each draw has a prior of its own. Of few items it is not known well, and changes from draw to
+    # draw more than one sweep can follow.
+    n_items = 0 if what.prior_draws is None else what.prior_draws.n_items
+    thin = int(np.clip(_FEW_ITEMS // max(n_items, 1), 1, 12))
+    fewer, together_shape, listed = together(part, np.repeat(shape, thin, axis=0))
+    of_cell = np.repeat(np.arange(len(keys)), part.n_cells)
+    named = np.bincount(of_cell, listed, len(keys)).astype(np.int64)
+    theta = sample(
+        fewer, together_shape, keys, named=named, power=what.power, tune=tune,
+        draws=thin * len(shape),
+    )[thin - 1 :: thin]  # fmt: skip
+    out = np.zeros((len(shape), len(keys), what.where.codes.shape[1]))
+    share_out(mixed(keys), theta, shape, part.cell_start, listed, what.laid.candidate[cells], out)
+    return out
+
+
+def _candidates(cells: Floats, named: Ints, n_cells: Ints, columns: int) -> Floats:
+    """Sum cells (draw, item, place) into candidates (draw, item, candidate)."""
+    out = np.zeros((*cells.shape[:-1], columns))
+    for place in range(cells.shape[-1]):  # as many as an item has labels: no loop over draws
+        column = np.where(place < named, place, columns - 1)
+        inside = np.flatnonzero(place < n_cells)
+        out[..., inside, column[inside]] += cells[..., inside, place]
+    return out
+
+
+def _by_pymc(
+    what: Process,
+    model: Any,
+    remainder_seed: int,
+    nuts: bool,
+    log_likelihood: bool,
+    progressbar: bool,
+    *,
+    seed: int,
+    **run: int,
+) -> Draws:
+    """Let PyMC sample: by NUTS throughout, or by NUTS beside the Gibbs step."""
+    learned = [name for name in (*_LEARNED, *HYPERPARAMETERS) if name in model.named_vars]
+    keep = ["plausibility", *learned, *(["log_strength"] if log_likelihood else [])]
+    sampled = fitting.by_nuts if nuts else fitting.sampled
+    tree = sampled(model, **run, random_seed=seed, progressbar=progressbar, var_names=keep)
+    found = tree["posterior"].to_dataset()
+    if what.leaning is not None and what.prior_draws is None:
+        what = what.with_prior(prior_from(found, what.annotations.sizes[LABEL]))
+    posterior = {
+        "plausibility": what.named(found["plausibility"].to_numpy(), remainder_seed),
+        **{name: found[name] for name in learned},
+    }
+    stats = tree["sample_stats"].to_dataset()
+    sharpness = what.sharpness
+    if what.reliability in LEARNED:
+        sharpness = _learned_sharpness(what, found)
+    logp = None
+    if log_likelihood:
+        logs = found["log_strength"].to_numpy().reshape(-1, len(what.shape))
+        logp = pointwise(what.laid.rankings, logs, power=what.power, sharpness=sharpness)
+    return Draws(
+        posterior,
+        logp,
+        sharpness,
+        {name: stats[name] for name in ("lp", "diverging", "step_size") if name in stats},
+        _NUTS if nuts else f"{_GIBBS}, beside NUTS for what is learned",
+    )
+
+
+_LEARNED = ("reliability", "reliability_spread", "annotator_reliability")
+
+
+def _learned_sharpness(what: Process, found: xr.Dataset) -> Floats:
+    """Return the sharpness of each ranking in each draw (draw, ranking)."""
+    if what.reliability == "common":
+        common = found["reliability"].to_numpy().reshape(-1, 1)
+        return np.broadcast_to(common, (len(common), what.n_rankings))
+    each = found["annotator_reliability"].to_numpy()
+    return each.reshape(-1, each.shape[-1])[:, what.of_ranking(ANNOTATOR)]

@@ -1,0 +1,1 @@
+"""Compiled sweeps, and what they are made of."""

@@ -1,0 +1,376 @@
+"""Sweeps over abilities and difficulties, the truth of items known or drawn with them.
+
+Abilities and their mean, moved with who guessed summed out, the truth being given.
+Who knew is drawn from abilities, and abilities given who knew could hardly move: of 100,000 labels
+the worst of 200 abilities had a sixth of the effective draws (`benchmarks/abilities.py`).
+
+Given which labels are known to who gave them (which are right, if nobody guesses), abilities and
+difficulties are crossed effects of two kinds of labels, and `crossed_bernoulli` moves them. Given
+these, the truth of an item is one of as many labels as there are, each with the odds of all who
+said it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.families.crossed.kernels.data import Crossed, Parameters, Priors, Tuning
+from dissensus.families.crossed.kernels.logistic import move_all
+from dissensus.families.crossed.kernels.odds import (
+    Odds,
+    held,
+    log_product,
+    odds,
+    refresh_annotators,
+)
+from dissensus.families.crossed.kernels.transport import QUARTER, Transport, effect_room
+from dissensus.families.rasch.kernels.data import Said, Truth
+from dissensus.families.rasch.kernels.unknown import (
+    Room,
+    all_wrong,
+    highest,
+    log_marginals,
+    look,
+    move_difficulties,
+    weigh,
+)
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.dirichlet import draw_log_row
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import UNKNOWN, Codes, Floats, Indices
+
+_WIDTH = 2.5
+"""Of a slice, in standard deviations of about the posterior."""
+
+
+class Answers(NamedTuple):
+    """How easy the items are that each annotator labelled, and those he was right about."""
+
+    ease: Floats
+    """(label), in the order of annotators."""
+    right: Floats
+    """(label): as much of each annotator's part as he has right."""
+    n_right: Codes
+    """(annotator)"""
+
+
+def answers_room(data: Crossed) -> Answers:
+    """Make room."""
+    n = len(data.annotator_cell)
+    return Answers(np.empty(n), np.empty(n), np.empty(len(data.annotator_pool), dtype=np.int64))
+
+
+@kernel
+def _gather(
+    value: Floats, who: Indices, cell: Indices, start: Codes, odds: Floats, ease: Floats,
+    right: Floats, n_right: Codes,
+) -> None:  # fmt: skip
+    """Read off which labels are right, as marked in the values."""
+    n_right[:] = 0
+    seen = np.zeros(len(n_right), dtype=np.int64)
+    for k in range(len(value)):
+        j = who[k]
+        easy = odds[cell[k]]
+        ease[start[j] + seen[j]] = easy
+        seen[j] += 1
+        if value[k] > 0.0:
+            right[start[j] + n_right[j]] = easy
+            n_right[j] += 1
+
+
+@inner
+def _log_labels(
+    ability: float, guessed: float, ease: Floats, right: Floats, n: int, n_right: int
+) -> float:
+    """Return the log-likelihood of an annotator's labels, up to a constant."""
+    odds = math.exp(held(ability))
+    return log_product(guessed * odds, right, n_right) - log_product(odds, ease, n)
+
+
+@inner
+def _log_effect(
+    x: float, mean: float, sd: float, guessed: float, ease: Floats, right: Floats, n: int,
+    n_right: int,
+) -> float:  # fmt: skip
+    return -0.5 * (x / sd) ** 2 + _log_labels(mean + x, guessed, ease, right, n, n_right)
+
+
+_slice_effect = slicer(_log_effect)
+
+
+@kernel
+def _move_effects(
+    state: State, start: Codes, mean: float, sd: float, guessed: float, ease: Floats,
+    right: Floats, n_right: Codes, effect: Floats,
+) -> None:  # fmt: skip
+    for j in range(len(effect)):
+        first, n = start[j], start[j + 1] - start[j]
+        width = _WIDTH / math.sqrt(1.0 / (sd * sd) + QUARTER * n)
+        effect[j] = _slice_effect(
+            state, effect[j], width, mean, sd, guessed, ease[first:], right[first:], n, n_right[j]
+        )
+
+
+@inner
+def _log_mean(
+    mean: float, centre: float, sd: float, guessed: float, effect: Floats, start: Codes,
+    ease: Floats, right: Floats, n_right: Codes,
+) -> float:  # fmt: skip
+    total = -0.5 * ((mean - centre) / sd) ** 2
+    for j in range(len(effect)):
+        first = start[j]
+        total += _log_labels(
+            mean + effect[j], guessed, ease[first:], right[first:], start[j + 1] - first,
+            n_right[j],
+        )  # fmt: skip
+    return total
+
+
+_slice_mean = slicer(_log_mean)
+
+
+@kernel
+def _move_mean(
+    state: State, start: Codes, prior: Floats, guessed: float, ease: Floats, right: Floats,
+    n_right: Codes, effect: Floats, mu: Floats,
+) -> None:  # fmt: skip
+    centre, spread = prior[0, 0], prior[0, 1]
+    width = _WIDTH / math.sqrt(1.0 / (spread * spread) + QUARTER * len(ease))
+    mu[0] = _slice_mean(
+        state, mu[0], width, centre, spread, guessed, effect, start, ease, right, n_right
+    )
+
+
+def move_abilities(
+    state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, known: Odds,
+    answers: Answers,
+) -> None:  # fmt: skip
+    """Move every annotator's effect, and then the mean of all."""
+    start, guessed, effect = data.annotator_start, said.guessed, par.annotator
+    _gather(data.value, data.annotator, data.cell, start, known.cell, *answers)
+    _move_effects(state, start, par.mu[0], par.sd_annotator[0], guessed, *answers, effect)
+    _move_mean(state, start, priors.mu, guessed, *answers, effect, par.mu)
+    refresh_annotators(data, par, known)
+
+
+class Trace(NamedTuple):
+    """Draws, with the draw in front; of size 0 in the other axes what is not kept."""
+
+    mu: Floats
+    sd_item: Floats
+    sd_annotator: Floats
+    annotator: Floats
+    item: Floats
+    log_prevalence: Floats
+    log_level: Floats
+    truth: Floats
+    """(draw, cell, label)"""
+    truth_mean: Floats
+    """(cell, label)"""
+    each: Floats
+    """(draw, cell): the log-likelihood of its labels, its difficulty summed out."""
+    log_likelihood: Floats
+    """(draw)"""
+
+
+def trace_room(said: Said, data: Crossed, draws: int, *, items: bool, each: bool) -> Trace:
+    """Make room for draws."""
+    n, n_cells = len(said.prevalence), len(data.cell_pool)
+    n_levels = int(said.level.max()) + 1 if len(said.level) else 0
+    return Trace(
+        mu=np.empty(draws), sd_item=np.empty(draws), sd_annotator=np.empty(draws),
+        annotator=np.empty((draws, len(data.annotator_pool))),
+        item=np.empty((draws, n_cells if items else 0)),
+        log_prevalence=np.empty((draws, n)),
+        log_level=np.empty((draws, 2, n_levels)),
+        truth=np.empty((draws, n_cells if items else 0, n)),
+        truth_mean=np.zeros((n_cells, n)),
+        each=np.empty((draws, n_cells if each else 0)),
+        log_likelihood=np.empty(draws),
+    )  # fmt: skip
+
+
+def advance(
+    state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, tuning: Tuning,
+    paths: Transport, now: Truth, summing: Room, n: int, trace: Trace, first: int,
+) -> None:  # fmt: skip
+    """Go through n sweeps, keeping what they find from the place ``first`` on, or nothing below 0.
+
+    Which labels are known is written into the values of ``data``.
+    """
+    known, room, answers = odds(data, par), effect_room(data), answers_room(data)
+    counts = np.empty(len(said.prevalence))
+    unknown = said.guessed > 0.0 or bool((said.truth == UNKNOWN).any())
+    for sweep in range(n):
+        if unknown or sweep == 0 or first >= 0:
+            look(data, said, known, now, summing)
+        if unknown:
+            move_difficulties(state, data, said, par, priors, known, now, summing, tuning.rate)
+        if unknown or sweep == 0 or first >= 0:  # which are right is then known for good
+            log_likelihood = draw_truth(state, data, said, par, now, summing, counts)
+        if first >= 0:
+            _keep(data, said, par, now, summing, trace, first + sweep, log_likelihood)
+        if said.guessed:
+            move_abilities(state, data, said, par, priors, known, answers)
+            _draw_known(
+                state, data.value, data.cell, data.annotator, said.guessed, known.cell,
+                known.annotator,
+            )  # fmt: skip
+        if unknown or sweep == 0:
+            _count(data.value, data.cell, data.annotator, known.cell_sum, known.annotator_sum)
+        _draw_shares(state, said.prevalence + counts, now.log_prevalence)
+        if len(said.level):  # how often each goes with wrong labels, and with right ones
+            for right in range(2):
+                _draw_shares(state, said.level_prior + summing.levels[right], now.log_level[right])
+        move_all(state, data, par, priors, tuning, known, room, paths)
+
+
+def draw_truth(
+    state: State, data: Crossed, said: Said, par: Parameters, now: Truth, summing: Room,
+    counts: Floats,
+) -> float:  # fmt: skip
+    """Draw the truth of all items, count it, and mark which labels are right.
+
+    Returns the log-likelihood of all labels. That of a truth is the one of all labels being wrong,
+    times the odds of those that are right; how wrong labels fall on the others is the same for all.
+    """
+    total: float = _draw_truth(
+        state, data.cell_start, par.item, said.truth, said.label, said.level, said.guessed,
+        summing.odds, summing.gain, now.log_prevalence, now.log_level, summing.weight, counts,
+        summing.levels, data.value, now.probability, now.log_likelihood,
+    )  # fmt: skip
+    return total
+
+
+@kernel
+def _draw_truth(
+    state: State, cell_start: Codes, item: Floats, truth: Codes, label: Codes, level: Codes,
+    guessed: float, odds: Floats, gain: Floats, log_prevalence: Floats, log_level: Floats,
+    weight: Floats, counts: Floats, levels: Floats, value: Floats, probability: Floats,
+    log_likelihood: Floats,
+) -> float:  # fmt: skip
+    total = 0.0
+    counts[:] = 0.0
+    levels[:] = 0.0
+    for c in range(len(item)):
+        start, stop = cell_start[c], cell_start[c + 1]
+        wrong = weigh(item[c], start, stop, label, odds, gain, guessed, log_prevalence, weight)
+        wrong += all_wrong(start, stop, guessed, len(counts), level, log_level)
+        if truth[c] == UNKNOWN:
+            high, chances = _chances(weight, probability[c])
+            log_likelihood[c] = wrong + high + math.log(chances)
+            z = _drawn(state, probability[c])
+        else:
+            z = truth[c]
+            log_likelihood[c] = wrong + weight[z]
+            for other in range(len(counts)):
+                probability[c, other] = 1.0 if other == z else 0.0
+        total += log_likelihood[c]
+        counts[z] += 1.0
+        for k in range(start, stop):
+            right = label[k] == z
+            value[k] = 1.0 if right else 0.0
+            if len(level):
+                levels[int(right), level[k]] += 1.0
+    return total
+
+
+@inner
+def _chances(weight: Floats, out: Floats) -> tuple[float, float]:
+    """Write probabilities, given their logarithms up to a constant; return what they sum to.
+
+    That is the highest of them, as a logarithm, and the sum beside it.
+    """
+    high, total = highest(weight), 0.0
+    for z in range(len(weight)):
+        out[z] = math.exp(weight[z] - high)
+        total += out[z]
+    for z in range(len(weight)):
+        out[z] /= total
+    return high, total
+
+
+@inner
+def _drawn(state: State, probability: Floats) -> int:
+    rest = uniform(state)
+    for z in range(len(probability) - 1):
+        rest -= probability[z]
+        if rest < 0.0:
+            return z
+    return len(probability) - 1
+
+
+@kernel
+def _draw_known(
+    state: State, value: Floats, cell: Indices, who: Indices, guessed: float, ease: Floats,
+    ability: Floats,
+) -> None:  # fmt: skip
+    """Of the labels marked as right, leave the mark on those that were known, and not guessed."""
+    for k in range(len(value)):
+        if value[k] > 0.0:
+            odds = ease[cell[k]] * ability[who[k]]
+            if uniform(state) * (1.0 + guessed * odds) <= 1.0:
+                value[k] = 0.0
+
+
+@kernel
+def _count(
+    value: Floats, cell: Indices, who: Indices, of_cell: Floats, of_annotator: Floats
+) -> None:
+    """Count the marks of items, and of annotators."""
+    of_cell[:] = 0.0
+    of_annotator[:] = 0.0
+    for k in range(len(value)):
+        of_cell[cell[k]] += value[k]
+        of_annotator[who[k]] += value[k]
+
+
+@kernel
+def _draw_shares(state: State, shape: Floats, out: Floats) -> None:
+    """Draw the logarithms of shares that follow a Dirichlet distribution."""
+    draw_log_row(state, shape, -1, out)
+
+
+def _keep(
+    data: Crossed, said: Said, par: Parameters, now: Truth, summing: Room, trace: Trace, place: int,
+    log_likelihood: float,
+) -> None:  # fmt: skip
+    """Write one draw down."""
+    trace.mu[place] = par.mu[0]
+    trace.sd_item[place] = par.sd_item[0]
+    trace.sd_annotator[place] = par.sd_annotator[0]
+    trace.annotator[place] = par.annotator
+    trace.log_prevalence[place] = now.log_prevalence
+    np.add(trace.truth_mean, now.probability / len(trace.mu), out=trace.truth_mean)
+    trace.log_likelihood[place] = log_likelihood
+    if trace.item.shape[1]:
+        trace.item[place] = par.item
+        trace.truth[place] = now.probability
+    if trace.log_level.shape[2]:
+        trace.log_level[place] = now.log_level
+    if trace.each.shape[1]:
+        log_marginals(par.sd_item[0], data, said, now, summing, trace.each[place])
+
+
+def replay(
+    state: State, data: Crossed, said: Said, many: Trace, par: Parameters, now: Truth,
+    summing: Room, trace: Trace,
+) -> None:  # fmt: skip
+    """Keep what follows of the truth from parameters drawn elsewhere, draw in front."""
+    counts = np.empty(len(said.prevalence))
+    for place in range(len(many.mu)):
+        par.mu[0] = many.mu[place]
+        par.sd_item[0] = many.sd_item[place]
+        par.sd_annotator[0] = many.sd_annotator[place]
+        par.annotator[:] = many.annotator[place]
+        par.item[:] = many.item[place]
+        now.log_prevalence[:] = many.log_prevalence[place]
+        if len(said.level):
+            now.log_level[:] = many.log_level[place]
+        look(data, said, odds(data, par), now, summing)
+        log_likelihood = draw_truth(state, data, said, par, now, summing, counts)
+        _keep(data, said, par, now, summing, trace, place, log_likelihood)

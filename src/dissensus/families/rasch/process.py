@@ -1,0 +1,211 @@
+"""What the PyMC form and the Gibbs sampler of a Rasch model share: labels, truth, and priors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus.data.known_labels import known_codes
+from dissensus.data.rows import statements_per
+from dissensus.dims import ANNOTATOR, ITEM, LABEL
+from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.families.crossed.kernels.data import Crossed, Priors, crossed
+from dissensus.families.crossed.priors import Prior, as_row, checked_prior
+from dissensus.families.rasch.design import warn_of_design
+from dissensus.families.rasch.kernels.data import Said
+from dissensus.kernels.types import UNKNOWN, Floats, Ints
+from dissensus.registry import check_flag, one_of
+from dissensus.sampling import fitting
+
+KINDS: Final = ("nominal", "ordinal")
+SAMPLERS: Final = ("gibbs", "nuts")
+DEFAULTS: Final[dict[str, Prior]] = {
+    "mean_ability": (1.0, 1.5),
+    "ability_spread": ("half_normal", 1.0),
+    "difficulty_spread": ("half_normal", 1.5),
+}
+_MOST_LEVELS: Final = 10
+"""Of confidence: of more each would be met too rarely to tell anything."""
+_LEVEL_PRIOR: Final = 1.0
+
+
+class Process(NamedTuple):
+    """Labels in codes, what is known of the truth, levels of confidence, and priors."""
+
+    annotations: xr.Dataset
+    item: Ints
+    """(annotation)"""
+    annotator: Ints
+    """(annotation)"""
+    label: Ints
+    """(annotation)"""
+    truth: Ints
+    """(item): a label's code, or `UNKNOWN`."""
+    level: Ints
+    """(annotation): of confidence; empty if it is no evidence."""
+    levels: Floats
+    """The confidences that are met, rising; empty if they are no evidence."""
+    guessing: bool
+    """Whether who does not know takes any label, and not one of the wrong ones."""
+    priors: Mapping[str, Prior]
+    prior_count: float
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """The names of labels."""
+        return np.asarray(self.annotations[LABEL].to_numpy())
+
+    @property
+    def items(self) -> npt.NDArray[Any]:
+        """The names of items."""
+        return np.asarray(self.annotations[ITEM].to_numpy())
+
+    @property
+    def annotators(self) -> npt.NDArray[Any]:
+        """The names of annotators."""
+        return np.asarray(self.annotations[ANNOTATOR].to_numpy())
+
+    @property
+    def all_known(self) -> bool:
+        """Whether the truth of every item is known."""
+        return bool((self.truth != UNKNOWN).all())
+
+    @property
+    def least(self) -> float:
+        """Below which the mean ability is not: that of being right as often as by guessing.
+
+        Nothing, if the truth is known, or who does not know guesses.
+        """
+        free = self.all_known or self.guessing
+        return -np.inf if free else -float(np.log(len(self.labels) - 1))
+
+    @property
+    def floor(self) -> float:
+        """How often who does not know is right."""
+        return 1.0 / len(self.labels) if self.guessing else 0.0
+
+    @property
+    def lead(self) -> float:
+        """What an ability has before the logit of knowing: odds are counted over wrong labels."""
+        return -float(np.log1p(-self.floor))
+
+    def data(self) -> Crossed:
+        """Lay out the labels for the Gibbs sampler."""
+        none = np.zeros_like(self.item)
+        people = np.zeros(len(self.annotators), dtype=np.int64)
+        return crossed(
+            self.label.astype(np.float64), self.item, self.annotator, none,
+            n_items=len(self.items), annotator_pool=people, n_pools=1,
+        )  # fmt: skip
+
+    def said(self, data: Crossed) -> Said:
+        """Return labels and levels in the order of that layout."""
+        return Said(
+            label=self.label[data.row],
+            level=self.level[data.row] if len(self.levels) else self.level,
+            truth=self.truth[data.cell_item],
+            prevalence=np.full(len(self.labels), self.prior_count),
+            level_prior=_LEVEL_PRIOR,
+            guessed=float(len(self.labels)) if self.guessing else 0.0,
+        )
+
+    def numbers(self) -> Priors:
+        """Return the priors as compiled code reads them."""
+        mean, sd = self.priors["mean_ability"]
+        return Priors(
+            mu=np.array([[mean - self.lead, sd]]),
+            least=np.array([self.least]),
+            sd_item=np.array([as_row(self.priors["difficulty_spread"])]),
+            sd_annotator=np.array([as_row(self.priors["ability_spread"])]),
+            sd=np.array([[0.0, 1.0, 0.0]]),
+            gap=np.array([0.0, 1.0, 0.0]),
+            lkj=1.0,
+        )
+
+
+def process(
+    annotations: xr.Dataset, *, truth: Any, confidence: bool, guessing: Any, priors: Any,
+    prior_count: Any, sampler: Any,
+) -> Process:  # fmt: skip
+    """Check annotations and settings, and put them together.
+
+    Raises
+    ------
+    AnnotationError
+        If the annotations are no labels, or of fewer than two kinds, an item has none, or
+        confidence is asked for and there is none, or too many kinds of it.
+    ArgumentError
+        If a setting makes no sense.
+    """
+    fitting.require_kind(annotations, KINDS, "rasch")
+    one_of("sampler", sampler, SAMPLERS)
+    check_flag("confidence", confidence)
+    fitting.require_choice(annotations)
+    fitting.require_annotated(
+        statements_per(annotations, ITEM), annotations, "nothing speaks of its difficulty"
+    )
+    level, levels = np.zeros(0, dtype=np.int64), np.empty(0)
+    if confidence:
+        level, levels = _levels(annotations)
+    codes = {
+        dim: annotations[f"{dim}_code"].to_numpy().astype(np.int64)
+        for dim in (ITEM, ANNOTATOR, LABEL)
+    }
+    known = known_codes(annotations, truth)
+    found = Process(
+        annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known, level, levels,
+        _guessing(guessing, known), _priors(priors), fitting.positive("prior_count", prior_count),
+    )  # fmt: skip
+    warn_of_design(found)
+    return found
+
+
+def _guessing(given: Any, known: Ints) -> bool:
+    """Return what is asked for; by default guesses, unless all truths are known."""
+    if given is None:
+        return bool((known == UNKNOWN).any())
+    check_flag("guessing", given)
+    return bool(given)
+
+
+def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:
+    """Return the level of each label's confidence, and what levels there are."""
+    if "confidence" not in annotations:
+        raise AnnotationError(
+            "annotations", expected="confidences, with confidence=True", found="none",
+            hint="Read them with confidence=, the name of a column of numbers from 0 to 1",
+        )  # fmt: skip
+    given = annotations["confidence"].to_numpy()
+    missing = int(np.isnan(given).sum())
+    if missing:
+        raise AnnotationError(
+            "annotations", expected="a confidence of every label, with confidence=True",
+            found=f"{missing} labels without",
+        )  # fmt: skip
+    levels, level = np.unique(given, return_inverse=True)
+    if len(levels) > _MOST_LEVELS:
+        raise AnnotationError(
+            "annotations", expected=f"at most {_MOST_LEVELS} levels of confidence",
+            found=f"{len(levels)} different numbers",
+            hint="Round them to a few steps first, and say which",
+        )  # fmt: skip
+    return level.astype(np.int64), levels
+
+
+def _priors(given: Any) -> dict[str, Prior]:
+    if given is None:
+        return dict(DEFAULTS)
+    if not isinstance(given, Mapping):
+        raise ArgumentError(
+            "priors", expected=f"a mapping of {', '.join(DEFAULTS)}", found=repr(given)
+        )
+    for name in given:
+        one_of("priors", name, tuple(DEFAULTS))
+    return DEFAULTS | {
+        name: checked_prior(name, prior, mean=name == "mean_ability")
+        for name, prior in given.items()
+    }

@@ -1,0 +1,141 @@
+"""The Gibbs step for abilities and difficulties, as a PyMC step method that moves everything."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from pymc.step_methods.compound import StepMethodState
+from pymc.step_methods.state import dataclass_state
+
+from dissensus.families.crossed.kernels import sweep as crossed_sweep
+from dissensus.families.crossed.kernels.covariance import all_items
+from dissensus.families.crossed.kernels.data import Parameters
+from dissensus.families.rasch import graph
+from dissensus.families.rasch.kernels import data as rasch_data
+from dissensus.families.rasch.kernels import sweep, unknown
+from dissensus.families.rasch.kernels.data import Truth
+from dissensus.kernels.random import started
+from dissensus.sampling.step import WholeModelStep, first_point, to_natural, to_values
+
+_LEAST: Final = -700.0
+"""Logarithm of the smallest share: PyMC holds shares, and their logarithms must be finite."""
+
+
+@dataclass_state
+class RaschGibbsState(StepMethodState):
+    """All that changes while sampling: the random stream, and what has been learned."""
+
+    known: Any
+    width: Any
+    tune: bool
+
+
+class RaschGibbs(WholeModelStep):
+    r"""Move abilities, difficulties and all they hang on in one Gibbs sweep.
+
+    For models as `dissensus.models.rasch.build` makes them, with the names it gives. `pymc.sample`
+    takes this step for such models by itself. The truth of items, which the model sums out where it
+    is not known, is drawn on the way and let go; so is who guessed. What a model has beside, and
+    what has nothing to do with these variables or their labels, is moved by other steps.
+
+    Parameters
+    ----------
+    vars : list of TensorVariable, optional
+        All variables of the model that the step knows.
+    model : pymc.Model, optional
+        By default that of the context.
+    rng : numpy.random.Generator, optional
+        Random stream.
+    initial_point : mapping, optional
+        A point to take a first step from, which compiles the kernels. Default: the model's.
+    compile_kwargs : mapping, optional
+        Not used.
+    blocked : bool
+        Whether all variables are moved together: always.
+
+    Raises
+    ------
+    ArgumentError
+        If the step would not be exact for the model, or some of the variables are left out.
+
+    Notes
+    -----
+    The sweep is `dissensus.models.rasch.fit`'s. Derivation: `docs/derivations/rasch-gibbs.md`.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> from dissensus.families.steps import RaschGibbs
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["a", "b", "b"], ["b", "b", "b"]])
+    >>> with dx.models.rasch.build(ann) as model:
+    ...     step = RaschGibbs()
+    >>> point, stats = step.step(model.initial_point())
+    >>> point["difficulty"].shape
+    (3,)
+    """
+
+    name = "rasch_gibbs"
+    reader = graph
+    _reading: graph.Reading
+    _state_class = RaschGibbsState
+
+    def prepare(self, model: Any) -> None:
+        """Compile the ways from PyMC's values and back, make room, and start to learn."""
+        data, said, _, names, _, n_levels = self._reading
+        self._to_natural, self._to_values = to_natural(model, names), to_values(model, names)
+        # Of levels that nobody had, too, which the kernel cannot see in the labels.
+        room = unknown.room(said, len(data.cell_pool))
+        self._room = room._replace(levels=np.empty((2, n_levels)))
+        self._trace = sweep.trace_room(said, data, 0, items=False, each=False)
+        self.tune, self.width = True, room.width
+        par, _ = self._placed(first_point(model))
+        self.known = crossed_sweep.learned(data, crossed_sweep.BERNOULLI, par)
+
+    def step(self, point: Any) -> Any:
+        """Move everything; leave the point that was given as it is."""
+        data, said, priors = self._reading[:3]
+        par, now = self._placed(point)
+        tuning = self.known.tuning if self.tune else self.known.tuning._replace(rate=0.0)
+        state = started(self.rng.integers(2**64, dtype=np.uint64))
+        sweep.advance(
+            state, data, said, par, priors, tuning, self.known.paths, now,
+            self._room._replace(width=self.width), 1, self._trace, -1,
+        )  # fmt: skip
+        natural = self._natural(par, now)
+        values = self._to_values(*(natural[name] for name in self._reading.names))
+        return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]
+
+    def _placed(self, point: Any) -> tuple[Parameters, Truth]:
+        """Return where the chain stands at a point."""
+        data, said, _, names, lead, n_levels = self._reading
+        values = self._to_natural(*(point[self._values[name]] for name in names))
+        natural = dict(zip(names, values, strict=True))
+        par = crossed_sweep.start(data, crossed_sweep.BERNOULLI, n_gaps=0)
+        par.mu[0] = natural[graph.MEAN] - lead
+        par.sd_annotator[0] = natural[graph.ABILITY_SPREAD]
+        par.sd_item[0] = natural[graph.DIFFICULTY_SPREAD]
+        par.annotator[:] = natural[graph.ABILITY] - natural[graph.MEAN]
+        par.item[:] = -natural[graph.DIFFICULTY][data.cell_item]
+        now = rasch_data.beginning(said, len(data.cell_pool))
+        now.log_prevalence[:] = np.log(natural[graph.PREVALENCE])
+        if n_levels:
+            level = np.log([natural[graph.WRONG], natural[graph.RIGHT]])
+            now = now._replace(log_level=level)
+        return par, now
+
+    def _natural(self, par: Parameters, now: Truth) -> dict[str, Any]:
+        """Return the variables in natural units, from where the chain stands."""
+        data, mean = self._reading.data, par.mu[0] + self._reading.lead
+        items = all_items(data, par.item, par.sd_item, par.correlation, self.rng)
+        wrong, right = np.exp(np.maximum(now.log_level, _LEAST))
+        return {
+            graph.MEAN: mean,
+            graph.ABILITY_SPREAD: par.sd_annotator[0],
+            graph.ABILITY: mean + par.annotator,
+            graph.DIFFICULTY_SPREAD: par.sd_item[0],
+            graph.DIFFICULTY: -items[:, 0],
+            graph.PREVALENCE: np.exp(np.maximum(now.log_prevalence, _LEAST)),
+            graph.WRONG: wrong,
+            graph.RIGHT: right,
+        }

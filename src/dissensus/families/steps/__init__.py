@@ -1,0 +1,23 @@
+"""PyMC step methods: exact Gibbs steps where the structure of a model allows them.
+
+Importing this package registers them, so that `pymc.sample` chooses them by itself.
+"""
+
+from pymc.step_methods import STEP_METHODS
+
+from dissensus.families.crossed.step import CrossedEffectsGibbs
+from dissensus.families.latent_truth.step import LatentTruthGibbs
+from dissensus.families.rankings.step import PlackettLuceGibbs
+from dissensus.families.rasch.step import RaschGibbs
+from dissensus.sampling.step import without_gibbs
+
+__all__ = [
+    "CrossedEffectsGibbs",
+    "LatentTruthGibbs",
+    "PlackettLuceGibbs",
+    "RaschGibbs",
+    "without_gibbs",
+]
+
+_OURS = (CrossedEffectsGibbs, LatentTruthGibbs, PlackettLuceGibbs, RaschGibbs)
+STEP_METHODS.extend(one for one in _OURS if one not in STEP_METHODS)
