@@ -21,9 +21,8 @@ from dissensus.kernels.dirichlet import leading_probabilities
 from dissensus.kernels.overlap import holds_first
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
-from dissensus.metrics._align import align, check_labels, check_lists
 from dissensus.metrics._items import BOOTSTRAP
-from dissensus.metrics._lists import positive_int
+from dissensus.metrics._lists import align, check_labels, check_lists, positive_int
 from dissensus.models.dirichlet import KINDS
 from dissensus.sampling import fitting
 

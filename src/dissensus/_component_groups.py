@@ -10,7 +10,7 @@ import xarray as xr
 from dissensus import metrics
 from dissensus.dims import POOL, SAMPLE, SCALE, other
 from dissensus.metrics._components import SCALES
-from dissensus.metrics.acceptability import annotators_outweigh_items
+from dissensus.metrics.cross_replication import annotators_outweigh_items
 
 LATENT, OBSERVED = SCALES
 CONSTANTS: Final = ("sigma", "label_value", "n_labels_per_item")

@@ -12,7 +12,7 @@ from dissensus._accuracy_model import no_one_label, too_few
 from dissensus._added_groups import Planned
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.types import Floats
-from dissensus.statistics._accuracies import Accuracies, accuracies
+from dissensus.statistics._truth import Accuracies, accuracies
 
 AUTO: Final = "auto"
 MAJORITY: Final = "majority"

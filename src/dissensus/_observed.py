@@ -24,8 +24,8 @@ from dissensus.data import tables
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
 from dissensus.errors import DissensusWarning, PredictionError
-from dissensus.statistics._advantages import NO_ITEMS
-from dissensus.statistics._sampled_units import FEW_UNITS
+from dissensus.statistics._ratios import NO_ITEMS
+from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.statistics.annotator_discrepancy_ratio import NO_OTHERS
 from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics.non_inferiority import non_inferiority

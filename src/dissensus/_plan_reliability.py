@@ -14,7 +14,7 @@ from dissensus._planning.reliability import of_annotators, of_items
 from dissensus._planning.studies import Run, widths
 from dissensus.kernels.random import generator
 from dissensus.metrics._components import check_scale
-from dissensus.metrics.icc import icc
+from dissensus.metrics.reliability import icc
 from dissensus.sampling import fitting
 
 

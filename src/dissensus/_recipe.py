@@ -17,7 +17,7 @@ from dissensus.data.predictions import features
 from dissensus.data.rows import label_counts, statements_per
 from dissensus.dims import ITEM, LABEL, POSITION
 from dissensus.errors import ArgumentError, DissensusWarning, PredictionError
-from dissensus.metrics.events import event_plausibility
+from dissensus.metrics.groups import event_plausibility
 from dissensus.sampling.learned_prior import LEARNED, prior_of
 
 BELOW, ABOVE = "below", "above"

@@ -8,7 +8,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus.data.plausibility import looked_at_once, space
-from dissensus.metrics import _top
+from dissensus.metrics import _lists
 
 
 @pytest.mark.parametrize("form", ["dense", "candidates"])
@@ -20,8 +20,10 @@ def test_it_is_the_same_as_looked_for_each_time(make, form, monkeypatch):
         named[:, :3] = True
         theta = make.candidates(theta, named, concentration=0.5)
     calls = []
-    search = _top._searched
-    monkeypatch.setattr(_top, "_searched", lambda *given: calls.append(given[2]) or search(*given))
+    search = _lists._searched
+    monkeypatch.setattr(
+        _lists, "_searched", lambda *given: calls.append(given[2]) or search(*given)
+    )
 
     def every():
         return xr.Dataset({
@@ -45,15 +47,15 @@ def test_other_draws_are_looked_at_themselves(make):
     one, other = make.theta(1), make.theta(2)
     with looked_at_once(1):
         for theta in (one, other, one.isel(item=[2, 0]), one.isel(draw=[1])):
-            found = _top.top_labels(theta, space(theta), 1)
+            found = _lists.top_labels(theta, space(theta), 1)
             np.testing.assert_array_equal(found[..., 0], theta.argmax("label"))
 
 
 def test_an_evaluation_looks_once_at_each_reliability(votes, monkeypatch):
     calls = []
-    search = _top._searched
+    search = _lists._searched
     monkeypatch.setattr(
-        _top, "_searched", lambda *given: calls.append(given[0].dims) or search(*given)
+        _lists, "_searched", lambda *given: calls.append(given[0].dims) or search(*given)
     )
     dx.evaluate(
         *votes, draws=20, reliability=[1, 2], truth_model=None, ground_truth=None, components=None,

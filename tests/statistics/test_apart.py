@@ -10,9 +10,9 @@ from seeds import seeds
 from dissensus.data.alignment import systems_of
 from dissensus.errors import ArgumentError
 from dissensus.kernels import voices as voice_pairs
-from dissensus.statistics._apart import apart
-from dissensus.statistics._asked import Asked
-from dissensus.statistics._statements import rows_of
+from dissensus.statistics._distances import Asked
+from dissensus.statistics._pairwise import apart
+from dissensus.statistics._read import rows_of
 
 DELTAS = {
     "squared": lambda y, z: (y - z) ** 2,

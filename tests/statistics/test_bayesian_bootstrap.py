@@ -15,9 +15,8 @@ from statistic_cases import arguments, arrays, every_variant, studies, taken, un
 
 import dissensus as dx
 from dissensus.kernels.random import generator
-from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._resampling import replicated
-from dissensus.statistics._sums import Sums
+from dissensus.statistics._sums import Doubts, Sums
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from seeds import over_seeds
 from statsmodels.stats.inter_rater import fleiss_kappa as by_statsmodels
 
 import dissensus as dx
-from dissensus.statistics._weighting import blind_distance
+from dissensus.statistics._chance import blind_distance
 
 WEIGHTINGS = {None: nominal, "linear": absolute, "quadratic": squared}
 

@@ -9,9 +9,8 @@ from small_studies import absolute, nominal, psi, ratio, squared, study
 
 import dissensus as dx
 from dissensus.statistics import _distances
-from dissensus.statistics._distances import disagreement, table_of
-from dissensus.statistics._ratio_level import ratio_disagreement
-from dissensus.statistics._statements import rows_of
+from dissensus.statistics._distances import disagreement, ratio_disagreement, table_of
+from dissensus.statistics._read import rows_of
 
 NAMED = [("nominal", nominal), ("squared", squared), ("interval", squared), ("absolute", absolute)]
 

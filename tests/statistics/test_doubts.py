@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._sums import Doubts
 
 
 def test_nothing_undefined_says_nothing(recwarn):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.statistics import _ratio_level
-from dissensus.statistics._ratio_level import apart, ratio_disagreement
-from dissensus.statistics._statements import rows_of
+from dissensus.statistics import _distances
+from dissensus.statistics._distances import apart, ratio_disagreement
+from dissensus.statistics._read import rows_of
 
 
 def test_all_pairs_and_two_zeros():
@@ -31,7 +31,7 @@ def test_negative_numbers_are_refused_by_row_and_item():
 
 
 def test_more_numbers_than_a_table_holds_are_refused(monkeypatch):
-    monkeypatch.setattr(_ratio_level, "TABLE", 2)
+    monkeypatch.setattr(_distances, "TABLE", 2)
     ann = dx.from_matrix([[0.5, 1.5], [2.5, 0.5]])
     with pytest.raises(dx.AnnotationError, match=r"up to 2 distinct numbers.*found 3"):
         ratio_disagreement(ann, rows_of(ann))

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from seeds import seeds
 
 import dissensus as dx
-from dissensus.statistics import _reliability_pairs
+from dissensus.statistics import _reliability_sums
 
 SEEDS = st.integers(0, 2**31)
 few = settings(max_examples=12, deadline=None)
@@ -237,9 +237,9 @@ def test_what_makes_no_sense_or_no_room_is_refused(monkeypatch):
         with pytest.raises(dx.ArgumentError, match="per_pair: expected True or False"):
             of(ann, per_pair="yes", **more)
     draws = xr.DataArray(np.full((2, 50), 0.8), dims=SAMPLE)
-    monkeypatch.setattr(_reliability_pairs, "_CELLS", 300)
+    monkeypatch.setattr(_reliability_sums, "_CELLS", 300)
     with pytest.raises(dx.ArgumentError, match=r"per_pair: expected up to 300 numbers.*Thin"):
         dx.weighted_reliability(ann, accuracy=draws, per_pair=True)
-    monkeypatch.setattr(_reliability_pairs, "MOST", 1)
+    monkeypatch.setattr(_reliability_sums, "MOST", 1)
     with pytest.raises(dx.AnnotationError, match=r"annotations: expected up to 1 pairs.*fewer"):
         dx.concordance(ann, per_pair=True)

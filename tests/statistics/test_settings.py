@@ -13,7 +13,7 @@ from statistic_cases import arguments, every_statistic, studies, undefined_in_si
 
 import dissensus as dx
 from dissensus.statistics import STATISTICS
-from dissensus.statistics._settings import code_of, names_in, proportion, whole
+from dissensus.statistics._read import code_of, names_in, proportion, whole
 
 pytestmark = pytest.mark.unit(10)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.statistics._statements import labels_of, numbers_of, ordered_labels_of, read, rows_of
+from dissensus.statistics._read import labels_of, numbers_of, ordered_labels_of, read, rows_of
 
 
 def test_annotations_come_back_as_they_are(votes, rankings):

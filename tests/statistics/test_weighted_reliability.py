@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from seeds import seeds
 
 import dissensus as dx
-from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._resampling import over_units
+from dissensus.statistics._sums import Doubts
 
 SEEDS = st.integers(0, 2**31)
 few = settings(max_examples=12, deadline=None)

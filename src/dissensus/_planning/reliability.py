@@ -10,7 +10,7 @@ import xarray as xr
 from dissensus._planning.designs import Design
 from dissensus._planning.studies import Widths
 from dissensus.dims import ANNOTATOR, ITEM, POOL, SAMPLE, other
-from dissensus.metrics.spearman_brown import annotators_needed, spearman_brown
+from dissensus.metrics.reliability import annotators_needed, spearman_brown
 
 
 def of_annotators(

@@ -20,7 +20,7 @@ from dissensus.families.crossed.process import process
 from dissensus.families.crossed.sampler import by_gibbs
 from dissensus.kernels.types import Floats
 from dissensus.metrics.cross_replication import normalized_xcc
-from dissensus.metrics.icc import icc
+from dissensus.metrics.reliability import icc
 from dissensus.sampling import fitting
 from dissensus.simulate._replication import replication_study
 

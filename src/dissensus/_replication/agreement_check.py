@@ -21,7 +21,7 @@ from dissensus._wording import number, probability, share
 from dissensus.dims import SAMPLE
 from dissensus.errors import DissensusWarning
 from dissensus.kernels.types import Floats
-from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._sums import Doubts
 
 STATISTIC: Final = "statistic"
 EXTREME: Final = 0.05

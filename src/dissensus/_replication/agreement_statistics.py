@@ -17,9 +17,8 @@ from dissensus.kernels.distances import far_pairs
 from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._distances import pairs_of
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._statements import numbers_of, rows_of
-from dissensus.statistics._sums import Sums
+from dissensus.statistics._read import numbers_of, rows_of
+from dissensus.statistics._sums import Doubts, Sums
 
 _LEVELS: Final = {
     "labels": ("nominal", "ordinal", "interval", "ratio"),

@@ -14,7 +14,7 @@ from dissensus.data.alignment import common_items
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, DissensusWarning
-from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._sums import Doubts
 from dissensus.statistics.discrepancy_ratio import sums
 
 _NAME = "discrepancy_ratio"

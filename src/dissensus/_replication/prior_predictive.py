@@ -16,7 +16,7 @@ from dissensus.errors import brief
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
 from dissensus.metrics._components import MODELS
-from dissensus.metrics.icc import icc
+from dissensus.metrics.reliability import icc
 from dissensus.registry import one_of
 from dissensus.sampling import fitting
 from dissensus.sampling.step import uncompiled

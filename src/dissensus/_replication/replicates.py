@@ -18,9 +18,8 @@ import xarray as xr
 
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
 from dissensus.kernels.types import Floats, Ints
-from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._resampling import over_units
-from dissensus.statistics._sums import Sums
+from dissensus.statistics._sums import Doubts, Sums
 
 ROWS: Final = 500_000
 """Rows laid one after the other at a time."""

@@ -28,7 +28,7 @@ from dissensus._wording import (
     spoken_probability,
 )
 from dissensus.dims import SAMPLE
-from dissensus.statistics._confident import UNSAID
+from dissensus.statistics._reliability import UNSAID
 
 TITLES: Final = {
     "label_accuracy": "One label is right",

@@ -1,17 +1,27 @@
-"""Reading variance components out of a fit of `crossed_effects` or `cross_replication`."""
+"""Variance components out of a fit of crossed effects, and correlations of labels as observed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from dissensus.dims import BOUNDARY, LABEL, POOL, SAMPLE, other
 from dissensus.errors import ArgumentError, brief, shown
+from dissensus.kernels.special import (
+    covariance_between,
+    covariance_within,
+    logistic_mixture,
+    mixture_variance,
+    step_variance,
+)
 from dissensus.registry import one_of
 from dissensus.sampling import convergence
+
+# Reading variance components out of a fit of `crossed_effects` or `cross_replication`.
+
 
 CROSSED_EFFECTS = "crossed_effects"
 CROSS_REPLICATION = "cross_replication"
@@ -168,3 +178,63 @@ def label_steps(parts: Components) -> xr.DataArray:
         )  # fmt: skip
     steps = values.drop_vars(LABEL, errors="ignore").astype(np.float64).diff(LABEL)
     return steps.rename({LABEL: BOUNDARY})
+
+
+# Correlations of labels as they are observed, effects and residuals averaged out.
+
+
+_PART, _OTHER = "part", "other_part"
+
+
+class Labels(NamedTuple):
+    """How observed labels come about: see `dissensus.kernels.special`."""
+
+    weight: xr.DataArray
+    bound: xr.DataArray
+    sd: xr.DataArray
+    variance: xr.DataArray
+    """Of the observed label."""
+
+
+def observed_labels(parts: Components) -> Labels | None:
+    """Return how labels come about, with a dim for their parts; None if they are the latent ones.
+
+    Raises
+    ------
+    ArgumentError
+        If the fit does not say what the numbers of ordered labels are.
+    """
+    if parts.family == GAUSSIAN:
+        return None
+    if parts.family == BERNOULLI:
+        weight, noise = (xr.DataArray(values, dims=_PART) for values in logistic_mixture())
+        sd = (parts.effects + noise) ** 0.5
+        bound, variance = parts.mu / sd, mixture_variance
+    else:
+        assert parts.cutpoint is not None
+        weight = label_steps(parts).rename({BOUNDARY: _PART})
+        cutpoint = parts.cutpoint.drop_vars(BOUNDARY, errors="ignore").rename({BOUNDARY: _PART})
+        total = parts.total**0.5
+        bound, variance = (parts.mu - cutpoint) / total, step_variance
+        sd = total.broadcast_like(bound)
+    spread = xr.apply_ufunc(variance, weight, bound, input_core_dims=[[_PART], [_PART]])
+    # Where all labels are the same to the last digit, no correlation is defined.
+    return Labels(weight, bound, sd, spread.where(spread > 0))
+
+
+def correlation_within(labels: Labels, shared: xr.DataArray) -> xr.DataArray:
+    """Correlate two labels that have a latent variance in common."""
+    covariance = xr.apply_ufunc(
+        covariance_within, *labels[:3], shared, input_core_dims=[*[[_PART]] * 3, []]
+    )
+    return (covariance / labels.variance).clip(0.0, 1.0)  # past which there is rounding only
+
+
+def correlation_between(labels: Labels, others: Labels, shared: xr.DataArray) -> xr.DataArray:
+    """Correlate two labels of different pools that have a latent covariance."""
+    renamed = [part.rename({_PART: _OTHER}) for part in others[:3]]
+    covariance = xr.apply_ufunc(
+        covariance_between, *labels[:3], *renamed, shared,
+        input_core_dims=[*[[_PART]] * 3, *[[_OTHER]] * 3, []],
+    )  # fmt: skip
+    return (covariance / (labels.variance * others.variance) ** 0.5).clip(-1.0, 1.0)

@@ -11,9 +11,8 @@ from dissensus.data.alignment import common_items
 from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import ITEM
 from dissensus.kernels.overlap import holds_first, same_set
-from dissensus.metrics._align import check_lists
 from dissensus.metrics._insight import insights, with_insight
-from dissensus.metrics._lists import from_top, list_metric, positive_int
+from dissensus.metrics._lists import check_lists, from_top, list_metric, positive_int
 
 
 def top_k_accuracy(

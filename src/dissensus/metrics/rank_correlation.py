@@ -17,9 +17,7 @@ from dissensus.kernels.overlap import (
     kendall_candidates,
     kendall_dense,
 )
-from dissensus.metrics._align import OUTSIDE
-from dissensus.metrics._candidates import on_candidates
-from dissensus.metrics._lists import Score, list_metric
+from dissensus.metrics._lists import OUTSIDE, Score, list_metric, on_candidates
 
 
 def _whole_order(dense: Callable[..., Any], sparse: Callable[..., Any]) -> Any:

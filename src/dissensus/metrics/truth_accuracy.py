@@ -7,7 +7,7 @@ from typing import Any
 import xarray as xr
 
 from dissensus.kernels.formulas import accuracy_from_concordance, accuracy_from_rho
-from dissensus.metrics._numbers import label_count, named, one_number, shares
+from dissensus.metrics.actual_accuracy import label_count, named, one_number, shares
 from dissensus.metrics.majority_accuracy import alike
 from dissensus.registry import one_of
 

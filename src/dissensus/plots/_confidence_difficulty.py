@@ -15,7 +15,7 @@ from dissensus.kernels.types import Floats
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
-from dissensus.statistics._confidence_levels import levels_of
+from dissensus.statistics._confidence import levels_of
 
 _NEEDED: Final = ("slope", "intercept", "confidence", "difficulty")
 _TENTHS: Final = 10

@@ -13,8 +13,13 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from dissensus._wording import counted, share
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
-from dissensus.metrics._numbers import is_whole, label_count, numbers, one_number
-from dissensus.metrics.actual_accuracy import actual_accuracy
+from dissensus.metrics.actual_accuracy import (
+    actual_accuracy,
+    is_whole,
+    label_count,
+    numbers,
+    one_number,
+)
 from dissensus.metrics.majority_accuracy import annotators_for_truth, majority_accuracy
 from dissensus.metrics.truth_accuracy import truth_accuracy
 from dissensus.plots import _style as look

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
-from dissensus.errors import AnnotationError, ArgumentError, brief
+from dissensus.dims import ITEM
+from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 from dissensus.kernels.distances import far_pairs
 from dissensus.kernels.grouped import (
     Grouped,
@@ -23,10 +24,84 @@ from dissensus.kernels.grouped import (
     squared_pairs,
 )
 from dissensus.kernels.labels import label_pairs
-from dissensus.kernels.types import Floats
-from dissensus.statistics._asked import no_callable, no_distance
-from dissensus.statistics._statements import labels_of, numbers_of
+from dissensus.kernels.types import Floats, Ints
+from dissensus.statistics._read import labels_of, numbers_of
 from dissensus.statistics._sums import Matrix, compact
+
+# Distances from a callable, asked once for each distinct pair.
+
+
+class Asked:
+    """A callable's distances between things, by their codes.
+
+    Parameters
+    ----------
+    distance : callable
+        Takes two of the things and returns how far apart they are.
+    things : list
+        What codes stand for.
+
+    Raises
+    ------
+    ArgumentError
+        When called, if a distance is none: negative, not finite, another one in the other
+        direction, or not 0 from a thing to itself.
+
+    Examples
+    --------
+    >>> asked = Asked(lambda a, b: abs(a - b), [1, 4, 6])
+    >>> asked(np.array([0, 1, 0]), np.array([1, 0, 2]))
+    array([3., 3., 5.])
+    """
+
+    def __init__(self, distance: Callable[[Any, Any], float], things: list[Any]) -> None:
+        self._distance, self._things = distance, things
+        self._known: dict[int, float] = {}
+
+    def __call__(self, left: Ints, right: Ints) -> Floats:
+        """Return the distance of each pair of codes."""
+        low, high = np.minimum(left, right), np.maximum(left, right)
+        key, place = np.unique(low * len(self._things) + high, return_inverse=True)
+        found = [self._of(pair) for pair in key.tolist()]
+        return np.array(found, dtype=np.float64)[place]
+
+    def _of(self, pair: int) -> float:
+        if pair not in self._known:
+            low, high = divmod(pair, len(self._things))
+            self._known[pair] = self._measured(self._things[low], self._things[high])
+        return self._known[pair]
+
+    def _measured(self, one: Any, two: Any) -> float:
+        try:
+            there, back = float(self._distance(one, two)), float(self._distance(two, one))
+        except Exception as problem:
+            raise no_callable(problem, f"between {one!r} and {two!r}") from problem
+        fits = np.isfinite(there) and there >= 0 and (there == 0 or one != two)
+        if not (fits and np.isclose(there, back, rtol=1e-12, atol=0.0)):
+            raise no_distance(one, two, there, back)
+        return there
+
+
+def no_callable(problem: Exception, where: str = "") -> ArgumentError:
+    """Say that a callable cannot be asked for distances."""
+    return ArgumentError(
+        "distance",
+        where=where,
+        expected="a callable that takes two labels and returns a number",
+        found=f"{type(problem).__name__}: {problem}",
+    )
+
+
+def no_distance(one: Any, two: Any, there: float, back: float) -> ArgumentError:
+    """Say that what a callable returned for two things, in both directions, is no distance."""
+    return ArgumentError(
+        "distance",
+        where=f"between {one!r} and {two!r}",
+        expected="a finite number, 0 or more; the same in both directions; 0 from a label to "
+        "itself",
+        found=f"{there!r} (and {back!r} in the other direction)",
+    )
+
 
 Distance = str | Callable[[Any, Any], float]
 
@@ -256,3 +331,52 @@ def _check_table(apart: Floats, labels: npt.NDArray[np.object_]) -> None:
         one, two = np.argwhere(bad)[0]
         there, back = float(apart[one, two]), float(apart[two, one])
         raise no_distance(labels[one], labels[two], there, back)
+
+
+# The distances of numbers on a ratio scale.
+
+
+def ratio_disagreement(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
+    r"""Prepare :math:`((a - b) / (a + b))^2`, which is 0 between two zeros.
+
+    Raises
+    ------
+    AnnotationError
+        If a number is below 0, or more than 3,000 of them are distinct.
+    """
+    given = numbers_of(annotations)
+    below = np.flatnonzero(given < 0)
+    if len(below):
+        row = int(below[0])
+        item = annotations[ITEM].to_numpy()[annotations["item_code"].to_numpy()[row]]
+        raise AnnotationError(
+            "annotations",
+            where=f"row {row} (item {shown([item])})",
+            expected='numbers of 0 or more, with level="ratio"',
+            found=f"{given[row]}",
+            hint='For numbers around 0, level="interval"',
+        )
+    values, codes = np.unique(given, return_inverse=True)
+    if len(values) > TABLE:
+        raise AnnotationError(
+            "annotations",
+            expected=f'up to {TABLE:,} distinct numbers, with level="ratio"',
+            found=f"{len(values):,}: their distances are a table of all pairs",
+            hint='Round the numbers, or take level="interval", which needs no table',
+        )
+    return from_table(rows, codes, apart(values))
+
+
+def apart(values: Floats) -> Floats:
+    """Return the distances of all pairs.
+
+    Examples
+    --------
+    >>> apart(np.array([0.0, 1.0, 3.0]))
+    array([[0.  , 1.  , 1.  ],
+           [1.  , 0.  , 0.25],
+           [1.  , 0.25, 0.  ]])
+    """
+    values = values / 2.0 if values.max(initial=0.0) > 1e300 else values  # else no float holds sums
+    total = values[:, None] + values[None, :]
+    return ((values[:, None] - values[None, :]) / np.where(total > 0, total, 1.0)) ** 2

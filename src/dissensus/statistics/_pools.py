@@ -22,8 +22,7 @@ from dissensus.statistics._distances import (
     from_table,
     table_of,
 )
-from dissensus.statistics._settings import names_in
-from dissensus.statistics._statements import labels_of
+from dissensus.statistics._read import labels_of, names_in
 from dissensus.statistics._sums import Matrix
 
 

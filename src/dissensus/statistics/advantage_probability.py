@@ -9,11 +9,10 @@ import xarray as xr
 
 from dissensus.dims import ANNOTATOR, SYSTEM
 from dissensus.kernels.types import Floats
-from dissensus.statistics._advantages import NO_ITEMS, advantages, too_few
-from dissensus.statistics._apart import Distance
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._settings import whole
-from dissensus.statistics._sums import Sums
+from dissensus.statistics._pairwise import Distance
+from dissensus.statistics._ratios import NO_ITEMS, advantages, too_few
+from dissensus.statistics._read import whole
+from dissensus.statistics._sums import Doubts, Sums
 
 
 def advantage_probability(

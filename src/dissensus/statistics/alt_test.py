@@ -12,9 +12,9 @@ from scipy import stats
 from dissensus.dims import ANNOTATOR, SYSTEM
 from dissensus.errors import DissensusWarning, shown
 from dissensus.kernels.types import Floats
-from dissensus.statistics._advantages import Advantages, advantages, too_few
-from dissensus.statistics._apart import Distance
-from dissensus.statistics._settings import proportion, whole
+from dissensus.statistics._pairwise import Distance
+from dissensus.statistics._ratios import Advantages, advantages, too_few
+from dissensus.statistics._read import proportion, whole
 
 PASS: Final = 0.5
 """A system passes that wins against half of the annotators."""

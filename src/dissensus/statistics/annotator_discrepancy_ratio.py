@@ -11,10 +11,9 @@ from scipy import sparse
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.kernels.types import Floats
 from dissensus.registry import one_of
-from dissensus.statistics._apart import Apart, Distance, apart, described
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._statements import read, rows_of
-from dissensus.statistics._sums import Finish, Matrix, Sums, compact
+from dissensus.statistics._pairwise import Apart, Distance, apart, described
+from dissensus.statistics._read import read, rows_of
+from dissensus.statistics._sums import Doubts, Finish, Matrix, Sums, compact
 
 ALPHA_ITEMS: Final = ("same", "all")
 NO_OTHERS: Final = "no item of the annotator has labels of two others"

@@ -14,12 +14,11 @@ from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
-from dissensus.statistics._beta_prior import prior_counts
-from dissensus.statistics._roc_fits import from_posterior
-from dissensus.statistics._settings import code_of, plain_label
-from dissensus.statistics._statements import read
-from dissensus.statistics._true_labels import (
+from dissensus.statistics._confidence import prior_counts
+from dissensus.statistics._read import code_of, plain_label, read
+from dissensus.statistics._truth import (
     TrueLabels,
+    from_posterior,
     labels_only,
     of_known_items,
     posterior_of,

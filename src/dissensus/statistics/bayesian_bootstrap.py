@@ -17,17 +17,17 @@ from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.random import generator
 from dissensus.statistics import Statistic
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._one_by_one import one_by_one
-from dissensus.statistics._resampling import over_units, replicated
-from dissensus.statistics._sampled_units import (
+from dissensus.statistics._read import whole
+from dissensus.statistics._resampling import (
     FEW_UNITS,
+    one_by_one,
+    over_units,
+    replicated,
     units_of,
     warn_of_few,
     warn_of_few_each,
 )
-from dissensus.statistics._settings import whole
-from dissensus.statistics._sums import Sums
+from dissensus.statistics._sums import Doubts, Sums
 
 __all__ = ["FEW_UNITS", "bayesian_bootstrap"]
 

@@ -9,16 +9,17 @@ import xarray as xr
 
 from dissensus.dims import ITEM
 from dissensus.kernels.types import Floats
-from dissensus.statistics._chance import NO_PAIRS, ONE_LABEL, beyond_chance
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._statements import read, rows_of
-from dissensus.statistics._sums import Sums
-from dissensus.statistics._weighting import (
+from dissensus.statistics._chance import (
+    NO_PAIRS,
+    ONE_LABEL,
     apart_by_item,
+    beyond_chance,
     blind_distance,
     described,
     label_space,
 )
+from dissensus.statistics._read import read, rows_of
+from dissensus.statistics._sums import Doubts, Sums
 
 
 def bennett_s(

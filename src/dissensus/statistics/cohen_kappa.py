@@ -12,10 +12,9 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.dims import ANNOTATION, ANNOTATOR
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
-from dissensus.statistics._settings import names_in, spelled
-from dissensus.statistics._statements import read, rows_of
+from dissensus.statistics._chance import described, placed
+from dissensus.statistics._read import names_in, read, rows_of, spelled
 from dissensus.statistics._sums import Sums
-from dissensus.statistics._weighting import described, placed
 from dissensus.statistics.iota import between_annotators
 
 NO_COMMON: Final = "no item has labels of both annotators"

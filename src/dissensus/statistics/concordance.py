@@ -10,10 +10,9 @@ from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError
 from dissensus.registry import check_flag
 from dissensus.statistics._distances import Distance
-from dissensus.statistics._genuine import Genuine, genuine_agreement
-from dissensus.statistics._reliability_pairs import sums_by_pair
-from dissensus.statistics._reliability_sums import Reliability, by_item, sums_of
-from dissensus.statistics._statements import read
+from dissensus.statistics._read import read
+from dissensus.statistics._reliability import Genuine, genuine_agreement
+from dissensus.statistics._reliability_sums import Reliability, by_item, sums_by_pair, sums_of
 from dissensus.statistics._sums import Sums
 
 NAME: Final = "concordance"

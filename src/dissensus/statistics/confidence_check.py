@@ -11,20 +11,21 @@ from dissensus.dims import ANNOTATOR, ITEM, LEVEL, SAMPLE
 from dissensus.errors import warn_caller
 from dissensus.kernels.random import generator
 from dissensus.registry import check_flag
-from dissensus.statistics._beta_prior import prior_counts
-from dissensus.statistics._confidence_draws import OF_ALL, OF_EACH, Wanted, draws_of
-from dissensus.statistics._confidence_levels import given_confidence, levels_of
-from dissensus.statistics._confidence_totals import cells_of, totals
-from dissensus.statistics._confidence_words import sentences
-from dissensus.statistics._sampled_units import units_of, warn_of_few
-from dissensus.statistics._settings import whole
-from dissensus.statistics._statements import read
-from dissensus.statistics._true_labels import (
-    labels_only,
-    of_known_items,
-    true_labels,
-    warn_of_blind_fit,
+from dissensus.statistics._confidence import (
+    OF_ALL,
+    OF_EACH,
+    Wanted,
+    cells_of,
+    draws_of,
+    given_confidence,
+    levels_of,
+    prior_counts,
+    sentences,
+    totals,
 )
+from dissensus.statistics._read import read, whole
+from dissensus.statistics._resampling import units_of, warn_of_few
+from dissensus.statistics._truth import labels_only, of_known_items, true_labels, warn_of_blind_fit
 
 _DIMS: Final = dict(
     zip(

@@ -14,11 +14,11 @@ from dissensus.errors import AnnotationError, warn_caller
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 from dissensus.kernels.weighted import line, midranks
-from dissensus.statistics._confidence_levels import given_confidence
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._sampled_units import Units, units_of, warn_of_few
-from dissensus.statistics._statements import read
-from dissensus.statistics._true_labels import (
+from dissensus.statistics._confidence import given_confidence
+from dissensus.statistics._read import read
+from dissensus.statistics._resampling import Units, units_of, warn_of_few
+from dissensus.statistics._sums import Doubts
+from dissensus.statistics._truth import (
     TrueLabels,
     labels_only,
     named_fit,

@@ -13,14 +13,11 @@ from dissensus.dims import ITEM
 from dissensus.errors import DissensusWarning
 from dissensus.kernels.types import Floats, Ints
 from dissensus.registry import check_flag, one_of
-from dissensus.statistics._alpha import alpha_of, alpha_parts
-from dissensus.statistics._chance import ROUNDED
+from dissensus.statistics._chance import ROUNDED, alpha_of, alpha_parts
 from dissensus.statistics._distances import Disagreement, Distance, called
-from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._pools import TwoPools, two_pools
-from dissensus.statistics._settings import spelled
-from dissensus.statistics._statements import read
-from dissensus.statistics._sums import Matrix, Sums, times
+from dissensus.statistics._read import read, spelled
+from dissensus.statistics._sums import Doubts, Matrix, Sums, times
 
 MISSING: Final = ("weighted", "pairs", "items")
 NO_OVERLAP: Final = "no overlap between the pools: no item (of positive weight) has labels of both"

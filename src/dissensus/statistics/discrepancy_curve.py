@@ -13,17 +13,16 @@ from dissensus.data.alignment import systems_of
 from dissensus.dims import ITEM, SAMPLE, SYSTEM, THRESHOLD
 from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints
-from dissensus.statistics._apart import apart
-from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._pairwise import apart
 from dissensus.statistics._ratios import finished
+from dissensus.statistics._read import read, rows_of
 from dissensus.statistics._scores import (
     as_predictions,
     positive_code,
     scores_by_systems,
     thresholds_of,
 )
-from dissensus.statistics._statements import read, rows_of
-from dissensus.statistics._sums import Finish, Matrix, Sums, compact
+from dissensus.statistics._sums import Doubts, Finish, Matrix, Sums, compact
 
 
 def discrepancy_curve(

@@ -11,8 +11,7 @@ from dissensus.data.alignment import systems_of
 from dissensus.dims import ITEM, POOL, SYSTEM
 from dissensus.kernels.types import Floats
 from dissensus.registry import check_flags
-from dissensus.statistics._apart import Distance, apart, described
-from dissensus.statistics._doubts import Doubts
+from dissensus.statistics._pairwise import Distance, apart, described
 from dissensus.statistics._ratios import (
     REASONS,
     Strata,
@@ -21,8 +20,8 @@ from dissensus.statistics._ratios import (
     pools_of,
     strata_of,
 )
-from dissensus.statistics._statements import read, rows_of
-from dissensus.statistics._sums import Finish, Sums
+from dissensus.statistics._read import read, rows_of
+from dissensus.statistics._sums import Doubts, Finish, Sums
 
 
 def discrepancy_ratio(

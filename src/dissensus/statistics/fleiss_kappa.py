@@ -11,9 +11,8 @@ from dissensus.dims import ITEM
 from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS, NO_SPREAD, beyond_chance
 from dissensus.statistics._distances import disagreement, pairs_of
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._statements import read, rows_of
-from dissensus.statistics._sums import Sums, times
+from dissensus.statistics._read import read, rows_of
+from dissensus.statistics._sums import Doubts, Sums, times
 
 
 def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArray:

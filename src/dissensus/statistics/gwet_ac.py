@@ -10,17 +10,18 @@ import xarray as xr
 from dissensus.dims import ITEM
 from dissensus.kernels.grouped import label_shares
 from dissensus.kernels.types import Floats
-from dissensus.statistics._chance import NO_PAIRS, ONE_LABEL, beyond_chance
-from dissensus.statistics._distances import shares_matrix
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._statements import labels_of, read, rows_of
-from dissensus.statistics._sums import Sums, times
-from dissensus.statistics._weighting import (
+from dissensus.statistics._chance import (
+    NO_PAIRS,
+    ONE_LABEL,
     apart_by_item,
+    beyond_chance,
     blind_distance,
     described,
     label_space,
 )
+from dissensus.statistics._distances import shares_matrix
+from dissensus.statistics._read import labels_of, read, rows_of
+from dissensus.statistics._sums import Doubts, Sums, times
 
 
 def gwet_ac(

@@ -10,12 +10,11 @@ import xarray as xr
 
 from dissensus.dims import ITEM
 from dissensus.kernels.types import Floats
-from dissensus.statistics._annotator_margins import with_margins
 from dissensus.statistics._chance import NO_PAIRS, beyond_chance, no_spread
 from dissensus.statistics._distances import Distance, called, pairs_of
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._statements import read, rows_of
-from dissensus.statistics._sums import Sums, times
+from dissensus.statistics._held_out import with_margins
+from dissensus.statistics._read import read, rows_of
+from dissensus.statistics._sums import Doubts, Sums, times
 
 ROUNDING = 1e-12
 """Share of all distances below which those between annotators are none: they are a difference."""

@@ -14,12 +14,10 @@ from dissensus.kernels.grouped import Grouped, label_shares
 from dissensus.kernels.labels import LabelPairs, label_pairs
 from dissensus.kernels.types import Floats, Ints
 from dissensus.registry import one_of
-from dissensus.statistics._alpha import alpha_from, alpha_of, alpha_parts
-from dissensus.statistics._distances import disagreement, shares_matrix
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._ratio_level import ratio_disagreement
-from dissensus.statistics._statements import ordered_labels_of, read, rows_of
-from dissensus.statistics._sums import Matrix, Sums, compact, times
+from dissensus.statistics._chance import alpha_from, alpha_of, alpha_parts
+from dissensus.statistics._distances import disagreement, ratio_disagreement, shares_matrix
+from dissensus.statistics._read import ordered_labels_of, read, rows_of
+from dissensus.statistics._sums import Doubts, Matrix, Sums, compact, times
 
 LEVELS: Final = ("nominal", "ordinal", "interval", "ratio")
 

@@ -20,10 +20,9 @@ from dissensus.kernels.rankings import inverse_rank_weights
 from dissensus.kernels.types import Floats, Ints
 from dissensus.registry import check_flag, one_of
 from dissensus.statistics._chance import NO_PAIRS
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._statements import rows_of
-from dissensus.statistics._sums import Sums
-from dissensus.statistics._votes import categories
+from dissensus.statistics._read import rows_of
+from dissensus.statistics._scores import categories
+from dissensus.statistics._sums import Doubts, Sums
 
 NAME: Final = "leave_one_out_agreement"
 TIES: Final = ("share", "any")

@@ -23,10 +23,9 @@ from dissensus.kernels.formulas import (
     truth_probabilities,
 )
 from dissensus.kernels.types import Floats
-from dissensus.statistics._answer_patterns import AnswerPatterns, answer_patterns
 from dissensus.statistics._chance import ONE_LABEL
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._sums import Sums
+from dissensus.statistics._sums import Doubts, Sums
+from dissensus.statistics._truth import AnswerPatterns, answer_patterns
 
 NO_LABELS: Final = "no item has two labels"
 GUESSES: Final = (

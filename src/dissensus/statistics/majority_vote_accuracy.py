@@ -7,8 +7,8 @@ from typing import Any
 import xarray as xr
 
 from dissensus.kernels.labels import leaders
+from dissensus.statistics._scores import accuracy_sums, votes
 from dissensus.statistics._sums import Sums
-from dissensus.statistics._votes import accuracy_sums, votes
 
 
 def majority_vote_accuracy(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus.statistics._scores import accuracy_sums, votes
 from dissensus.statistics._sums import Sums
-from dissensus.statistics._votes import accuracy_sums, votes
 
 
 def naive_accuracy(

@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus.dims import SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, DissensusWarning, brief, shown
-from dissensus.statistics._settings import real
+from dissensus.statistics._read import real
 
 _RATIO = "discrepancy_ratio"
 

@@ -12,9 +12,8 @@ from dissensus.kernels.grouped import label_shares
 from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._distances import pairs_of
-from dissensus.statistics._doubts import Doubts
-from dissensus.statistics._statements import labels_of, read, rows_of
-from dissensus.statistics._sums import Sums
+from dissensus.statistics._read import labels_of, read, rows_of
+from dissensus.statistics._sums import Doubts, Sums
 
 
 def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArray:

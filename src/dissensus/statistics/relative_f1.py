@@ -10,12 +10,11 @@ import xarray as xr
 
 from dissensus.dims import LABEL, SYSTEM
 from dissensus.kernels.types import Floats
-from dissensus.statistics._doubts import Doubts
 from dissensus.statistics._held_out import NO_GOLD, confusions, places_of
 from dissensus.statistics._held_out import classes as classes_of
-from dissensus.statistics._settings import plain_label
-from dissensus.statistics._sums import Sums
-from dissensus.statistics._votes import categories
+from dissensus.statistics._read import plain_label
+from dissensus.statistics._scores import categories
+from dissensus.statistics._sums import Doubts, Sums
 
 
 def relative_f1(

@@ -10,16 +10,13 @@ import xarray as xr
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.registry import check_flag, one_of
-from dissensus.statistics._accuracies import EXPECTED, accuracies
-from dissensus.statistics._confident import Confident
 from dissensus.statistics._distances import Distance
-from dissensus.statistics._genuine import genuine_agreement
 from dissensus.statistics._majority_credit import majority_credit
-from dissensus.statistics._reliability_pairs import sums_by_pair
-from dissensus.statistics._reliability_sums import Reliability, by_item, sums_of
-from dissensus.statistics._right_rows import right
-from dissensus.statistics._statements import read
+from dissensus.statistics._read import read
+from dissensus.statistics._reliability import Confident, genuine_agreement, right
+from dissensus.statistics._reliability_sums import Reliability, by_item, sums_by_pair, sums_of
 from dissensus.statistics._sums import Sums
+from dissensus.statistics._truth import EXPECTED, accuracies
 from dissensus.statistics.concordance import kept_apart, of_all_items
 
 NAME: Final = "weighted_reliability"

@@ -11,8 +11,7 @@ from dissensus.data.plausibility import plausibility_of, space
 from dissensus.dims import CHAIN, DRAW, ITEM, SAMPLE
 from dissensus.kernels.candidates import modal_share, set_codes
 from dissensus.metrics._blocks import PART, by_block, coords_of, front, is_lazy
-from dissensus.metrics._lists import positive_int, require_draws
-from dissensus.metrics._top import PLACE, top_labels
+from dissensus.metrics._lists import PLACE, positive_int, require_draws, top_labels
 from dissensus.metrics.accuracy import set_accuracy
 
 

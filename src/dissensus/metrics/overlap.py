@@ -10,8 +10,7 @@ import xarray as xr
 
 from dissensus.errors import ArgumentError
 from dissensus.kernels.overlap import weighted_overlap
-from dissensus.metrics._lists import Prepare, from_top, list_metric, positive_int
-from dissensus.metrics._top import PLACE
+from dissensus.metrics._lists import PLACE, Prepare, from_top, list_metric, positive_int
 
 
 def _weighted(limit: float, weigh: Callable[[xr.DataArray, xr.DataArray], xr.DataArray]) -> Prepare:
