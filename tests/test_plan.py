@@ -39,12 +39,12 @@ def test_half_width_approaches_that_of_a_binomial(pilot):
 
 @pytest.mark.parametrize("insight", [-1.0, 1.0])
 def test_plans_leave_open_what_the_system_knows(pilot, monkeypatch, insight):
-    from dissensus._planning import plausibility
+    from dissensus.studies.planning import plan
 
     options = {"annotators": (3,), "items": (2000,), "draws": 200, "random_seed": 4}
 
     def foreseen(value):
-        monkeypatch.setattr(plausibility, "insight_of", lambda z: np.full_like(z, value))
+        monkeypatch.setattr(plan, "insight_of", lambda z: np.full_like(z, value))
         return dx.plan(pilot, **options)
 
     none, known = foreseen(0.0), foreseen(insight)

@@ -59,7 +59,7 @@ def test_intervals_cover_and_kappa_comes_out_as_it_was_put_in(found):
 
 def test_an_estimate_is_that_of_a_study_simulated_and_fitted_by_hand():
     """The first study of a cell, done again step by step with the public functions."""
-    from dissensus._planning.unknown_truth import Setting, studied
+    from dissensus.studies.planning.unknown_truth import Setting, studied
 
     one = studied(Setting(0.3, 5, 0.9, False, 0.9, 250), 3, 60, np.random.default_rng(7))
     by_truth, by_fit = np.random.default_rng(7).spawn(2)
@@ -102,7 +102,7 @@ def test_violations_are_the_sources_and_the_extended_model_is_fitted(monkeypatch
 @pytest.mark.parametrize("kappa", [0.01, 0.3, 0.99, 1.0])
 @pytest.mark.parametrize("k", [2, 3, 6])
 def test_unequal_annotators_are_right_so_often_on_average(kappa, k):
-    from dissensus._planning.unknown_truth import Setting
+    from dissensus.studies.planning.unknown_truth import Setting
 
     setting = Setting(kappa, 5, 0.9, True, 0.9, 100)
     people = setting.accuracies(k)

@@ -1,31 +1,26 @@
 # The public names, and where each is found. `lazy_loader` reads this file at run time, type
 # checkers read it as it stands.
-from . import datasets as datasets
 from . import dims as dims
 from . import errors as errors
 from . import metrics as metrics
 from . import models as models
 from . import plots as plots
-from . import simulate as simulate
 from . import statistics as statistics
 from ._accuracy_by_pattern import top_k_accuracy_by_pattern as top_k_accuracy_by_pattern
 from ._description import describe as describe
 from ._evaluate import evaluate as evaluate
-from ._items_to_review import items_to_review as items_to_review
-from ._plan import plan as plan
-from ._plan_accuracy import plan_accuracy as plan_accuracy
-from ._plan_reliability import plan_reliability as plan_reliability
-from ._replication.agreement_check import agreement_check as agreement_check
-from ._replication.check_assumptions import check_assumptions as check_assumptions
-from ._replication.compare_truth_models import compare_truth_models as compare_truth_models
-from ._replication.label_check import label_check as label_check
-from ._replication.model_discrepancy_ratio import model_discrepancy_ratio as model_discrepancy_ratio
-from ._replication.prior_predictive import prior_predictive as prior_predictive
-from ._replication.residual_check import residual_check as residual_check
 from ._report import report as report
 from ._scorer import scorer as scorer
 from ._summary import summary as summary
 from ._warm_up import warm_up as warm_up
+from .checks.agreement import agreement_check as agreement_check
+from .checks.assumptions import check_assumptions as check_assumptions
+from .checks.by_group import label_check as label_check
+from .checks.by_group import residual_check as residual_check
+from .checks.comparison import compare_truth_models as compare_truth_models
+from .checks.discrepancy import model_discrepancy_ratio as model_discrepancy_ratio
+from .checks.prior import prior_predictive as prior_predictive
+from .checks.review import items_to_review as items_to_review
 from .data import formats as formats
 from .data import plausibility as plausibility
 from .data import schema as schema
@@ -102,5 +97,10 @@ from .statistics.percent_agreement import percent_agreement as percent_agreement
 from .statistics.relative_f1 import relative_f1 as relative_f1
 from .statistics.weighted_reliability import weighted_reliability as weighted_reliability
 from .statistics.winning_rate import winning_rate as winning_rate
+from .studies import datasets as datasets
+from .studies import simulate as simulate
+from .studies.planning.accuracy import plan_accuracy as plan_accuracy
+from .studies.planning.plan import plan as plan
+from .studies.planning.reliability import plan_reliability as plan_reliability
 
 __version__: str

@@ -190,7 +190,7 @@ def _show(found: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) -
 
 def _told(found: xr.Dataset) -> tuple[str | None, list[str]]:
     """Return the name of a plan's picture, if it has one, and what it says in sentences."""
-    from dissensus._planning.sentences import sentences
+    from dissensus.studies.planning.sentences import sentences
 
     if "within_share" in found:
         return "accuracy_plan", found.attrs["in_words"].splitlines()

@@ -7,10 +7,10 @@ import xarray as xr
 from rich.markup import escape
 from rich.table import Table
 
-from dissensus._planning.sentences import per_pool, quantities
-from dissensus._planning.unknown_truth import ESTIMATORS
 from dissensus._wording import capital, probability, share, short
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
+from dissensus.studies.planning.sentences import per_pool, quantities
+from dissensus.studies.planning.unknown_truth import ESTIMATORS
 
 
 def plan_tables(found: xr.Dataset) -> list[Table]:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.datasets import REGISTRY
+from dissensus.studies.datasets import REGISTRY
 
 REMOTE = [name for name, entry in REGISTRY.items() if entry.source is not None]
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 import dissensus as dx
-from dissensus.datasets import REGISTRY, _lehner
+from dissensus.studies.datasets import REGISTRY, _lehner
 
 EMBEDDED = [name for name, entry in REGISTRY.items() if entry.source is None]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus._planning.closeness import closeness, enough
-from dissensus._planning.unknown_truth import Found
+from dissensus.studies.planning.accuracy import closeness, enough
+from dissensus.studies.planning.unknown_truth import Found
 
 
 def study(error, *, covered=True, kappa=0.3, half=0.1, poor=False):

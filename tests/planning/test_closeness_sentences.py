@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import xarray as xr
 
-from dissensus._planning.closeness_sentences import sentences
+from dissensus.studies.planning.sentences import closeness_sentences
 
 
 def plan(enough=(178.0, float("nan")), **attrs):
@@ -31,7 +31,7 @@ def plan(enough=(178.0, float("nan")), **attrs):
 
 
 def test_a_plan_is_told_from_annotators_to_what_is_taken_for_granted():
-    assert sentences(plan()) == [
+    assert closeness_sentences(plan()) == [
         "With kappa .30 and 5 labels, annotators are right 64% of the time, if all are alike, and "
         "so are items and errors.",
         "Wanted is an estimate within .10 of the system's accuracy, .90, in 90% of studies.",
@@ -54,7 +54,7 @@ def test_a_plan_is_told_from_annotators_to_what_is_taken_for_granted():
     [(100.0, "takes at most 100 items (the fewest tried), "), (200.0, "takes 200 items, ")],
 )
 def test_what_is_not_interpolated_is_not_called_so(items, said):
-    assert said in sentences(plan(enough=(items, items)))[2]
+    assert said in closeness_sentences(plan(enough=(items, items)))[2]
 
 
 @pytest.mark.parametrize(
@@ -64,19 +64,21 @@ def test_what_is_not_interpolated_is_not_called_so(items, said):
 )
 def test_the_source_is_named_only_for_what_it_speaks_of(attrs):
     # Lehner (2015), "Recommended use": five categories, three raters, within .1, 90 %.
-    assert not any("Lehner" in one for one in sentences(plan(**attrs)))
-    assert not any("Lehner" in one for one in sentences(plan().assign_coords(annotator=[5])))
+    assert not any("Lehner" in one for one in closeness_sentences(plan(**attrs)))
+    assert not any(
+        "Lehner" in one for one in closeness_sentences(plan().assign_coords(annotator=[5]))
+    )
 
 
 def test_the_sources_other_case_and_what_was_not_tried():
-    said = sentences(plan(kappa=0.52))
+    said = closeness_sentences(plan(kappa=0.52))
     assert said[3].startswith("Lehner (2015) advises 100 items for a kappa of about .55")
-    untried = sentences(plan().assign_coords(item=[100, 400]))
+    untried = closeness_sentences(plan().assign_coords(item=[100, 400]))
     assert untried[3].endswith("5 labels and 3 annotators.")
 
 
 def test_violations_and_a_pilot_are_told():
-    said = sentences(plan(violated=1, kappa_interval=[0.18, 0.41]))
+    said = closeness_sentences(plan(violated=1, kappa_interval=[0.18, 0.41]))
     assert said[0].endswith("(annotators up to .1 more or less), and agree with kappa .35.")
     assert "the system's accuracy, .90 before difficulty, in 90% of studies" in said[1]
     assert not any("violated=True" in one for one in said)

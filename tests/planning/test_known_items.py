@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dissensus._planning.known_items import known_items
+from dissensus.studies.planning.unknown_truth import known_items
 
 
 @pytest.mark.parametrize(("accuracy", "within"), [(0.9, 0.1), (0.7, 0.1), (0.8, 0.05)])

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._planning.sentences import sentences
+from dissensus.studies.planning.sentences import sentences
 
 
 @pytest.fixture(scope="module")

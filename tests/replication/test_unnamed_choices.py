@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus._replication.predictive_draws import replicates
-from dissensus._replication.unnamed_choices import with_names
+from dissensus.checks.replicates import replicates, with_names
 from dissensus.data.plausibility import REMAINDER, Space
 
 

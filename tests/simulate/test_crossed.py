@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dissensus.simulate import _crossed
+from dissensus.studies.simulate import replication
 
 
 @pytest.mark.parametrize(("size", "each"), [(1, 1), (7, 1), (7, 3), (7, 6), (7, 7), (2000, 5)])
 def test_nobody_is_drawn_twice(size, each):
-    sets = _crossed.subsets(500, size, each, np.random.default_rng(1))
+    sets = replication.subsets(500, size, each, np.random.default_rng(1))
     assert sets.shape == (500, each)
     assert sets.min() >= 0
     assert sets.max() < size
@@ -21,7 +21,7 @@ def test_nobody_is_drawn_twice(size, each):
 @pytest.mark.parametrize(("size", "each"), [(5, 2), (5, 3), (6, 5)])
 def test_every_set_is_equally_likely(size, each):
     n = 20_000
-    sets = _crossed.subsets(n, size, each, np.random.default_rng(1))
+    sets = replication.subsets(n, size, each, np.random.default_rng(1))
     _, counts = np.unique(sets @ size ** np.arange(each), return_counts=True)
     assert len(counts) == special.comb(size, each)
     assert stats.chisquare(counts).pvalue > 1e-3
@@ -31,7 +31,7 @@ def test_every_set_is_equally_likely(size, each):
     ("overlap", "alone"), [(1.0, [0, 0, 0]), (0.5, [4, 3, 3]), (0.0, [7, 7, 6])]
 )
 def test_items_are_for_all_pools_or_for_one(overlap, alone):
-    seen = _crossed.seen_by(20, 3, overlap, np.random.default_rng(1))
+    seen = replication.seen_by(20, 3, overlap, np.random.default_rng(1))
     pools = seen.sum(1)
     assert (pools == 3).sum() == 20 * overlap
     assert seen[pools == 1].sum(0).tolist() == alone
@@ -39,7 +39,7 @@ def test_items_are_for_all_pools_or_for_one(overlap, alone):
 
 def test_rows_come_item_by_item_and_pool_by_pool():
     seen = np.array([[True, True], [False, True], [True, False]])
-    rows = _crossed.who_labels(seen, [4, 2], [3, 2], np.random.default_rng(1))
+    rows = replication.who_labels(seen, [4, 2], [3, 2], np.random.default_rng(1))
     assert rows.item.tolist() == [0] * 5 + [1] * 2 + [2] * 3
     assert rows.pool.tolist() == [0, 0, 0, 1, 1, 1, 1, 0, 0, 0]
     assert (rows.annotator[rows.pool == 0] < 4).all()
@@ -50,7 +50,7 @@ def test_rows_come_item_by_item_and_pool_by_pool():
 def test_item_effects_have_the_covariance_asked_for(between):
     n, sigma = 20_000, np.array([0.5, 1.0, 2.0])
     correlation = np.where(np.eye(3, dtype=bool), 1.0, between)
-    effects = _crossed.item_effects(n, sigma, correlation, np.random.default_rng(1))
+    effects = replication.item_effects(n, sigma, correlation, np.random.default_rng(1))
     want = np.outer(sigma, sigma) * correlation
     # Variance of a sample covariance of normals: (c_ij^2 + c_ii c_jj) / n.
     error = np.sqrt((want**2 + np.outer(np.diag(want), np.diag(want))) / n)
@@ -62,12 +62,12 @@ def test_item_effects_have_the_covariance_asked_for(between):
 def test_labels_have_their_probabilities(eta):
     n, rng = 20_000, np.random.default_rng(1)
     many, cutpoint = np.full(n, eta), np.array([-1.0, 0.2, 0.8])
-    share = np.bincount(_crossed.grades(many, cutpoint, rng), minlength=4) / n
+    share = np.bincount(replication.grades(many, cutpoint, rng), minlength=4) / n
     want = np.diff(stats.norm.cdf([-np.inf, *(cutpoint - eta), np.inf]))
     assert (np.abs(share - want) < 4 * np.sqrt(want * (1 - want) / n)).all()
     chance = special.expit(eta)
-    said = _crossed.yes(many, rng).mean()
+    said = replication.yes(many, rng).mean()
     assert abs(said - chance) < 4 * np.sqrt(chance * (1 - chance) / n)
-    numbers = _crossed.numbers(many, np.full(n, 0.7), rng)
+    numbers = replication.numbers(many, np.full(n, 0.7), rng)
     assert abs(numbers.mean() - eta) < 4 * 0.7 / np.sqrt(n)
     assert abs(numbers.std() / 0.7 - 1) < 4 / np.sqrt(2 * n)

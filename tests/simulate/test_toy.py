@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 import dissensus as dx
-from dissensus.simulate import _checks
+from dissensus.studies.simulate import study
 
 
 def shares(toy):
@@ -105,4 +105,4 @@ def test_senseless_arguments(arguments, complaint):
 
 def test_an_integer_beyond_floats_is_refused():
     with pytest.raises(dx.ArgumentError, match="expected a finite number"):
-        _checks.positive("noise", 10**400)
+        study.positive("noise", 10**400)

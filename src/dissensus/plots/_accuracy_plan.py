@@ -9,7 +9,6 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from dissensus._planning.unknown_truth import ESTIMATORS
 from dissensus._wording import counted, percent, share
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
 from dissensus.errors import ArgumentError
@@ -18,6 +17,7 @@ from dissensus.plots import _style as look
 from dissensus.plots._plan_axes import lengths, names, panels, sizes, target_line
 from dissensus.plots._style import Size
 from dissensus.registry import one_of
+from dissensus.studies.planning.unknown_truth import ESTIMATORS
 
 
 def accuracy_plan(

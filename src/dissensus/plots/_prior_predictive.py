@@ -8,9 +8,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._replication.by_group import ENDS
-from dissensus._replication.prior_predictive import BIN, pairs
 from dissensus._wording import percent, share
+from dissensus.checks.by_group import ENDS
+from dissensus.checks.prior import BIN, pairs
 from dissensus.dims import LABEL, SAMPLE
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _pieces as pieces

@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._planning.sentences import per_pool, quantities
 from dissensus._wording import capital, counted, share, short
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import ArgumentError
@@ -16,6 +15,7 @@ from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._plan_axes import lengths, names, panels, sizes, target_line
 from dissensus.plots._style import Size
+from dissensus.studies.planning.sentences import per_pool, quantities
 
 
 def reliability_plan(source: Any, *, limit: int = 7, figsize: Size | None = None) -> Any:

@@ -1,0 +1,317 @@
+"""Whether a fitted model reproduces how every annotator uses labels, and each item's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from scipy.sparse import csr_array
+
+from dissensus.checks.replicates import OBSERVED, PREDICTIVE, Replicates, Said, group_of, replicates
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
+from dissensus.errors import ArgumentError, shown
+from dissensus.kernels.types import Floats, Ints
+
+# Statistics of each annotator's or item's labels, beside those of replicates of the same rows.
+
+
+ENDS: Final = (0.05, 0.95)
+"""Quantiles of replicates that are reported; beyond them is called a misfit."""
+_SAME: Final = 1e-9
+"""Values this near are one value, summed up in another order."""
+
+
+class Rows(NamedTuple):
+    """What was said and what is replicated, row by row, with who said it."""
+
+    both: Replicates
+    annotator: Ints
+    """(row): code."""
+    annotators: npt.NDArray[Any]
+
+
+def rows_of(fit: Any, annotations: Any) -> Rows:
+    """Read a fit whose replicates keep their rows.
+
+    Raises
+    ------
+    ArgumentError
+        If replicates are no labels or numbers row by row, or nobody knows who said them.
+    """
+    drawn = group_of(fit, PREDICTIVE)
+    both = replicates(fit, annotations)
+    if both.form not in {"labels", "numbers"} or not {"score", "label_code"} & set(drawn):
+        raise ArgumentError(
+            "fit",
+            expected="replicates of single labels or numbers that say whose they are",
+            found=f"{both.form}, of the model {fit.attrs.get('model', '?')!r}",
+            hint="crossed_effects and cross_replication replicate every annotator's own labels",
+        )
+    if annotations is not None:
+        who = annotations[f"{ANNOTATOR}_code"].to_numpy().astype(np.int64)
+        return Rows(both, who, annotations[ANNOTATOR].to_numpy())
+    observed, name = group_of(fit, OBSERVED), f"{ANNOTATION}_{ANNOTATOR}"
+    if name not in observed.coords:
+        raise ArgumentError(
+            "annotations", expected="what the model was fitted to: the fit does not say who said "
+            "what", found="None",
+        )  # fmt: skip
+    names, who = np.unique(observed[name].to_numpy(), return_inverse=True)
+    return Rows(both, who.ravel().astype(np.int64), names)
+
+
+def means_by(group: Ints, n_groups: int) -> csr_array:
+    """Return a matrix (row, group) that takes means: NaN for a group without rows stays out.
+
+    Examples
+    --------
+    >>> (np.array([[1.0, 3.0, 5.0]]) @ means_by(np.array([0, 0, 1]), 2)).tolist()
+    [[2.0, 5.0]]
+    """
+    n = np.bincount(group, minlength=n_groups)
+    rows = np.arange(len(group))
+    return csr_array((1.0 / n[group], (rows, group)), shape=(len(group), n_groups))
+
+
+Statistics = Callable[[npt.NDArray[Any]], Floats]
+"""From values (version, row) to statistics (version, group, statistic)."""
+
+
+def compared(both: Replicates, statistics: Statistics, dims: tuple[str, str]) -> xr.Dataset:
+    """Set observed statistics beside the mean, the ends and the tail of replicated ones."""
+    observed = statistics(both.observed.values(slice(0, 1)))[0]
+    drawn = _all(both.drawn, statistics, observed.size)
+    near = np.isclose(drawn, observed, rtol=_SAME, atol=_SAME)
+    with np.errstate(invalid="ignore"):
+        tail = np.where(near, 0.5, drawn > observed).mean(axis=0)
+    tail[np.isnan(observed) | np.isnan(drawn).any(axis=0)] = np.nan
+    low, high = np.quantile(drawn, ENDS, axis=0)
+    parts = {
+        "observed": observed, "replicated": drawn.mean(axis=0), "lower": low, "upper": high,
+        "tail_probability": tail,
+    }  # fmt: skip
+    return xr.Dataset({name: (dims, values) for name, values in parts.items()}, attrs=both.attrs)
+
+
+def _all(said: Said, statistics: Statistics, width: int) -> Floats:
+    """Compute statistics of all versions, some at a time."""
+    return np.concatenate([statistics(said.values(some)) for some in said.blocks(width)])
+
+
+def outside(found: xr.Dataset, dim: str) -> list[Any]:
+    """Return the names along a dim with some statistic in the tails."""
+    low, high = ENDS
+    far = (found["tail_probability"] < low) | (found["tail_probability"] > high)
+    other = [one for one in far.dims if one != dim]
+    return list(found[dim].to_numpy()[far.any(other).to_numpy()])
+
+
+# Whether a fitted model reproduces how every annotator uses the labels.
+
+
+STATISTIC = "statistic"
+
+
+def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
+    r"""Compare how each annotator uses the labels with how the model has them use these.
+
+    Crossed effects give an annotator one number: how lenient they are. Somebody who only uses the
+    ends of the scale, or never the last label, or whose numbers spread more than others', has no
+    place in the model, and shows here.
+
+    .. math:: p_{jk} = P(T_{jk}(y^{rep}) > T_{jk}(y) \mid y)
+        + \tfrac{1}{2} P(T_{jk}(y^{rep}) = T_{jk}(y) \mid y)
+
+    Parameters
+    ----------
+    fit : DataTree
+        What ``fit(..., posterior_predictive=True)`` of `crossed_effects` or `cross_replication`
+        returned, or of another model that replicates labels row by row.
+    annotations : Dataset, optional
+        What the model was fitted to. Needed only if the fit does not say who said what.
+
+    Returns
+    -------
+    Dataset
+        Along ``annotator`` and ``label`` (shares of labels) or, of numbers, ``statistic`` (their
+        mean and standard deviation): ``observed``, ``replicated`` (the mean of replicates),
+        ``lower`` and ``upper`` (90 % of replicates between them) and ``tail_probability``; also
+        ``n_labels`` (annotator). NaN for the standard deviation of a single number, and for
+        annotators without labels. The attribute ``in_words`` says who is in the tails.
+
+    Raises
+    ------
+    ArgumentError
+        If the fit has no predictive draws of single labels or numbers.
+    AnnotationError
+        If the annotations are not those the model was fitted to.
+
+    Notes
+    -----
+    Of a true model about one in ten tail probabilities lies below .05 or above .95 (fewer, since
+    the data are used twice): with many annotators, look at how many there are and how far out.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.simulate.replication_study(60, 8, 4, family="ordinal", random_seed=1).annotations
+    >>> fit = dx.models.crossed_effects.fit(ann, family="ordinal", draws=200, random_seed=1,
+    ...     posterior_predictive=True, progressbar=False)
+    >>> check = dx.label_check(fit)
+    >>> check["observed"].dims, round(float(check["observed"].sum("label").min()), 9)
+    (('annotator', 'label'), 1.0)
+    """
+    rows = rows_of(fit, annotations)
+    n_people = len(rows.annotators)
+    mean = means_by(rows.annotator, n_people)
+    n = np.bincount(rows.annotator, minlength=n_people)
+    if rows.both.form == "labels":
+        labels = rows.both.labels
+
+        def shares(values: npt.NDArray[Any]) -> Floats:
+            found = [(values == k) * 1.0 @ mean for k in range(len(labels))]
+            return _known(np.stack(found, axis=-1), n >= 1)
+
+        out = compared(rows.both, shares, (ANNOTATOR, LABEL)).assign_coords({LABEL: labels})
+    else:
+
+        def moments(values: npt.NDArray[Any]) -> Floats:
+            middle = values @ mean
+            square = (values - middle[:, rows.annotator]) ** 2 @ mean
+            spread = np.sqrt(square * (n / np.maximum(n - 1, 1)))
+            middle, spread = _known(middle[..., None], n >= 1), _known(spread[..., None], n >= 2)
+            return np.concatenate([middle, spread], axis=-1)
+
+        out = compared(rows.both, moments, (ANNOTATOR, STATISTIC))
+        out = out.assign_coords({STATISTIC: ["mean", "standard deviation"]})
+    out = out.assign_coords({ANNOTATOR: rows.annotators}).assign(n_labels=(ANNOTATOR, n))
+    return out.assign_attrs(in_words=_words(out))
+
+
+def _known(values: Floats, there: npt.NDArray[np.bool_]) -> Floats:
+    """Put NaN in place of annotators (version, annotator, statistic) without enough labels."""
+    return np.where(there[:, None], values, np.nan)
+
+
+def _words(found: xr.Dataset) -> str:
+    tail = found["tail_probability"]
+    n_checked, n_far = int(tail.notnull().sum()), int(((tail < 0.05) | (tail > 0.95)).sum())
+    people = outside(found, ANNOTATOR)
+    what = "shares of labels" if LABEL in found.dims else "means and standard deviations"
+    start = f"{n_far} of {n_checked} {what} of annotators are outside 90 % of their replicates"
+    if not people:
+        return f"{start}."
+    return f"{start}, of {len(people)} of {found.sizes[ANNOTATOR]} annotators: {shown(people)}."
+
+
+# Whether a fitted model reproduces how far every item's labels are from what it expects.
+
+
+STATISTICS = ("mean", "spread")
+
+
+def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
+    r"""Compare the residuals of each item with those of replicates.
+
+    A residual is a label less what the model expects of this annotator for this item: the mean of
+    its replicates. Labels count as the numbers they are, else by their place from 0. An item whose
+    residuals spread more than those of its replicates splits the annotators in a way that one
+    number per item does not tell; one whose residuals have a mean far from 0 is an outlier that
+    the distribution of items' effects pulls in.
+
+    .. math:: r_{ij} = y_{ij} - E(y^{rep}_{ij} \mid y), \qquad
+        T_i = \frac{1}{n_i} \sum_j r_{ij} \quad\text{and}\quad
+        \sqrt{\frac{1}{n_i} \sum_j r_{ij}^2}
+
+    Parameters
+    ----------
+    fit : DataTree
+        What ``fit(..., posterior_predictive=True)`` of `crossed_effects` or `cross_replication`
+        returned, or of another model that replicates labels row by row.
+    annotations : Dataset, optional
+        What the model was fitted to. Needed only if the fit does not say who said what.
+
+    Returns
+    -------
+    Dataset
+        Along ``item`` and ``statistic`` ("mean", "spread"): ``observed``, ``replicated`` (the
+        mean of replicates), ``lower`` and ``upper`` (90 % of replicates between them) and
+        ``tail_probability``; also ``n_labels`` (item). NaN for items without labels. The attribute
+        ``in_words`` says which items are in the tails.
+
+    Raises
+    ------
+    ArgumentError
+        If the fit has no predictive draws of single labels or numbers.
+    AnnotationError
+        If the annotations are not those the model was fitted to.
+
+    Notes
+    -----
+    Items' effects are fitted to these labels, so that tail probabilities of means stay near .5
+    even where items are odd; those of spreads tell more. For the same reason spreads of a true
+    model tend to be smaller than those of replicates, the more so the fewer labels an item has.
+    In a simulated study, with four labels for each effect of an item, 107 of 600 items were below
+    90 % of their replicates, and 2 above. A spread above is what to look at.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.simulate.replication_study(60, 8, 4, random_seed=1).annotations
+    >>> fit = dx.models.crossed_effects.fit(ann, draws=200, random_seed=1,
+    ...     posterior_predictive=True, progressbar=False)
+    >>> check = dx.residual_check(fit)
+    >>> check["observed"].dims, abs(float(check["observed"].sel(statistic="mean").mean())) < 0.1
+    (('item', 'statistic'), True)
+    """
+    both = rows_of(fit, annotations).both
+    item = both.observed.item
+    n = np.bincount(item, minlength=len(both.items))
+    mean, numbers = means_by(item, len(both.items)), _numbers(fit, both)
+    expected = _expected(both, numbers)
+
+    def residuals(values: npt.NDArray[Any]) -> Floats:
+        rest = (values if numbers is None else numbers[values]) - expected
+        found = np.stack([rest @ mean, np.sqrt(rest**2 @ mean)], axis=-1)
+        return np.where((n > 0)[:, None], found, np.nan)
+
+    out = compared(both, residuals, (ITEM, "statistic"))
+    out = out.assign_coords({ITEM: both.items, "statistic": list(STATISTICS)})
+    out = out.assign(n_labels=(ITEM, n))
+    return out.assign_attrs(in_words=_residual_words(out))
+
+
+def _numbers(fit: xr.DataTree, both: Replicates) -> Floats | None:
+    """Return what each label counts; nothing where values are numbers."""
+    if both.form == "numbers":
+        return None
+    constant = fit["constant_data"]
+    if "label_value" in constant and LABEL in constant["label_value"].dims:
+        return np.asarray(constant["label_value"].to_numpy(), dtype=np.float64)
+    return np.arange(len(both.labels), dtype=np.float64)
+
+
+def _expected(both: Replicates, numbers: Floats | None) -> Floats:
+    """Return the mean of replicates (row)."""
+    total = np.zeros(len(both.drawn.item))
+    for some in both.drawn.blocks():
+        values = both.drawn.values(some)
+        total += (values if numbers is None else numbers[values]).sum(axis=0)
+    return np.asarray(total / both.drawn.count)
+
+
+def _residual_words(found: xr.Dataset) -> str:
+    lines = []
+    for name in STATISTICS:
+        one = found.sel(statistic=name)
+        far = outside(one, ITEM)
+        known = int(one["tail_probability"].notnull().sum())
+        which = f": {shown(far)}" if far else ""
+        lines.append(
+            f"{name} of residuals: {len(far)} of {known} items are outside 90 % of their "
+            f"replicates{which}."
+        )
+    return "\n".join(lines)

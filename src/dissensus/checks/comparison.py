@@ -1,0 +1,346 @@
+"""Which model of the truth predicts labels best: variants fitted and compared by LOO."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+import xarray as xr
+
+from dissensus import models
+from dissensus._wording import capital, counted, listed, number
+from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SYSTEM
+from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown, warn_caller
+from dissensus.families.latent_truth.design import ENOUGH
+from dissensus.sampling import fitting
+
+# Which variants of a model of the truth are worth comparing for these labels.
+
+
+Candidates = Mapping[str, Mapping[str, Any]]
+MODEL: Final = "model"
+SYMMETRIC: Final = "symmetric_confusion"
+ROWS: Final = "dawid_skene"
+OPTIONS: Final = (
+    "draws", "tune", "chains", "random_seed", "progressbar", "evidence", "prior_count",
+    "keep_items", "posterior_predictive", "on_missing", "sampler",
+)  # fmt: skip
+"""What is the same for all variants."""
+
+
+def candidates_for(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Candidates:
+    """Return variants from the plainest on: names to settings, with the ``model``.
+
+    Each assumption of the plainest is given up alone, then those that go together.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> two = dx.from_matrix([["a", "a", "b"], ["b", "b", "b"]])
+    >>> list(candidates_for(two, None))
+    ['plain', 'annotator', 'difficulty', 'annotator + difficulty']
+    """
+    n_labels = annotations.sizes[LABEL]
+    parts: dict[str, dict[str, Any]] = {}
+    if annotations.sizes[ANNOTATOR] > 1:
+        parts["annotator"] = {"accuracy": "annotator"}
+    if n_labels > 2:
+        ordered = annotations.attrs["kind"] == "ordinal"
+        name = "graded" if ordered else "unequal"
+        parts[name] = {"errors": name}
+    parts["difficulty"] = {"difficulty": True}
+    single = list(parts)
+    together = [list(pair) for k, pair in enumerate(_pairs(single)) if k < 3]
+    wanted = [[], *([name] for name in single), *together]
+    if len(single) > 2:
+        wanted.append(single)
+    if isinstance(predictions, xr.Dataset) and predictions.sizes.get(SYSTEM, 0) > 1:
+        parts["related"] = {"systems": "related"}
+        wanted += [["related"], [*single, "related"]]
+    out: dict[str, dict[str, Any]] = {}
+    for names in wanted:
+        settings = {key: value for name in names for key, value in parts[name].items()}
+        out[" + ".join(names) or "plain"] = {MODEL: SYMMETRIC, **settings}
+    if annotations.sizes[ANNOTATION] >= ENOUGH * n_labels:
+        out["matrices"] = {MODEL: ROWS}
+    return out
+
+
+def _pairs(names: list[str]) -> list[tuple[str, str]]:
+    return [(one, two) for k, one in enumerate(names) for two in names[k + 1 :]]
+
+
+def checked_candidates(candidates: Any) -> Candidates:
+    """Return variants that somebody named, or raise if they are none.
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer than two, or one is not of a model of the truth, or has a setting that
+        the model has not.
+    """
+    if not isinstance(candidates, Mapping) or len(candidates) < 2:
+        raise ArgumentError(
+            "candidates", expected="names of two variants or more with their settings, such as "
+            "{'plain': {}, 'hard items': {'difficulty': True}}", found=brief(candidates),
+        )  # fmt: skip
+    out = {}
+    for name, settings in candidates.items():
+        if not isinstance(settings, Mapping):
+            raise ArgumentError(
+                "candidates", where=f"{name!r}", expected="settings by name", found=brief(settings)
+            )
+        model = settings.get(MODEL, SYMMETRIC)
+        if model not in (SYMMETRIC, ROWS):
+            raise ArgumentError(
+                "candidates", where=f"{name!r}", expected=f"a model {SYMMETRIC!r} or {ROWS!r}",
+                found=shown([model]),
+            )  # fmt: skip
+        known = [*OPTIONS, *_settings(model)]
+        for one in settings:
+            if one != MODEL and one not in known:
+                raise ArgumentError(
+                    "candidates", where=f"{name!r}", expected=f"settings of {model}: "
+                    f"{shown(_settings(model), 9)}", found=repr(one),
+                )  # fmt: skip
+        out[str(name)] = {MODEL: model, **settings}
+    return out
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise unless these are options that every variant takes, and none of their settings."""
+    for name in options:
+        if name not in OPTIONS:
+            raise ArgumentError(
+                str(name), expected=f"one of the options {shown(OPTIONS, len(OPTIONS))}",
+                found="another name",
+                hint="Settings in which variants differ belong in candidates="
+                if name in {*_settings(SYMMETRIC), *_settings(ROWS)} else "",
+            )  # fmt: skip
+
+
+def _settings(model: str) -> list[str]:
+    """Return the names of the settings that the variants of a model differ in."""
+    taken = {"annotations", "predictions", "log_likelihood", *OPTIONS}
+    return [one for one in signature(models.get(model).module.fit).parameters if one not in taken]
+
+
+_DRAWS: Final = 100
+"""Of all chains: with fewer, the tail to which LOO fits a Pareto distribution has hardly any."""
+_LIKE: Final = 2.0
+"""Standard errors of a difference within which two variants are not told apart."""
+_SMALL: Final = 4.0
+"""Differences below this are not told apart either: their standard errors are too small then."""
+
+
+class TruthComparison(NamedTuple):
+    """What `compare_truth_models` returns."""
+
+    table: pd.DataFrame
+    """One row for each variant, best first: what `arviz.compare` says, unrounded, and ``k_high``,
+    the items whose Pareto k is too high."""
+    fits: dict[str, xr.DataTree]
+    """Each variant's fit, by name."""
+    settings: dict[str, dict[str, Any]]
+    """Each variant's settings, with its ``model``."""
+    best: str
+    """The variant that predicts best."""
+    simplest: str
+    """The first in the list of candidates, plainest first, that cannot be told from the best."""
+    in_words: str
+    """What was found, in sentences."""
+
+
+def compare_truth_models(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset | None = None,
+    candidates: Candidates | None = None,
+    **options: Any,
+) -> TruthComparison:
+    r"""Fit variants of a model of the truth, and rank them by how well they predict items.
+
+    What is compared is the expected log probability of all labels of an item, annotators' and
+    systems', that the others tell nothing of but the parameters: leave-one-out over items,
+
+    .. math:: \mathrm{elpd} = \sum_i \log p(y_i \mid y_{-i}),
+
+    estimated from one fit by Pareto-smoothed importance sampling, the truth summed out.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        Labels, nominal or ordinal.
+    predictions : Dataset, optional
+        One label for each item from each system.
+    candidates : mapping, optional
+        Names of variants, plainest first, with their settings: those of
+        `dissensus.models.symmetric_confusion`, or with ``"model": "dawid_skene"`` of that. By
+        default each assumption of the plainest is given up alone and together: an accuracy for each
+        annotator, errors graded by distance (ordered labels) or unequal (else), with three labels
+        or more; hard and easy items; related systems, if there are two; and confusion matrices
+        ("matrices"), if there are a hundred labels for each label there is.
+    **options
+        What both models' ``fit`` takes: ``draws``, ``tune``, ``chains``, ``random_seed``,
+        ``progressbar``, ``evidence``, ``prior_count``, ``keep_items``, ``posterior_predictive``,
+        ``on_missing``, ``sampler``.
+
+    Returns
+    -------
+    TruthComparison
+        ``table``, ``fits``, ``settings``, ``best``, ``simplest`` and ``in_words``.
+
+    Raises
+    ------
+    ArgumentError
+        If candidates are no such mapping, or a setting or option is unknown or makes no sense.
+    AnnotationError, PredictionError
+        As the models' ``fit``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Which variants' chains have not run long enough.
+    DissensusWarning
+        If Pareto k is too high for some items, so that leaving them out is not done well.
+
+    Notes
+    -----
+    LOO says which variant predicts labels best, not which one has accuracies right: a matrix for
+    each annotator may predict well by explaining hard items as something else. Where variants of
+    `dissensus.models.symmetric_confusion` cannot be told apart, accuracies of the richer one are
+    the safer: what hardly changes predictions may change them. Look at what
+    `dissensus.check_assumptions` says of it. Variants whose elpd differs by less than 4, or by less
+    than two standard errors, are taken for equal.
+
+    Source: Vehtari, Gelman & Gabry (2017), "Practical Bayesian model evaluation using leave-one-out
+    cross-validation and WAIC", *Statistics and Computing* 27.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> study = dx.simulate.confusion_study(300, asymmetry=3, random_seed=1)
+    >>> found = dx.compare_truth_models(
+    ...     study.annotations, study.predictions, {"plain": {}, "graded": {"errors": "graded"}},
+    ...     draws=250, random_seed=1, progressbar=False)
+    >>> found.best, found.simplest, found.table.index.tolist()
+    ('graded', 'graded', ['graded', 'plain'])
+    """
+    if candidates is None:
+        fitting.require_kind(annotations, ("nominal", "ordinal"), "compare_truth_models")
+        wanted = candidates_for(annotations, predictions)
+    else:
+        wanted = checked_candidates(candidates)
+    if "log_likelihood" in options:
+        raise ArgumentError(
+            "log_likelihood", expected="nothing: it is what is compared", found="a value"
+        )
+    check_options(options)
+    fits, poor = {}, []
+    for name, settings in wanted.items():
+        fits[name], rough = _fitted(annotations, predictions, settings, options)
+        poor += [name] * rough
+    if poor:
+        warnings.warn(
+            f"The chains of {listed([repr(one) for one in poor])} have not run long enough for "
+            "all parameters: before relying on one of them, fit it with more draws.",
+            ConvergenceWarning, stacklevel=2,
+        )  # fmt: skip
+    for fit in fits.values():
+        _require_draws(fit)
+    table = _compared(fits)
+    best, order = str(table.index[0]), list(wanted)
+    like = [str(one) for one in table.index[1:] if _alike(table.loc[one])]
+    simplest = min([best, *like], key=order.index)
+    return TruthComparison(
+        table, fits, {name: dict(one) for name, one in wanted.items()}, best, simplest,
+        _words(table, best, like, simplest),
+    )  # fmt: skip
+
+
+def _fitted(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, settings: Any, options: dict[str, Any]
+) -> tuple[xr.DataTree, bool]:
+    """Fit one variant, and return whether its chains are poor."""
+    own = {name: value for name, value in settings.items() if name != MODEL}
+    module = models.get(settings[MODEL]).module
+    with warnings.catch_warnings(record=True) as caught, fitting.all_or_nothing():
+        warnings.simplefilter("always")
+        fit = module.fit(
+            annotations, predictions=predictions, log_likelihood=True, **{**options, **own}
+        )
+    rough = False
+    for one in caught:
+        if issubclass(one.category, ConvergenceWarning):
+            rough = True
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return fit, rough
+
+
+def _require_draws(fit: xr.DataTree) -> None:
+    """Raise where a Pareto distribution would be fitted to next to no draws."""
+    sizes = fit["posterior"].sizes
+    if sizes[CHAIN] * sizes[DRAW] < _DRAWS:
+        raise ArgumentError(
+            "draws", expected=f"{_DRAWS} draws or more of all chains together, to leave items out",
+            found=f"{sizes[CHAIN]} x {sizes[DRAW]}",
+        )  # fmt: skip
+
+
+def _compared(fits: dict[str, xr.DataTree]) -> pd.DataFrame:
+    """Rank fits by LOO."""
+    import arviz as az
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Pareto k, which is said below in our words
+        each = {name: az.loo(fit, var_name="labels", pointwise=True) for name, fit in fits.items()}
+        table = az.compare(each, round_to="none")
+    high = {name: int((one.pareto_k > one.good_k).sum()) for name, one in each.items()}
+    table["k_high"] = [high[name] for name in table.index]
+    bad = {name: n for name, n in high.items() if n}
+    if bad:
+        names = listed([f"{name!r} ({n:,})" for name, n in bad.items()])
+        n_items = next(iter(fits.values()))["log_likelihood"].sizes[ITEM]
+        warn_caller(
+            f"Some of {n_items:,} items weigh so much that leaving them out cannot be imitated "
+            f"(Pareto k too high): {names}. The elpd of these variants is too high rather than too "
+            "low, by an unknown amount; a few items of hundreds seldom change the order."
+        )
+    return table
+
+
+def _alike(row: Any) -> bool:
+    gap = abs(float(row["elpd_diff"]))
+    return gap < max(_SMALL, _LIKE * float(row["dse"]))
+
+
+def _words(table: pd.DataFrame, best: str, like: list[str], simplest: str) -> str:
+    """Say what was found."""
+    out = [f"{best!r} predicts labels best of {counted(len(table), 'variant')}."]
+    if like:
+        first = table.loc[like[0]]
+        out.append(
+            f"{capital(listed([repr(one) for one in like]))} cannot be told from it (the nearest: "
+            f"elpd lower by {_about(first['elpd_diff'])}, standard error {_about(first['dse'])})."
+        )
+    rest = [str(one) for one in table.index if str(one) not in {best, *like}]
+    if rest:
+        row = table.loc[rest[0]]
+        out.append(
+            f"The next, {rest[0]!r}, is clearly worse (by {_about(row['elpd_diff'])}, standard "
+            f"error {_about(row['dse'])})."
+        )
+    if simplest != best:
+        out.append(
+            f"The plainest that predicts as well is {simplest!r}; accuracies of the richer are the "
+            "safer, since what hardly changes predictions may change them."
+        )
+    out.append("See what check_assumptions says of it.")
+    return " ".join(out)
+
+
+def _about(value: Any) -> str:
+    return number(float(f"{abs(float(value)):.1f}"))

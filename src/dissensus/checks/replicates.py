@@ -1,0 +1,480 @@
+"""Annotations in many versions: what was said, and what a model's new annotators would have said.
+
+All versions have the same rows (item, annotator), and differ in what they say. Laid one after the
+other, each with items of its own, they are one large set of annotations: what is a sum over items
+is then computed for all of them at once.
+
+Reading the predictive draws of a fitted model, in whichever form the model keeps them.
+Counts of labels, scores, lists and first choices become the rows of
+`replicates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from dissensus.data import tables
+from dissensus.data.plausibility import REMAINDER, Space, plausibility_of, space
+from dissensus.data.rows import given_numbers, label_counts
+from dissensus.data.schema import checked_annotations
+from dissensus.dims import ANNOTATION, ANNOTATOR, CANDIDATE, ITEM, LABEL, SAMPLE
+from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.kernels.types import Floats, Ints
+from dissensus.statistics._resampling import over_units
+from dissensus.statistics._sums import Doubts, Sums
+
+ROWS: Final = 500_000
+"""Rows laid one after the other at a time."""
+_CELLS: Final = 20_000_000
+"""Totals (version, sum) held at a time."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """Rows of annotations in one or many versions."""
+
+    item: Ints
+    """(row): code."""
+    annotator: Ints
+    """(row): code."""
+    count: int
+    """How many versions there are."""
+    values: Callable[[slice], npt.NDArray[Any]]
+    """(version, row) of some versions: label codes, or numbers."""
+    rank: Ints | None = None
+    """(row): 1 for the first block of a ranking."""
+    trial: Ints | None = None
+    """(row): which of several statements of one annotator about one item."""
+
+    def first_choices(self) -> Said:
+        """Return the first blocks of rankings; tied labels become statements of their own."""
+        if self.rank is None:
+            return self
+        rows = np.flatnonzero(self.rank == 1)
+        item, annotator = self.item[rows], self.annotator[rows]
+        place = place_within(item * (annotator.max(initial=0) + 1) + annotator)
+        trial = place if place.any() else None
+        return Said(
+            item, annotator, self.count, lambda some: self.values(some)[:, rows], None, trial
+        )
+
+    def blocks(self, width: int = 1) -> Iterator[slice]:
+        """Go through the versions, so many at a time as rows and ``width`` totals each allow."""
+        step = max(1, min(ROWS // max(len(self.item), 1), _CELLS // max(width, 1)))
+        for start in range(0, self.count, step):
+            yield slice(start, min(start + step, self.count))
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """What was said, and what new annotators of a fitted model would have said in its place."""
+
+    form: str
+    """"labels", "numbers", "rankings" or "first choices"."""
+    items: npt.NDArray[Any]
+    labels: npt.NDArray[Any]
+    """The label space; nothing for numbers."""
+    observed: Said
+    drawn: Said
+    sample: dict[str, npt.NDArray[Any]]
+    """Coordinates of chain and draw; the versions of ``drawn`` go through their product."""
+    attrs: dict[str, Any]
+    """How the fit was made."""
+    kind: str = ""
+    """Of the annotations, if they were given."""
+    another: bool = False
+    """Whether there is a code past the last label: one that nobody named, whichever it is."""
+
+
+def place_within(group: Ints) -> Ints:
+    """Count the rows of each group through: the place of each.
+
+    Examples
+    --------
+    >>> place_within(np.array([7, 5, 7, 7]))
+    array([0, 0, 1, 2])
+    """
+    return np.asarray(pd.Series(group).groupby(group).cumcount(), dtype=np.int64)
+
+
+def stacked(
+    said: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
+) -> xr.Dataset:
+    """Lay versions one after the other, as annotations whose items are numbered through.
+
+    Parameters
+    ----------
+    said : Said
+        The rows.
+    values : array (version, row)
+        What was said.
+    n_items : int
+        Items of one version.
+    kind : str
+        What the annotations are to be.
+    labels : array
+        The label space, which codes point into; not used for numbers.
+
+    Examples
+    --------
+    >>> rows = Said(np.array([0, 0]), np.array([0, 1]), 2, lambda some: np.eye(2, dtype=int)[some])
+    >>> both = stacked(rows, rows.values(slice(0, 2)), 1, "nominal", np.array(["x", "y"]))
+    >>> both["item_code"].values.tolist(), both["label_code"].values.tolist()
+    ([0, 0, 1, 1], [1, 0, 0, 1])
+    """
+    n = len(values)
+    item = (said.item + n_items * np.arange(n)[:, None]).ravel()
+    columns = {"item_code": item, "annotator_code": np.tile(said.annotator, n)}
+    coords = {ITEM: np.arange(n * n_items), ANNOTATOR: np.arange(said.annotator.max() + 1)}
+    if kind == "continuous":
+        columns["value"] = values.ravel()
+    else:
+        columns["label_code"] = values.ravel()
+        coords[LABEL] = labels
+    for name, column in (("rank", said.rank), ("trial", said.trial)):
+        if column is not None:
+            columns[name] = np.tile(column, n)
+    parts = {name: (ANNOTATION, column) for name, column in columns.items()}
+    return xr.Dataset(parts, coords, {"kind": kind})
+
+
+def evaluated(sums: Sums, n: int, doubts: Doubts) -> Any:
+    """Finish a statistic of annotations laid one after the other, for each version by itself."""
+    unit = np.repeat(np.arange(n), len(sums.items) // n)
+    totals = [_dense(part, n) for part in over_units(sums, unit, n).parts]
+    return sums.finish(np.concatenate(totals, axis=1), doubts)
+
+
+def _dense(part: Any, n: int) -> Floats:
+    found = part if isinstance(part, np.ndarray) else part.toarray()
+    return np.asarray(found, dtype=np.float64).reshape(n, -1)
+
+
+# Which label it was, where a new annotator chose one that nobody had named for the item.
+
+
+def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
+    r"""Draw which label it was where an annotator chose one of those that nobody named.
+
+    Given a draw's masses, the remainder's is split by a symmetric Dirichlet distribution: those
+    who choose from it draw from Pólya's urn. The t-th takes the label of an earlier one with
+    probability :math:`t / (t + aU)`, else any of the U.
+    """
+    version, row = np.nonzero(codes == REMAINDER)
+    if not len(row):
+        return codes
+    rng = np.random.default_rng((20_05, space.seed, start))
+    unnamed = space.sizes[item[row], -1]
+    turn = place_within(version * len(space.codes) + item[row])
+    first = np.arange(len(row)) - turn  # remainders of an item stand side by side, at its end
+    weight = space.concentration * unnamed
+    chance = np.zeros(len(row)) if np.isinf(space.concentration) else turn / (turn + weight)
+    copies = rng.random(len(row)) < chance
+    member = (rng.random(len(row)) * unnamed).astype(np.int64)
+    copied = first + (rng.random(len(row)) * turn).astype(np.int64)
+    for now in range(1, int(turn.max()) + 1):
+        some = np.flatnonzero(copies & (turn == now))
+        member[some] = member[copied[some]]
+    out = codes.copy()
+    out[version, row] = beside(space.codes[:, :-1], len(space.labels))[item[row], member]
+    return out
+
+
+def beside(named: Ints, n_labels: int) -> Ints:
+    """List each item's labels that nobody named, in order: (item, place).
+
+    Examples
+    --------
+    >>> beside(np.array([[1, -1], [0, 2]]), 4).tolist()
+    [[0, 2, 3, 1], [1, 3, 0, 2]]
+    """
+    used = np.zeros((len(named), n_labels + 1), dtype=bool)
+    np.put_along_axis(used, np.where(named < 0, n_labels, named), True, axis=1)
+    return np.argsort(used[:, :n_labels], axis=1, kind="stable")
+
+
+PREDICTIVE: Final = "posterior_predictive"
+OBSERVED: Final = "observed_data"
+
+
+def replicates(fit: Any, annotations: Any = None) -> Replicates:
+    """Read the predictive draws of a fit.
+
+    Parameters
+    ----------
+    fit : DataTree
+        From a model's ``fit(..., posterior_predictive=True)``.
+    annotations : Dataset, optional
+        What it was fitted to: says who said what, where the fit does not know.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no predictive draws, or none that are annotations.
+    AnnotationError
+        If the annotations are not those the model was fitted to.
+    """
+    drawn, observed = group_of(fit, PREDICTIVE), group_of(fit, OBSERVED)
+    given = None if annotations is None else checked_annotations(annotations)
+    for name, reader in READERS.items():
+        if name in drawn and set(SAMPLE) <= set(drawn[name].dims):
+            return reader(_Source(fit, drawn, observed, given))
+    raise ArgumentError(
+        "fit",
+        expected=f"predictive draws (chain, draw, ...) of {' or '.join(READERS)}",
+        found=f"the variables {shown(list(drawn.data_vars)) or 'none'}",
+    )
+
+
+class _Source(NamedTuple):
+    fit: xr.DataTree
+    drawn: xr.Dataset
+    observed: xr.Dataset
+    annotations: xr.Dataset | None
+
+    def versions(self, name: str, *dims: str) -> npt.NDArray[Any]:
+        """Return draws of all chains, one after the other: (version, ...)."""
+        values = self.drawn[name].transpose(*SAMPLE, *dims).to_numpy()
+        return values.reshape(-1, *values.shape[2:])
+
+    def made(self, form: str, **parts: Any) -> Replicates:
+        """Put together what was read."""
+        coords = {dim: np.arange(self.drawn.sizes[dim]) for dim in SAMPLE}
+        coords |= {d: self.drawn[d].to_numpy() for d in SAMPLE if d in self.drawn.coords}
+        attrs = {str(name): value for name, value in self.fit.attrs.items()}
+        kind = "" if self.annotations is None else self.annotations.attrs["kind"]
+        return Replicates(form, sample=coords, attrs=attrs, kind=kind, **parts)
+
+    def require_same(self, items: npt.NDArray[Any], *, same: bool) -> None:
+        """Raise if annotations were given that the model was not fitted to."""
+        if self.annotations is None:
+            return
+        if same and np.array_equal(self.annotations[ITEM].to_numpy(), items):
+            return
+        raise AnnotationError(
+            "annotations",
+            expected="those that the model was fitted to",
+            found=f"others: {self.annotations.sizes[ANNOTATION]:,} rows on items "
+            f"{shown(list(self.annotations[ITEM].to_numpy()), 3)}, kind "
+            f"{self.annotations.attrs['kind']!r}",
+        )
+
+    def items(self) -> npt.NDArray[Any]:
+        """Return the names of items, which the posterior may do without."""
+        groups = ("posterior", "constant_data")
+        return next(self.fit[g][ITEM].to_numpy() for g in groups if ITEM in self.fit[g].coords)
+
+    def people(self, item: Ints) -> tuple[Ints, Ints | None]:
+        """Return annotators and trials, row by row; without annotations, one for each row."""
+        if self.annotations is None:
+            return place_within(item), None
+        who = self.annotations["annotator_code"].to_numpy().astype(np.int64)
+        if "trial" not in self.annotations:
+            return who, None
+        return who, pd.factorize(self.annotations["trial"].to_numpy())[0]
+
+
+def group_of(fit: Any, name: str) -> xr.Dataset:
+    """Return a group of a fit, or say how to get it."""
+    if not isinstance(fit, xr.DataTree):
+        raise ArgumentError(
+            "fit", expected="the DataTree that a model's fit returns", found=type(fit).__name__
+        )
+    if name in fit.children and fit[name].to_dataset().data_vars:
+        return fit[name].to_dataset()
+    model = fit.attrs.get("model", "<model>")
+    raise ArgumentError(
+        "fit",
+        expected=f"a fit with a group {name!r}",
+        found=f"the groups {shown(list(fit.children), 8) or 'none'}",
+        hint=f"Fit with dissensus.models.{model}.fit(..., posterior_predictive=True)"
+        if name == PREDICTIVE
+        else "",
+    )
+
+
+def _counts(source: _Source) -> Replicates:
+    """Read counts of labels by item, which do not tell who said what."""
+    there = source.observed["counts"].transpose(ITEM, LABEL)
+    given, counts = there.to_numpy(), source.versions("counts", ITEM, LABEL)
+    _require_sizes(counts.sum(axis=2), given.sum(axis=1))
+    items, labels = there[ITEM].to_numpy(), there[LABEL].to_numpy()
+    item = np.repeat(np.arange(len(items)), given.sum(axis=1))
+    codes = np.broadcast_to(np.arange(len(labels)), given.shape)
+    ann, order = source.annotations, np.arange(len(item))
+    observed = _spelled(codes, given[None])
+    if ann is not None:
+        known = "label_code" in ann and np.array_equal(ann[LABEL].to_numpy(), labels)
+        same = known and ann.sizes[ITEM] == len(items)
+        source.require_same(items, same=same and np.array_equal(label_counts(ann), given))
+        order = np.argsort(ann["item_code"].to_numpy(), kind="stable")
+        observed = ann["label_code"].to_numpy()[None, order]
+    who, trial = source.people(item)
+    who, trial = who[order], None if trial is None else trial[order]
+
+    def values(some: slice) -> Ints:
+        found = _spelled(codes, counts[some])
+        return found if trial is None else _shuffled(found, item, some.start)
+
+    return source.made(
+        "labels", items=items, labels=labels,
+        observed=Said(item, who, 1, lambda _: observed, trial=trial),
+        drawn=Said(item, who, len(counts), values, trial=trial),
+    )  # fmt: skip
+
+
+def _require_sizes(drawn: Ints, observed: Ints) -> None:
+    """Raise unless each item has as many new annotators as it had: else rows do not match."""
+    if drawn.shape[1:] != observed.shape or (drawn != observed).any():
+        raise ArgumentError(
+            "fit",
+            expected="predictive draws of as many labels for each item as were observed",
+            found="another number of them in some draw",
+        )
+
+
+def _spelled(codes: Ints, counts: Ints) -> Ints:
+    """Turn counts (version, item, place) of codes (item, place) into rows (version, row)."""
+    every = np.broadcast_to(codes, counts.shape)
+    return np.repeat(every.ravel(), counts.ravel()).reshape(len(counts), -1)
+
+
+def _shuffled(values: Ints, item: Ints, start: int) -> Ints:
+    """Deal the labels of an item to its rows: counts have lost who said what, as good as any."""
+    rng = np.random.default_rng((20_05, start))
+    order = np.argsort(item + rng.random(values.shape), axis=1)
+    return np.take_along_axis(values, order, axis=1)
+
+
+def _scores(source: _Source) -> Replicates:
+    """Read scores, one for each row."""
+    given, drawn = source.observed["score"].to_numpy(), source.versions("score", ANNOTATION)
+    where = source.fit.children.get("constant_data")
+    ann, items = source.annotations, source.items()
+    if ann is not None:
+        known = "value" in ann or (ann.attrs["kind"] == "ordinal" and ann[LABEL].dtype.kind in "if")
+        source.require_same(items, same=known and np.array_equal(given_numbers(ann), given))
+        item = ann["item_code"].to_numpy()
+    elif where is not None and "item_code" in where:
+        item = where["item_code"].to_numpy()
+    else:
+        raise ArgumentError(
+            "annotations", expected="what the model was fitted to: the fit does not say which "
+            "item a score belongs to", found="None",
+        )  # fmt: skip
+    who, trial = source.people(item)
+    return source.made(
+        "numbers", items=items, labels=np.array([]),
+        observed=Said(item, who, 1, lambda _: given[None], trial=trial),
+        drawn=Said(item, who, len(drawn), lambda some: drawn[some], trial=trial),
+    )  # fmt: skip
+
+
+def _codes(source: _Source) -> Replicates:
+    """Read codes of labels, one for each row."""
+    given = source.observed["label_code"].to_numpy()
+    drawn = source.versions("label_code", ANNOTATION)
+    constant, items = source.fit["constant_data"], source.items()
+    labels = constant[LABEL].to_numpy()
+    if source.annotations is not None:
+        ann = source.annotations
+        same = "label_code" in ann and np.array_equal(ann["label_code"].to_numpy(), given)
+        source.require_same(items, same=same and np.array_equal(ann[LABEL].to_numpy(), labels))
+    item = constant["item_code"].to_numpy()
+    who, trial = source.people(item)
+    return source.made(
+        "labels", items=items, labels=labels,
+        observed=Said(item, who, 1, lambda _: given[None], trial=trial),
+        drawn=Said(item, who, len(drawn), lambda some: drawn[some], trial=trial),
+    )  # fmt: skip
+
+
+class _Rows(NamedTuple):
+    """Rankings as a fit keeps them."""
+
+    said: Said
+    space: Space
+    items: npt.NDArray[Any]
+    lists: bool
+    """Whether any has more than one label."""
+
+
+def _ranked(source: _Source) -> _Rows:
+    """Read the observed rows of rankings."""
+    plausibility = plausibility_of(source.fit)
+    rows, items = source.observed, plausibility[ITEM].to_numpy()
+    lacking = [name for name in ("label_code", "rank") if name not in rows]
+    if lacking:
+        raise ArgumentError(
+            "fit", expected="what annotators said, in the group 'observed_data'",
+            found=f"no {' and no '.join(lacking)}",
+            hint="Fits made before dissensus kept it: fit again, with posterior_predictive=True",
+        )  # fmt: skip
+    item = tables.match(rows[f"{ANNOTATION}_{ITEM}"].to_numpy(), items)
+    who = pd.factorize(rows[f"{ANNOTATION}_{ANNOTATOR}"].to_numpy())[0]
+    trial = None
+    if f"{ANNOTATION}_trial" in rows.coords:
+        trial = pd.factorize(rows[f"{ANNOTATION}_trial"].to_numpy())[0]
+    code, rank = rows["label_code"].to_numpy(), rows["rank"].to_numpy()
+    key = item * (who.max() + 1) + who
+    if trial is not None:
+        key = key * (trial.max() + 1) + trial
+    ann = source.annotations
+    if ann is not None:
+        same = "label_code" in ann and np.array_equal(ann["label_code"].to_numpy(), code)
+        source.require_same(items, same=same)
+    said = Said(item, who, 1, lambda _: code[None], rank, trial)
+    return _Rows(said, space(plausibility), items, bool(pd.Series(key).duplicated().any()))
+
+
+def _lists(source: _Source) -> Replicates:
+    """Read lists, as long and as tied as they were; codes of single labels are none."""
+    if "rank" not in source.observed and LABEL in source.fit["constant_data"].coords:
+        return _codes(source)
+    given, lists = _ranked(source), source.versions("label_code", ANNOTATION)
+    n_labels = len(given.space.labels)
+    another = bool((lists < 0).any())
+
+    def values(some: slice) -> Ints:
+        return np.where(lists[some] < 0, n_labels, lists[some]) if another else lists[some]
+
+    observed = given.said if given.lists else replace(given.said, rank=None)
+    return source.made(
+        "rankings" if given.lists else "labels", items=given.items, labels=given.space.labels,
+        observed=observed, drawn=replace(observed, count=len(lists), values=values),
+        another=another,
+    )  # fmt: skip
+
+
+def _first_choices(source: _Source) -> Replicates:
+    """Read counts of first choices (item, candidate)."""
+    given, counts = _ranked(source), source.versions("first_choice", ITEM, CANDIDATE)
+    space = given.space
+    n = counts[0].sum(axis=1)
+    _require_sizes(counts.sum(axis=2), n)
+    item = np.repeat(np.arange(len(n)), n)
+
+    def values(some: slice) -> Ints:
+        found = _spelled(space.codes, counts[some])
+        return with_names(found, item, space, some.start)
+
+    return source.made(
+        "first choices", items=given.items, labels=space.labels,
+        observed=given.said.first_choices(),
+        drawn=Said(item, place_within(item), len(counts), values),
+    )  # fmt: skip
+
+
+READERS: Final[dict[str, Callable[[_Source], Replicates]]] = {
+    "counts": _counts,
+    "score": _scores,
+    "label_code": _lists,
+    "first_choice": _first_choices,
+}

@@ -1,0 +1,319 @@
+"""Which items to send back to the annotators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus._wording import counted, digits_for, share
+from dissensus.checks.replicates import group_of
+from dissensus.checks.truth import common_confusion, require_whole
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE
+from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown, warn_caller
+from dissensus.kernels.formulas import CELLS, n_counts, right_after, right_after_alike
+from dissensus.kernels.types import Floats, Ints
+
+# What a fit of a latent truth says of items, and of how a further annotator would label them.
+
+
+RASCH: Final = "rasch"
+ROWS: Final = "dawid_skene"
+MODELS: Final = (RASCH, "symmetric_confusion", ROWS)
+UNSAID: Final = {
+    "difficulty_spread": "difficulty=True: how hard an item is goes with what is true of it, and "
+    "draws of both together are not kept",
+    "error_correlation": "error_correlation=: further labels of an item are not independent of "
+    "those it has, given its truth",
+    "error_concentration": 'errors="unequal": the errors of each annotator are not kept',
+}
+"""What a posterior may have that says it does not hold all that is needed."""
+
+
+@dataclass(frozen=True)
+class ReviewDraws:
+    """Draws of items' truths, and of a further annotator's labels."""
+
+    truth: xr.DataArray
+    """(chain, draw, item, label)"""
+    accuracy: xr.DataArray | None
+    """(chain, draw, annotator, item), where it is of items; errors are all alike then."""
+    response: Floats
+    """(draw, label, response), where items are all alike; else empty."""
+    given: Ints
+    """(item): labels it has."""
+    known: npt.NDArray[np.bool_]
+    """(item): whether its truth is known."""
+
+    def mean(self) -> Floats:
+        """Return how probable each label is to be true (item, label)."""
+        mean = self.truth.mean(SAMPLE).transpose(ITEM, LABEL)
+        return np.asarray(mean.to_numpy(), dtype=np.float64)
+
+    def after(self, further: int) -> Floats:
+        """Return how probably the leading label is right after so many further labels (item)."""
+        parts = []
+        for some in self._lots():
+            truth = _laid(self.truth.isel({ITEM: some}), ITEM, LABEL)
+            if self.accuracy is None:
+                parts.append(right_after(truth, self.response, further))
+                continue
+            # Whoever of them is asked: a mean over annotators, whose labels are independent.
+            right = _laid(self.accuracy.isel({ITEM: some}).mean(ANNOTATOR), ITEM)
+            parts.append(right_after_alike(truth, right, further))
+        return np.concatenate(parts)
+
+    def _lots(self) -> Iterator[slice]:
+        """Yield items, as many at a time as there is room for."""
+        size, n = self.truth.sizes, self.truth.sizes[ITEM]
+        wide = size[LABEL]
+        if self.accuracy is not None:
+            wide += self.accuracy.sizes[ANNOTATOR]
+        step = max(1, CELLS // (size["chain"] * size["draw"] * wide))
+        yield from (slice(first, first + step) for first in range(0, n, step))
+
+
+def review_draws(fit: Any) -> ReviewDraws:
+    """Read a fit.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no fit of a latent truth, or a part of one, or it did not keep what is needed.
+    """
+    posterior = group_of(fit, "posterior")
+    model = fit.attrs.get("model", "?")
+    if model not in MODELS:
+        raise ArgumentError(
+            "fit", expected=f"a fit of {', '.join(MODELS[:-1])} or {MODELS[-1]}",
+            found=f"one of {model}",
+        )  # fmt: skip
+    _require(posterior, model, ("truth", "accuracy") if model == RASCH else ("truth",))
+    require_whole(fit, posterior, (ITEM, LABEL))
+    n = posterior.sizes[ITEM]
+    item = group_of(fit, "constant_data")["item_code"].to_numpy()
+    observed = group_of(fit, "observed_data")
+    known = np.zeros(n, dtype=bool)
+    if "truth_code" in observed:
+        known = observed["truth_code"].to_numpy() >= 0
+    return ReviewDraws(
+        truth=posterior["truth"],
+        accuracy=posterior["accuracy"] if model == RASCH else None,
+        response=np.empty((0, 0, 0)) if model == RASCH else _response(posterior, model),
+        given=np.bincount(item, minlength=n),
+        known=known,
+    )
+
+
+def _require(posterior: xr.Dataset, model: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in posterior:
+            raise ArgumentError(
+                "fit", expected=f"draws of {' and '.join(map(repr, names))} in the posterior",
+                found=f"{shown(list(map(str, posterior.data_vars)), 12)}",
+                hint=f"Fit again with keep_items=True: dissensus.models.{model}.fit(annotations)",
+            )  # fmt: skip
+    for name, why in UNSAID.items():
+        if model != RASCH and name in posterior:
+            raise ArgumentError(
+                "fit", expected="draws that say how a further annotator would label each item",
+                found=f"a fit of {model} with {why}",
+                hint="Items that differ in how hard they are: dissensus.models.rasch. Else fit "
+                "without this setting",
+            )  # fmt: skip
+
+
+def _response(posterior: xr.Dataset, model: str) -> Floats:
+    """Return what a further annotator says, by what is true (draw, label, response)."""
+    if model == ROWS:
+        return _laid(posterior["confusion"].mean(ANNOTATOR), LABEL, RESPONSE)
+    whole = common_confusion(posterior, posterior.sizes[LABEL])
+    return whole.reshape(-1, *whole.shape[2:])
+
+
+def _laid(draws: xr.DataArray, *dims: str) -> Floats:
+    """Lay draws of all chains one after the other: (draw, *dims)."""
+    values = draws.transpose(*SAMPLE, *dims).to_numpy()
+    return np.asarray(values.reshape(-1, *values.shape[2:]), dtype=np.float64)
+
+
+MOST: Final = 100
+"""Further labels of an item."""
+MOST_COUNTS: Final = 10_000
+"""Of further labels, by what they say."""
+_NOTHING: Final = 1e-12
+"""Gains below it are rounding."""
+_OPEN: Final = 0.75
+_HARDLY: Final = 0.01
+
+
+def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
+    r"""Rank items by how much further labels are expected to help the ground truth.
+
+    The ground truth is the most probable label of each item. What n further labels
+    :math:`y` of an item are worth is by how much more often it is expected to be right, before
+    anybody knows what they will be (the expected value of sample information):
+
+    .. math::
+
+        G_i = \sum_y \max_z P(z_i = z, y \mid \text{data}) - \max_z P(z_i = z \mid \text{data})
+
+    Parameters
+    ----------
+    fit : DataTree
+        What ``fit`` of `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
+        `dissensus.models.dawid_skene` returned, with ``keep_items=True``.
+    further : int
+        How many further annotators are asked about an item, 1 to 100. Each is anybody of those of
+        the study, at random. What one label cannot turn gains nothing by one, and may by two: of
+        annotators who are alike one makes a tie of two against one, at best.
+
+    Returns
+    -------
+    Dataset
+        Over ``item``, by falling gain: ``rank`` (1 is to be sent back first); ``gain``;
+        ``probability_right``, of the leading label as things are; ``probability_right_after``,
+        what is expected with further labels; ``leading_label``; ``labels_given``; and
+        ``expected_accuracy``, the share of all items on which the ground truth is expected to be
+        right if this item and all before it are sent back. Attributes: ``further``,
+        ``expected_accuracy_now``, and ``in_words``, sentences, one a line.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no such fit, or a part of one, or one that did not keep what is needed
+        (``keep_items=False``, ``difficulty=True`` and ``errors="unequal"`` of the models other than
+        `rasch`); or the further labels are too many to go through what they may say.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the chains of the fit had not run long enough.
+
+    Notes
+    -----
+    The gain is from 0 to what is missing, :math:`1 - \max_z P(z_i = z)`, and exactly 0 where the
+    truth is known. Disagreement is not what makes it large. On an item on which all guess, which
+    `rasch` finds to be very difficult, annotators disagree for ever, and a further guess tells
+    nothing; an item with few labels, by annotators who are mostly right, is worth sending back
+    although nobody disagrees. And an item with a single clear answer gains nothing either.
+
+    :math:`P(z_i, y)` is the mean over draws of the product
+    :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which a label is of
+    an annotator at random, and labels are independent given the draw; only then the maximum
+    is taken. Taken draw by draw it would be that of somebody who knew which draw is right, and
+    :math:`G_i` would be positive without any further label. Labels are gone through by how often
+    each is given, all of them: nothing is simulated.
+
+    Gains add up over items, up to one thing that is left out: labels of one item also tell who is
+    able, and so of other items. So does confidence that a further annotator may state. Both make
+    what is to be had somewhat larger. Rank and gain are as good as the model: mistakes that all
+    annotators share look like certainty, and in `symmetric_confusion` and `dawid_skene`, to which
+    all items are alike, no item is known to be beyond the annotators.
+
+    Source: Raiffa & Schlaifer (1961), *Applied statistical decision theory*, the expected value of
+    sample information, with a gain of 1 for each item whose label is right.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> votes = [["x", "x", "x"], ["y", "y", "y"]] * 8 + [["x", "x", "y"], ["y", None, None]]
+    >>> fit = dx.models.symmetric_confusion.fit(
+    ...     dx.from_matrix(votes), random_seed=1, progressbar=False)
+    >>> found = dx.items_to_review(fit, further=2)
+    >>> sorted(found["item"].values[:2].tolist()), found["rank"].values[:2].tolist()
+    ([16, 17], [1, 2])
+    >>> bool(found["gain"][1] > 10 * found["gain"][2])
+    True
+    """
+    draws = review_draws(fit)
+    _check(further, draws.truth.sizes[LABEL])
+    _warn_of_chains(fit.attrs)
+    mean = draws.mean()
+    now, lead = mean.max(axis=1), mean.argmax(axis=1)
+    # Rounding apart it is neither below 0 nor above what is missing.
+    gain = np.clip(draws.after(int(further)) - now, 0.0, np.maximum(1.0 - now, 0.0))
+    gain[(gain < _NOTHING) | draws.known] = 0.0
+    found = _ranked(draws, gain, now, lead)
+    attrs = {
+        "model": fit.attrs["model"], "further": int(further), "expected_accuracy_now": now.mean(),
+    }  # fmt: skip
+    return found.assign_attrs(attrs, in_words="\n".join(_sentences(found, int(further))))
+
+
+def _check(further: Any, n_labels: int) -> None:
+    whole = isinstance(further, int | np.integer) and not isinstance(further, bool)
+    if not whole or not 1 <= further <= MOST:
+        raise ArgumentError(
+            "further", expected=f"a whole number from 1 to {MOST}", found=brief(further)
+        )
+    if n_counts(n_labels, int(further)) > MOST_COUNTS:
+        fits = [n for n in range(1, int(further)) if n_counts(n_labels, n) <= MOST_COUNTS]
+        raise ArgumentError(
+            "further", expected=f"at most {max(fits, default=0)} with {n_labels} labels: of more "
+            f"there are over {MOST_COUNTS:,} things they can say, all of which are gone through",
+            found=str(further),
+        )  # fmt: skip
+
+
+def _warn_of_chains(attrs: dict[Any, Any]) -> None:
+    if attrs.get("n_items_poor", 0):
+        r_hat = f", r-hat up to {attrs['r_hat_max']:.2f}" if "r_hat_max" in attrs else ""
+        warn_caller(
+            f"The chains of {attrs['model']} had not run long enough: as few as "
+            f"{attrs['ess_bulk_min']:.0f} effective draws ({attrs['ess_bulk_min_item']}){r_hat}. "
+            "Another run may rank items in another order; fit with more draws.",
+            ConvergenceWarning,
+        )
+
+
+def _ranked(draws: ReviewDraws, gain: Floats, now: Floats, lead: npt.NDArray[Any]) -> xr.Dataset:
+    """Put items in the order of their gain; equal ones stay as they came."""
+    order = np.argsort(-gain, kind="stable")
+    labels, items = (draws.truth[dim].to_numpy() for dim in (LABEL, ITEM))
+    columns = {
+        "rank": np.arange(1, len(items) + 1),
+        "gain": gain[order],
+        "probability_right": now[order],
+        "probability_right_after": (now + gain)[order],
+        "leading_label": labels[lead][order],
+        "labels_given": draws.given[order],
+        "expected_accuracy": now.mean() + np.cumsum(gain[order]) / len(items),
+    }
+    return xr.Dataset(
+        {name: (ITEM, values) for name, values in columns.items()}, coords={ITEM: items[order]}
+    )
+
+
+def _sentences(found: xr.Dataset, further: int) -> list[str]:
+    """Say what it comes to."""
+    gain, right = found["gain"].to_numpy(), found["probability_right"].to_numpy()
+    along, n, now = found["expected_accuracy"].to_numpy(), len(gain), float(right.mean())
+    half = int(np.searchsorted(np.cumsum(gain), 0.5 * gain.sum())) + 1
+    places = digits_for([float(along[half - 1]) - now])
+    items = counted(n, "item")
+    out = [f"The most probable label is expected to be right on {share(now, places)} of {items}."]
+    if not gain.any():
+        return [*out, f"{_labels(further)} would change nothing: none can turn a leading label."]
+    out.append(
+        f"Sending back the {counted(half, 'item')} of the largest gain for "
+        f"{_labels(further).lower()} raises that to {share(float(along[half - 1]), places)}; "
+        f"sending back all that have any ({int((gain > 0).sum()):,}), to "
+        f"{share(float(along[-1]), places)}."
+    )
+    stuck = int(((right < _OPEN) & (gain < _HARDLY)).sum())
+    if stuck:
+        out.append(
+            f"On {counted(stuck, 'item')} the leading label is right with less than "
+            f"{share(_OPEN)}, and {_labels(further).lower()} would hardly help (gain below "
+            f"{share(_HARDLY)}): too few to turn it, or by annotators who guess there."
+        )
+    return out
+
+
+def _labels(further: int) -> str:
+    return "One further label" if further == 1 else f"{further} further labels"

@@ -1,0 +1,451 @@
+"""Reading a fit of a latent truth: labels as given and as replicated, and statistics of both.
+
+What is checked of a latent truth: statistics of the labels, for the data and every replicate.
+Each is None where the data cannot show it, which the reason then says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus._wording import number, share, short
+from dissensus.checks.replicates import OBSERVED, PREDICTIVE, group_of
+from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
+from dissensus.errors import ArgumentError
+from dissensus.kernels.types import Floats
+from dissensus.kernels.votes import Rows, Sums, rows, sums
+from dissensus.sampling import fitting
+
+# Reading a fit of a latent truth: labels of annotators and systems, as given and as replicated.
+
+
+Ints = npt.NDArray[np.integer[Any]]
+
+MODELS: Final = ("symmetric_confusion", "dawid_skene")
+_CELLS: Final = 50_000_000
+"""Numbers that the sums of all versions may take."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels and answers in versions: that of the data first, then replicates."""
+
+    where: Rows
+    given: Ints
+    """(version, row), sorted by item."""
+    answers: Ints
+    """(version, item, system); -1 for none."""
+    repeats: Ints
+    """(pair, 2): rows of one annotator about one item."""
+    labels: npt.NDArray[Any]
+    annotators: npt.NDArray[Any]
+    systems: npt.NDArray[Any]
+    ordered: bool
+    sample: dict[str, npt.NDArray[Any]]
+    """Coordinates of the replicates' dims."""
+
+    @property
+    def n_of_items(self) -> Ints:
+        """How many labels each item has."""
+        return np.diff(self.where.start)
+
+    def sums(self) -> Sums:
+        """Sum up how all versions agree."""
+        return sums(self.where, self.given, self.answers)
+
+
+def read(fit: Any, draws: int | None) -> Labels:
+    """Read a fit, and at most so many replicates of it.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no fit of a latent truth, or a part of one, or has no replicates, or none are
+        wanted.
+    """
+    observed = group_of(fit, OBSERVED)
+    model = fit.attrs.get("model", "?")
+    if model not in MODELS:
+        raise ArgumentError(
+            "fit", expected=f"a fit of {' or '.join(MODELS)}", found=f"one of {model}",
+            hint="dissensus.agreement_check takes fits of other models",
+        )  # fmt: skip
+    drawn, constant = group_of(fit, PREDICTIVE), group_of(fit, "constant_data")
+    require_whole(fit, drawn, (ITEM, ANNOTATOR, LABEL))
+    n_labels = constant.sizes[LABEL]
+    drawn = _thinned(drawn, draws, n_labels * (n_labels + constant.sizes[ANNOTATOR]))
+    item = constant["item_code"].to_numpy()
+    who = constant["annotator_code"].to_numpy()
+    order = np.lexsort((who, item))
+    people, names = constant[ANNOTATOR].to_numpy(), constant[LABEL].to_numpy()
+    where = rows(item[order], who[order], constant.sizes[ITEM], len(people), len(names))
+    given = _versions(observed["label_code"], drawn["label_code"], (ANNOTATION,))
+    systems: npt.NDArray[Any] = np.empty(0, dtype=object)
+    answers: Ints = np.empty((len(given), constant.sizes[ITEM], 0), dtype=np.int64)
+    if SYSTEM in observed.dims and "system_label_code" in drawn:  # judged by true labels: none
+        systems, name = observed[SYSTEM].to_numpy(), "system_label_code"
+        answers = _versions(observed[name], drawn[name], (ITEM, SYSTEM))
+    return Labels(
+        where, given[:, order], answers, _repeats(item[order], who[order]),
+        labels=names, annotators=people, systems=systems,
+        ordered=observed["label_code"].attrs.get("kind") == "ordinal",
+        sample={dim: drawn[dim].to_numpy() for dim in SAMPLE},
+    )  # fmt: skip
+
+
+def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) -> None:
+    """Raise if chains, draws or systems are no dimension any more, or codes name what is gone.
+
+    Parameters
+    ----------
+    fit : DataTree
+    drawn : Dataset
+        A group of it that has draws.
+    dims : tuple of str
+        Of which all must be there that the data speak of. Kernels count by these codes, and
+        would write beyond their arrays.
+    """
+    observed, constant = group_of(fit, OBSERVED), group_of(fit, "constant_data")
+    wanted = [(dim, drawn) for dim in SAMPLE]
+    wanted += [(SYSTEM, observed)] if "system_label_code" in observed else []
+    for dim, group in wanted:
+        if dim not in group.dims:
+            raise ArgumentError(
+                "fit", expected=f"draws with the dimension {dim!r}",
+                found="none, as after isel or sel with a single one",
+                hint=f"Keep the dimension by a list: fit.isel({dim}=[0])",
+            )  # fmt: skip
+    for dim in dims:
+        code = (observed if dim == LABEL else constant)[f"{dim}_code"].to_numpy()
+        if code.max(initial=-1) >= constant.sizes.get(dim, 0):
+            raise ArgumentError(
+                "fit", expected=f"all that it was fitted to: {code.max() + 1} {dim}s or more",
+                found=f"{constant.sizes.get(dim, 0)} of them",
+                hint="Leave some out before fitting, or choose from what is returned",
+            )  # fmt: skip
+
+
+def _thinned(drawn: xr.Dataset, draws: int | None, width: int) -> xr.Dataset:
+    """Keep at most so many draws, evenly spaced, as many of each chain, and what memory allows."""
+    n_chains, n = drawn.sizes[CHAIN], drawn.sizes[DRAW]
+    wanted = n * n_chains if draws is None else fitting.whole("draws", draws)
+    wanted = min(wanted, _CELLS // width)
+    n = min(n, max(1, wanted // n_chains))
+    return drawn.isel({DRAW: np.linspace(0, drawn.sizes[DRAW] - 1, n).round().astype(int)})
+
+
+def _versions(given: xr.DataArray, drawn: xr.DataArray, dims: tuple[str, ...]) -> Ints:
+    """Lay the data in front of their replicates."""
+    rest = drawn.transpose(*SAMPLE, *dims).to_numpy()
+    first = given.transpose(*dims).to_numpy().astype(rest.dtype)[None]
+    return np.concatenate([first, rest.reshape(-1, *first.shape[1:])])
+
+
+def _repeats(item: Ints, who: Ints) -> Ints:
+    """Return neighbouring rows that are of one annotator and one item."""
+    first = np.flatnonzero((np.diff(item) == 0) & (np.diff(who) == 0))
+    return np.stack([first, first + 1], axis=-1)
+
+
+# Whether labels of a fitted latent truth have kept their meaning.
+
+
+def in_place(posterior: xr.Dataset, labels: npt.NDArray[np.generic]) -> xr.DataArray:
+    """Return how probable it is that each label is what is mostly said where it is true.
+
+    Of annotators together, their population or their mean: the diagonal must be the largest entry
+    of its row of the confusion matrix.
+
+    Examples
+    --------
+    >>> rows = np.array([[[[0.6, 0.4], [0.3, 0.7]], [[0.6, 0.4], [0.7, 0.3]]]])
+    >>> confusion = xr.DataArray(rows, dims=("chain", "draw", "label", "response"))
+    >>> in_place(xr.Dataset({"population_confusion": confusion}), np.array(["x", "y"])).values
+    array([1. , 0.5])
+    """
+    whole = _confusion(posterior, len(labels))
+    largest = np.diagonal(whole, axis1=-2, axis2=-1) >= whole.max(axis=-1)
+    share = largest.mean(axis=tuple(range(largest.ndim - 1)))
+    return xr.DataArray(share, dims=LABEL, coords={LABEL: labels})
+
+
+def _confusion(posterior: xr.Dataset, n: int) -> Floats:
+    """Return the annotators' confusion matrix (chain, draw, label, response)."""
+    if "confusion" in posterior or "population_confusion" in posterior:
+        whole = posterior.get("population_confusion")
+        if whole is None:
+            whole = posterior["confusion"].mean(ANNOTATOR)
+        return np.asarray(whole.transpose(*SAMPLE, LABEL, RESPONSE).to_numpy())
+    return common_confusion(posterior, n)
+
+
+def common_confusion(posterior: xr.Dataset, n: int) -> Floats:
+    """Return the mean confusion matrix (chain, draw, label, response) of symmetric confusion.
+
+    Examples
+    --------
+    >>> accuracy = xr.DataArray([[0.8]], dims=("chain", "draw"))
+    >>> common_confusion(xr.Dataset({"annotator_accuracy": accuracy}), 3)[0, 0, 0]
+    array([0.8, 0.1, 0.1])
+    """
+    accuracy = posterior["annotator_accuracy"]
+    accuracy = accuracy.mean([dim for dim in accuracy.dims if dim not in SAMPLE]).transpose(*SAMPLE)
+    decay = posterior.get("distance_decay", xr.zeros_like(accuracy)).transpose(*SAMPLE)
+    step = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    weight = np.exp(-decay.to_numpy()[..., None, None] * step) * (step > 0)
+    right = accuracy.to_numpy()[..., None, None]
+    wrong = (1.0 - right) * weight / weight.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(step == 0, right, wrong))
+
+
+@dataclass(frozen=True)
+class Found:
+    """One statistic; version 0 is the data, the rest are replicates."""
+
+    name: str
+    meaning: str
+    values: Floats
+    """(version); nothing where it is not checked."""
+    size: str
+    """What was found in words, or why it was not looked for."""
+    two_sided: bool = False
+    """Whether too little of it speaks against the model as well."""
+
+    @property
+    def observed(self) -> float:
+        """That of the data."""
+        return float(self.values[0]) if len(self.values) else float("nan")
+
+    @property
+    def tail(self) -> float:
+        """P(replicated > observed), equal ones counting half."""
+        drawn = self.values[1:][np.isfinite(self.values[1:])]
+        if not (len(drawn) and np.isfinite(self.observed)):
+            return float("nan")
+        near = np.isclose(drawn, self.observed, rtol=1e-9, atol=1e-12)
+        return float(np.where(near, 0.5, drawn > self.observed).mean())
+
+    @property
+    def p_value(self) -> float:
+        """The tail probability, of both sides where both are looked at."""
+        tail = self.tail
+        return 2.0 * min(tail, 1.0 - tail) if self.two_sided else tail
+
+
+_ROUNDING: Final = 1e-14
+"""A variance below this is none: one item of millions that differs makes more."""
+
+Statistic = Callable[[Labels, Sums], tuple[Floats | None, str]]
+"""From labels to values (version) with words about their size, or None with the reason."""
+
+
+def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return how far shares of disagreeing pairs are from those that the model leads to."""
+    n_labels = both.where.n_labels
+    if n_labels < 3:
+        return None, "with two labels there is one pair only"
+    a, b = np.triu_indices(n_labels, 1)
+    pairs = _divided(sums.pairs[:, a, b], sums.pairs.sum(axis=(1, 2))[:, None])
+    if not np.isfinite(pairs[0]).all():
+        return None, "nobody disagrees about an item"
+    expected = _mean(pairs)
+    gap = (pairs - expected) ** 2
+    far = _divided(gap, expected + (gap == 0)).sum(axis=1)
+    most = int(np.argmax(pairs[0] - expected))
+    one, two = (_name(both.labels[k[most]]) for k in (a, b))
+    return np.sqrt(far), (
+        f"{one} and {two} are taken for each other {_times(pairs[0, most], expected[most])}: they "
+        f"are {share(pairs[0, most])} of the pairs of labels that disagree"
+    )
+
+
+def error_distance(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return how many steps lie between two labels that disagree, on average."""
+    if not both.ordered or both.where.n_labels < 3:
+        return None, "labels have no order" if not both.ordered else "there are two labels only"
+    n = both.where.n_labels
+    steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    weight = sums.pairs.sum(axis=(1, 2))
+    values = _divided((sums.pairs * steps).sum(axis=(1, 2)), weight)
+    near = _divided((sums.pairs * (steps == 1)).sum(axis=(1, 2)), weight)
+    if not np.isfinite(values[0]):
+        return None, "nobody disagrees about an item"
+    return values, (
+        f"labels that disagree are {values[0]:.2f} steps apart, by the model "
+        f"{np.nanmean(values[1:]):.2f}: neighbouring labels are taken for each other "
+        f"{_times(near[0], np.nanmean(near[1:]))}"
+    )
+
+
+def label_use(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return how far annotators favour labels of their own, beyond what the model has them."""
+    n = _labels_with_others(both)
+    if (n > 0).sum() < 2:
+        return None, "there are not two annotators who labelled the same items"
+    excess = _divided(sums.excess, n[:, None])
+    expected = _mean(excess)
+    values = np.nansum(n[:, None] * (excess - expected) ** 2, axis=(1, 2)) / n.sum()
+    weight = np.abs(excess[0] - expected) * np.sqrt(n)[:, None]
+    who, which = np.unravel_index(np.nanargmax(weight), weight.shape)
+    more = excess[0, who, which]
+    return np.sqrt(values), (
+        f"annotator {_name(both.annotators[who])} says {_name(both.labels[which])} "
+        f"{_points(abs(more))} {'more' if more > 0 else 'less'} often than all who labelled the "
+        f"same items, by the model {_points(expected[who, which], signed=more > 0)}"
+    )
+
+
+def annotator_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return the standard deviation of annotators' agreement with the others."""
+    n = _labels_with_others(both)
+    if (n > 0).sum() < 3:
+        return None, "it takes three annotators to see which one agrees less"
+    there = n > 0
+    agreement = sums.agreed[:, there] / n[there]
+    weight = n[there] / n.sum()
+    mean = agreement @ weight
+    values = np.sqrt(((agreement - mean[:, None]) ** 2) @ weight)
+    names, seen = both.annotators[there], agreement[0]
+    low, high = (int(place) for place in (np.argmin(seen), np.argmax(seen)))
+    return values, (
+        f"agreement with the others goes from {share(seen[low])} (annotator {_name(names[low])}) "
+        f"to {share(seen[high])} ({_name(names[high])}); it differs between annotators "
+        f"{_times(values[0], values[1:].mean(), 'as much')}"
+    )
+
+
+def item_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return the standard deviation of agreement over items."""
+    n = int((both.n_of_items > 2).sum())
+    if n < 2:
+        return None, "no two items have three labels or more"
+    mean, square = (sums.items / n).T
+    variance = square - mean**2
+    values = np.sqrt(np.where(variance > _ROUNDING, variance, 0.0))
+    return values, (
+        f"how far the labels of an item agree differs between items "
+        f"{_times(values[0], values[1:].mean(), 'as much')}"
+    )
+
+
+def system_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return the largest excess of two systems that agree against two labels that agree."""
+    if len(both.systems) < 2:
+        return None, "there are not two systems"
+    a, b = np.triu_indices(len(both.systems), 1)
+    asked = ((both.answers[0] >= 0) & (both.n_of_items > 1)[:, None]).astype(np.float64)
+    shares = _divided(sums.same[:, a, b], (asked.T @ asked)[a, b])
+    if not np.isfinite(shares[0]).any():
+        return None, "no two systems answered the same item that has two labels"
+    expected = _mean(shares)
+    values = np.nanmax(shares - expected, axis=1)
+    most = int(np.nanargmax(shares[0] - expected))
+    one, two = (_name(both.systems[k[most]]) for k in (a, b))
+    return values, (
+        f"{one} and {two} agree on one label where two annotators agree on another in "
+        f"{share(shares[0, most], 3)} of cases, {_times(shares[0, most], expected[most])}"
+    )
+
+
+def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
+    """Return how much more systems agree with annotators who are of one mind."""
+    if not len(both.systems):
+        return None, "there are no systems"
+    one = _divided(sums.unanimous[..., 1], sums.unanimous[..., 0])
+    more = _divided(sums.split[..., 1], sums.split[..., 0])
+    gap = one - more
+    there = np.isfinite(gap[0])
+    if not there.any():
+        return None, "annotators are of one mind about all items, or about none"
+    values = gap[:, there].mean(axis=1)
+    most = int(np.argmax(np.abs(gap[0] - _mean(gap))[there]))
+    system = np.flatnonzero(there)[most]
+    same, split = ((x[0, system], np.nanmean(x[1:, system])) for x in (one, more))
+    return values, (
+        f"{_name(both.systems[system])} says the same as annotators who are of one mind for "
+        f"{share(same[0])} of items, by the model {share(same[1])}; as one of annotators who are "
+        f"not, {share(split[0])}, by the model {share(split[1])}"
+    )
+
+
+def repeats(both: Labels, _: Sums) -> tuple[Floats | None, str]:
+    """Return how often an annotator says the same of an item again."""
+    if not len(both.repeats):
+        return None, "nobody labelled an item twice"
+    first, second = both.repeats.T
+    values = (both.given[:, first] == both.given[:, second]).mean(axis=1)
+    return values, (
+        f"annotators who label an item again say the same {share(values[0])} of the time, by the "
+        f"model {share(values[1:].mean())}"
+    )
+
+
+CHECKS: Final[tuple[tuple[str, str, Statistic, bool], ...]] = (
+    ("error_pairs", "all errors are equally frequent", error_pairs, False),
+    ("error_distance", "errors fall near and far alike", error_distance, True),
+    ("label_use", "annotators use the labels alike", label_use, False),
+    ("annotator_agreement", "annotators are equally accurate", annotator_agreement, True),
+    ("item_agreement", "items are equally hard", item_agreement, True),
+    ("system_pairs", "systems err independently of each other", system_pairs, False),
+    ("system_unanimity", "hard for annotators is not hard for systems", system_unanimity, True),
+    ("repeats", "an annotator's second label is as good as another's", repeats, True),
+)
+"""Name, the assumption of the plainest model, the statistic, and whether both tails count."""
+
+
+def found(both: Labels) -> list[Found]:
+    """Compute all statistics."""
+    sums = both.sums()
+    out = []
+    for name, meaning, statistic, two_sided in CHECKS:
+        values, size = statistic(both, sums)
+        out.append(Found(name, meaning, np.empty(0) if values is None else values, size, two_sided))
+    return out
+
+
+def _labels_with_others(both: Labels) -> Floats:
+    """Return how many labels each annotator gave to items that have two or more."""
+    rows = np.repeat(both.n_of_items > 1, both.n_of_items)
+    n = np.bincount(both.where.annotator[rows], minlength=both.where.n_annotators)
+    return n.astype(np.float64)
+
+
+def _divided(above: Floats, below: Floats) -> Floats:
+    out = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
+    return np.divide(above, below, out=out, where=below > 0)
+
+
+def _mean(values: Floats) -> Floats:
+    """Return the mean of all versions: the data are one more, so that nothing is impossible."""
+    known = np.isfinite(values)
+    return _divided(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
+
+
+def _name(name: Any) -> str:
+    value = getattr(name, "item", lambda: name)()
+    return repr(short(value)) if isinstance(value, str) else str(value)
+
+
+def _times(observed: float, expected: float, what: str = "as often") -> str:
+    if not expected > 0:
+        return "though by the model never"
+    times = number(float(f"{observed / expected:.2g}"))
+    return (
+        f"about {what} as the model says"
+        if times == "1"
+        else f"{times} times {what} as the model says"
+    )
+
+
+def _points(value: float, *, signed: bool | None = None) -> str:
+    """Write a difference of shares in percentage points."""
+    text = f"{100 * abs(value):.0f} percentage points"
+    if signed is None or round(100 * abs(value)) == 0:
+        return text
+    return text if (value > 0) == signed else f"{text} the other way"

@@ -1,0 +1,1 @@
+"""Data sets, simulated studies, and plans of new ones."""

@@ -1,0 +1,422 @@
+"""How many items tell how accurate a system is, where its annotators may be worse."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus.data.schema import checked_annotations
+from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, LABEL, SCOPE, SCOPES, STUDY
+from dissensus.errors import AnnotationError, ArgumentError, ConvergenceWarning, DissensusWarning
+from dissensus.kernels.random import generator
+from dissensus.registry import check_flag
+from dissensus.sampling import fitting
+from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
+from dissensus.statistics.bennett_s import bennett_s
+from dissensus.studies.planning.sentences import closeness_sentences
+from dissensus.studies.planning.studies import counts, level, share
+from dissensus.studies.planning.unknown_truth import (
+    ESTIMATORS,
+    Found,
+    Setting,
+    known_items,
+    studied,
+)
+
+# How much the annotators of a pilot agree beyond guessing, and how well that is known.
+
+
+_KINDS: Final = ("nominal", "ordinal")
+
+
+class Agreement(NamedTuple):
+    """What a plan has to know of annotators."""
+
+    kappa: float
+    n_labels: int
+    known: tuple[float, float] | None
+    """The interval of a pilot's kappa."""
+
+
+def agreement_of(
+    pilot: Any, kappa: Any, n_labels: Any, prob: float, random_seed: Any
+) -> Agreement:  # fmt: skip
+    """Take kappa and the number of labels as they are given, or from a pilot.
+
+    Raises
+    ------
+    ArgumentError
+        If neither or both are given, or they make no sense.
+    AnnotationError
+        If the pilot has no labels, or its annotators agree no more often than guesses.
+    """
+    if pilot is not None:
+        return _of_pilot(pilot, {"kappa": kappa, "n_labels": n_labels}, prob, random_seed)
+    if kappa is None:
+        raise ArgumentError(
+            "kappa", expected="how much annotators agree beyond guessing, or a pilot",
+            found="neither",
+        )  # fmt: skip
+    if n_labels is None:
+        raise ArgumentError(
+            "n_labels",
+            expected="how many labels annotators choose from, with kappa",
+            found="None",
+            hint="In a shell: --label-count",
+        )
+    number = fitting.finite("kappa", kappa)
+    if not 0 < number <= 1:
+        raise ArgumentError("kappa", expected="a number above 0, at most 1", found=repr(kappa))
+    return Agreement(number, fitting.whole("n_labels", n_labels, 2), None)
+
+
+def _of_pilot(pilot: Any, given: dict[str, Any], prob: float, random_seed: Any) -> Agreement:
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentError(name, expected="none, as a pilot tells it", found=repr(value))
+    kind = checked_annotations(pilot).attrs["kind"]
+    n_labels = pilot.sizes[LABEL] if kind in _KINDS else 0
+    if n_labels < 2:
+        raise AnnotationError(
+            "pilot", expected="two labels or more, nominal or ordinal",
+            found=f"{n_labels} of them" if kind in _KINDS else f"the kind {kind!r}",
+        )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DissensusWarning)  # of what is NaN, which is refused below
+        kappa = float(bennett_s(pilot))
+        if not kappa > 0:
+            raise AnnotationError(
+                "pilot", expected="annotators who agree more often than guesses would",
+                found=f"a kappa (bennett_s) of {kappa:.3g}",
+                hint="" if np.isfinite(kappa) else "It takes items with two labels",
+            )  # fmt: skip
+        draws = bayesian_bootstrap(bennett_s, pilot, draws=2000, random_seed=random_seed)
+    values = draws.to_array() if isinstance(draws, xr.Dataset) else draws
+    low, high = np.nanquantile(values.to_numpy(), [(1 - prob) / 2, (1 + prob) / 2])
+    return Agreement(kappa, n_labels, (float(low), float(high)))
+
+
+# How close estimates of a system's accuracy come to the truth, over simulated studies.
+
+
+_CELL = (ANNOTATOR, ITEM)
+
+
+def closeness(
+    found: Sequence[Sequence[Sequence[Found]]], annotators: list[int], items: list[int],
+    within: float, assurance: float,
+) -> xr.Dataset:  # fmt: skip
+    """Sum up studies of each number of annotators and items.
+
+    Parameters
+    ----------
+    found : sequence of sequence of sequence of Found
+        (annotator, item, study)
+    annotators, items : list of int
+        Numbers of them.
+    within : float
+        How far off an estimate may be.
+    assurance : float
+        The share of studies in which it may not be further off.
+    """
+    one = _gathered(found).assign_coords(
+        {ANNOTATOR: annotators, ITEM: items, SCOPE: list(SCOPES), ESTIMATOR: list(ESTIMATORS)}
+    )
+    close = abs(one["error"]) <= within + 1e-12  # false of NaN
+    out = xr.Dataset(
+        {
+            **_share("within_share", close),
+            **_root_mean_square("rmse", one["error"]),
+            **_mean("bias", one["error"]),
+            **_mean("half_width", one["half_width"]),
+            **_share("coverage", one["covered"]),
+            **_mean("observed_kappa", one["kappa"]),
+            "undefined_share": one["error"].isnull().mean(STUDY),
+            "poor_share": one["poor"].mean(STUDY),
+        }
+    )
+    needed = xr.apply_ufunc(
+        lambda shares: enough(items, shares, assurance), out["within_share"],
+        input_core_dims=[[ITEM]], vectorize=True,
+    )  # fmt: skip
+    return out.assign(items_enough=needed)
+
+
+def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> float:
+    """Return how many items it takes for a share, NaN if more than were tried.
+
+    More items tell more, so that shares which fall are taken for chance and averaged; between two
+    numbers tried they are taken to rise as the square root of items does.
+
+    Examples
+    --------
+    >>> enough([100, 400], [0.8, 0.9], 0.85), enough([100, 400], [0.8, 0.9], 0.8)
+    (225.0, 100.0)
+    >>> enough([100, 400, 900], [0.8, 0.9, 0.8], 0.9)
+    nan
+    """
+    from scipy.optimize import isotonic_regression
+
+    rising = isotonic_regression(np.asarray(shares, dtype=np.float64)).x
+    reached = np.flatnonzero(rising >= assurance - 1e-9)
+    if not len(reached):
+        return float("nan")
+    place = int(reached[0])
+    if place == 0:
+        return float(items[0])
+    low, high = rising[place - 1 : place + 1]
+    before, after = np.sqrt(items[place - 1 : place + 1])
+    root = before + (after - before) * min(1.0, (assurance - low) / (high - low))
+    return float(np.ceil(root**2 - 1e-6))
+
+
+def _gathered(found: Sequence[Sequence[Sequence[Found]]]) -> xr.Dataset:
+    """Lay studies out as arrays."""
+
+    def stacked(name: str, *dims: str) -> xr.DataArray:
+        values = [[[getattr(one, name) for one in cell] for cell in row] for row in found]
+        return xr.DataArray(np.asarray(values, dtype=np.float64), dims=(*_CELL, STUDY, *dims))
+
+    return xr.Dataset(
+        {
+            "error": stacked("error", ESTIMATOR, SCOPE).transpose(ESTIMATOR, SCOPE, ...),
+            "half_width": stacked("half_width", SCOPE).transpose(SCOPE, ...),
+            "covered": stacked("covered", SCOPE).transpose(SCOPE, ...),
+            "kappa": stacked("kappa"),
+            "poor": stacked("poor"),
+        }
+    )
+
+
+def _share(name: str, values: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Return a share of studies, with its standard error: that of a uniform prior, never 0."""
+    n = values.sizes[STUDY]
+    yes = values.sum(STUDY)
+    error = ((yes + 1.0) * (n - yes + 1.0) / (n + 3.0)) ** 0.5 / (n + 2.0)
+    return {name: yes / n, f"{name}_error": error}
+
+
+def _mean(name: str, values: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Return a mean over studies, with its standard error; NaN where fewer than two have it."""
+    n = values.notnull().sum(STUDY)
+    mean = values.sum(STUDY) / n.where(n > 0)
+    squares = ((values - mean) ** 2).sum(STUDY)
+    return {name: mean, f"{name}_error": (squares / (n * (n - 1)).where(n > 1)) ** 0.5}
+
+
+def _root_mean_square(name: str, values: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Return the root of the mean square, with its standard error to first order."""
+    square, error = _mean("", values**2).values()
+    root = square**0.5
+    return {name: root, f"{name}_error": error / (2.0 * root).where(root > 0)}
+
+
+# How many items, if annotators worse than the system are to tell how accurate it is.
+
+
+def plan_accuracy(
+    pilot: xr.Dataset | None = None,
+    annotators: Sequence[int] = (2, 3, 5),
+    items: Sequence[int] = (50, 100, 200, 400),
+    *,
+    kappa: float | None = None,
+    n_labels: int | None = None,
+    accuracy: float = 0.9,
+    within: float = 0.1,
+    assurance: float = 0.9,
+    violated: bool = False,
+    studies: int = 40,
+    draws: int = 250,
+    prob: float | None = None,
+    random_seed: Any = None,
+    progressbar: bool = True,
+) -> xr.Dataset:
+    r"""Foresee how well annotators would tell the accuracy of a system that is better than they.
+
+    Every item has one true label, which nobody knows. Annotators who agree with kappa
+    :math:`\kappa` on N labels are right with probability
+
+    .. math:: p = \frac{1}{N} + \frac{N - 1}{N} \sqrt{\kappa},
+
+    if all are alike, and so are items and errors. For each number of annotators and items, studies
+    of such annotators and of a system of known accuracy are simulated, and that accuracy is
+    estimated without the truth, by `models.symmetric_confusion` and by `lehner`.
+
+    Parameters
+    ----------
+    pilot : Dataset, optional
+        Annotations of a first few dozen items: labels, nominal or ordinal. They tell kappa and the
+        number of labels.
+    annotators : sequence of int
+        Annotators for each item to try, 2 or more.
+    items : sequence of int
+        Numbers of items to try.
+    kappa : float, optional
+        Agreement beyond guessing as `bennett_s` has it, where chance is 1/N: above 0, at most 1.
+        Instead of a pilot.
+    n_labels : int, optional
+        How many labels there are to choose from, with ``kappa``.
+    accuracy : float
+        The imagined system's.
+    within : float
+        How far the estimate may be off.
+    assurance : float
+        The share of studies in which it may not be off by more.
+    violated : bool
+        Simulate annotators who are not all alike, nor items, nor errors, as Lehner (2015) did all
+        at once: accuracies from .1 below :math:`p` to .1 above, lower by .2 in a third of the
+        items and higher in another, errors half as probable with every step, and every entry of a
+        confusion matrix off by up to 100 %. The model is then ``accuracy="annotator",
+        errors="graded", difficulty=True``.
+    studies : int
+        Simulated studies for each number of annotators and items; 2 or more.
+    draws : int
+        Posterior draws in each of two chains; 4 or 16 times as many where these are too few.
+    prob : float, optional
+        Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
+    random_seed : int or numpy.random.Generator, optional
+        Makes it repeatable. With a number, what is said of so many annotators and items does not
+        depend on what else is tried.
+    progressbar : bool
+        Show progress.
+
+    Returns
+    -------
+    xarray.Dataset
+        With the dims ``estimator`` ("symmetric_confusion", its posterior mean, and "lehner"),
+        ``scope`` ("these items": the share of the study's items that the system gets right; "new
+        items": its expected accuracy), ``annotator`` and ``item``. All but the last three have
+        a Monte Carlo standard error beside them, named ``..._error``.
+
+        - ``within_share`` (estimator, scope, annotator, item): share of studies whose estimate is
+          off by ``within`` or less. ``rmse`` and ``bias``: its error.
+        - ``half_width`` (scope, annotator, item): half the length of the model's interval, mean.
+          ``coverage``: share of studies where it holds the truth.
+        - ``observed_kappa`` (annotator, item): what kappa came out as, mean over studies.
+        - ``items_enough`` (estimator, scope, annotator): the least number of items for which
+          ``within_share`` is the assurance. If it is not among ``items`` it is interpolated in
+          the square root of items, if it is their least it may be less, and NaN if there are not
+          enough of them. Shares that fall as items increase are taken for chance and averaged.
+        - ``undefined_share`` (estimator, scope, annotator, item): studies without an estimate,
+          since annotators agreed no more often than guesses. They count as not within.
+          ``poor_share`` (annotator, item): studies whose chains had not run long enough even so.
+
+        ``attrs["known_items"]`` is the number of items whose truth, were it known, would tell it
+        so closely by itself, and ``attrs["in_words"]`` says all in sentences, with what is taken
+        for granted.
+
+    Raises
+    ------
+    ArgumentError
+        If there is neither a pilot nor kappa, or both, or an argument makes no sense.
+    AnnotationError
+        If the pilot has no labels, or its annotators agree no more often than guesses.
+
+    Warns
+    -----
+    ConvergenceWarning
+        In how many studies chains had not run long enough.
+
+    Notes
+    -----
+    What it cannot know:
+
+    - How often each label is true: drawn anew in each study, all base rates equally likely.
+    - What else is violated. Annotators who share a mistake are not in the simulation, and make
+      every number here too hopeful. With ``violated=True``, ``accuracy`` is what it is before
+      difficulty: of .9 there remains .867, as nobody is right more often than always.
+    - With ``violated=True`` annotators who are right so often agree *more* than kappa says (see
+      ``observed_kappa``): near errors and easy items make them coincide. Of a pilot with that
+      kappa, annotators are then worse than this plan assumes.
+
+    A share of 40 studies is known to ± .05. Twelve cells of 40 studies take about a minute, with
+    ``violated=True`` several, as chains are slow and run longer.
+
+    See Also
+    --------
+    plan : The accuracy of a system where items need not have one true label.
+    plan_reliability : How reliable labels are.
+
+    References
+    ----------
+    Lehner (2015), Estimating the Accuracy of Automated Classification Systems Using Only Expert
+    Ratings that are Less Accurate than the System, Journal of Modern Applied Statistical Methods
+    14(1), Article 13: Eq. 2, and "Recommended use and uses to avoid", which advises 200 items for
+    a kappa of about .3 and 100 for .55, with five labels and three annotators.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> found = dx.plan_accuracy(annotators=(3,), items=(50, 400), kappa=0.3, n_labels=5,
+    ...                          studies=10, random_seed=1, progressbar=False)
+    >>> found.attrs["annotator_accuracy"]
+    0.638
+    >>> new = found.sel(estimator="symmetric_confusion", scope="new items", annotator=3)
+    >>> bool(new.half_width.sel(item=400) < new.half_width.sel(item=50))
+    True
+    """
+    tried = _several(annotators), counts("items", items)
+    within, assurance = share("within", within), share("assurance", assurance)
+    accuracy, prob = share("accuracy", accuracy), level(prob)
+    studies, draws = fitting.whole("studies", studies, 2), fitting.whole("draws", draws)
+    check_flag("violated", violated)
+    agreed = agreement_of(pilot, kappa, n_labels, prob, random_seed)
+    setting = Setting(agreed.kappa, agreed.n_labels, accuracy, bool(violated), prob, draws)
+    found = _simulated(setting, *tried, studies, random_seed, progressbar)
+    out = closeness(found, *tried, within, assurance)
+    out = out.assign_attrs(
+        kappa=agreed.kappa, n_labels=agreed.n_labels, accuracy=accuracy, within=within,
+        assurance=assurance, violated=int(setting.violated), studies=studies, probability=prob,
+        annotator_accuracy=round(setting.annotator_accuracy, 3),
+        known_items=known_items(accuracy, within, assurance),
+        **({} if agreed.known is None else {"kappa_interval": list(agreed.known)}),
+    )  # fmt: skip
+    _warn_if_poor(out)
+    return out.assign_attrs(in_words="\n".join(closeness_sentences(out)))
+
+
+def _several(annotators: Any) -> list[int]:
+    """Return numbers of annotators, of whom one alone cannot agree with anybody."""
+    numbers = counts("annotators", annotators)
+    if numbers[0] < 2:
+        raise ArgumentError(
+            "annotators", expected="2 or more for each item: from agreement they are known",
+            found=repr(annotators),
+        )  # fmt: skip
+    return numbers
+
+
+def _simulated(
+    setting: Setting, annotators: list[int], items: list[int], studies: int, random_seed: Any,
+    progressbar: bool,
+) -> list[list[list[Found]]]:  # fmt: skip
+    """Draw and estimate all studies (annotator, item, study)."""
+    lots = [
+        (place, k, n, rng)
+        for place, (k, n) in enumerate(product(annotators, items))
+        for rng in generator(random_seed, f"plan accuracy {k} {n}").spawn(studies)
+    ]
+    cells: list[list[Found]] = [[] for _ in range(len(annotators) * len(items))]
+    with warnings.catch_warnings():
+        # Of chains, which are looked at here, and of what is NaN, which is counted.
+        warnings.simplefilter("ignore", DissensusWarning)
+        for place, k, n, rng in fitting.tracked(lots, "Simulating studies", progressbar):
+            cells[place].append(studied(setting, k, n, rng))
+    return [cells[i : i + len(items)] for i in range(0, len(cells), len(items))]
+
+
+def _warn_if_poor(found: xr.Dataset) -> None:
+    n = round(float(found["poor_share"].sum()) * found.attrs["studies"])
+    if n:
+        total = found["poor_share"].size * found.attrs["studies"]
+        warnings.warn(
+            f"In {n:,} of {total:,} simulated studies the chains have not run long enough; they "
+            "are counted all the same. Ask for more draws (draws=).",
+            ConvergenceWarning, stacklevel=3,
+        )  # fmt: skip

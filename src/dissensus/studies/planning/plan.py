@@ -1,0 +1,277 @@
+"""How many annotators, how many items? Simulated from a pilot study's posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import models
+from dissensus.data.predictions import Features
+from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.errors import AnnotationError, ArgumentError, brief
+from dissensus.kernels.dirichlet import draw_dirichlet
+from dissensus.kernels.majority import leaned
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats
+from dissensus.metrics._insight import insight_of
+from dissensus.sampling import fitting
+from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
+from dissensus.studies.planning.reliability import plan_reliability
+from dissensus.studies.planning.studies import counts, is_fit, level, share
+
+# New studies of labels whose truth is a plausibility, drawn from a pilot's posterior.
+
+
+_REPEATS = 10
+_WARM_UP = 100
+
+
+def planned(
+    pilot: Any,
+    annotators: Sequence[int],
+    items: Sequence[int],
+    *,
+    accuracy: float = 0.8,
+    reliability: float = 1.0,
+    prior_count: float | str = LEARNED,
+    prob: float | None = None,
+    draws: int = 400,
+    random_seed: int | None = None,
+) -> xr.Dataset:
+    """Return what `dissensus.plan` does of labels that are no measurements."""
+    share("accuracy", accuracy)
+    draws = fitting.sample_shape(draws, 1)[1]
+    sizes = {"annotators": counts("annotators", annotators), "items": counts("items", items)}
+    fit = models.get("dirichlet").module.fit(
+        pilot, draws=_REPEATS, chains=1, random_seed=random_seed, progressbar=False,
+        reliability=reliability, prior_count=prior_count,
+    )  # fmt: skip
+    truths = fit["posterior"]["plausibility"].isel(chain=0).to_numpy()
+    rng = generator(random_seed, "plan")
+    prob = level(prob)
+    # A study for each size: what items have in common is learned from those there are.
+    studies = [
+        [
+            _study(truths, n, k, accuracy, reliability, prior_count, draws, rng)
+            for k in sizes["items"]
+        ]
+        for n in sizes["annotators"]
+    ]
+    largest = int(np.argmax(sizes["items"]))
+    found = [row[largest] for row in studies]
+    half = [[_half_width(study[0], prob, rng) for study in row] for row in studies]
+    return xr.Dataset(
+        {
+            "certainty": (ANNOTATOR, [float(study[1].mean()) for study in found]),
+            "certain_share": (ANNOTATOR, [float((study[1] > 0.9).mean()) for study in found]),
+            "half_width": ((ANNOTATOR, ITEM), half),
+            "shortfall": (ANNOTATOR, [accuracy - float(study[0].mean()) for study in found]),
+        },
+        coords={ANNOTATOR: sizes["annotators"], ITEM: sizes["items"]},
+        attrs={"accuracy": accuracy, "reliability": reliability, "probability": prob},
+    )
+
+
+def _study(
+    truths: Floats,
+    n_annotators: int,
+    n_items: int,
+    accuracy: float,
+    reliability: float,
+    prior_count: float | str,
+    draws: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Simulate one study: the system's scores (draw, item), and certainties (item)."""
+    pool = truths.reshape(-1, truths.shape[-1])
+    theta = pool[rng.integers(len(pool), size=n_items)]
+    counts = rng.multinomial(n_annotators, theta)
+    n_labels = theta.shape[1]
+    right = theta.argmax(axis=1)
+    wrong = (right + rng.integers(1, max(2, n_labels), size=n_items)) % n_labels
+    said = np.where(rng.random(n_items) < accuracy, right, wrong)
+    drawn = _posterior(counts, said, reliability, prior_count, draws, rng).argmax(axis=-1)
+    frequency = np.stack([(drawn == label).mean(axis=0) for label in range(n_labels)])
+    scores = (drawn == said).astype(np.float64)
+    if isinstance(prior_count, str):  # what the system knows beyond the labels is left open
+        keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
+        insight = insight_of(rng.standard_normal(draws))
+        scores = leaned(scores.T, 0.0, scores.mean(axis=0), 1.0, insight, keys).T
+    return scores, frequency.max(axis=0)
+
+
+def _posterior(
+    counts: npt.NDArray[np.int64], said: npt.NDArray[np.int64], reliability: float,
+    prior_count: float | str, draws: int, rng: np.random.Generator,
+) -> Floats:  # fmt: skip
+    """Draw plausibilities of a simulated study (draw, item, label), as the model does."""
+    n_items, n_labels = counts.shape
+    if not isinstance(prior_count, str):
+        keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
+        return draw_dirichlet(prior_count + reliability * counts, keys, draws).theta
+    answer, votes = Features([np.eye(n_labels)[said]], ["system"], []), counts.astype(np.float64)
+    prior = learned([(votes, answer.values)], (1, draws), _WARM_UP, rng)
+    seed = fitting.stream_seed(rng)
+    theta = plausibilities(prior, reliability * votes, answer, np.arange(n_items), (1, draws), seed)
+    return theta[0]
+
+
+def _half_width(scores: Floats, level: float, rng: np.random.Generator) -> float:
+    """Return half the interval's length, items by the Bayesian bootstrap."""
+    weights = rng.standard_exponential(scores.shape)
+    values = (scores * weights).sum(axis=1) / weights.sum(axis=1)
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(high - low) / 2
+
+
+def plan(
+    pilot: xr.Dataset | xr.DataTree,
+    annotators: Sequence[int] = (1, 2, 3, 5, 8, 12),
+    items: Sequence[int] = (100, 300, 1000),
+    *,
+    target: float | None = None,
+    width: float | None = None,
+    family: str | None = None,
+    accuracy: float | None = None,
+    reliability: float | None = None,
+    prior_count: float | str | None = None,
+    prob: float | None = None,
+    draws: int | None = None,
+    random_seed: int | None = None,
+    progressbar: bool = True,
+    **settings: Any,
+) -> xr.Dataset:
+    """Foresee what a study with so many annotators and items would tell.
+
+    There are two kinds of studies here. If labels are *measurements* (numbers, or ``target``,
+    ``width`` or ``family`` is given, or the pilot is a fit of `models.crossed_effects` or
+    `models.cross_replication`), the question is how reliable they are:
+    `dissensus.plan_reliability` answers it, and describes what it takes and returns. Otherwise it
+    is how well the *accuracy of a system* would be known, as follows. A third kind, of items with
+    one true label that the system may know better than the annotators, has
+    `dissensus.plan_accuracy`.
+
+    New studies are drawn from the pilot's posterior: items like the pilot's, annotated by so
+    many annotators each, and a system that names an item's truly most plausible label
+    with probability ``accuracy``. Each is analysed as `models.dirichlet` would.
+
+    Parameters
+    ----------
+    pilot : xarray.Dataset or DataTree
+        Nominal or ordinal annotations of a first few dozen items. For reliability numbers, ordered
+        labels or two labels, or a fit.
+    annotators : sequence of int
+        Annotators for each item to try.
+    items : sequence of int
+        Numbers of items to try.
+    target, width, family
+        Of reliability, see `plan_reliability`; where None its own defaults, by which lengths of
+        intervals are simulated. ``plan_reliability(width=None)`` leaves that out.
+    accuracy : float, optional
+        The imagined system's accuracy; .8 by default.
+    reliability : float, optional
+        Of the model, both for the pilot and for the analysis of the new studies; 1 by default.
+    prior_count : "learned" or float, optional
+        Of the model, for both, likewise; learned by default, in new studies also from what the
+        system says.
+    prob : float, optional
+        Probability of the interval; ArviZ's ``stats.ci_prob`` by default.
+    draws : int, optional
+        Posterior draws in each simulated study; 400 by default.
+    random_seed : int, optional
+        Makes it repeatable.
+    progressbar : bool
+        Show progress, where there is something to wait for.
+    **settings
+        More for `plan_reliability`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``certainty`` (annotator): mean annotation certainty; ``certain_share`` (annotator):
+        share of items with certainty above .9; ``half_width`` (annotator, item): half the length
+        of the interval of the uncertainty-adjusted accuracy for new items; ``shortfall``
+        (annotator): how far its mean lies below the true accuracy, because few annotators leave
+        open which label leads (of one annotator an item it cannot be told how items differ, and it
+        may lie above). Means over simulated studies. With a learned prior the interval leaves open
+        what the system knows beyond the labels (``insight`` in `top_k_accuracy`), which no number
+        of items tells; the imagined system, right as often however even the split, may lie outside.
+
+    Raises
+    ------
+    AnnotationError
+        If the pilot is of another kind.
+    ArgumentError
+        If an argument makes no sense, or is none of this kind of study.
+
+    See Also
+    --------
+    plan_accuracy : The accuracy of a system that is better than its annotators.
+    plan_reliability : How reliable labels are.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> pilot = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"),
+    ...                         "label": ["x", "y", "x", "x"]})
+    >>> result = dx.plan(pilot, annotators=(1, 8), items=(50,), random_seed=1)
+    >>> bool(result.certainty.sel(annotator=8) > result.certainty.sel(annotator=1))
+    True
+    """
+    _all_known(settings)
+    own = {"accuracy": accuracy, "reliability": reliability, "prior_count": prior_count}
+    shared = {"prob": prob, "draws": draws, "random_seed": random_seed}
+    asked = {"target": target, "width": width, "family": family}
+    if _of_measurements(pilot, asked):
+        _none_of(own, "none, as reliability is planned")
+        return plan_reliability(
+            pilot, annotators, items, **_given(asked | shared), **settings, progressbar=progressbar
+        )
+    _none_of(settings, "none, as the accuracy of a system is planned: target= asks for reliability")
+    return planned(pilot, annotators, items, **_given(own | shared))
+
+
+def _all_known(settings: dict[str, Any]) -> None:
+    """Raise if an argument is one of neither kind of study; a TypeError would name another one."""
+    known = list(
+        dict.fromkeys([*signature(plan).parameters, *signature(plan_reliability).parameters])
+    )
+    known.remove("settings")
+    for name, value in settings.items():
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            raise ArgumentError(
+                name,
+                expected=f"no such argument: plan takes {', '.join(known)}",
+                found=brief(value),
+                hint=f"Did you mean {near[0]}=?" if near else "",
+            )
+
+
+def _of_measurements(pilot: Any, asked: dict[str, Any]) -> bool:
+    """Say whether it is reliability that is to be planned."""
+    if isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "ranking":
+        raise AnnotationError(
+            "pilot", expected="labels or numbers: a study of rankings is not planned yet",
+            found="rankings",
+            hint="Plan by first choices: read the rows with rank 1 as labels",
+        )  # fmt: skip
+    numbers = isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "continuous"
+    return is_fit(pilot) or numbers or any(value is not None for value in asked.values())
+
+
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what was not given: defaults stand where they are used."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _none_of(settings: dict[str, Any], expected: str) -> None:
+    """Raise if something was given that would have no effect."""
+    for name, value in _given(settings).items():
+        raise ArgumentError(name, expected=expected, found=repr(value))

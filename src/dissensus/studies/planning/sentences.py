@@ -1,0 +1,294 @@
+"""Plans in plain words: of reliability, and of accuracy without the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dissensus._wording import clean, counted, listed, share, spoken_probability
+from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, POOL, SAMPLE, SCOPE, SCOPES, other
+from dissensus.studies.planning.unknown_truth import ESTIMATORS, UNEQUAL
+
+# A plan of a system's accuracy without the truth, in plain words.
+
+
+_ADVICE: Final = {0.3: 200, 0.55: 100}
+"""Lehner's: items for a kappa, with five labels and three annotators, to be within .1 in 90 %."""
+_ABOUT: Final = 0.05
+"""How near a kappa must be to be "around" it."""
+
+
+class Advice(NamedTuple):
+    """What the source says of the case planned."""
+
+    kappa: float
+    items: int
+
+
+def closeness_sentences(found: xr.Dataset) -> list[str]:
+    """Say what a plan of accuracy found.
+
+    Parameters
+    ----------
+    found : xarray.Dataset
+        From `dissensus.plan_accuracy`.
+    """
+    new = found.sel({SCOPE: SCOPES[1]})
+    out = [_of_annotators(found), _wanted(found.attrs)]
+    out += [_of_items(new.sel({ANNOTATOR: k})) for k in found[ANNOTATOR].to_numpy()]
+    return [*out, *_of_source(new), *_closeness_limits(found)]
+
+
+def _of_annotators(found: xr.Dataset) -> str:
+    about = found.attrs
+    labels, right = counted(about["n_labels"], "label"), f"{about['annotator_accuracy']:.0%}"
+    start = f"With kappa {share(about['kappa'])} and {labels}, annotators are right {right} "
+    if not about["violated"]:
+        return f"{start}of the time, if all are alike, and so are items and errors."
+    seen = share(found["observed_kappa"].mean().item())
+    return (
+        f"{start}of the time, if all are alike, and so are items and errors. Here they are not: "
+        f"those simulated are right so often on average (annotators up to {share(UNEQUAL, 1)} more "
+        f"or less), and agree with kappa {seen}."
+    )
+
+
+def _wanted(about: dict[str, Any]) -> str:
+    # Easy items cannot make up for hard ones where nearly all is right anyway: .9 becomes .867.
+    accuracy = share(about["accuracy"]) + " before difficulty" * about["violated"]
+    return (
+        f"Wanted is an estimate within {share(about['within'])} of the system's accuracy, "
+        f"{accuracy}, in {about['assurance']:.0%} of studies."
+    )
+
+
+def _of_items(one: xr.Dataset) -> str:
+    """Say how many items it takes with so many annotators, and of lehner's estimate."""
+    model, algebra = (one.sel({ESTIMATOR: name}) for name in ESTIMATORS)
+    most = model.isel({ITEM: -1})
+    items = counted(most[ITEM].item(), "item")
+    need, other = (
+        _enough(part["items_enough"].item(), one) or f"more than {items}"
+        for part in (model, algebra)
+    )
+    return (
+        f"With {counted(one[ANNOTATOR].item(), 'annotator')} the posterior mean takes {need}, "
+        f"lehner's estimate {other}; with {items} {_count(most)} posterior means are near enough, "
+        f"half the interval is {share(most['half_width'].item())}."
+    )
+
+
+def _enough(items: float, one: xr.Dataset) -> str | None:
+    """Write a number of items with where it comes from; None if too few were tried."""
+    tried = one[ITEM].to_numpy()
+    if not np.isfinite(items):
+        return None
+    if items in tried:
+        text = counted(int(items), "item")
+        return f"at most {text} (the fewest tried)" if items == tried[0] else text
+    place = int(np.searchsorted(tried, items))
+    return f"about {items:,.0f} items (interpolated, {tried[place - 1]:,} to {tried[place]:,})"
+
+
+def _count(cell: xr.Dataset) -> str:
+    n = cell.attrs["studies"]
+    return f"{round(cell['within_share'].item() * n)} of {n}"
+
+
+def advice(found: xr.Dataset) -> Advice | None:
+    """Return what the source says of this number of labels and this kappa, if anything."""
+    about = found.attrs
+    asked = (about["n_labels"], round(about["within"], 9), round(about["assurance"], 9))
+    if asked != (5, 0.1, 0.9) or 3 not in found[ANNOTATOR]:
+        return None
+    near = min(_ADVICE, key=lambda kappa: abs(kappa - about["kappa"]))
+    return Advice(near, _ADVICE[near]) if abs(near - about["kappa"]) <= _ABOUT else None
+
+
+def _of_source(new: xr.Dataset) -> list[str]:
+    known = advice(new)
+    if known is None:
+        return []
+    text = (
+        f"Lehner (2015) advises {known.items} items for a kappa of about {share(known.kappa)} "
+        "with 5 labels and 3 annotators"
+    )
+    if known.items not in new[ITEM]:
+        return [f"{text}."]
+    both = [
+        _count(new.sel({ANNOTATOR: 3, ITEM: known.items, ESTIMATOR: name})) for name in ESTIMATORS
+    ]
+    return [
+        f"{text}: with so many, {both[0]} posterior means are near enough, {both[1]} of "
+        "lehner's estimates."
+    ]
+
+
+def _closeness_limits(found: xr.Dataset) -> list[str]:
+    """Say how well it is known, and what it takes for granted."""
+    about = found.attrs
+    p, n = about["assurance"], about["studies"]
+    out = [f"A share of {share(p)} of {n} studies is known to ± {share(np.sqrt(p * (1 - p) / n))}."]
+    if "kappa_interval" in about:
+        low, high = about["kappa_interval"]
+        out.append(
+            f"The pilot's kappa, {share(about['kappa'])}, is itself known only to be between "
+            f"{share(low)} and {share(high)} ({about['probability']:.0%} interval): plan with the "
+            "lower one, too (kappa=)."
+        )
+    if not about["violated"]:
+        out.append(
+            "Unequal annotators, hard items and near errors make it worse: violated=True "
+            "(--violated) has them."
+        )
+    known = counted(about["known_items"], "item")
+    return [
+        *out,
+        "Mistakes that annotators share are not foreseen, and no number of items makes up for "
+        f"them. The true labels of {known} would do by themselves, whatever annotators share: "
+        "evaluate takes them (truth=, --known), and needs fewer.",
+    ]
+
+
+# A plan of reliability in plain words.
+
+
+_FEW = 10
+"""Annotators of a pilot below which their standard deviation is pointed out as poorly known."""
+
+
+def sentences(found: xr.Dataset) -> list[str]:
+    """Say what a plan of reliability found.
+
+    Parameters
+    ----------
+    found : xarray.Dataset
+        From `dissensus.plan_reliability`.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> pilot = dx.simulate.replication_study(40, 30, 4, random_seed=1).annotations
+    >>> found = dx.plan_reliability(pilot, (4,), width=None, random_seed=1, progressbar=False)
+    >>> print(sentences(found)[-1])
+    New items and annotators are taken to be like the pilot's.
+    """
+    out = []
+    for name, part in per_pool(found):
+        out += [_lead(name, _of_one(part)), _lead(name, _of_several(part))]
+    for name, part in quantities(found):
+        out.append(_of_width(name, part))
+    return [*out, *_limits(found)]
+
+
+def per_pool(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
+    """Return the part of each pool, under its name; the whole without a name if there is one."""
+    if POOL not in found.dims:
+        return [("", found)]
+    names = found[POOL].to_numpy()
+    return [(clean(name), found.isel({POOL: p})) for p, name in enumerate(names)]
+
+
+def quantities(found: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+    """Return what there are intervals of: the ICC of each pool, and the xCC of each pair."""
+    if "half_width" not in found:
+        return
+    for name, part in per_pool(found):
+        yield (f"the ICC of {name}" if name else "the ICC"), part
+    if POOL not in found.dims:
+        return
+    names = [clean(name) for name in found[POOL].to_numpy()]
+    kept = ("half_width", "probability_narrow", "items_enough")
+    of_pairs = found[[f"xcc_{name}" for name in kept] + ["n_labels"]]
+    of_pairs = of_pairs.rename({f"xcc_{name}": name for name in kept})
+    for a, b in combinations(range(len(names)), 2):
+        pair = of_pairs.isel({POOL: a, other(POOL): b})
+        yield f"normalised xCC of {names[a]} and {names[b]}", pair
+
+
+def _lead(name: str, text: str) -> str:
+    return f"{name}: {text}" if name else text
+
+
+def _of_one(part: xr.Dataset) -> str:
+    draws = part["icc"].to_numpy().ravel()
+    level = part.attrs["probability"]
+    low, middle, high = np.nanquantile(draws, [(1 - level) / 2, 0.5, (1 + level) / 2])
+    return (
+        f"One label has a reliability (ICC) of {share(middle)}, "
+        f"{level:.0%} interval {share(low)} to {share(high)}."
+    )
+
+
+def _of_several(part: xr.Dataset) -> str:
+    k, target = part["annotators_enough"].item(), share(part.attrs["target"])
+    if not np.isfinite(k):
+        sure = share(part.attrs["assurance"])
+        return (
+            f"No number of annotators makes the mean label reach {target} with probability {sure}."
+        )
+    chance = (part["annotators_needed"] <= k).mean(SAMPLE).item()
+    fewer = (part["annotators_needed"] < k).mean(SAMPLE).item()
+    less = f"; with one fewer {_short_of(fewer, part.attrs['assurance'])}" if k > 1 else ""
+    return (
+        f"With {counted(int(k), 'annotator')} an item the mean label reaches {target} "
+        f"with probability {spoken_probability(chance)}{less}."
+    )
+
+
+def _short_of(value: float, wanted: float) -> str:
+    """Write a probability that is too low so that rounding does not make it the one wanted."""
+    if value < 0.005 or share(value) != share(wanted):
+        return spoken_probability(value)
+    down = np.floor(1000 * value * (1 + 1e-12)) / 1000  # of .799 itself nothing is lost
+    return share(down, 3)
+
+
+def _of_width(name: str, part: xr.Dataset) -> str:
+    """Name the study with the fewest labels that will do, or how far the best falls short."""
+    flat = part[["probability_narrow", "n_labels"]].stack(cell=(ANNOTATOR, ITEM))
+    chance, labels = flat["probability_narrow"].to_numpy(), flat["n_labels"].to_numpy()
+    width, studies = share(part.attrs["width"]), part.attrs["studies"]
+    chance = np.nan_to_num(chance)
+    enough = chance >= part.attrs["assurance"]
+    # Of the studies that will do the cheapest, else the surest, and of equal ones the cheapest.
+    order = np.lexsort((labels, -chance)) if not enough.any() else np.lexsort((labels, ~enough))
+    best, largest = int(order[0]), int(np.argmax(labels))
+    named = [_study(*cell) for cell in flat["cell"].to_numpy()]
+    count = [round(one * studies) for one in chance]
+    of_all = counted(studies, "simulated study", "simulated studies")
+    if not enough.any():
+        most = f"the largest, {named[largest]}, "
+        surest = f"the surest, {named[best]}, does in {count[best]} of {of_all}, {most}"
+        end = f"in {count[largest]}"
+        if chance[best] == chance[largest]:  # then a cheaper one, as bad, tells nothing more
+            surest, end = most, f"does in {count[largest]} of {of_all}"
+        return (
+            f"No study tried gives {name} an interval of {width} or shorter with probability "
+            f"{share(part.attrs['assurance'])}: {surest}{end}."
+        )
+    study, reached = named[best], f"{count[best]} of {of_all}"
+    return (
+        f"{study[0].upper()}{study[1:]}, {counted(labels[best], 'label')} in all, give {name} an "
+        f"interval of {width} or shorter in {reached}."
+    )
+
+
+def _study(annotators: int, items: int) -> str:
+    return f"{counted(items, 'item')} with {counted(annotators, 'annotator')} each"
+
+
+def _limits(found: xr.Dataset) -> list[str]:
+    """Say what the plan takes for granted."""
+    out = []
+    people = np.atleast_1d(found.attrs.get("pilot_annotators", [_FEW]))
+    if min(people) < _FEW:
+        out.append(
+            f"The pilot had {listed([str(n) for n in people])} annotators: how much annotators "
+            "differ is poorly known from so few, and its prior has a say in all of this."
+        )
+    return [*out, "New items and annotators are taken to be like the pilot's."]

@@ -1,0 +1,361 @@
+"""New studies drawn from a pilot's posterior, and how wide their intervals come out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus import models
+from dissensus.data.schema import checked_annotations
+from dissensus.dims import LABEL, POOL, SAMPLE
+from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning
+from dissensus.families.crossed.fit import parameters
+from dissensus.families.crossed.process import process
+from dissensus.families.crossed.sampler import by_gibbs
+from dissensus.kernels.types import Floats
+from dissensus.metrics._components import CROSS_REPLICATION, CROSSED_EFFECTS, Components, components
+from dissensus.metrics.cross_replication import normalized_xcc
+from dissensus.metrics.reliability import icc
+from dissensus.sampling import fitting
+from dissensus.studies.simulate.replication import replication_study
+
+# Settings that both ways of planning share, checked.
+
+
+def counts(name: str, values: Any) -> list[int]:
+    """Return whole numbers from 1 on, in order and each once, or raise naming the argument.
+
+    Examples
+    --------
+    >>> counts("items", (300, 100, 100))
+    [100, 300]
+    """
+    try:
+        numbers = np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        numbers = np.array([])
+    if not len(numbers) or not (numbers >= 1).all() or (numbers != np.rint(numbers)).any():
+        raise ArgumentError(name, expected="whole numbers, 1 or more", found=repr(values))
+    return sorted({int(number) for number in numbers})
+
+
+def share(name: str, value: Any) -> float:
+    """Return a number between 0 and 1, or raise naming the argument."""
+    number = fitting.finite(name, value)
+    if not 0 < number < 1:
+        raise ArgumentError(name, expected="a number between 0 and 1", found=repr(value))
+    return number
+
+
+def level(prob: Any) -> float:
+    """Return the probability of intervals: the one given, or that of ArviZ's settings."""
+    from arviz_base import rcParams
+
+    return float(rcParams["stats.ci_prob"]) if prob is None else share("prob", prob)
+
+
+# A pilot study of measurements: fitted, and what is needed of it to draw new studies.
+
+
+_FAMILY: Final = {"continuous": "gaussian", "ordinal": "ordinal", "nominal": "bernoulli"}
+_DRAWN: Final = ("mu", "sigma_item", "sigma_annotator", "sigma", "correlation", "cutpoint")
+
+
+class Pilot(NamedTuple):
+    """What new studies need to know of a pilot."""
+
+    fit: xr.DataTree
+    family: str
+    pools: list[Any] | None
+    """Names; None where there is one pool without a name."""
+    draws: Mapping[str, npt.NDArray[np.float64]]
+    """The parameters (sample, ...), chains one after the other."""
+    anonymous: bool
+    """Whether annotators have no effect of their own."""
+    n_annotators: list[int] | None
+    """In each pool; None where the fit does not say."""
+    label_value: xr.DataArray | None
+    """The numbers of ordered labels."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return CROSSED_EFFECTS if self.pools is None else CROSS_REPLICATION
+
+    @property
+    def n_pools(self) -> int:
+        """How many pools there are."""
+        return 1 if self.pools is None else len(self.pools)
+
+
+def pilot_of(
+    pilot: Any, family: str | None, priors: Any, random_seed: Any, progressbar: bool
+) -> Pilot:
+    """Take a fit as it is, or fit annotations.
+
+    Raises
+    ------
+    ArgumentError
+        If the fit is of another model, or of another family than the one asked for.
+    AnnotationError
+        If the annotations do not suit the model.
+    """
+    if not isinstance(pilot, xr.DataTree):
+        pilot = _fitted(pilot, family, priors, random_seed, progressbar)
+    try:
+        parts = components(pilot)
+    except ArgumentError as problem:
+        raise ArgumentError(
+            "pilot", expected=problem.expected, found=problem.found, hint=problem.hint
+        ) from problem
+    if family is not None and family != parts.family:
+        raise ArgumentError(
+            "family", expected=f"{parts.family!r}, as the pilot was fitted, or none at all",
+            found=repr(family),
+        )  # fmt: skip
+    return _described(pilot, parts)
+
+
+def is_fit(pilot: Any) -> bool:
+    """Say whether this is a fit of variance components, of which only reliability is planned."""
+    return isinstance(pilot, xr.DataTree)
+
+
+def _fitted(
+    annotations: Any, family: str | None, priors: Any, random_seed: Any, progressbar: bool
+) -> xr.DataTree:
+    checked_annotations(annotations)
+    several = "pool_code" in annotations and annotations.sizes[POOL] > 1
+    model = models.get(CROSS_REPLICATION if several else CROSSED_EFFECTS).module
+    with fitting.all_or_nothing():
+        return model.fit(
+            annotations, family=family or _family_for(annotations), priors=priors,
+            keep_effects=False, random_seed=random_seed, progressbar=progressbar,
+        )  # fmt: skip
+
+
+def _family_for(annotations: xr.Dataset) -> str:
+    """Return the family of labels that these are."""
+    kind = annotations.attrs["kind"]
+    n_labels = annotations.sizes.get("label", 0)
+    if kind not in _FAMILY or (kind == "nominal" and n_labels != 2):
+        raise AnnotationError(
+            "pilot", expected="numbers, ordered labels, or two labels, to plan reliability",
+            found=f"{n_labels} {kind} labels",
+            hint="If they have an order, read them with kind='ordinal' and labels= in order",
+        )  # fmt: skip
+    return _FAMILY[kind]
+
+
+def _described(fit: xr.DataTree, parts: Components) -> Pilot:
+    posterior = fit["posterior"].to_dataset()
+    draws = {}
+    for name in _DRAWN:
+        if name in posterior:
+            values = posterior[name].transpose(*SAMPLE, ...).to_numpy()
+            draws[name] = values.reshape(-1, *values.shape[2:])
+    pooled = POOL in parts.mu.dims
+    return Pilot(
+        fit=fit,
+        family=parts.family,
+        pools=list(parts.mu[POOL].to_numpy()) if pooled else None,
+        draws=draws,
+        anonymous=parts.annotator is None,
+        n_annotators=_people(fit, parts.mu.sizes[POOL] if pooled else 1),
+        label_value=parts.label_value,
+    )
+
+
+def _people(fit: xr.DataTree, n_pools: int) -> list[int] | None:
+    """Count the annotators of each pool, if the fit holds who labelled what."""
+    known = fit["constant_data"].to_dataset() if "constant_data" in fit.children else xr.Dataset()
+    if "annotator_code" not in known:
+        return None
+    who = known["annotator_code"].to_numpy()
+    if n_pools == 1:
+        return [len(np.unique(who))]
+    pool = known["pool_code"].to_numpy()
+    return [len(np.unique(who[pool == p])) for p in range(n_pools)]
+
+
+# What new studies look like: so many items, annotators for each, and annotators in all.
+
+
+class Design(NamedTuple):
+    """One new study; the numbers are those of each pool."""
+
+    n_annotators: int
+    """For each item."""
+    n_items: int
+    panel: list[int]
+    """Annotators in all."""
+
+
+def designs(pilot: Pilot, annotators: list[int], items: list[int], panel: Any) -> list[Design]:
+    """List every number of annotators with every number of items.
+
+    Raises
+    ------
+    ArgumentError
+        If the panel is no number, too small for the annotators of an item, or not known.
+    """
+    people = _panel(pilot, panel, annotators)
+    return [Design(k, n, [max(k, size) for size in people]) for k, n in product(annotators, items)]
+
+
+def _panel(pilot: Pilot, panel: Any, annotators: list[int]) -> list[int]:
+    """Return how many annotators each pool has: those asked for, or as many as in the pilot."""
+    if pilot.anonymous:
+        if panel is not None:
+            raise ArgumentError(
+                "panel", expected="none, as the pilot's annotators are nobody in particular",
+                found=repr(panel),
+            )  # fmt: skip
+        return [1] * pilot.n_pools
+    if panel is None and pilot.n_annotators is None:
+        raise ArgumentError(
+            "panel", expected="how many annotators new studies have in all",
+            found="none, and the pilot's fit does not say how many it had",
+        )  # fmt: skip
+    if panel is None:
+        assert pilot.n_annotators is not None
+        return pilot.n_annotators
+    size = fitting.whole("panel", panel)
+    if size < max(annotators):
+        raise ArgumentError(
+            "panel", expected=f"{max(annotators)} or more, for so many to label each item",
+            found=repr(panel),
+        )  # fmt: skip
+    return [size] * pilot.n_pools
+
+
+_TUNE: Final = 300
+"""Sweeps before the first draw: a study of hundreds of labels is forgotten by then."""
+
+
+class Widths(NamedTuple):
+    """Lengths of intervals, design by design and study by study."""
+
+    icc: Floats
+    """(design, study, pool)"""
+    xcc: Floats
+    """(design, study, pool, pool), of normalised xCC; the diagonal has no meaning."""
+
+
+class Run(NamedTuple):
+    """How each new study is analysed."""
+
+    priors: Any
+    scale: str
+    prob: float
+    draws: int
+
+
+def widths(
+    pilot: Pilot, designs: Sequence[Design], studies: int, run: Run,
+    rng: np.random.Generator, progressbar: bool,
+) -> Widths:  # fmt: skip
+    """Draw as many new studies of each design, and measure the intervals in them.
+
+    The same truths, and as far as can be the same luck, meet all designs: what differs between
+    these is then the design.
+    """
+    truths = _spread(pilot, run.scale, studies, rng)
+    seeds = rng.integers(2**63, size=studies).tolist()
+    one = partial(_measured, pilot, run)
+    lots = list(zip(truths, seeds, strict=True))
+    tasks = [(design, truth, seed) for design, (truth, seed) in product(designs, lots)]
+    with warnings.catch_warnings():
+        # One annotator who labels one item, say: in a study that nobody has made.
+        warnings.simplefilter("ignore", DissensusWarning)
+        text = "Simulating studies"
+        found = fitting.mapped(lambda task: one(*task), tasks, text, progressbar)
+    shape = (len(designs), studies)
+    of_icc, of_xcc = (np.stack(part) for part in zip(*found, strict=True))
+    return Widths(
+        of_icc.reshape(*shape, *of_icc.shape[1:]), of_xcc.reshape(*shape, *of_xcc.shape[1:])
+    )
+
+
+def _spread(pilot: Pilot, scale: str, studies: int, rng: np.random.Generator) -> list[int]:
+    """Choose draws of the posterior to be the truth, evenly from the lowest ICC to the highest."""
+    found = icc(pilot.fit, scale).transpose(*SAMPLE, ...).to_numpy()
+    height = found.reshape(found.shape[0] * found.shape[1], -1).mean(axis=1)
+    order = np.argsort(height, kind="stable")
+    place = (np.arange(studies) + rng.random()) / studies * len(order)
+    return order[np.minimum(place.astype(np.int64), len(order) - 1)].tolist()
+
+
+def _measured(
+    pilot: Pilot, run: Run, design: Design, truth: int, seed: int
+) -> tuple[Floats, Floats]:
+    """Simulate and analyse one study; return the lengths of its intervals."""
+    fit = _analysed(pilot, run, _labels(pilot, design, truth, seed), seed)
+    of_icc = np.atleast_1d(_length(icc(fit, run.scale), run.prob))
+    if pilot.pools is None:
+        return of_icc, np.zeros((1, 1))
+    return of_icc, _length(normalized_xcc(fit, run.scale), run.prob)
+
+
+def _labels(pilot: Pilot, design: Design, truth: int, seed: int) -> xr.Dataset:
+    """Draw the labels of a new study, under one draw of the pilot's posterior."""
+    given = {name: values[truth] for name, values in pilot.draws.items()}
+    people = [design.n_annotators] * pilot.n_pools if pilot.anonymous else design.panel
+    if pilot.pools is None:
+        cutpoint = given.pop("cutpoint", None)
+        given = {name: float(value) for name, value in given.items()}
+        given |= {} if cutpoint is None else {"cutpoint": cutpoint}
+    else:
+        given["pools"] = [f"pool {p}" for p in range(pilot.n_pools)]
+        given |= {"sigma": float(given["sigma"])} if np.ndim(given.get("sigma", [])) == 0 else {}
+    if pilot.anonymous:
+        given["sigma_annotator"] = 0.0
+    study = replication_study(
+        design.n_items, people if pilot.pools is not None else people[0], design.n_annotators,
+        family=pilot.family, random_seed=seed, **given,
+    )  # fmt: skip
+    return study.annotations
+
+
+def _analysed(pilot: Pilot, run: Run, annotations: xr.Dataset, seed: int) -> xr.DataTree:
+    """Fit a new study as the pilot was, without what a person would want to look at."""
+    about = pilot.fit.attrs
+    more: dict[str, Any] = {}
+    if pilot.pools is not None:
+        own = POOL in pilot.fit["posterior"].to_dataset().get("sigma", xr.DataArray()).dims
+        more["residual"] = "pool" if own else "shared"
+        more["correlation_prior"] = about.get("hyper_correlation_prior", 1.0)
+    what = process(
+        pilot.model, annotations, family=pilot.family, sampler="gibbs", priors=run.priors,
+        anonymous=pilot.anonymous, **more,
+    )  # fmt: skip
+    found = by_gibbs(
+        what, draws=run.draws, tune=_TUNE, chains=1, rng=np.random.default_rng([seed, 1]),
+        progressbar=False, effects=False,
+    )  # fmt: skip
+    groups = {"posterior": xr.Dataset(parameters(what, found))}
+    if pilot.label_value is not None:
+        value = pilot.label_value.drop_vars(LABEL, errors="ignore")
+        groups["constant_data"] = xr.Dataset({"label_value": value})
+    fit = xr.DataTree.from_dict(groups)
+    fit.attrs.update(model=pilot.model, hyper_family=pilot.family)
+    return fit
+
+
+def _length(draws: xr.DataArray, prob: float) -> Floats:
+    """Return the length of the interval; NaN where most draws are undefined."""
+    values = draws.transpose(*SAMPLE, ...).to_numpy()
+    values = values.reshape(-1, *values.shape[2:])
+    known = np.isfinite(values)
+    mostly = known.mean(axis=0) > 0.5
+    values = np.where(known, values, np.nan)
+    values[:, ~mostly] = 0.0  # or NumPy would complain of columns without a number
+    low, high = np.nanquantile(values, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
+    return np.asarray(np.where(mostly, high - low, np.nan))

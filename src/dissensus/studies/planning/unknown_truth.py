@@ -1,0 +1,152 @@
+"""Items for an accuracy without the truth, from simulated studies."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from scipy import stats
+
+from dissensus import models
+from dissensus.dims import SCOPES
+from dissensus.kernels.formulas import accuracy_from
+from dissensus.kernels.types import Floats
+from dissensus.sampling import convergence, fitting
+from dissensus.statistics.lehner import lehner
+from dissensus.studies.simulate.confusion import ConfusionStudy, confusion_study
+
+# Simulated studies of a system that is better than its annotators, estimated without the truth.
+
+
+MODEL: Final = "symmetric_confusion"
+ESTIMATORS: Final = (MODEL, "lehner")
+VIOLATIONS: Final[dict[str, Any]] = {"difficulty": 0.2, "asymmetry": 2.0, "error_range": 1.0}
+"""Lehner's, of his Figures 8 to 14; annotators differ besides, by `UNEQUAL` up and down."""
+UNEQUAL: Final = 0.1
+EXTENDED: Final[dict[str, Any]] = {"accuracy": "annotator", "errors": "graded", "difficulty": True}
+"""The settings of the model that does without what is violated."""
+
+_ENOUGH: Final = 30.0
+"""Effective draws at which drawing adds a thirtieth to the variance of a posterior mean."""
+_LONGER: Final = (1, 4, 16)
+"""How many times longer chains are run where they are slow."""
+_OF_SCOPE: Final = dict(zip(SCOPES, ("system_correct", "system_accuracy"), strict=True))
+
+
+class Setting(NamedTuple):
+    """What all simulated studies have in common."""
+
+    kappa: float
+    n_labels: int
+    accuracy: float
+    """The system's."""
+    violated: bool
+    prob: float
+    draws: int
+
+    @property
+    def annotator_accuracy(self) -> float:
+        """How often annotators are right who agree so often, by Lehner's Eq. 2."""
+        apart = (1.0 - self.kappa) * (1.0 - 1.0 / self.n_labels)
+        return float(accuracy_from(np.array(apart), self.n_labels))
+
+    def accuracies(self, n_annotators: int) -> list[float]:
+        """Return an accuracy for each annotator: all the same, or spread evenly around it."""
+        middle = self.annotator_accuracy
+        # Nobody is right more often than always, nor may anybody guess.
+        spread = min(UNEQUAL, 1.0 - middle, middle - 1.0 / self.n_labels) * self.violated
+        shifts = np.linspace(-spread, spread, n_annotators)
+        return np.clip(middle + shifts, 0.0, 1.0).tolist()
+
+
+class Found(NamedTuple):
+    """What one study has come to."""
+
+    error: Floats
+    """(estimator, scope): the estimate less the truth, NaN where there is none."""
+    half_width: Floats
+    """(scope), of the model's interval."""
+    covered: npt.NDArray[np.bool_]
+    """(scope)"""
+    kappa: float
+    """As it came out."""
+    poor: bool
+    """Whether the chains have not run long enough even so."""
+
+
+def studied(setting: Setting, n_annotators: int, n_items: int, rng: np.random.Generator) -> Found:
+    """Draw a study, and estimate the system's accuracy in it."""
+    by_truth, by_fit = rng.spawn(2)
+    study = confusion_study(
+        n_items, n_annotators, setting.n_labels, ipc=setting.accuracies(n_annotators),
+        system_accuracy=(setting.accuracy,), random_seed=by_truth,
+        **(VIOLATIONS if setting.violated else {}),
+    )  # fmt: skip
+    draws, poor = _drawn(setting, study, by_fit)
+    algebra = lehner(study.annotations, study.predictions)
+    truth = np.array([study.truth[name].item() for name in _OF_SCOPE.values()])
+    low, high = np.quantile(draws, [(1 - setting.prob) / 2, (1 + setting.prob) / 2], axis=1)
+    chance = 1.0 / setting.n_labels
+    return Found(
+        error=np.stack([draws.mean(axis=1), [algebra["system_accuracy"].item()] * 2]) - truth,
+        half_width=(high - low) / 2,
+        covered=(low <= truth) & (truth <= high),
+        kappa=(algebra["agreement"].item() - chance) / (1.0 - chance),
+        poor=poor,
+    )
+
+
+def _drawn(
+    setting: Setting, study: ConfusionStudy, rng: np.random.Generator
+) -> tuple[Floats, bool]:
+    """Return draws of the system's accuracy (scope, draw), and whether they are poor.
+
+    Few draws tell a mean well enough; where chains are slow they are run anew, longer.
+    """
+    settings = EXTENDED if setting.violated else {}
+    for times, one in zip(_LONGER, rng.spawn(len(_LONGER)), strict=True):
+        with fitting.all_or_nothing():
+            fit = models.get(MODEL).module.fit(
+                study.annotations, predictions=study.predictions, draws=times * setting.draws,
+                tune=times * setting.draws, chains=2, random_seed=one, progressbar=False,
+                keep_items=False, **settings,
+            )  # fmt: skip
+        posterior = fit["posterior"].to_dataset()[list(_OF_SCOPE.values())]
+        poor = _poor(posterior)
+        if not poor:
+            break
+    return np.stack([posterior[name].to_numpy().ravel() for name in _OF_SCOPE.values()]), poor
+
+
+def _poor(posterior: xr.Dataset) -> bool:
+    """Say whether chains have not met, or have moved too little for a mean."""
+    from arviz_stats import ess, rhat
+
+    with np.errstate(invalid="ignore", divide="ignore"):  # a constant: 0/0, which is no failure
+        size = ess(posterior, method="mean")
+        scale = rhat(posterior)
+    found = [(size[name].item(), scale[name].item()) for name in posterior.data_vars]
+    return any(n < _ENOUGH or r > convergence.R_HAT for n, r in found)
+
+
+# How many items with a known truth tell an accuracy closely enough, by themselves.
+
+
+def known_items(accuracy: float, within: float, assurance: float) -> int:
+    """Return the least number from which on the share right is near enough, often enough.
+
+    Examples
+    --------
+    >>> known_items(0.9, 0.1, 0.9), known_items(0.9, 0.05, 0.9)
+    (20, 107)
+    """
+    # By Chebyshev's inequality no number above this one is too small.
+    most = int(np.ceil(accuracy * (1 - accuracy) / (within**2 * (1 - assurance)))) + 1
+    n = np.arange(1, most + 1)
+    low = np.ceil(n * (accuracy - within) - 1e-9)
+    high = np.floor(n * (accuracy + within) + 1e-9)
+    near = stats.binom.cdf(high, n, accuracy) - stats.binom.cdf(low - 1, n, accuracy)
+    short = np.flatnonzero(near < assurance)
+    return int(n[short[-1]]) + 1 if len(short) else 1

@@ -1,0 +1,467 @@
+"""A study of known confusion matrices: annotators, systems, and the true label of every item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus._wording import counted
+from dissensus.data import annotations as _annotations
+from dissensus.data import predictions
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
+from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.types import Floats, Ints
+from dissensus.studies.simulate import study
+from dissensus.studies.simulate.matrices import (
+    expected_accuracy,
+    matrices,
+    others,
+    responses,
+    with_mistakes,
+)
+from dissensus.studies.simulate.replication import subsets
+
+# The arguments of a confusion study, checked and laid out voice by voice.
+
+
+_GROUPS: Final = ("hard", "middle", "easy")
+_ONE_GROUP: Final = ("all",)
+_ROUNDING: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class Design:
+    """A confusion study to draw."""
+
+    n_items: int
+    n_labels: int
+    accuracy: Floats
+    """Of each voice before difficulty: annotators, then systems."""
+    n_annotators: int
+    labels_per_item: int
+    difficulty: float
+    asymmetry: float
+    error_range: float
+    prevalence: Floats | None
+    related: float
+    shared_mistakes: float
+    repeated: Floats
+    """The chance of each system to repeat them."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the groups of items that are equally hard."""
+        return _GROUPS if self.difficulty > 0 else _ONE_GROUP
+
+    @property
+    def shift(self) -> Floats:
+        """What is added to accuracies in each group."""
+        d = self.difficulty
+        return np.array([-d, 0.0, d]) if d > 0 else np.zeros(1)
+
+    @property
+    def n_systems(self) -> int:
+        """How many voices are systems."""
+        return len(self.accuracy) - self.n_annotators
+
+
+def checked(
+    *, n_items: Any, n_annotators: Any, n_labels: Any, ipc: Any, difficulty: Any, asymmetry: Any,
+    error_range: Any, system_accuracy: Any, prevalence: Any, labels_per_item: Any, related: Any,
+    shared_mistakes: Any, repeated: Any,
+) -> Design:  # fmt: skip
+    """Check what `confusion_study` was given."""
+    n_annotators = study.count("n_annotators", n_annotators)
+    n_labels = study.count("n_labels", n_labels, 2)
+    systems = _systems(system_accuracy)
+    return Design(
+        n_items=study.count("n_items", n_items),
+        n_labels=n_labels,
+        accuracy=np.array(_one_or_each("ipc", ipc, n_annotators, "annotator") + systems),
+        n_annotators=n_annotators,
+        labels_per_item=_labels_per_item(labels_per_item, n_annotators),
+        difficulty=study.probability("difficulty", difficulty),
+        asymmetry=study.positive("asymmetry", asymmetry),
+        error_range=study.probability("error_range", error_range),
+        prevalence=None if prevalence is None else _prevalence(prevalence, n_labels),
+        related=_related(related, len(systems)),
+        shared_mistakes=study.probability("shared_mistakes", shared_mistakes),
+        repeated=np.array(_one_or_each("repeated", repeated, len(systems), "system")),
+    )
+
+
+def _one_or_each(name: str, value: Any, n: int, of: str) -> list[float]:
+    """Return a probability for each, from one for all or one for each."""
+    if not study.is_listed(value):
+        return [study.probability(name, value)] * n
+    if len(value) != n:
+        raise ArgumentError(
+            name,
+            expected=f"one probability, or one for each of {counted(n, of)}",
+            found=brief(value),
+        )
+    return [study.probability(f"{name}[{place}]", each) for place, each in enumerate(value)]
+
+
+def _systems(value: Any) -> list[float]:
+    listed = value if study.is_listed(value) else [value]
+    if not len(listed):
+        raise ArgumentError(
+            "system_accuracy", expected="a probability for each system, one or more",
+            found=brief(value),
+        )  # fmt: skip
+    return [
+        study.probability(f"system_accuracy[{place}]", each) for place, each in enumerate(listed)
+    ]
+
+
+def _labels_per_item(value: Any, n_annotators: int) -> int:
+    if value is None:
+        return n_annotators
+    each = study.count("labels_per_item", value)
+    if each > n_annotators:
+        raise ArgumentError(
+            "labels_per_item", found=str(each),
+            expected=f"at most the {n_annotators} annotators there are, or None for all of them",
+        )  # fmt: skip
+    return each
+
+
+def _prevalence(value: Any, n_labels: int) -> Floats:
+    share = study.numbers("prevalence", value)
+    if len(share) != n_labels or (share < 0).any() or abs(share.sum() - 1) > _ROUNDING:
+        raise ArgumentError(
+            "prevalence", found=brief(value),
+            expected=f"a probability for each of {n_labels} labels, 1 in sum, or None",
+        )  # fmt: skip
+    return np.asarray(share / share.sum())
+
+
+def _related(value: Any, n_systems: int) -> float:
+    related = study.probability("related", value)
+    if related > 0 and n_systems < 2:
+        raise ArgumentError(
+            "related",
+            expected="0 with one system, which is related to no other",
+            found=brief(value),
+        )
+    return related
+
+
+# A confusion study that was drawn, laid out as tables: annotations, predictions, the truth.
+
+
+_GROUP: Final = "group"
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Process(NamedTuple):
+    """By what labels come about."""
+
+    prevalence: Floats
+    confusion: Floats
+    """(voice, group, label, response), of each voice by itself and about what it takes an item for:
+    annotators, then systems."""
+
+
+class Items(NamedTuple):
+    """What items are, and what annotators take them for."""
+
+    group: Ints
+    truth: Ints
+    apparent: Ints
+    """The truth, but where annotators are wrong together."""
+
+
+class Said(NamedTuple):
+    """What was said of items."""
+
+    people: Ints
+    """(item, place): who labelled it."""
+    labels: Ints
+    """(item, place)"""
+    answers: Ints
+    """(item, system)"""
+
+
+def names_of(design: Design) -> dict[str, npt.NDArray[Any]]:
+    """Name everything: letters as far as they go, then numbers."""
+    label: list[Any] = list(_LETTERS[: design.n_labels])
+    if design.n_labels > len(_LETTERS):
+        label = list(range(1, design.n_labels + 1))
+    width = len(str(design.n_systems))
+    system = [f"system {number:0{width}d}" for number in range(1, design.n_systems + 1)]
+    if design.n_systems <= len(_LETTERS):
+        system = [f"system {letter}" for letter in _LETTERS[: design.n_systems]]
+    return {
+        ITEM: np.arange(1, design.n_items + 1),
+        ANNOTATOR: np.arange(1, design.n_annotators + 1),
+        SYSTEM: np.array(system),
+        LABEL: np.array(label),
+        _GROUP: np.array(design.groups),
+    }
+
+
+def annotated(said: Said, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
+    """Write annotations as a user's table would be read."""
+    item = np.repeat(names[ITEM], said.people.shape[1])
+    table = {
+        "item": item,
+        "annotator": names[ANNOTATOR][said.people.ravel()],
+        "label": names[LABEL][said.labels.ravel()],
+    }
+    return _annotations.annotations(table, kind="ordinal", labels=names[LABEL].tolist())
+
+
+def predicted(said: Said, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
+    """Write systems' answers as predictions."""
+    item, system = np.indices(said.answers.shape).reshape(2, -1)
+    table = {
+        "item": names[ITEM][item],
+        "system": names[SYSTEM][system],
+        "label": names[LABEL][said.answers.ravel()],
+    }
+    return predictions.predictions(table, kind="nominal")
+
+
+def truth_of(
+    design: Design, process: Process, items: Items, said: Said,
+    names: dict[str, npt.NDArray[Any]],
+) -> xr.Dataset:  # fmt: skip
+    """Lay the truth out, with the mistakes and the source of answers that voices share."""
+    misled = design.shared_mistakes * np.append(np.ones(design.n_annotators), design.repeated)
+    whole = with_mistakes(process.confusion, misled)
+    people, own = np.split(whole, [design.n_annotators])
+    systems = (1 - design.related) * own + design.related * own[0]
+    right = (said.labels == items.truth[:, None]).ravel()
+    n_right, n_said = (
+        np.bincount(said.people.ravel(), weight, design.n_annotators) for weight in (right, None)
+    )
+    matrix = (_GROUP, LABEL, RESPONSE)
+    return xr.Dataset(
+        {
+            "truth_label": (ITEM, names[LABEL][items.truth]),
+            "apparent_label": (ITEM, names[LABEL][items.apparent]),
+            "item_group": (ITEM, names[_GROUP][items.group]),
+            "accuracy_shift": (_GROUP, design.shift),
+            "prevalence": (LABEL, process.prevalence),
+            "confusion": ((ANNOTATOR, *matrix), people),
+            "system_confusion": ((SYSTEM, *matrix), systems),
+            "annotator_accuracy": (ANNOTATOR, expected_accuracy(people, process.prevalence)),
+            "system_accuracy": (SYSTEM, expected_accuracy(systems, process.prevalence)),
+            "annotator_correct": (
+                ANNOTATOR,
+                np.divide(n_right, n_said, out=np.full(len(n_said), np.nan), where=n_said > 0),
+            ),
+            "system_correct": (SYSTEM, (said.answers == items.truth[:, None]).mean(axis=0)),
+        },
+        coords=names | {RESPONSE: names[LABEL]},
+        attrs={"related": design.related, "shared_mistakes": design.shared_mistakes},
+    )
+
+
+class ConfusionStudy(NamedTuple):
+    """What `confusion_study` returns.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> annotations, predictions, truth = dx.simulate.confusion_study(50, random_seed=1)
+    >>> truth["annotator_accuracy"].values, truth["annotator_correct"].values
+    (array([0.6, 0.6, 0.6]), array([0.52, 0.56, 0.64]))
+    """
+
+    annotations: xr.Dataset
+    predictions: xr.Dataset
+    truth: xr.Dataset
+    """``truth_label``, ``apparent_label`` and ``item_group`` (item), ``prevalence`` (label),
+    ``accuracy_shift`` (group), ``confusion`` (annotator, group, label, response),
+    ``annotator_accuracy`` and ``annotator_correct`` (annotator), and the same of systems under
+    ``system_...``."""
+
+
+def confusion_study(
+    n_items: int = 200,
+    n_annotators: int = 3,
+    n_labels: int = 5,
+    *,
+    ipc: float | Sequence[float] = 0.6,
+    difficulty: float = 0.0,
+    asymmetry: float = 1.0,
+    error_range: float = 0.0,
+    system_accuracy: float | Sequence[float] = (0.9,),
+    prevalence: Sequence[float] | None = None,
+    labels_per_item: int | None = None,
+    related: float = 0.0,
+    shared_mistakes: float = 0.0,
+    repeated: float | Sequence[float] = 1.0,
+    random_seed: Any = None,
+) -> ConfusionStudy:
+    r"""Simulate annotators and systems that mistake one label for another, as Lehner (2015) did.
+
+    Every item has one true label. An annotator's or a system's label is drawn from the row of
+    its confusion matrix for this true label, independently of the others'. By default all
+    assumptions of `lehner` hold; ``ipc``, ``difficulty``, ``asymmetry`` and ``error_range`` each
+    violate one. The source's violations are ``ipc=(0.5, 0.6, 0.7)``, ``difficulty=0.2``,
+    ``asymmetry=2.0``, ``error_range=1.0``, all at once (its Figures 8 to 14).
+
+    Parameters
+    ----------
+    n_items, n_annotators, n_labels : int
+        How many; at least 1 (two labels). Labels are ordered, "A" to "E", or numbers if there are
+        more than 26.
+    ipc : float or sequence of float
+        The source's IPC, the initial probability of being correct: of all annotators, or one for
+        each; in [0, 1].
+    difficulty : float
+        PDA, in [0, 1]: in a third of the items (as nearly as can be, drawn at random)
+        accuracies, of annotators and systems alike, are lower by so much, in another third higher;
+        but not below 0 nor above 1.
+    asymmetry : float
+        AD, > 0: an error is so many times as probable as one a step further off.
+    error_range : float
+        PER, in [0, 1]: each error's probability is multiplied by a number drawn evenly from
+        1 - PER to 1 + PER. Then rows are made to sum to 1, and the diagonal is multiplied by one
+        factor (entries staying at most 1), so that the accuracy over the prevalence is again
+        the one asked for. Every annotator and every system has a matrix of its own in each third of
+        the items.
+    system_accuracy : float or sequence of float
+        IPC of each system.
+    prevalence : sequence of float, optional
+        How probable each label is to be true. By default drawn, all being equally likely.
+    labels_per_item : int, optional
+        How many annotators label an item, a random set; by default all.
+    related : float
+        With two systems or more, the chance in [0, 1] that a system does not answer itself but
+        repeats an answer that was drawn for the item once, from the first system's matrix. So
+        systems err alike; the others' accuracies are so far drawn to the first one's.
+    shared_mistakes : float
+        In [0, 1]: the share of items, each by chance, on which annotators are wrong together. All
+        of them label such an item as if another label, evenly chosen, were true: its
+        ``apparent_label``.
+    repeated : float or sequence of float
+        The chance in [0, 1] that a system is misled like the annotators on such an item; of all
+        systems, or one for each.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the study repeatable. With one seed, who labels what does not depend on the
+        accuracies, nor the true labels on the mistakes that are shared.
+
+    Returns
+    -------
+    ConfusionStudy
+        With the fields ``annotations`` (of the kind "ordinal"), ``predictions`` and ``truth``.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument makes no sense.
+
+    Notes
+    -----
+    ``truth`` holds both of the source's measures of true accuracy: ``annotator_accuracy`` and
+    ``system_accuracy`` are expected ones, over the prevalence and over groups of items, and
+    ``annotator_correct`` and ``system_correct`` the share of these items' labels that are right
+    (NaN for an annotator who labelled nothing). Where difficulty would take an accuracy beyond
+    0 or 1, the expected one is not the one asked for: .9 becomes .867 and .1 becomes .133 with a
+    difficulty of .2. ``system_confusion`` and what follows from it include repeated answers, and
+    all matrices and accuracies include the mistakes that annotators share.
+
+    References
+    ----------
+    Lehner (2015), Estimating the Accuracy of Automated Classification Systems Using Only Expert
+    Ratings that are Less Accurate than the System, Journal of Modern Applied Statistical Methods
+    14(1), Article 13: "Performance and robustness".
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> study = dx.simulate.confusion_study(
+    ...     300, ipc=(0.5, 0.6, 0.7), difficulty=0.2, asymmetry=2.0, error_range=1.0,
+    ...     system_accuracy=(0.9, 0.1), random_seed=1,
+    ... )
+    >>> dict(study.annotations.sizes)
+    {'annotation': 900, 'item': 300, 'annotator': 3, 'label': 5}
+    >>> study.truth["annotator_accuracy"].round(3).values
+    array([0.5, 0.6, 0.7])
+    >>> study.truth["system_accuracy"].round(3).values
+    array([0.867, 0.133])
+    >>> vote = dx.majority_vote_accuracy(study.annotations, study.predictions)
+    >>> (vote < study.truth["system_correct"]).values  # the vote itself errs
+    array([ True, False])
+    """
+    design = checked(
+        n_items=n_items, n_annotators=n_annotators, n_labels=n_labels, ipc=ipc,
+        difficulty=difficulty, asymmetry=asymmetry, error_range=error_range,
+        system_accuracy=system_accuracy, prevalence=prevalence, labels_per_item=labels_per_item,
+        related=related, shared_mistakes=shared_mistakes, repeated=repeated,
+    )  # fmt: skip
+    rng = np.random.default_rng(random_seed)
+    who, of_voices, of_items, of_labels = rng.spawn(4)
+    people = subsets(design.n_items, design.n_annotators, design.labels_per_item, who)
+    process = _drawn_process(design, of_voices)
+    items = _drawn_items(design, process, of_items)
+    seen = np.broadcast_to(items.truth[:, None], (design.n_items, design.n_systems + 1))
+    if design.shared_mistakes > 0:  # else not a number is drawn that was not drawn without
+        items, seen = _misled(design, items, rng.spawn(1)[0])
+    said = _drawn_labels(design, process, items, seen, people, of_labels)
+    names = names_of(design)
+    return ConfusionStudy(
+        annotations=annotated(said, names),
+        predictions=predicted(said, names),
+        truth=truth_of(design, process, items, said, names),
+    )
+
+
+def _drawn_process(design: Design, rng: np.random.Generator) -> Process:
+    first, second = rng.spawn(2)
+    prevalence = design.prevalence
+    if prevalence is None:
+        prevalence = first.dirichlet(np.ones(design.n_labels))
+    accuracy = np.clip(design.accuracy[:, None] + design.shift, 0.0, 1.0)
+    drawn = matrices(accuracy, design.asymmetry, design.error_range, prevalence, second)
+    return Process(prevalence, drawn)
+
+
+def _drawn_items(design: Design, process: Process, rng: np.random.Generator) -> Items:
+    turn = rng.permutation(len(design.groups))  # else what is left over would always be hard
+    group = rng.permutation(turn[np.arange(design.n_items) % len(turn)])
+    truth = rng.choice(design.n_labels, design.n_items, p=process.prevalence)
+    return Items(group, truth, apparent=truth)
+
+
+def _misled(design: Design, items: Items, rng: np.random.Generator) -> tuple[Items, Ints]:
+    """Draw what annotators take each item for, and what each system does; the source last."""
+    which, where, whom = rng.spawn(3)
+    wrong = which.random(design.n_items) < design.shared_mistakes
+    apparent = np.where(wrong, others(items.truth, design.n_labels, where), items.truth)
+    chance = np.append(design.repeated, design.repeated[0])  # the source is like the first system
+    repeats = whom.random((design.n_items, len(chance))) < chance
+    seen = np.where(repeats, apparent[:, None], items.truth[:, None])
+    return items._replace(apparent=apparent), seen
+
+
+def _drawn_labels(
+    design: Design, process: Process, items: Items, seen: Ints, people: Ints,
+    rng: np.random.Generator,
+) -> Said:  # fmt: skip
+    by_people, by_systems = rng.spawn(2)
+    theirs = process.confusion[people, items.group[:, None], items.apparent[:, None]]
+    answers = _answers(design, process, items, seen, by_systems)
+    return Said(people, responses(theirs, by_people), answers)
+
+
+def _answers(
+    design: Design, process: Process, items: Items, seen: Ints, rng: np.random.Generator
+) -> Ints:
+    """Draw the systems' answers, some of them from the source that they share."""
+    alone, shared, which = rng.spawn(3)
+    confusion = process.confusion[design.n_annotators :]
+    system = np.arange(design.n_systems)[:, None]
+    own = responses(confusion[system, items.group, seen[:, :-1].T], alone).T
+    source = responses(confusion[0, items.group, seen[:, -1]], shared)
+    return np.where(which.random(own.shape) < design.related, source[:, None], own)

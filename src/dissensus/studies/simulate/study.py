@@ -1,0 +1,458 @@
+"""A whole study with a known truth: items, annotators who disagree, systems of known quality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from dissensus.data import annotations as _annotations
+from dissensus.data import predictions as _predictions
+from dissensus.data.plausibility import NAME
+from dissensus.dims import ITEM, LABEL, SCOPE, SCOPES, SYSTEM
+from dissensus.errors import ArgumentError
+from dissensus.kernels.types import Flags, Floats, Ints
+
+# Checks of the arguments that all simulations share.
+
+
+def count(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number of at least ``least``, or raise naming the argument."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ArgumentError(name, expected=f"a whole number, {least} or more", found=repr(value))
+    return int(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """Return a finite number above 0, or raise naming the argument."""
+    if not _is_number(value) or value <= 0:
+        raise ArgumentError(name, expected="a finite number > 0", found=repr(value))
+    return float(value)
+
+
+def probability(name: str, value: Any, *, sure: bool = True) -> float:
+    """Return a number from 0 to 1 (below 1, unless it may be ``sure``), or raise."""
+    if not _is_number(value) or not 0 <= value <= 1 or (value == 1 and not sure):
+        expected = f"a number in [0, 1{']' if sure else ')'}"
+        raise ArgumentError(name, expected=expected, found=repr(value))
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    try:
+        return number and bool(np.isfinite(float(value)))
+    except OverflowError:  # an integer beyond floats
+        return False
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """Return one of the allowed words, or raise naming the argument."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ArgumentError(name, expected=f"one of {allowed}", found=repr(value))
+    return value
+
+
+def numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
+    """Return a flat array of one or more finite numbers, or raise naming the argument."""
+    listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
+    try:
+        array = np.asarray(values if listed else [], dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 1 or not len(array) or not np.isfinite(array).all():
+        raise ArgumentError(
+            name, expected="a sequence of one or more finite numbers", found=repr(values)
+        )
+    return array
+
+
+def number(name: str, value: Any, least: float = -np.inf) -> float:
+    """Return a finite number of at least ``least``, or raise naming the argument."""
+    if not _is_number(value) or value < least:
+        bound = "" if least == -np.inf else f" >= {least:g}"
+        raise ArgumentError(name, expected=f"a finite number{bound}", found=repr(value))
+    return float(value)
+
+
+def is_listed(value: Any) -> bool:
+    """Say whether an argument holds several values; text is one."""
+    several = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return several or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def per_pool[T](name: str, value: Any, n_pools: int, one: Callable[[str, Any], T]) -> list[T]:
+    """Return a value for each pool, each checked by ``one``: from one for all, or one for each."""
+    if not is_listed(value):
+        return [one(name, value)] * n_pools
+    if len(value) != n_pools:
+        several = f", or one for each of {n_pools} pools" if n_pools > 1 else ""
+        raise ArgumentError(name, expected=f"one value{several}", found=repr(value))
+    return [one(f"{name}[{place}]", entry) for place, entry in enumerate(value)]
+
+
+# The draws of a simulated study, as plain arrays: who says what, which system answers what.
+
+
+_AT_LEAST: Final = 2
+"""Annotators of each item that are never missing: one alone cannot be disagreed with."""
+_LOG_SHARPNESS: Final = (-12.0, 14.0)
+_HALVINGS: Final = 32
+
+
+class Said(NamedTuple):
+    """Partial rankings, row by row: one row per annotator, item and ranked label."""
+
+    item: Ints
+    annotator: Ints
+    label: Ints
+    rank: Ints
+
+
+def present(n_items: int, n_annotators: int, missing: float, rng: np.random.Generator) -> Flags:
+    """Draw who annotates what: each annotation is missing at random, but for two of each item."""
+    chance = rng.random((n_items, n_annotators))
+    kept = chance >= missing
+    certain = np.argsort(-chance, axis=1)[:, :_AT_LEAST]
+    np.put_along_axis(kept, certain, True, axis=1)
+    return kept
+
+
+def rankings(
+    plausibility: Floats, kept: Flags, longest: int, ties: float, rng: np.random.Generator
+) -> Said:
+    """Draw partial rankings: labels without replacement, in proportion to their plausibility.
+
+    How many labels are ranked, and which neighbours are left tied, does not depend on the
+    labels: the annotators hide something, and what they hide tells nothing.
+    """
+    item, annotator = np.nonzero(kept)
+    order = _without_replacement(_log(plausibility)[item], rng)[:, :longest]
+    weight = np.arange(longest, 0, -1)  # short lists are the commoner ones
+    length = 1 + rng.choice(longest, size=len(item), p=weight / weight.sum())
+    tied = rng.random(order.shape) < ties
+    tied[:, 0] = False
+    rank = np.cumsum(~tied, axis=1)
+    row, place = np.nonzero(np.arange(longest) < length[:, None])
+    return Said(item[row], annotator[row], order[row, place], rank[row, place])
+
+
+def answers(plausibility: Floats, sharpness: Floats, listed: int, rng: np.random.Generator) -> Ints:
+    """Draw each system's list for each item: (item, system, position), codes of labels.
+
+    A system draws labels without replacement, in proportion to plausibility^sharpness: at 1 it
+    is one more annotator, above it sees more clearly than they do, at 0 it guesses. So its
+    errors are plausible ones, and the commoner the more ambiguous the item is.
+    """
+    power = sharpness[:, None] * _log(plausibility)[:, None]
+    return _without_replacement(power, rng)[..., :listed]
+
+
+def sharpness_of(quality: Floats, plausibility: Floats) -> Floats:
+    """Return the sharpness at which the first label is the top one with this probability.
+
+    The probability is a mean over the given items and exact for each of them; it rises with
+    sharpness from 1/K to 1, so that halving intervals finds it.
+    """
+    relative = _log(plausibility)
+    relative = relative - relative.max(axis=1, keepdims=True)
+    low, high = (np.full(len(quality), bound) for bound in _LOG_SHARPNESS)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        power = np.exp(middle)[:, None] * relative[:, None]
+        below = (1 / np.exp(power).sum(axis=-1)).mean(axis=0) < quality
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(np.exp((low + high) / 2))
+
+
+def _log(plausibility: Floats) -> Floats:
+    """Return logs; what underflowed to 0 counts as the smallest positive number."""
+    return np.log(np.maximum(plausibility, np.finfo(np.float64).tiny))
+
+
+def _without_replacement(log_weight: Floats, rng: np.random.Generator) -> Ints:
+    """Order labels as if drawn one by one in proportion to their weight: the Gumbel trick."""
+    return np.argsort(-(log_weight + rng.gumbel(size=log_weight.shape)), axis=-1)
+
+
+def true_metrics(plausibility: Floats, lists: Ints) -> dict[str, Floats]:
+    """Score lists without ties against the true order of labels: one number per system.
+
+    The names are those of the metrics in `dissensus.metrics` that an evaluation shows.
+    """
+    depth = min(lists.shape[-1], 3)
+    true = np.argsort(-plausibility, axis=1)[:, :depth]
+    same = lists[:, :, :depth, None] == true[:, None, None, :]
+    shared = [same[:, :, :k, :k].sum(axis=(2, 3)) for k in range(1, depth + 1)]
+    out = {
+        f"top_{k}_accuracy": same[:, :, :k, 0].any(axis=2).mean(axis=0) for k in range(1, depth + 1)
+    }
+    if depth == 1:
+        return out
+    for k in range(2, depth + 1):
+        out[f"top_{k}_set_accuracy"] = (shared[k - 1] == k).mean(axis=0)
+    overlap = sum(count / k for k, count in enumerate(shared, start=1))
+    out[f"average_overlap_at_{depth}"] = np.mean(overlap / depth, axis=0)
+    return out
+
+
+_TOPICS: Final = (
+    "billing", "delivery", "returns", "product fault", "account access", "order change",
+    "product question", "praise",
+)  # fmt: skip
+"""Topics of customer messages, for a study that reads like one."""
+_LISTED: Final = 3
+_BLUR: Final = 0.03
+"""Without it a good system would know the order of labels of 1e-5 and 1e-9, of which annotators
+say nothing, and all metrics below the first place would reward it for that."""
+_FRESH: Final = 20_000
+_CELLS: Final = 2_000_000
+"""Bound on the size of the simulation of new items, for label spaces of hundreds."""
+
+
+class Study(NamedTuple):
+    """What `study` returns.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> annotations, predictions, truth = dx.simulate.study(n_items=5, random_seed=1)
+    >>> truth["quality"].to_series().to_dict()
+    {'system A': 0.9, 'system B': 0.8, 'system C': 0.7, 'system D': 0.6}
+    >>> truth["top_1_accuracy"].sel(scope="these items").values
+    array([1. , 0.6, 0.8, 0.6])
+    """
+
+    annotations: xr.Dataset
+    predictions: xr.Dataset
+    truth: xr.Dataset
+    """``plausibility`` (item, label), ``top_label`` (item), ``quality`` (system), and the true
+    value of each metric, under the metric's own name, over (scope, system)."""
+
+
+@dataclass(frozen=True)
+class _Design:
+    n_items: int
+    n_annotators: int
+    n_labels: int
+    quality: npt.NDArray[np.float64]
+    ranking: bool
+    prior_count: float
+    missing: float
+    ties: float
+    max_ranked: int
+
+    @property
+    def listed(self) -> int:
+        """Labels in a system's list."""
+        return min(_LISTED, self.n_labels) if self.ranking else 1
+
+    def plausibility(self, n_items: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        """Draw what a large panel would say of each item."""
+        return rng.dirichlet(np.full(self.n_labels, self.prior_count), n_items)
+
+    def seen(self, plausibility: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the weights that systems go by, blurred where plausibilities are tiny."""
+        return plausibility + _BLUR / self.n_labels
+
+
+def study(
+    n_items: int = 300,
+    n_annotators: int = 8,
+    n_labels: int = 6,
+    n_systems: int = 4,
+    *,
+    kind: str = "ranking",
+    quality: Sequence[float] | None = None,
+    prior_count: float = 0.05,
+    missing: float = 0.2,
+    ties: float = 0.2,
+    max_ranked: int = 3,
+    random_seed: Any = None,
+) -> Study:
+    r"""Simulate annotators who disagree and systems of known quality: topics of messages.
+
+    An item has a true plausibility, :math:`\theta_i \sim \mathrm{Dirichlet}(c, \dots, c)`, and its
+    largest entry is the true top label. An annotator draws labels from :math:`\theta_i`: one
+    ("nominal"), or up to ``max_ranked`` of them without replacement ("ranking", the
+    Plackett-Luce process), hiding the order of some neighbours. A system draws its list in the
+    same way from :math:`(\theta_i + .03/K)^\kappa`, with :math:`\kappa` such that its first label
+    is the true top one with the probability asked for: it errs where the item is ambiguous, and
+    cannot tell apart labels that hardly any annotator would name.
+
+    Parameters
+    ----------
+    n_items, n_annotators, n_labels, n_systems : int
+        How many; at least 1 (two labels).
+    kind : {"ranking", "nominal"}
+        What annotators give, and systems predict: partial rankings with ties and lists of up to
+        three labels with scores, or one label.
+    quality : sequence of float, optional
+        The probability, one for each system, that its first label is the true top one; from 1/K
+        (guessing) to 1. By default from .9 down to .6 in even steps.
+    prior_count : float
+        c above; > 0. Small values make most items clear and some ambiguous, 1 makes all
+        plausibilities equally likely.
+    missing : float
+        Probability in [0, 1) that an annotator skips an item. Two of each item never do.
+    ties : float
+        Probability in [0, 1] that an annotator leaves a label tied with the one before.
+    max_ranked : int
+        The longest ranking, if there are as many labels; shorter ones are commoner.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the study repeatable.
+
+    Returns
+    -------
+    Study
+        With the fields ``annotations``, ``predictions`` and ``truth``.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument makes no sense.
+
+    Notes
+    -----
+    What is known. ``truth`` holds each metric computed against the true plausibility, over these
+    items and over new items of the same process (the mean over 20,000 fresh ones, fewer in very
+    large label spaces; top-1 accuracy there is the quality asked for).
+
+    What an evaluation finds of it. These systems name the leading label as often where
+    plausibilities are nearly even as elsewhere, and few annotators do not show it: systems come
+    out *below* their true accuracy, the more so the better they are, the fewer the annotators and
+    the lower the reliability. `docs/validation.md` has what systems on real panels do.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> study = dx.simulate.study(n_items=50, random_seed=1)
+    >>> study.truth["top_1_accuracy"].sel(scope="new items").values
+    array([0.9, 0.8, 0.7, 0.6])
+    >>> float(dx.top_k_accuracy(study.truth["plausibility"], study.predictions).sel(
+    ...     system="system A")) == float(study.truth["top_1_accuracy"][0, 0])
+    True
+    """
+    design = _checked(
+        n_items, n_annotators, n_labels, n_systems,
+        kind, quality, prior_count, missing, ties, max_ranked,
+    )  # fmt: skip
+    rng, later = np.random.default_rng(random_seed).spawn(2)
+    fresh = design.plausibility(_n_fresh(design), later)
+    sharpness = sharpness_of(design.quality, design.seen(fresh))
+    theta = design.plausibility(design.n_items, rng)
+    kept = present(design.n_items, design.n_annotators, design.missing, rng)
+    longest = design.max_ranked if design.ranking else 1
+    said = rankings(theta, kept, longest, design.ties, rng)
+    lists = answers(design.seen(theta), sharpness, design.listed, rng)
+    names = _names(design)
+    table = {
+        "item": names[ITEM][said.item],
+        "annotator": _numbered("annotator", design.n_annotators)[said.annotator],
+        "label": names[LABEL][said.label],
+        "rank": said.rank,
+    }
+    rank = "rank" if design.ranking else None
+    ann = _annotations.annotations(table, rank=rank, kind=kind, labels=list(names[LABEL]))
+    new = true_metrics(fresh, answers(design.seen(fresh), sharpness, design.listed, later))
+    new["top_1_accuracy"] = design.quality
+    here = true_metrics(theta, lists)
+    return Study(ann, _predicted(lists, names, rng), _truth(design, theta, here, new, names))
+
+
+def _checked(
+    n_items: Any, n_annotators: Any, n_labels: Any, n_systems: Any,
+    kind: Any, quality: Any, prior_count: Any, missing: Any, ties: Any, max_ranked: Any,
+) -> _Design:  # fmt: skip
+    n_systems = count("n_systems", n_systems)
+    n_labels = count("n_labels", n_labels, 2)
+    ranking = one_of("kind", kind, ("ranking", "nominal")) == "ranking"
+    given = quality is not None
+    q = numbers("quality", quality) if given else np.linspace(0.9, 0.6, n_systems)
+    if len(q) != n_systems or (q < 1 / n_labels).any() or (q > 1).any():
+        raise ArgumentError(
+            "quality",
+            expected=f"for each of {n_systems} systems a probability from "
+            f"{1 / n_labels:.3g} (guessing among {n_labels} labels) to 1",
+            found=repr(quality),
+        )
+    return _Design(
+        n_items=count("n_items", n_items),
+        n_annotators=count("n_annotators", n_annotators),
+        n_labels=n_labels,
+        quality=q,
+        ranking=ranking,
+        prior_count=positive("prior_count", prior_count),
+        missing=probability("missing", missing, sure=False),
+        ties=probability("ties", ties),
+        max_ranked=min(count("max_ranked", max_ranked), n_labels),
+    )
+
+
+def _names(design: _Design) -> dict[str, npt.NDArray[np.str_]]:
+    more = range(len(_TOPICS) + 1, design.n_labels + 1)
+    topics = [*_TOPICS[: design.n_labels], *(f"topic {number}" for number in more)]
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    n_systems = len(design.quality)
+    if n_systems <= len(letters):
+        systems = np.array([f"system {letter}" for letter in letters[:n_systems]])
+    else:
+        systems = _numbered("system", n_systems)
+    return {
+        ITEM: _numbered("message", design.n_items),
+        LABEL: np.array(topics),
+        SYSTEM: systems,
+    }
+
+
+def _numbered(word: str, how_many: int) -> npt.NDArray[np.str_]:
+    """Return names numbered from 1, with zeros in front, so that the alphabet keeps the order."""
+    width = len(str(how_many))
+    return np.array([f"{word} {number:0{width}d}" for number in range(1, how_many + 1)])
+
+
+def _predicted(
+    lists: npt.NDArray[np.int64], names: dict[str, npt.NDArray[np.str_]], rng: np.random.Generator
+) -> xr.Dataset:
+    n_items, n_systems, listed = lists.shape
+    item, system, _ = np.indices(lists.shape).reshape(3, -1)
+    table: dict[str, Any] = {
+        "item": names[ITEM][item],
+        "system": names[SYSTEM][system],
+        "label": names[LABEL][lists.ravel()],
+    }
+    if listed == 1:
+        return _predictions.predictions(table)
+    share = rng.dirichlet(np.ones(listed + 1), (n_items, n_systems))[..., :listed]
+    table["score"] = -np.sort(-share, axis=-1).ravel()
+    return _predictions.predictions(table, score="score")
+
+
+def _truth(
+    design: _Design,
+    theta: npt.NDArray[np.float64],
+    here: dict[str, npt.NDArray[np.float64]],
+    new: dict[str, npt.NDArray[np.float64]],
+    names: dict[str, npt.NDArray[np.str_]],
+) -> xr.Dataset:
+    out = xr.Dataset(
+        {
+            NAME: ((ITEM, LABEL), theta),
+            "top_label": (ITEM, names[LABEL][theta.argmax(axis=1)]),
+            "quality": (SYSTEM, design.quality),
+        },
+        coords={**names, SCOPE: list(SCOPES)},
+    )
+    for name, value in here.items():
+        out[name] = ((SCOPE, SYSTEM), np.stack([value, new[name]]))
+    return out
+
+
+def _n_fresh(design: _Design) -> int:
+    cells = len(design.quality) * design.n_labels
+    return max(min(_FRESH, _CELLS // cells), 1000)
