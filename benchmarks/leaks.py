@@ -56,7 +56,7 @@ def work_of(name: str, folder: Path) -> Callable[[int], object]:
 
         def evaluated(_: int) -> None:
             from dissensus._files import write_evaluation
-            from dissensus._rerun import stored
+            from dissensus.evaluation.rerun import stored
 
             result = dx.evaluate(labels, **quiet)
             stored(write_evaluation(result, folder)[0])

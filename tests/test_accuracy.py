@@ -11,8 +11,8 @@ import xarray as xr
 from one_truth import OPTIONS, evaluated, kept, study
 
 import dissensus as dx
-from dissensus import _accuracy, _accuracy_fits
-from dissensus._accuracy import majority
+from dissensus.evaluation import accuracy
+from dissensus.evaluation.accuracy import majority
 
 QUIET = {**OPTIONS, "ground_truth": None}
 
@@ -171,7 +171,7 @@ def test_a_reason_that_a_reader_would_miss_is_among_the_notes():
 
 @pytest.mark.long
 def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monkeypatch):
-    monkeypatch.setattr(_accuracy_fits, "LEAST_EFFECTIVE", 1e9)
+    monkeypatch.setattr(accuracy, "LEAST_EFFECTIVE", 1e9)
     result = dx.evaluate(study().annotations, **QUIET)
     assert "accuracy" not in result.children
     assert "chains that agree" in result["agreement"].attrs["notes"]
@@ -185,7 +185,7 @@ def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monke
 
 @pytest.mark.long
 def test_single_annotators_whose_draws_hang_together_are_a_note(monkeypatch):
-    monkeypatch.setattr(_accuracy, "settled", lambda draws: _accuracy_fits.settled(draws) | {
+    monkeypatch.setattr(accuracy, "settled", lambda draws: accuracy.settled(draws) | {
         "n_items_poor": int("annotator" in draws.dims)})  # fmt: skip
     attrs = dx.evaluate(study().annotations, **QUIET)["accuracy"].attrs
     assert attrs["n_items_poor"] == 0

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dissensus as dx
-from dissensus._accuracy_model import planned
+from dissensus.evaluation.accuracy import planned
 
 
 def study(n_items=30, n_annotators=3, n_labels=4, **more):

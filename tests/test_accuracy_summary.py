@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._accuracy_summary import COLUMNS, accuracy_rows, adjusted
+from dissensus.evaluation.rows import ACCURACY_COLUMNS, accuracy_rows, adjusted
 
 SAMPLE = {"chain": [0, 1], "draw": range(50)}
 
@@ -40,7 +40,7 @@ def dictated(people=(0.7, 0.6), who=(10, 20), systems=("a", "b")):
 
 def test_rows_say_each_number_once():
     rows = accuracy_rows(dictated())
-    assert list(rows.columns) == list(COLUMNS)
+    assert list(rows.columns) == list(ACCURACY_COLUMNS)
     assert rows["of"].tolist() == ["system"] * 4 + ["annotator"] * 2
     assert rows["name"].tolist() == ["a", "b", "a", "b", 10, 20]
     assert not rows.duplicated(["of", "name", "scope"]).any()
@@ -88,4 +88,4 @@ def test_what_has_no_accuracy_has_no_rows():
     )
     rows = dx.summary(result, "accuracy")
     assert rows.empty
-    assert list(rows.columns) == list(COLUMNS)
+    assert list(rows.columns) == list(ACCURACY_COLUMNS)

@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._added_groups import Planned, with_added
+from dissensus.evaluation.section import Planned, with_added
 
 MISSING = "Nothing is estimated"
 

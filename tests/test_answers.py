@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._answers import agreements, question_of, votes_of
 from dissensus._wording import share
+from dissensus.evaluation.answers import agreements, question_of, votes_of
 
 SAMPLE = ("chain", "draw")
 LEAN = {"components": None, "truth_model": None, "ground_truth": None, "reliability": (1.0,)}

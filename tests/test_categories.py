@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._categories import accuracy, categories
+from dissensus.evaluation.categories import accuracy, categories
 
 RISK = dict(zip("abcdef", ["low", "high", "low", "high", "medium", "low"], strict=True))
 

@@ -9,10 +9,8 @@ import xarray as xr
 from component_fits import cross_replication, crossed_effects
 
 import dissensus as dx
-from dissensus import _components
-from dissensus._component_groups import component_draws
-from dissensus._component_plan import planned, shared_items
-from dissensus._components import _typical
+from dissensus.evaluation import components
+from dissensus.evaluation.components import _typical, component_draws, planned, shared_items
 
 QUIET = {"draws": 60, "random_seed": 1, "progressbar": False}
 OF_POOLS = {"reference": "old", "reliability": (1,), "truth_model": None, "ground_truth": None}
@@ -236,8 +234,8 @@ def test_what_the_model_refuses_is_noted_unless_it_was_asked_for():
 
 @pytest.mark.long
 def test_chains_that_are_too_short_are_warned_of(monkeypatch):
-    monkeypatch.setattr(_components, "LEAST_DRAWS", 100)
-    monkeypatch.setattr(_components, "_WARM_UP", 0)
+    monkeypatch.setattr(components, "LEAST_DRAWS", 100)
+    monkeypatch.setattr(components, "_WARM_UP", 0)
     monkeypatch.setattr("dissensus.sampling.convergence.ESS", 1e9)
     with pytest.warns(dx.ConvergenceWarning, match="Do not trust the intervals of ICCs"):
         result = dx.evaluate(study(), threshold=0.0, **QUIET)

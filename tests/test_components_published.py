@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import dissensus as dx
-from dissensus._observed import Settings
-from dissensus._pool_agreement import pool_agreement
+from dissensus.evaluation.components import pool_agreement
+from dissensus.evaluation.observed import Settings
 
 QUIET = {"draws": 60, "random_seed": 1, "progressbar": False}
 

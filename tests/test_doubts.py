@@ -13,11 +13,12 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus import _summary, plots
-from dissensus._doubts import DOUBT, MARK, of_numbers, reasons
+from dissensus import plots
 from dissensus._report.page import _opening, page
 from dissensus._report.parting import both
 from dissensus._terminal import accuracy_table, components_table, ground_truth_table, summary_table
+from dissensus.evaluation import summary
+from dissensus.evaluation.doubts import DOUBT, MARK, of_numbers, reasons
 
 mpl.use("Agg")
 
@@ -61,14 +62,14 @@ def planted(good):
 
 @pytest.mark.long
 def test_a_good_evaluation_is_not_marked(good):
-    for of in _summary._OF:
+    for of in summary._OF:
         rows = dx.summary(good, of)
         assert list(rows.columns)[-1] == DOUBT
     assert set(dx.summary(good)[DOUBT]) == {""}
     assert set(dx.summary(good, "statistics")[DOUBT]) == {""}
 
 
-@pytest.mark.parametrize("of", _summary._OF)
+@pytest.mark.parametrize("of", summary._OF)
 def test_every_summary_says_of_every_row_whether_it_is_to_be_relied_on(good, planted, of):
     """A new summary, or a new row with an interval, that has no doubt of its own fails here."""
     group = {"weighted_reliability": "accuracy"}.get(of, of)

@@ -12,8 +12,8 @@ import xarray as xr
 from lean import LEAN
 
 import dissensus as dx
-from dissensus import _runs
-from dissensus._recipe import Recipe
+from dissensus.evaluation import runs
+from dissensus.evaluation.recipes import Recipe
 
 
 def run(ann, pred=None, **options):
@@ -441,7 +441,7 @@ def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, 
         return found
 
     monkeypatch.setattr(Recipe, "fit", fit)
-    monkeypatch.setattr(_runs, "_LARGE", 0)
+    monkeypatch.setattr(runs, "_LARGE", 0)
     run(*rankings, draws=20, reliability=(1, 2), truth_model=None, ground_truth=None)
     assert len(fits) == 7  # five of them the companion's
     assert max(alive) == 0
@@ -477,7 +477,7 @@ def test_categories_without_predictions_and_of_single_labels(votes):
 
 
 def test_bad_categories_are_refused_before_anything_is_fitted(votes, monkeypatch):
-    monkeypatch.setattr("dissensus._evaluate.results", lambda *_: pytest.fail("fitted"))
+    monkeypatch.setattr("dissensus.evaluation.evaluate.results", lambda *_: pytest.fail("fitted"))
     with pytest.raises(dx.ArgumentError, match=r"groups: .*none for 'y'"):
         run(*votes, groups={"x": "low"})
     whole = dx.from_matrix([[1.5, 2.5], [-1.5, -2.5]])

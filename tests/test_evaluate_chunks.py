@@ -124,8 +124,8 @@ def test_clusters_keep_their_weights():
 @pytest.mark.long
 @pytest.mark.pictures
 def test_is_shown_reported_and_made_again(study, tmp_path):
-    from dissensus import _rerun
     from dissensus._files import write_evaluation
+    from dissensus.evaluation import rerun
 
     ann, pred = study
     found = dx.evaluate(ann, pred, chunks=9, **RUN)
@@ -133,7 +133,7 @@ def test_is_shown_reported_and_made_again(study, tmp_path):
     assert len(rows) == len(dx.summary(dx.evaluate(ann, pred, **RUN)))
     write_evaluation(found, tmp_path / "out")
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
-    again = _rerun.rerun(_rerun.stored(tmp_path / "out" / "evaluation.nc"), progressbar=False)
+    again = rerun.rerun(rerun.stored(tmp_path / "out" / "evaluation.nc"), progressbar=False)
     assert not again.differences
 
 

@@ -9,8 +9,8 @@ import xarray as xr
 from one_truth import OPTIONS, evaluated, kept, study
 
 import dissensus as dx
-from dissensus import _ground_truth, _ground_truth_panels
-from dissensus._ground_truth_plan import planned
+from dissensus.evaluation import ground_truth
+from dissensus.evaluation.ground_truth import planned
 
 
 def judged(annotations, **options):
@@ -89,7 +89,7 @@ def test_a_majority_is_that_of_those_who_labelled_the_item(monkeypatch):
     found = judged(ann, ground_truth=accuracy)
     np.testing.assert_allclose(found["truth_accuracy"], (0.911 + 0.925) / 2)
     assert found["truth_accuracy"].sizes == found["label_accuracy"].sizes
-    monkeypatch.setattr(_ground_truth_panels, "_STEPS", 10)  # too many to go through them all
+    monkeypatch.setattr(ground_truth, "_STEPS", 10)  # too many to go through them all
     rough = judged(ann, ground_truth=accuracy)["truth_accuracy"]
     mean = (2 * 0.95 + 2 * 0.9 + 0.4) / 5
     np.testing.assert_allclose(rough, np.mean(dx.majority_accuracy([2, 3], mean)))
@@ -121,8 +121,8 @@ def test_confidence_is_in_the_concordance_and_its_absence_is_said():
 
 
 def test_many_labels_take_fewer_draws(monkeypatch):
-    monkeypatch.setattr(_ground_truth, "FEW_LABELS", 10)
-    monkeypatch.setattr(_ground_truth, "LEAST_DRAWS", 20)
+    monkeypatch.setattr(ground_truth, "FEW_LABELS", 10)
+    monkeypatch.setattr(ground_truth, "LEAST_DRAWS", 20)
     found = judged(study().annotations, ground_truth=0.7)
     assert found.sizes["draw"] == 60
 

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._ground_truth_summary import COLUMNS, ground_truth_rows
+from dissensus.evaluation.rows import GROUND_TRUTH_COLUMNS, ground_truth_rows
 from dissensus.sampling.intervals import whole
 
 
@@ -26,7 +26,7 @@ def dictated(needed=5.0):
 
 def test_rows_say_each_number_once():
     rows = ground_truth_rows(dictated())
-    assert list(rows.columns) == list(COLUMNS)
+    assert list(rows.columns) == list(GROUND_TRUTH_COLUMNS)
     assert rows["quantity"].tolist() == [
         "concordance", "annotators_for_truth",
     ]  # fmt: skip
@@ -48,4 +48,4 @@ def test_what_was_not_judged_has_no_rows():
     result = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False)
     rows = dx.summary(result, "weighted_reliability")
     assert rows.empty
-    assert list(rows.columns) == list(COLUMNS)
+    assert list(rows.columns) == list(GROUND_TRUTH_COLUMNS)

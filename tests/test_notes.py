@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import dissensus as dx
-from dissensus._notes import Notes
+from dissensus.evaluation.notes import Notes
 
 
 def collected(*steps):

@@ -9,7 +9,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus import statistics
-from dissensus._observed import COEFFICIENTS, Settings, first_labels, observed
+from dissensus.evaluation.observed import COEFFICIENTS, Settings, first_labels, observed
 
 KINDS = ("nominal", "ordinal", "continuous", "ranking")
 

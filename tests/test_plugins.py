@@ -8,8 +8,9 @@ from lean import LEAN
 from typer.testing import CliRunner
 
 import dissensus as dx
-from dissensus import _rerun, cli
+from dissensus import cli
 from dissensus.errors import DissensusWarning
+from dissensus.evaluation import rerun
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -159,12 +160,12 @@ def test_an_evaluation_says_which_package_its_model_is_of(bring, study, tmp_path
     )  # fmt: skip
     assert made.attrs["model_package"] == "their-models"
     assert made.attrs["their-models_version"] == "1.0"
-    assert _rerun.rerun(made, progressbar=False).versions == []
+    assert rerun.rerun(made, progressbar=False).versions == []
     made.attrs["their-models_version"] = "0.9"
-    assert _rerun.rerun(made, progressbar=False).versions == ["their-models 0.9 then, 1.0 now"]
+    assert rerun.rerun(made, progressbar=False).versions == ["their-models 0.9 then, 1.0 now"]
     made.attrs["model"] = "gone"
     with pytest.raises(dx.ArgumentError, match=r"'gone' of the package their-models 0\.9.*Install"):
-        _rerun.rerun(made, progressbar=False)
+        rerun.rerun(made, progressbar=False)
 
 
 def test_a_package_installed_in_the_session_is_found(bring):

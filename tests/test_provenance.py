@@ -12,7 +12,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus._hashing import data_hash
-from dissensus._provenance import arguments_of, provenance
+from dissensus.evaluation.provenance import arguments_of, provenance
 from dissensus.kernels.random import seed_or_drawn
 
 

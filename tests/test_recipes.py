@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 import dissensus as dx
-from dissensus._recipes import DEFAULT, RECIPES, companion_for, recipe_for
+from dissensus.evaluation.recipes import DEFAULT, RECIPES, companion_for, recipe_for
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.model)

@@ -14,8 +14,9 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import dissensus as dx
-from dissensus import _rerun, cli
+from dissensus import cli
 from dissensus._files import _writers, write_evaluation
+from dissensus.evaluation import rerun as _rerun
 
 runner = CliRunner()
 pytestmark = pytest.mark.usefixtures("no_pictures")

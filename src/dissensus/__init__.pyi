@@ -6,13 +6,8 @@ from . import metrics as metrics
 from . import models as models
 from . import plots as plots
 from . import statistics as statistics
-from ._accuracy_by_pattern import top_k_accuracy_by_pattern as top_k_accuracy_by_pattern
 from ._description import describe as describe
-from ._evaluate import evaluate as evaluate
 from ._report import report as report
-from ._scorer import scorer as scorer
-from ._summary import summary as summary
-from ._warm_up import warm_up as warm_up
 from .checks.agreement import agreement_check as agreement_check
 from .checks.assumptions import check_assumptions as check_assumptions
 from .checks.by_group import label_check as label_check
@@ -41,6 +36,11 @@ from .errors import DissensusError as DissensusError
 from .errors import DissensusWarning as DissensusWarning
 from .errors import FormatError as FormatError
 from .errors import PredictionError as PredictionError
+from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.pattern_accuracy import top_k_accuracy_by_pattern as top_k_accuracy_by_pattern
+from .evaluation.scorer import scorer as scorer
+from .evaluation.summary import summary as summary
+from .evaluation.warm_up import warm_up as warm_up
 from .families import distributions as distributions
 from .metrics.accuracy import set_accuracy as set_accuracy
 from .metrics.accuracy import top_k_accuracy as top_k_accuracy

@@ -24,9 +24,9 @@ def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False)
     import dissensus as dx
     from dissensus._files import write_evaluation
     from dissensus._json_output import of_evaluation, print_json
-    from dissensus._recipes import HEAVY_PRIOR
     from dissensus._report import words
     from dissensus._report.two_models import parting_words
+    from dissensus.evaluation.recipes import HEAVY_PRIOR
 
     written = write_evaluation(result, out, store)
     if as_json:

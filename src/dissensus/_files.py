@@ -11,9 +11,9 @@ import xarray as xr
 
 from dissensus._report import report
 from dissensus._spreadsheet import disarmed_table
-from dissensus._summary import summary
 from dissensus._writing import Writer, replace_all
 from dissensus.dims import CHAIN, ITEM
+from dissensus.evaluation.summary import summary
 
 MORE: Final = (
     ("agreement", "statistics"), ("components", "components"), ("accuracy", "accuracy"),

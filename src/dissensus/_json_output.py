@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from dissensus._summary import summary
 from dissensus.dims import SAMPLE
+from dissensus.evaluation.summary import summary
 
 
 def print_json(said: Any) -> None:

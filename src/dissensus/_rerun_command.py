@@ -21,7 +21,7 @@ def rerun(
     as_json: Json = False,
 ) -> None:
     """Make an evaluation again from what its file holds; fail if anything comes out otherwise."""
-    from dissensus import _rerun
+    from dissensus.evaluation import rerun as _rerun
 
     with kept_apart(as_json):
         found = _rerun.rerun(_rerun.stored(evaluation), progressbar=progress and not as_json)

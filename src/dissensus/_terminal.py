@@ -9,9 +9,9 @@ from typing import Any, Final
 from rich.markup import escape
 from rich.table import Table
 
-from dissensus._doubts import DOUBT, marked, of_metrics, reasons
 from dissensus._wording import coefficient_title, metric_title, probability, share, short
 from dissensus.dims import ANNOTATOR, SCOPES, SYSTEM
+from dissensus.evaluation.doubts import DOUBT, marked, of_metrics, reasons
 
 
 def _warned(title: str, doubts: Any) -> str:
@@ -104,7 +104,7 @@ def sections(evaluation: Any) -> Iterator[Table | str]:
     """Go through what an evaluation says beside its metrics: tables, and lines about them."""
     from dissensus._report import words
     from dissensus._report.language import text
-    from dissensus._summary import summary
+    from dissensus.evaluation.summary import summary
 
     yield from (escape(text(one)) for one in words.true_label_words(evaluation))
     if "agreement" in evaluation.children:

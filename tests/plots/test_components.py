@@ -8,7 +8,7 @@ import xarray as xr
 from component_fits import cross_replication, crossed_effects
 
 import dissensus as dx
-from dissensus._component_groups import component_draws
+from dissensus.evaluation.components import component_draws
 
 
 def rows(figure):

@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus import _runs
 from dissensus.dims import SCOPES
+from dissensus.evaluation import runs
 
 VOID = {"meta", "input", "br", "link", "img", "col", "wbr"}
 
@@ -133,8 +133,8 @@ def dictated(evaluate):
         naive = xr.DataArray(point, dims="system", coords={"system": list(means)})
         statistics = result["statistics"].to_dataset().drop_dims("system", errors="ignore")
         result["metrics"] = draws
-        result["comparison"] = _runs.comparison(draws)
-        result["diagnostics"] = _runs.diagnostics(draws)
+        result["comparison"] = runs.comparison(draws)
+        result["diagnostics"] = runs.diagnostics(draws)
         result["statistics"] = statistics.assign({f"naive_{metric}": naive})
         result["discrepancy"] = result["discrepancy"].to_dataset().drop_dims("system")
         return result

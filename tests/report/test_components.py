@@ -8,9 +8,9 @@ import xarray as xr
 from component_fits import fit_of
 
 import dissensus as dx
-from dissensus._component_groups import component_draws
 from dissensus._report import component_checks, components
 from dissensus._report.language import text
+from dissensus.evaluation.components import component_draws
 
 NAMES = ("crowd", "experts", "tool")
 

@@ -12,7 +12,7 @@ import xarray as xr
 from component_fits import cross_replication
 
 import dissensus as dx
-from dissensus._component_groups import component_draws
+from dissensus.evaluation.components import component_draws
 from stored import FOLDER
 
 QUIET = {"random_seed": 1, "progressbar": False}

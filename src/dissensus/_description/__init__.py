@@ -8,9 +8,9 @@ import xarray as xr
 
 from dissensus._description.rows import described
 from dissensus._description.writing import WRITERS
-from dissensus._doubts import of_attributes, of_fit
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError, shown
+from dissensus.evaluation.doubts import of_attributes, of_fit
 from dissensus.registry import one_of
 
 

@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from dissensus._doubts import of_numbers
 from dissensus._wording import capital, clean, coefficient_title, metric_title
 from dissensus.dims import SAMPLE, other
 from dissensus.errors import ArgumentError
+from dissensus.evaluation.doubts import of_numbers
 from dissensus.metrics import METRICS
 from dissensus.sampling import convergence
 from dissensus.sampling.intervals import effective, spread, whole

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from dissensus._description.rows import DIFFERENCE, Described, Row
-from dissensus._doubts import MARK
 from dissensus._wording import clean, counted, interval_name, spoken_probability
+from dissensus.evaluation.doubts import MARK
 
 _EQUAL: Final = "eti"
 

@@ -11,15 +11,15 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import plots
-from dissensus._accuracy_summary import OF_ANNOTATOR, OF_SYSTEM
 from dissensus._report import numbers as facts
 from dissensus._report.component_rows import between
 from dissensus._report.language import Name, Sentence, sentence, text
 from dissensus._report.pictures import Shown, picture
 from dissensus._report.tables import Body, Table
-from dissensus._summary import summary
 from dissensus._wording import counted, interval_name, number, percent, share, spoken_probability
 from dissensus.dims import SCOPE, SCOPES, SYSTEM
+from dissensus.evaluation.rows import OF_ANNOTATOR, OF_SYSTEM
+from dissensus.evaluation.summary import summary
 
 THESE, NEW = SCOPES
 _IN_WORDS: Final = 4

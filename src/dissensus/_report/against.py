@@ -10,9 +10,9 @@ import xarray as xr
 from dissensus._report import numbers as facts
 from dissensus._report.component_rows import interval
 from dissensus._report.language import Name, Sentence, sentence
-from dissensus._summary import summary
 from dissensus._wording import digits_for, percent, share, spoken_probability
 from dissensus.dims import SYSTEM
+from dissensus.evaluation.summary import summary
 
 
 def words(evaluation: xr.DataTree, leader: Any) -> list[Sentence]:

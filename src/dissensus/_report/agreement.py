@@ -14,7 +14,6 @@ from dissensus._report.component_rows import between, interval
 from dissensus._report.language import Name, Sentence, joined, sentence, text
 from dissensus._report.pictures import Shown, picture
 from dissensus._report.tables import Body, Table
-from dissensus._summary import summary
 from dissensus._wording import (
     coefficient_title,
     counted,
@@ -26,6 +25,7 @@ from dissensus._wording import (
     spoken_probability,
 )
 from dissensus.dims import ANNOTATOR, SYSTEM
+from dissensus.evaluation.summary import summary
 
 _ROWS = 100
 _DISTANCES: Final = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from dissensus._recipes import HEAVY_PRIOR
 from dissensus._report import accuracy_checks as accuracy
 from dissensus._report import component_checks as components
 from dissensus._report import numbers as facts
@@ -13,6 +12,7 @@ from dissensus._report.language import Name, Sentence, sentence
 from dissensus._report.tables import Body, Table
 from dissensus._wording import counted, listed, metric_title, number, share
 from dissensus.dims import CANDIDATE, ITEM, RELIABILITY, SAMPLE
+from dissensus.evaluation.recipes import HEAVY_PRIOR
 from dissensus.plots import _pieces as pieces
 from dissensus.sampling import convergence
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from dissensus._component_summary import MODEL, PAIR
-from dissensus._doubts import DOUBT, marked
 from dissensus._wording import share
 from dissensus.dims import POOL, SCALE
+from dissensus.evaluation.doubts import DOUBT, marked
+from dissensus.evaluation.rows import MODEL, PAIR
 
 
 def row_of(frame: pd.DataFrame, quantity: str, pool: Any = None, pair: Any = None,

@@ -7,14 +7,14 @@ from typing import Any, Final
 import pandas as pd
 import xarray as xr
 
-from dissensus._component_summary import BOOTSTRAP, PAIR
 from dissensus._report import numbers as facts
 from dissensus._report.component_rows import between, row_of
 from dissensus._report.language import Name
 from dissensus._report.tables import Body, Table
-from dissensus._summary import summary
 from dissensus._wording import coefficient_title, number, percent, probability, share, short
 from dissensus.dims import POOL, SCALE
+from dissensus.evaluation.rows import BOOTSTRAP, PAIR
+from dissensus.evaluation.summary import summary
 
 NOTE: Final = (
     "The shares of item, annotator and the rest add up to 1. ICC: the correlation of two "

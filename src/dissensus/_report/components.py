@@ -10,14 +10,12 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import plots
-from dissensus._component_summary import BOOTSTRAP, PAIR
 from dissensus._report import numbers as facts
 from dissensus._report.component_rows import interval, row_of
 from dissensus._report.component_tables import tables
 from dissensus._report.language import Name, Sentence, sentence, text
 from dissensus._report.pictures import Shown, picture
 from dissensus._report.tables import Table
-from dissensus._summary import summary
 from dissensus._wording import (
     capital,
     counted,
@@ -28,6 +26,8 @@ from dissensus._wording import (
     spoken_probability,
 )
 from dissensus.dims import POOL, SCALE
+from dissensus.evaluation.rows import BOOTSTRAP, PAIR
+from dissensus.evaluation.summary import summary
 
 FAMILIES: Final = {
     "gaussian": "numbers, normally distributed about what the item and the annotator add up to",

@@ -7,14 +7,14 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus import _doubts
-from dissensus._doubts import DOUBT
 from dissensus._report import numbers as facts
 from dissensus._report.language import Sentence, sentence
 from dissensus._report.pictures import Shown
 from dissensus._report.tables import Table
-from dissensus._summary import summary
 from dissensus.dims import RELIABILITY
+from dissensus.evaluation import doubts
+from dissensus.evaluation.doubts import DOUBT
+from dissensus.evaluation.summary import summary
 from dissensus.plots import _pieces as pieces
 
 
@@ -28,24 +28,24 @@ def in_words(why: str) -> list[Sentence]:
 def of_model(side: xr.DataTree, values: xr.Dataset | None, at: float | None = None) -> str:
     """Say what is wrong with one model's numbers at a reliability, or at its reference."""
     if values is None:
-        return _doubts.of_metrics(side, at)
+        return doubts.of_metrics(side, at)
     place = float(side.attrs["reference_reliability"]) if at is None else at
-    return _doubts.reasons(values[DOUBT].sel({RELIABILITY: place}).to_numpy().ravel())
+    return doubts.reasons(values[DOUBT].sel({RELIABILITY: place}).to_numpy().ravel())
 
 
 def along(side: xr.DataTree, values: xr.Dataset | None) -> str:
     """Say what is wrong with one model's numbers at any reliability."""
     if values is None:
-        each = [_doubts.of_metrics(side, at) for at in facts.reliabilities(side)]
-        return _doubts.reasons(each)
-    return _doubts.reasons(values[DOUBT].to_numpy().ravel())
+        each = [doubts.of_metrics(side, at) for at in facts.reliabilities(side)]
+        return doubts.reasons(each)
+    return doubts.reasons(values[DOUBT].to_numpy().ravel())
 
 
 def of_both(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> str:
     """Say what is wrong with the numbers of two models, at their references."""
     sides = pieces.sides(evaluation)
     each = [of_model(side, numbers[k] if numbers else None) for k, side in enumerate(sides)]
-    return _doubts.reasons(each)
+    return doubts.reasons(each)
 
 
 def pictures(drawn: list[Shown], here: str, everywhere: str) -> list[Shown]:
@@ -59,7 +59,7 @@ def pictures(drawn: list[Shown], here: str, everywhere: str) -> list[Shown]:
 def of_group(evaluation: xr.DataTree, of: str, by: str | None = None) -> str:
     """Say what is wrong with the rows of a summary."""
     rows = summary(evaluation, of)
-    return _doubts.reasons(rows[DOUBT] if by is None else rows[rows["by"] == by][DOUBT])
+    return doubts.reasons(rows[DOUBT] if by is None else rows[rows["by"] == by][DOUBT])
 
 
 def marked(thing: Any, why: str) -> Any:

@@ -10,15 +10,11 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import plots
-from dissensus._doubts import DOUBT, marked
-from dissensus._ground_truth_plan import GROUP, MAJORITY
-from dissensus._ground_truth_summary import COUNT
 from dissensus._report import numbers as facts
 from dissensus._report.component_rows import between
 from dissensus._report.language import Sentence, sentence, text
 from dissensus._report.pictures import Shown, picture
 from dissensus._report.tables import Body, Table
-from dissensus._summary import summary
 from dissensus._wording import (
     counted,
     interval_name,
@@ -28,6 +24,10 @@ from dissensus._wording import (
     spoken_probability,
 )
 from dissensus.dims import SAMPLE
+from dissensus.evaluation.doubts import DOUBT, marked
+from dissensus.evaluation.ground_truth import GROUP, MAJORITY
+from dissensus.evaluation.rows import COUNT
+from dissensus.evaluation.summary import summary
 from dissensus.statistics._reliability import UNSAID
 
 TITLES: Final = {

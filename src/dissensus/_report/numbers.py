@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._summary import of_model
 from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.evaluation.summary import of_model
 from dissensus.plots import _pieces as pieces
 
 METRIC = "metric"

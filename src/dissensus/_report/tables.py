@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._doubts import DOUBT, marked
 from dissensus._report import numbers as facts
 from dissensus._report import parting
 from dissensus._report.language import Name
 from dissensus._report.words import digits
 from dissensus._wording import capital, metric_title, number, percent, probability, share
 from dissensus.dims import RELIABILITY, SCOPE, SYSTEM, other
+from dissensus.evaluation.doubts import DOUBT, marked
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE
 

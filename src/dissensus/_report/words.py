@@ -7,8 +7,6 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus._answers import TRUTH
-from dissensus._doubts import of_answer
 from dissensus._report import numbers as facts
 from dissensus._report.language import Name, Sentence, joined, sentence
 from dissensus._wording import (
@@ -23,6 +21,8 @@ from dissensus._wording import (
 )
 from dissensus.data.rows import ranking_code, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.evaluation.answers import TRUTH
+from dissensus.evaluation.doubts import of_answer
 from dissensus.plots import _pieces as pieces
 from dissensus.plots._pieces import NEW, THESE
 from dissensus.sampling.intervals import spread

@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._accuracy_summary import adjusted
 from dissensus._wording import counted, listed, short_names
 from dissensus.dims import ANNOTATOR, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
+from dissensus.evaluation.rows import adjusted
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size

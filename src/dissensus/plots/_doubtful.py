@@ -7,7 +7,7 @@ from typing import Any, Final
 import xarray as xr
 from matplotlib.figure import Figure
 
-from dissensus import _doubts
+from dissensus.evaluation import doubts
 from dissensus.plots import _pieces as pieces
 from dissensus.plots import _style as look
 
@@ -26,16 +26,16 @@ def doubt(source: Any, group: str) -> str:
         return ""
     if group in _OF_MODEL:
         both = pieces.sides(source) if group == "companion" else [source]
-        return _doubts.reasons([_of_model(side) for side in both])
+        return doubts.reasons([_of_model(side) for side in both])
     if group in _ADDED:
-        return _doubts.of_group(source, group)
+        return doubts.of_group(source, group)
     if group == _BOOTSTRAPPED:
-        return _doubts.of_bootstrap(source[group].to_dataset()["discrepancy_ratio"])
-    return _doubts.of_ground_truth(source, "truth_accuracy") if group == _TRUTH else ""
+        return doubts.of_bootstrap(source[group].to_dataset()["discrepancy_ratio"])
+    return doubts.of_ground_truth(source, "truth_accuracy") if group == _TRUTH else ""
 
 
 def _of_model(side: xr.DataTree) -> str:
-    return _doubts.of_metrics(side) if "reference_reliability" in side.attrs else ""
+    return doubts.of_metrics(side) if "reference_reliability" in side.attrs else ""
 
 
 def note(picture: Any, source: Any, group: str) -> None:

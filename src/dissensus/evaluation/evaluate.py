@@ -9,24 +9,23 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus import _accuracy_model, _ground_truth_plan
-from dissensus._accuracy import with_accuracy
-from dissensus._answers import question_of, with_answers
-from dissensus._categories import categories
-from dissensus._component_plan import AUTO, planned
-from dissensus._components import with_components
-from dissensus._ground_truth import with_ground_truth
-from dissensus._notes import Notes
-from dissensus._observed import Settings, observed
-from dissensus._provenance import of_model, provenance
-from dissensus._recipe import Recipe, ThresholdRecipe
-from dissensus._recipes import DEFAULT, companion_for, recipe_for
-from dissensus._runs import Run, Task, results
 from dissensus.data.chunks import ITEM_CHUNKS, by_item, checked_items, chunked, is_chunked
 from dissensus.data.known_labels import recorded as recorded_truth
 from dissensus.data.schema import checked_annotations, checked_predictions
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.evaluation import accuracy
+from dissensus.evaluation import ground_truth as _ground_truth_plan
+from dissensus.evaluation.accuracy import with_accuracy
+from dissensus.evaluation.answers import question_of, with_answers
+from dissensus.evaluation.categories import categories
+from dissensus.evaluation.components import AUTO, planned, with_components
+from dissensus.evaluation.ground_truth import with_ground_truth
+from dissensus.evaluation.notes import Notes
+from dissensus.evaluation.observed import Settings, observed
+from dissensus.evaluation.provenance import of_model, provenance
+from dissensus.evaluation.recipes import DEFAULT, Recipe, ThresholdRecipe, companion_for, recipe_for
+from dissensus.evaluation.runs import Run, Task, results
 from dissensus.families.latent_truth.errors import LEARNED
 from dissensus.kernels.random import seed_or_drawn
 from dissensus.registry import check_flags
@@ -228,7 +227,7 @@ def evaluate(
     )  # fmt: skip
     run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
     plan = planned(annotations, given, components, reference)
-    one_truth = _accuracy_model.planned(
+    one_truth = accuracy.planned(
         annotations, given, truth_model, threshold, truth, error_correlation
     )
     question = question_of(question, one_truth.n_known)

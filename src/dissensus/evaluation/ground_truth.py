@@ -1,5 +1,9 @@
 """What an evaluation says of its ground truth: how far the label that most annotators gave holds.
 
+How often the majority of those who labelled an item is right, if they are not equally accurate.
+Of annotators of whom one is right on 95 % of the items and another on 30 %, a majority is more
+often right than of as many who are all as accurate as these on average.
+
 Nothing is fitted here. Accuracies of annotators come with their draws from the model of one true
 label, where that was fitted, or else from how often they are with the others. Reliabilities are
 statistics, drawn by the Bayesian bootstrap. Each variable has an interval of its own; draws of one
@@ -9,23 +13,144 @@ do not belong to those of another.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
-from dissensus import _accuracy_model, metrics
-from dissensus._added_groups import Groups, with_added
-from dissensus._ground_truth_panels import right_by_panel
-from dissensus._ground_truth_plan import AUTO, GROUP, MAJORITY, Plan, by_annotator
-from dissensus._notes import Notes
-from dissensus._observed import Settings
+from dissensus import metrics
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE
-from dissensus.errors import DissensusWarning
-from dissensus.kernels.majority import MOST, annotators_for_target, in_all
+from dissensus.errors import ArgumentError, DissensusWarning, brief
+from dissensus.evaluation import accuracy as _accuracy_model
+from dissensus.evaluation.accuracy import no_one_label, too_few
+from dissensus.evaluation.notes import Notes
+from dissensus.evaluation.observed import Settings
+from dissensus.evaluation.section import Groups, Planned, with_added
+from dissensus.kernels.majority import MOST, annotators_for_target, in_all, majority_unlike
 from dissensus.kernels.types import Floats
+from dissensus.statistics._truth import Accuracies, accuracies
 from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
+
+# Whether an evaluation says what its ground truth is worth, settled before anything is fitted.
+
+
+AUTO: Final = "auto"
+MAJORITY: Final = "majority"
+GROUP: Final = "weighted_reliability"
+"""What an evaluation calls it."""
+_KNOWN: Final = (
+    "Labels that are known to be true go to dissensus.weighted_reliability(annotations, truth=...)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Planned):
+    """What it is judged by, or why it is not judged."""
+
+    accuracy: Any = None
+    """Of annotators: "auto", "majority", or as given."""
+
+
+def planned(annotations: xr.Dataset, ground_truth: Any, threshold: float | None) -> Plan:
+    """Settle what is said of the ground truth, before anything is fitted.
+
+    Raises
+    ------
+    ArgumentError
+        If accuracies are given that are none, or to annotations that have no ground truth.
+    """
+    if ground_truth is None:
+        return Plan(why_not="not asked for")
+    named = isinstance(ground_truth, str)
+    asked = not (named and ground_truth == AUTO)
+    why_not = no_one_label(annotations, threshold) or ("" if asked else too_few(annotations))
+    if why_not and asked:
+        raise ArgumentError(
+            "ground_truth", expected=f"None or {AUTO!r}: {why_not}", found=brief(ground_truth)
+        )
+    if why_not:
+        return Plan(why_not=why_not)
+    if asked and not (named and ground_truth == MAJORITY):
+        by_annotator(ground_truth, annotations)
+    return Plan(accuracy=ground_truth, asked=asked)
+
+
+def by_annotator(given: Any, annotations: xr.Dataset) -> tuple[Accuracies, Floats]:
+    """Read accuracies of annotators (draw, cell), with the share of the labels that is each cell's.
+
+    Raises
+    ------
+    ArgumentError
+        If they are none, or are by item.
+    """
+    codes = (annotations[f"{dim}_code"].to_numpy() for dim in ("annotator", "item"))
+    try:
+        found = accuracies(given, annotations, *codes)
+    except ArgumentError as problem:
+        raise ArgumentError(
+            "ground_truth", where=problem.where, hint=problem.hint or _KNOWN,
+            expected=f"{AUTO!r}, None, or accuracies of annotators: {problem.expected}",
+            found=problem.found,
+        ) from problem  # fmt: skip
+    if not (found.common or found.by_annotator):
+        raise ArgumentError(
+            "ground_truth", expected="accuracies by annotator", found="accuracies by item",
+            hint="dissensus.weighted_reliability takes them",
+        )  # fmt: skip
+    n = found.values.shape[1]
+    return found, np.bincount(found.cell, minlength=n) / len(found.cell)
+
+
+_CELLS: Final = 20_000_000
+"""Accuracies held at a time."""
+_STEPS: Final = 2_000_000_000
+"""Of work, some seconds; beyond, there are so many panels that they are like random ones."""
+
+
+def right_by_panel(given: Any, annotations: xr.Dataset, label: xr.DataArray) -> xr.DataArray | None:
+    """Return draws of how often the majority label of an item is right (chain, draw), or None.
+
+    None where all annotators are as accurate, there are too many different panels to go through
+    them all, or one is larger than `MOST`.
+
+    Parameters
+    ----------
+    given
+        Accuracies of annotators, as `weighted_reliability` takes them; or "majority", which are
+        of all together.
+    annotations : Dataset
+        Who labelled what.
+    label : DataArray (chain, draw)
+        How often a label is right.
+    """
+    if isinstance(given, str):
+        return None
+    known, weight = by_annotator(given, annotations)
+    panels = _panels(annotations)
+    steps = label.size * sum(len(panel) ** 2 for panel in panels)
+    if known.common or max(map(len, panels)) > MOST:
+        return None
+    if steps > _STEPS or label.size * len(weight) > _CELLS:
+        return None
+    right = np.zeros(len(known.values))
+    for panel, n_items in panels.items():
+        right += n_items * majority_unlike(known.values[:, panel], annotations.sizes[LABEL])
+    right = np.broadcast_to(right / sum(panels.values()), label.size)
+    coords = {dim: label[dim] for dim in SAMPLE}
+    return xr.DataArray(right.reshape(label.shape), coords, SAMPLE)
+
+
+def _panels(annotations: xr.Dataset) -> Counter[tuple[int, ...]]:
+    """Count items by who labelled them."""
+    item, who = (annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR))
+    n = annotations.sizes[ANNOTATOR]
+    item, who = np.divmod(np.unique(item.astype(np.int64) * n + who), n)
+    parts = np.split(who, np.flatnonzero(np.diff(item)) + 1)
+    return Counter(tuple(part.tolist()) for part in parts)
+
 
 TARGET: Final = 0.95
 """How often a ground truth should be right, for the number of annotators that takes."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
-from dissensus._accuracy_summary import accuracy_rows
-from dissensus._answers import GROUP as ANSWERS
-from dissensus._component_summary import component_rows
-from dissensus._doubts import DOUBT, each, is_exact, of_answer, of_bootstrap, of_metrics
-from dissensus._ground_truth_plan import GROUP
-from dissensus._ground_truth_summary import ground_truth_rows
-from dissensus._posterior_summary import GROUP as POSTERIOR
-from dissensus._posterior_summary import posterior_rows
 from dissensus.dims import ANNOTATOR, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
+from dissensus.evaluation.answers import GROUP as ANSWERS
+from dissensus.evaluation.doubts import DOUBT, each, is_exact, of_answer, of_bootstrap, of_metrics
+from dissensus.evaluation.ground_truth import GROUP
+from dissensus.evaluation.rows import (
+    POSTERIOR,
+    accuracy_rows,
+    component_rows,
+    ground_truth_rows,
+    posterior_rows,
+)
 from dissensus.sampling.intervals import spread
 
 _OF = ("metrics", ANSWERS, "statistics", "components", "accuracy", GROUP, POSTERIOR)

@@ -10,11 +10,11 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
-from dissensus._evaluate import evaluate
 from dissensus.data import annotations as _annotations
 from dissensus.data.nested import from_rankings
 from dissensus.data.predictions import predictions
 from dissensus.errors import ArgumentError, DissensusWarning
+from dissensus.evaluation.evaluate import evaluate
 from dissensus.sampling.chains import tracked
 
 Job = Callable[[], object]

@@ -11,9 +11,10 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
-from dissensus._evaluate import evaluate
 from dissensus._hashing import data_hash
-from dissensus._provenance import (
+from dissensus.errors import ArgumentError, FormatError, brief
+from dissensus.evaluation.evaluate import evaluate
+from dissensus.evaluation.provenance import (
     ARGUMENTS,
     DATA,
     MODEL_PACKAGE,
@@ -22,7 +23,6 @@ from dissensus._provenance import (
     of_model,
     versions,
 )
-from dissensus.errors import ArgumentError, FormatError, brief
 
 _ADDED: Final = frozenset({"truth"})
 """What is no result: the truth of a simulated study, which `dissensus demo` puts beside it."""

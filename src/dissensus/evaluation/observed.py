@@ -18,12 +18,12 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import statistics
-from dissensus._notes import Notes
 from dissensus._wording import counted
 from dissensus.data import tables
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
 from dissensus.errors import DissensusWarning, PredictionError
+from dissensus.evaluation.notes import Notes
 from dissensus.statistics._ratios import NO_ITEMS
 from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.statistics.annotator_discrepancy_ratio import NO_OTHERS

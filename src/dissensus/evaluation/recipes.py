@@ -1,0 +1,410 @@
+"""Which model turns annotations of a kind into plausibilities, and how an evaluation uses it."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus import models
+from dissensus.data.plausibility import NAME, plausibility_of
+from dissensus.data.predictions import features
+from dissensus.data.rows import given_numbers, label_counts, statements_per
+from dissensus.dims import ITEM, LABEL, POSITION
+from dissensus.errors import ArgumentError, DissensusWarning, PredictionError
+from dissensus.families.rankings.process import prior_of as prior_of_rankings
+from dissensus.kernels.normal import moments
+from dissensus.metrics.groups import event_plausibility
+from dissensus.sampling import convergence
+from dissensus.sampling.fitting import finite
+from dissensus.sampling.learned_prior import LEARNED, prior_of
+
+# What turns annotations of one kind into plausibilities, by one model.
+
+
+BELOW, ABOVE = "below", "above"
+
+_NOT_HYPER: Final = frozenset(
+    {"annotations", "predictions", "draws", "chains", "random_seed", "progressbar", "reliability"}
+    | {"log_likelihood", "posterior_predictive"}
+)
+"""Arguments of every fit that an evaluation sets itself, or has no use for."""
+
+
+_WARM_UP: Final = 500
+"""As that of fits is by default, whose draws an evaluation so has."""
+
+
+def shares(annotations: xr.Dataset) -> xr.DataArray:
+    """Return the shares of labels (item, label): majority vote reads off the largest."""
+    counts = label_counts(annotations)
+    total = counts.sum(axis=1, keepdims=True)
+    return dense(counts / np.maximum(total, 1), annotations, annotations[LABEL].to_numpy())
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How annotations are turned into plausibilities by one model: all that is peculiar to it."""
+
+    model: str
+    reliabilities: tuple[float, ...]
+    reference: float
+    """The reliability whose posterior is kept, and which reports begin with."""
+    point: Callable[[xr.Dataset], xr.DataArray] = shares
+    """The point estimate that is used where uncertainty is ignored."""
+    leading: str = "the majority label of each item"
+    """What one takes for the truth who goes by the point estimate."""
+    is_limit: bool = True
+    """Whether the posterior shrinks to the point estimate as the reliability grows."""
+    prior_weight: Callable[..., float] | None = None
+    """From annotations, reliability and hyperparameters to the share of the prior in a typical
+    item's posterior. With many labels and few annotators a prior of one label each outweighs
+    the data."""
+    companion: str | None = None
+    """The model beside it where this one is the default: where the choice moves the result."""
+    learns: str | None = None
+    """The hyperparameter of a prior that is learned, if none is given, with predictions for
+    evidence."""
+    learn: Callable[..., Any] = prior_of
+    """Learns it, once for all reliabilities."""
+    insight: bool = False
+    """Whether a prior that saw the predictions leaves open what systems know beyond the labels."""
+    markov_chains: bool = False
+    """Whether draws hang on each other, so that it must be seen whether there are enough."""
+    kind: str = ""
+    """Kind of the annotations."""
+
+    def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
+        """Fit the model at one reliability."""
+        fit = models.get(self.model).module.fit
+        found: xr.DataTree = fit(annotations, reliability=reliability, progressbar=False, **options)
+        return found
+
+    def learned(
+        self, annotations: xr.Dataset, hyper: Mapping[str, Any], **settings: Any
+    ) -> dict[str, Any]:
+        """Return what fits at all reliabilities share: a prior that is learned, and from what."""
+        if self.learns is None or hyper.get(self.learns, LEARNED) != LEARNED:
+            return {}
+        asked = {"tune": _WARM_UP, **hyper, **settings}
+        prior = self.learn(annotations, **asked)
+        if self.markov_chains:  # elsewhere its chains are all there are, and are judged with a fit
+            labels = annotations[LABEL].to_numpy()
+            prior.diagnosed(labels, features(settings["predictions"], labels[:0], labels))
+        return {self.learns: prior, "predictions": settings["predictions"]}
+
+    def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
+        """Raise on a hyperparameter that the model does not have."""
+        del reliability
+        fit = inspect.signature(models.get(self.model).module.fit)
+        known = [name for name in fit.parameters if name not in _NOT_HYPER]
+        for name, value in hyper.items():
+            if name not in known:
+                raise ArgumentError(
+                    name,
+                    expected=f"a hyperparameter of {self.model}: {', '.join(known)}",
+                    found=f"{name}={value!r}",
+                )
+
+    def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
+        """Take the plausibility out of a fit."""
+        return plausibility_of(fit)
+
+    def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
+        """Bring predictions into the form the plausibilities have."""
+        if "label_code" not in predictions:
+            raise PredictionError(
+                "predictions",
+                expected=f"labels, as the {self.kind} annotations have",
+                found=f"numbers such as {predictions['value'].to_numpy().flat[0]:g}",
+                hint='If the numbers are names of labels, read them with kind="nominal"',
+            )
+        return predictions
+
+    def statistics(self, annotations: xr.Dataset, point: xr.DataArray) -> xr.Dataset:
+        """Describe the observed annotations, and their point estimate, item by item."""
+        out = xr.Dataset(coords={ITEM: annotations[ITEM].to_numpy()})
+        out["n_annotations"] = (ITEM, statements_per(annotations, ITEM))
+        out["leading_share"] = (ITEM, point.to_numpy().max(axis=-1))
+        out["point_estimate"] = point
+        return out
+
+
+@dataclass(frozen=True)
+class ThresholdRecipe(Recipe):
+    """Scores on a scale: the labels are the two sides of a cut."""
+
+    threshold: float = 0.0
+
+    def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
+        """Fit the model; scores know no reliability but their own spread."""
+        del reliability
+        found: xr.DataTree = models.get(self.model).module.fit(
+            annotations, progressbar=False, **options
+        )
+        return found
+
+    def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
+        """Warn of a range of reliabilities: a flat curve would look like robust results."""
+        super().check_options(reliability, hyper)
+        if reliability is not None and np.size(reliability) > 1:
+            warnings.warn(
+                f"{self.model} has no reliability: its results are the same at all of them.",
+                DissensusWarning,
+                stacklevel=3,
+            )
+
+    def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
+        """Turn means and variances into plausibilities of the two sides."""
+        return event_plausibility(fit, self.threshold, labels=(BELOW, ABOVE))
+
+    def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
+        """Cut predicted numbers at the threshold."""
+        if "value" in predictions:
+            value = predictions["value"]
+        elif predictions[LABEL].dtype.kind in "if":  # whole numbers are read as labels
+            first = predictions["label_code"].isel({POSITION: 0}, drop=True)
+            value = predictions[LABEL].astype(np.float64)[first].drop_vars(LABEL)
+        else:
+            return predictions
+        side = (value >= self.threshold).astype(np.int64).expand_dims(POSITION, -1)
+        out = xr.Dataset({"label_code": side, "block": xr.ones_like(side)})
+        return out.assign_coords({LABEL: [BELOW, ABOVE]}).assign_attrs(kind="nominal")
+
+
+def dense(values: Any, annotations: xr.Dataset, labels: Any) -> xr.DataArray:
+    """Lay plausibilities out as those of a model are."""
+    coords = {ITEM: annotations[ITEM].to_numpy(), LABEL: labels}
+    return xr.DataArray(values, dims=(ITEM, LABEL), coords=coords, name=NAME)
+
+
+# The recipe of a model that another package brings.
+
+
+_RELIABILITY = "reliability"
+
+
+@dataclass(frozen=True)
+class PluggedRecipe(Recipe):
+    """A model of which no more is known than that its fit has a plausibility."""
+
+    def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
+        """Fit the model, and see to what the library's own models see to themselves."""
+        fit = models.get(self.model).module.fit
+        if self._knows_reliability():
+            options[_RELIABILITY] = reliability
+        found = fit(annotations, progressbar=False, **options)
+        if not isinstance(found, xr.DataTree) or "posterior" not in found.children:
+            raise ArgumentError(
+                "model", where=f"the fit of {self.model}", found=type(found).__name__,
+                expected="a DataTree with a group 'posterior'",
+            )  # fmt: skip
+        return _completed(found, self.model, options)
+
+    def check_options(self, reliability: Any, hyper: Any) -> None:
+        """Raise on a hyperparameter, or a range of reliabilities, that the model does not know."""
+        super().check_options(reliability, hyper)
+        if reliability is not None and not self._knows_reliability():
+            raise ArgumentError(
+                _RELIABILITY, expected=f"None: the model {self.model} has no such argument",
+                found=repr(reliability),
+            )  # fmt: skip
+
+    def _knows_reliability(self) -> bool:
+        return _RELIABILITY in inspect.signature(models.get(self.model).module.fit).parameters
+
+
+def plugged(name: str, kind: str) -> Recipe | None:
+    """Return the recipe of a model of that name, if another package brings one.
+
+    Raises
+    ------
+    ArgumentError
+        If its fits are not of this kind of annotations.
+    """
+    if name not in models.plugins():
+        return None
+    model = models.get(name)
+    if kind not in model.kinds:
+        raise ArgumentError(
+            "model", expected=f"one for {kind} annotations",
+            found=f"{name!r}, for {', '.join(model.kinds)}",
+        )  # fmt: skip
+    known = inspect.signature(model.module.fit).parameters
+    default = known[_RELIABILITY].default if _RELIABILITY in known else 1.0
+    usual = float(default) if isinstance(default, int | float) else 1.0
+    return PluggedRecipe(name, (usual,), usual, is_limit=False, markov_chains=True)
+
+
+def _completed(fit: xr.DataTree, model: str, options: dict[str, Any]) -> xr.DataTree:
+    """Say what a fit does not say of itself: how it was made, and whether its chains have met."""
+    posterior = fit["posterior"]
+    attrs: dict[str, Any] = {"model": model, "inference": f"as the model {model} does it"}
+    if _RELIABILITY in options:
+        attrs[f"hyper_{_RELIABILITY}"] = options[_RELIABILITY]
+    if "n_items_poor" not in posterior.attrs:
+        attrs |= convergence.diagnosed(plausibility_of(fit))
+    if "sample_stats" not in fit.children:
+        fit["sample_stats"] = xr.DataTree(xr.Dataset())
+    if "n_divergences" not in posterior.attrs:
+        attrs |= convergence.divergences(
+            {str(name): one for name, one in fit["sample_stats"].data_vars.items()}
+        )
+    posterior.attrs = attrs | dict(posterior.attrs)
+    return fit
+
+
+# Which model serves which kind of annotations, and what its default look at trust is.
+
+
+HEAVY_PRIOR = 0.5
+"""A prior with more than this share of the weight in a typical item is pointed out."""
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The point estimate of scores: all of an item's mass on the side its mean score is on."""
+
+    threshold: float
+
+    def __call__(self, annotations: xr.Dataset) -> xr.DataArray:
+        item = annotations["item_code"].to_numpy()
+        data = moments(given_numbers(annotations), item, annotations.sizes[ITEM])
+        above = np.where(data.n > 0, data.mean >= self.threshold, np.nan)
+        return dense(np.stack([1 - above, above], axis=1), annotations, [BELOW, ABOVE])
+
+
+def _prior_of_counts(annotations: xr.Dataset, reliability: float, **hyper: Any) -> float:
+    if hyper.get("prior_count", LEARNED) == LEARNED:  # it says what the items say
+        return 0.0
+    prior = float(hyper["prior_count"]) * annotations.sizes[LABEL]
+    said = reliability * float(np.median(statements_per(annotations, ITEM)))
+    return prior / (prior + said)
+
+
+def _inverse_rank(annotations: xr.Dataset) -> xr.DataArray:
+    if annotations.attrs["kind"] != "ranking":  # of single labels it is the same
+        return shares(annotations)
+    found: xr.DataArray = models.get("inverse_rank").module.point(annotations)
+    return found
+
+
+_FIRST = "the first label of each item's inverse rank normalisation"
+
+RECIPES: Final = (
+    Recipe(
+        "dirichlet", (0.5, 1.0, 2.0, 5.0, 10.0), 1.0, prior_weight=_prior_of_counts,
+        learns="prior_count", insight=True,
+    ),
+    # Both ranges are those of Stutz et al. (2023), C.3: rankings repeated 1 to 10 times for
+    # Plackett-Luce, temperatures of 10 to 100 for PrIRN, here with its middle for reference. At 1
+    # Plackett-Luce takes every ranking once: as it was said, and not more.
+    Recipe(
+        "inverse_rank", (10.0, 20.0, 30.0, 50.0, 100.0), 30.0, point=_inverse_rank, leading=_FIRST
+    ),
+    Recipe(
+        "plackett_luce", (1.0, 2.0, 3.0, 5.0, 10.0), 1.0, point=_inverse_rank, leading=_FIRST,
+        is_limit=False, companion="inverse_rank", learns="concentration",
+        learn=prior_of_rankings, markov_chains=True,
+    ),
+    ThresholdRecipe(
+        "normal_scores", (1.0,), 1.0,
+        leading="the side of the threshold that each item's mean score is on",
+    ),
+)  # fmt: skip
+"""The only list of recipes: a model that is in it can be asked for."""
+
+_DEFAULT: Final = {"continuous": "normal_scores", "ranking": "plackett_luce"}
+DEFAULT: Final = "default"
+"""As the name of a companion: the one that goes with the model, where that is a default too."""
+
+
+def recipe_for(
+    annotations: xr.Dataset, *, model: str | None = None, threshold: float | None = None
+) -> Recipe:
+    """Choose how to evaluate annotations of this kind.
+
+    Raises
+    ------
+    ArgumentError
+        If the model is unknown or does not fit, or scores come without a threshold.
+    """
+    kind = annotations.attrs["kind"]
+    if model is None:
+        model = _DEFAULT.get(kind, "dirichlet")
+        if threshold is not None and kind == "ordinal":
+            model = "normal_scores"
+    recipe = plugged(model, kind) or _known(_fitting(kind), "model", model, kind)
+    if not isinstance(recipe, ThresholdRecipe):
+        if threshold is not None:
+            raise ArgumentError(
+                "threshold",
+                expected=f"None: {model} of {kind} annotations knows no numbers to cut",
+                found=repr(threshold),
+            )
+        return replace(recipe, kind=kind)
+    if threshold is None:
+        raise ArgumentError(
+            "threshold",
+            expected="the cut between the two outcomes, for annotations that are numbers",
+            found="None",
+            hint='If the numbers are names of labels, read them with kind="nominal". For their '
+            "reliability alone fit models.crossed_effects, which needs no threshold",
+        )
+    cut = finite("threshold", threshold)
+    return replace(recipe, kind=kind, threshold=cut, point=_Sides(cut))
+
+
+def companion_for(main: Recipe, companion: str | None, *, by_default: bool) -> Recipe | None:
+    """Choose the model that the main one is set beside, if any.
+
+    Parameters
+    ----------
+    main : Recipe
+        Of the main model.
+    companion : str or None
+        What was asked for: a name, none, or the default.
+    by_default : bool
+        Whether the main model was chosen by default.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such model, or it does not judge the same labels.
+    """
+    if companion == DEFAULT:
+        companion = main.companion if by_default else None
+    if companion is None:
+        return None
+    others = [
+        one
+        for one in _fitting(main.kind)
+        if one.model != main.model and not isinstance(one, ThresholdRecipe)
+    ]
+    if not others or isinstance(main, ThresholdRecipe):
+        raise ArgumentError(
+            "companion",
+            expected=f"None: no other model judges what {main.model} does of {main.kind} "
+            "annotations",
+            found=repr(companion),
+        )
+    return replace(_known(others, "companion", companion, main.kind), kind=main.kind)
+
+
+def _fitting(kind: str) -> list[Recipe]:
+    return [recipe for recipe in RECIPES if kind in models.get(recipe.model).kinds]
+
+
+def _known(recipes: list[Recipe], argument: str, name: str, kind: str) -> Recipe:
+    for recipe in recipes:
+        if recipe.model == name:
+            return recipe
+    names = [recipe.model for recipe in recipes]
+    raise ArgumentError(
+        argument, expected=f"one of {names} for {kind} annotations", found=repr(name)
+    )
