@@ -55,7 +55,7 @@ def work_of(name: str, folder: Path) -> Callable[[int], object]:
     if name == "evaluate":
 
         def evaluated(_: int) -> None:
-            from dissensus._files import write_evaluation
+            from dissensus.cli.output import write_evaluation
             from dissensus.evaluation.rerun import stored
 
             result = dx.evaluate(labels, **quiet)

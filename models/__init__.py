@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint
 from types import ModuleType
 from typing import Final
 
-from dissensus import _plugins
+from dissensus import registry
 from dissensus.registry import find
 
 
@@ -104,7 +104,7 @@ def plugins() -> list[str]:
     >>> dx.models.plugins()
     []
     """
-    return list(_plugins.found(taken=[model.name for model in MODELS]))
+    return list(registry.found(taken=[model.name for model in MODELS]))
 
 
 def get(name: str) -> Model:
@@ -121,12 +121,12 @@ def get(name: str) -> Model:
     >>> dx.models.get("dirichlet").kinds
     ('nominal', 'ordinal')
     """
-    brought = _plugins.found(taken=[model.name for model in MODELS])
+    brought = registry.found(taken=[model.name for model in MODELS])
     entries: list[Model | EntryPoint] = [*MODELS, *brought.values()]
     entry = find(entries, name, "model")
     if isinstance(entry, Model):
         return entry
-    module = _plugins.loaded(entry, Model)
+    module = registry.loaded(entry, Model)
     return replace(module.MODEL, home=module.__name__)
 
 

@@ -14,7 +14,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import dissensus as dx
-from dissensus import cli
+from dissensus.cli import app
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -35,7 +35,7 @@ LEAN = (
 
 
 def call(*arguments):
-    return runner.invoke(cli.app, [str(argument) for argument in arguments])
+    return runner.invoke(app.app, [str(argument) for argument in arguments])
 
 
 def write(path, rows, header):

@@ -13,8 +13,8 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 import dissensus as dx
-from dissensus import cli
-from dissensus._console import SafeConsole
+from dissensus.cli import app
+from dissensus.cli.tables import SafeConsole
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -47,7 +47,7 @@ def test_our_own_colours_stay():
 
 
 def call(*arguments):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app.app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -106,10 +106,10 @@ def test_complaints_and_notes_command_nothing(tmp_path, capsys, monkeypatch):
     assert done.returncode == 2
     assert "no.csv" in done.stderr.replace("\n", "")
     assert not BAD & set(done.stderr)
-    monkeypatch.setattr(warnings, "showwarning", cli._note)
+    monkeypatch.setattr(warnings, "showwarning", app._note)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        cli._note("an item named \x1b[31m[/red]", dx.errors.DissensusWarning, "", 0)
+        app._note("an item named \x1b[31m[/red]", dx.errors.DissensusWarning, "", 0)
     said = capsys.readouterr().err
     assert "[/red]" in said
     assert not BAD & set(said)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dissensus as dx
-from dissensus._contents_in_words import describe_annotations, prediction_lines
 from dissensus.data.contents import prediction_contents
+from dissensus.report.contents import describe_annotations, prediction_lines
 
 
 def test_counts_in_words(votes):

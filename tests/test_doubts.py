@@ -14,11 +14,11 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus import plots
-from dissensus._report.page import _opening, page
-from dissensus._report.parting import both
-from dissensus._terminal import accuracy_table, components_table, ground_truth_table, summary_table
+from dissensus.cli.tables import accuracy_table, components_table, ground_truth_table, summary_table
 from dissensus.evaluation import summary
 from dissensus.evaluation.doubts import DOUBT, MARK, of_numbers, reasons
+from dissensus.report.page import _opening, page
+from dissensus.report.two_models import both
 
 mpl.use("Agg")
 

@@ -8,7 +8,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import dissensus as dx
-from dissensus import cli
+from dissensus.cli import app
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -124,7 +124,7 @@ def test_clusters_keep_their_weights():
 @pytest.mark.long
 @pytest.mark.pictures
 def test_is_shown_reported_and_made_again(study, tmp_path):
-    from dissensus._files import write_evaluation
+    from dissensus.cli.output import write_evaluation
     from dissensus.evaluation import rerun
 
     ann, pred = study
@@ -146,7 +146,7 @@ def test_what_needs_all_draws_is_refused(study):
 
 
 def call(*arguments):
-    return CliRunner().invoke(cli.app, [str(one) for one in arguments])
+    return CliRunner().invoke(app.app, [str(one) for one in arguments])
 
 
 @pytest.mark.long

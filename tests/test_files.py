@@ -16,8 +16,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._files import write_evaluation
-from dissensus._spreadsheet import armed
+from dissensus.cli.output import write_evaluation
+from dissensus.storage import armed
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 

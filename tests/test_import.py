@@ -18,7 +18,7 @@ HEAVY = ["pymc", "pytensor", "arviz", "numba", "scipy", "xarray", "pandas", "mat
 STEPS = {
     "import": "import dissensus as dx",
     "names": "dir(dx)",
-    "command line": "import dissensus.cli",
+    "command line": "import dissensus.cli.app",
     "annotations": (
         "ann = dx.annotations({'item': [1, 1], 'annotator': [1, 2], 'label': ['a', 'b']})\n"
         "dx.predictions({'item': [1], 'system': ['s'], 'label': ['a']})"

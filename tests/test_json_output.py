@@ -7,7 +7,7 @@ import pytest
 from test_cli import LEAN, call, write
 
 import dissensus as dx
-from dissensus._json_output import _plain
+from dissensus.cli.output import _plain
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 

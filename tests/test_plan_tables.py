@@ -10,7 +10,7 @@ import xarray as xr
 from rich.console import Console
 
 import dissensus as dx
-from dissensus._plan_tables import plan_tables
+from dissensus.cli.tables import plan_tables
 
 
 def printed(found):

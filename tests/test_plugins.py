@@ -8,7 +8,7 @@ from lean import LEAN
 from typer.testing import CliRunner
 
 import dissensus as dx
-from dissensus import cli
+from dissensus.cli import app
 from dissensus.errors import DissensusWarning
 from dissensus.evaluation import rerun
 
@@ -137,7 +137,7 @@ def test_one_that_is_not_in_order_is_named_with_its_package(bring, name, value, 
 
 def test_the_command_lists_it_and_is_not_stopped_by_one_out_of_order(bring):
     bring(panel="plugins.panel", gone="plugins.nowhere")
-    said = " ".join(CliRunner().invoke(cli.app, ["models"]).output.split())
+    said = " ".join(CliRunner().invoke(app.app, ["models"]).output.split())
     assert "shares of labels, smoothed" in said
     assert "their-models" in said
     assert "rasch" in said

@@ -14,8 +14,8 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import dissensus as dx
-from dissensus import cli
-from dissensus._files import _writers, write_evaluation
+from dissensus.cli import app
+from dissensus.cli.output import _writers, write_evaluation
 from dissensus.evaluation import rerun as _rerun
 
 runner = CliRunner()
@@ -51,7 +51,7 @@ def evaluated_votes(votes, evaluated):
 
 
 def rerun(path):
-    done = runner.invoke(cli.app, ["rerun", str(path), "--no-progress"])
+    done = runner.invoke(app.app, ["rerun", str(path), "--no-progress"])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dissensus as dx
-from dissensus.cli import app
+from dissensus.cli.app import app
 
 CODE = """
 import sys

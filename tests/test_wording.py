@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus import _wording as wording
+from dissensus import wording
 
 
 @settings(deadline=None, max_examples=50)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dissensus._writing import replace, replace_all, require_writable
 from dissensus.errors import ArgumentError
+from dissensus.storage import replace, replace_all, require_writable
 
 
 def write(text):

@@ -6,8 +6,6 @@ from . import metrics as metrics
 from . import models as models
 from . import plots as plots
 from . import statistics as statistics
-from ._description import describe as describe
-from ._report import report as report
 from .checks.agreement import agreement_check as agreement_check
 from .checks.assumptions import check_assumptions as check_assumptions
 from .checks.by_group import label_check as label_check
@@ -68,6 +66,8 @@ from .metrics.reliability import annotators_needed as annotators_needed
 from .metrics.reliability import icc as icc
 from .metrics.reliability import spearman_brown as spearman_brown
 from .metrics.truth_accuracy import truth_accuracy as truth_accuracy
+from .report import report as report
+from .report.describe import describe as describe
 from .statistics.advantage_probability import advantage_probability as advantage_probability
 from .statistics.alt_test import alt_test as alt_test
 from .statistics.annotator_discrepancy_ratio import (

@@ -1,5 +1,5 @@
 """`python -m dissensus`."""
 
-from dissensus.cli import main
+from dissensus.cli.app import main
 
 main()

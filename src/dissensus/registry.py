@@ -1,14 +1,120 @@
-"""Looking a name up in a list of models, metrics, plots or formats, and checking of settings."""
+"""Looking names up in lists of models, metrics, plots, formats; models of other packages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
-from typing import Any, Protocol
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, Protocol
 
 import numpy as np
 
-from dissensus.errors import ArgumentError, brief
+from dissensus.errors import ArgumentError, DissensusWarning, brief
+
+# Models that other packages bring: found by their entry points, loaded when they are asked for.
+
+
+GROUP: Final = "dissensus.models"
+_ASKED: Final = ("draws", "chains", "random_seed", "progressbar")
+"""What every fit is asked for by name."""
+
+
+@cache
+def _entries(path: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+    """Look for entry points, once for a search path: to go through all packages takes 12 ms."""
+    del path
+    return tuple(entry_points(group=GROUP))
+
+
+def _search_path() -> tuple[tuple[str, int], ...]:
+    """Return folders and when they changed: a package may be installed during a session."""
+    return tuple((folder, _changed(folder)) for folder in sys.path)
+
+
+def _changed(folder: str) -> int:
+    try:
+        return Path(folder).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def found(taken: Collection[str]) -> dict[str, EntryPoint]:
+    """Return the entry points by name; nothing is loaded.
+
+    Warns
+    -----
+    DissensusWarning
+        Of one whose name is taken, by the library or by another; it is left out.
+    """
+    out: dict[str, EntryPoint] = {}
+    for entry in _entries(_search_path()):
+        if entry.name in taken or entry.name in out:
+            warnings.warn(
+                f"{_whose(entry)} brings a model {entry.name!r}, but there is one of that name "
+                "already: it is left out.",
+                DissensusWarning,
+                stacklevel=3,
+            )
+            continue
+        out[entry.name] = entry
+    return out
+
+
+def package_of(name: str) -> tuple[str, str] | None:
+    """Return the package that brings a model, and its version, if it says."""
+    for entry in _entries(_search_path()):
+        if entry.name == name and entry.dist is not None:
+            return entry.dist.name, entry.dist.version
+    return None
+
+
+def loaded(entry: EntryPoint, kind: type) -> ModuleType:
+    """Load the module of a model, and see that it has the shape of one.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be loaded, or has no ``build``, no ``fit``, or no ``MODEL`` of that kind and
+        name.
+    """
+    try:
+        module = entry.load()
+    except Exception as problem:
+        raise _wrong(entry, "a module that can be loaded", f"{type(problem).__name__}: {problem}"
+                     ) from problem  # fmt: skip
+    said = getattr(module, "MODEL", None)
+    if not isinstance(module, ModuleType):
+        raise _wrong(entry, "a module", f"{type(module).__name__}, as {entry.value}")
+    if not isinstance(said, kind):
+        raise _wrong(entry, "MODEL, a dissensus.models.Model", repr(said))
+    if said.name != entry.name:  # type: ignore[attr-defined]
+        raise _wrong(entry, f"MODEL to be named {entry.name!r}", repr(said.name))  # type: ignore[attr-defined]
+    for name in ("build", "fit"):
+        if not callable(getattr(module, name, None)):
+            raise _wrong(entry, f"a function {name!r}", f"none in {module.__name__}")
+    known = signature(module.fit).parameters
+    lacking = [name for name in _ASKED if name not in known]
+    if lacking and not any(one.kind is one.VAR_KEYWORD for one in known.values()):
+        raise _wrong(entry, f"fit to take {', '.join(_ASKED)}", f"no {', '.join(lacking)}")
+    return module
+
+
+def _wrong(entry: EntryPoint, expected: str, found: str) -> ArgumentError:
+    where = f"the model {entry.name!r} of {_whose(entry)}"
+    return ArgumentError("model", where=where, expected=expected, found=found)
+
+
+def _whose(entry: EntryPoint) -> Any:
+    return entry.dist.name if entry.dist is not None else "a package"
+
+
+# Looking a name up in a list of models, metrics, plots or formats, and checking of settings.
 
 
 class Named(Protocol):

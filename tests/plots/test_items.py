@@ -8,7 +8,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus.errors import ArgumentError
-from dissensus.plots._statements import predicted, said, spelled
+from dissensus.plots._item import predicted, said, spelled
 
 # Three of the six differential diagnoses of Stutz et al. (2023), Figure 5, shortened.
 RANKINGS = {

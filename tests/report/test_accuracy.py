@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._report import accuracy, accuracy_checks, checks
-from dissensus._report.language import text
+from dissensus.report import accuracy, checks
+from dissensus.report.language import text
 
 SPACE = "\N{NO-BREAK SPACE}"
 
@@ -123,11 +123,11 @@ def test_notes_are_those_of_the_fit(plain):
 @pytest.mark.usefixtures("no_pictures")
 def test_poor_chains_are_no_small_print(plain, page):
     tree = with_accuracy(plain, n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)
-    (said,) = map(text, accuracy_checks.troubles(tree))
+    (said,) = map(text, checks.accuracy_troubles(tree))
     assert "as few as 30 effective draws (annotator ann), r-hat up to 1.20" in said
     assert "Do not rely on these numbers yet" in page(tree).text
-    assert accuracy_checks.troubles(with_accuracy(plain)) == []
-    assert accuracy_checks.troubles(plain) == accuracy_checks.diagnosis(plain) == []
+    assert checks.accuracy_troubles(with_accuracy(plain)) == []
+    assert checks.accuracy_troubles(plain) == checks.accuracy_diagnosis(plain) == []
     assert "200 draws by by hand; 300 effective draws" in text(
         checks.diagnosis(with_accuracy(plain))[-1]
     )

@@ -8,12 +8,12 @@ from report.test_agreement import evaluation as evaluation
 from report.test_agreement import with_ratios
 
 import dissensus as dx
-from dissensus._report import against
-from dissensus._report.language import text
+from dissensus.report import opening
+from dissensus.report.language import text
 
 
 def said(tree, leader):
-    words = " ".join(text(one) for one in against.words(tree, leader))
+    words = " ".join(text(one) for one in opening.words(tree, leader))
     return words.replace("\N{NO-BREAK SPACE}", " ")
 
 

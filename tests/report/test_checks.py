@@ -6,8 +6,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._report import checks
-from dissensus._report.language import text
+from dissensus.report import checks
+from dissensus.report.language import text
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import xarray as xr
 from component_fits import fit_of
 
 import dissensus as dx
-from dissensus._report import component_checks, components
-from dissensus._report.language import text
 from dissensus.evaluation.components import component_draws
+from dissensus.report import checks, components
+from dissensus.report.language import text
 
 NAMES = ("crowd", "experts", "tool")
 
@@ -83,7 +83,7 @@ def test_annotators_who_outweigh_items_are_warned_of(evaluation, page):
     found = page(tree)
     assert "the annotators explain more than the items (probability > .99)" in found.text
     assert "single labels are no measurement of the items" in found.text
-    assert component_checks.outweighed(with_components(evaluation, one())) == []
+    assert checks.outweighed(with_components(evaluation, one())) == []
 
 
 @pytest.mark.parametrize(("chance", "sure"), [(0.76, False), (0.95, False), (0.96, True)])
@@ -91,7 +91,7 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
     # Variances 1, 4 and 1: the ICC is 1/6, and by Spearman-Brown that of 4 labels (4/6) / (9/6).
     tree = with_components(evaluation, one(item=1.0, annotator=2.0))
     tree["components"]["annotators_outweigh_items"] = xr.DataArray(chance)
-    (said,) = map(text, component_checks.outweighed(tree))
+    (said,) = map(text, checks.outweighed(tree))
     if sure:
         assert said.startswith("the annotators explain more than the items (probability .96): ")
     else:
@@ -100,7 +100,7 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
         assert "no measurement" not in said
     assert said.endswith("; the mean of the 4 labels of a typical item has reliability .44.")
     single = with_components(evaluation, one(item=1.0, annotator=2.0), n_labels=1.0)
-    assert "the mean of" not in text(component_checks.outweighed(single)[0])
+    assert "the mean of" not in text(checks.outweighed(single)[0])
 
 
 @pytest.mark.long
@@ -111,7 +111,7 @@ def test_pools_are_told_apart(evaluation, page):
     assert "crowd and experts see the items most alike" in said
     assert "experts and tool see them least alike: .20" in said
     assert "experts sees the items more as crowd does than tool does with probability" in said
-    warned = [text(part) for part in component_checks.outweighed(tree)]
+    warned = [text(part) for part in checks.outweighed(tree)]
     assert len(warned) == 1
     assert warned[0].startswith("In tool, the annotators")
     found = page(tree)
@@ -128,7 +128,7 @@ def test_poor_chains_are_no_small_print(evaluation, page):
     assert "as few as 30 effective draws, r-hat up to 1.20" in found.text
     wrong = with_components(evaluation, one())
     wrong["components"].attrs["finite"] = 0
-    assert "not all finite" in text(component_checks.troubles(wrong)[0])
+    assert "not all finite" in text(checks.component_troubles(wrong)[0])
 
 
 @pytest.mark.usefixtures("no_pictures")

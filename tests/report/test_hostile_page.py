@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import dissensus as dx
-from dissensus._report import page as page_module
+from dissensus.report import page as page_module
 
 RUN = "document.title='HACKED'"
 NAMES = [

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import dissensus as dx
-from dissensus._report import checks
-from dissensus._report.card import card
+from dissensus.report import checks
+from dissensus.report.page import card
 
 HOSTILE = [
     "<script>alert(1)</script>",

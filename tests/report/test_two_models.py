@@ -7,13 +7,13 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._report import parting, two_models
-from dissensus._report.language import text
 from dissensus.data.plausibility import space
+from dissensus.report import two_models
+from dissensus.report.language import text
 
 
 def verdict(evaluation):
-    return two_models.verdict(evaluation, parting.both(evaluation))
+    return two_models.verdict(evaluation, two_models.both(evaluation))
 
 
 def full(evaluation):
@@ -82,7 +82,7 @@ def test_swaps_are_those_of_the_probabilities(two):
     result = two(
         {"a": [0.9], "b": [0.8], "c": [0.7]}, {"a": [0.7], "b": [0.8], "c": [0.9]}, spread=0.01
     )
-    found = parting.swaps(result, "top_1_accuracy")
+    found = two_models.swaps(result, "top_1_accuracy")
     assert {(swap.first, swap.second) for swap in found} == {("a", "b"), ("a", "c"), ("b", "c")}
     assert all(swap.sure for swap in found)
     assert "all 3 pairs" in full(result)
@@ -142,9 +142,9 @@ def mean():
 
 def test_the_two_forms_of_a_plausibility_are_brought_together(mean):
     candidates, dense = mean
-    np.testing.assert_allclose(parting.onto(dense, space(candidates)), candidates)
-    np.testing.assert_allclose(parting.onto(candidates, space(dense)), dense)
-    assert parting.onto(dense, space(dense)) is not None
+    np.testing.assert_allclose(two_models.onto(dense, space(candidates)), candidates)
+    np.testing.assert_allclose(two_models.onto(candidates, space(dense)), dense)
+    assert two_models.onto(dense, space(dense)) is not None
 
 
 def test_items_apart_by_hand(two, mean):
@@ -159,7 +159,7 @@ def test_items_apart_by_hand(two, mean):
     result["companion/posterior"] = beside.assign(
         plausibility_mean=beside["plausibility_mean"].copy(data=masses)
     )
-    found = parting.items(result)
+    found = two_models.items(result)
     assert found["differs"].to_numpy().tolist() == [True, False, False]
     np.testing.assert_allclose(found["distance"], [0.7, 0, 0.09], atol=1e-12)
     # Those whose leading label differs come first; those alike are left out.

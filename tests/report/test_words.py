@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus._report import numbers as facts
-from dissensus._report import trends, words
-from dissensus._report.language import Name, joined, sentence, text
+from dissensus.report import numbers as facts
+from dissensus.report import opening, words
+from dissensus.report.language import Name, joined, sentence, text
 
 
 def said(sentences):
@@ -23,7 +23,7 @@ def leading(evaluation, reliability=1.0, metric="top_1_accuracy"):
 
 def along(evaluation):
     values = facts.numbers(evaluation)
-    return said(trends.along_words(values.isel(metric=0)))
+    return said(opening.along_words(values.isel(metric=0)))
 
 
 def test_leader_with_both_intervals(dictated):
@@ -112,10 +112,10 @@ def test_one_reliability_changes_nothing(dictated):
 def test_certainty(evaluate):
     result = evaluate(reliability=(1, 50))
     share = float((result["certainty"]["annotation_certainty"].sel(reliability=1) < 0.9).mean())
-    out = said(trends.certainty_words(result, 1.0) + trends.doubt_words(result))
+    out = said(opening.certainty_words(result, 1.0) + opening.doubt_words(result))
     assert f"(certainty below .90) for {dx._wording.share(share)} of the items." in out
     assert "goes from" in out
-    alone = said(trends.certainty_words(evaluate(predictions=False, reliability=(1,)), 1.0))
+    alone = said(opening.certainty_words(evaluate(predictions=False, reliability=(1,)), 1.0))
     assert alone.startswith("At reliability 1, the annotations leave")
     assert "its certainty is ." in alone
 

@@ -11,7 +11,6 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import statistics
-from dissensus._wording import number, probability, share
 from dissensus.checks.replicates import Replicates, Said, evaluated, replicates, stacked
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError, DissensusWarning, brief
@@ -21,6 +20,7 @@ from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._distances import pairs_of
 from dissensus.statistics._read import numbers_of, rows_of
 from dissensus.statistics._sums import Doubts, Sums
+from dissensus.wording import number, probability, share
 
 # Which statistics of agreement are compared for which form of data, and how they are computed.
 

@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus._wording import capital, listed, share, short
 from dissensus.checks.truth import Found, Labels, found, in_place, read
 from dissensus.dims import LABEL, SAMPLE
 from dissensus.families.latent_truth.design import ENOUGH
+from dissensus.wording import capital, listed, share, short
 
 # What to try when a model of the truth does not reproduce what annotators and systems said.
 

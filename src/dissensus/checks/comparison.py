@@ -11,11 +11,11 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import models
-from dissensus._wording import capital, counted, listed, number
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown, warn_caller
 from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.sampling import fitting
+from dissensus.wording import capital, counted, listed, number
 
 # Which variants of a model of the truth are worth comparing for these labels.
 

@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
-from dissensus._wording import share
 from dissensus.dims import LABEL, POOL, SAMPLE, other
 from dissensus.errors import brief
 from dissensus.kernels.random import generator
@@ -20,6 +19,7 @@ from dissensus.metrics.reliability import icc
 from dissensus.registry import one_of
 from dissensus.sampling import fitting
 from dissensus.sampling.step import uncompiled
+from dissensus.wording import share
 
 BIN: Final = "bin"
 _BINS: Final = 40

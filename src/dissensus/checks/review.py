@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._wording import counted, digits_for, share
 from dissensus.checks.replicates import group_of
 from dissensus.checks.truth import common_confusion, require_whole
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown, warn_caller
 from dissensus.kernels.formulas import CELLS, n_counts, right_after, right_after_alike
 from dissensus.kernels.types import Floats, Ints
+from dissensus.wording import counted, digits_for, share
 
 # What a fit of a latent truth says of items, and of how a further annotator would label them.
 

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._wording import number, share, short
 from dissensus.checks.replicates import OBSERVED, PREDICTIVE, group_of
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
 from dissensus.kernels.votes import Rows, Sums, rows, sums
 from dissensus.sampling import fitting
+from dissensus.wording import number, share, short
 
 # Reading a fit of a latent truth: labels of annotators and systems, as given and as replicated.
 

@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._writing import replace
 from dissensus.data.schema import CODES, PART, checked_annotations
 from dissensus.dims import ANNOTATION, ITEM
 from dissensus.errors import AnnotationError, ArgumentError, brief
 from dissensus.kernels.types import Names
+from dissensus.storage import replace
 
 ITEM_CHUNKS: Final = "item_chunks"
 ROW_CHUNKS: Final = "row_chunks"

@@ -17,7 +17,6 @@ import xarray as xr
 from scipy import stats
 
 from dissensus import models, statistics
-from dissensus._wording import counted, listed
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import voices_per
 from dissensus.dims import (
@@ -48,6 +47,7 @@ from dissensus.kernels.random import generator
 from dissensus.registry import one_of
 from dissensus.sampling import convergence, fitting
 from dissensus.statistics.leave_one_out_agreement import by_annotator
+from dissensus.wording import counted, listed
 
 # Which model of one true label an evaluation fits, if any, settled before anything is fitted.
 

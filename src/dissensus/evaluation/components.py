@@ -15,7 +15,6 @@ import numpy as np
 import xarray as xr
 
 from dissensus import metrics, models
-from dissensus._wording import counted
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown
@@ -27,6 +26,7 @@ from dissensus.metrics._components import SCALES
 from dissensus.metrics.cross_replication import annotators_outweigh_items
 from dissensus.registry import one_of
 from dissensus.sampling import fitting
+from dissensus.wording import counted
 
 # From a fit of crossed effects to what an evaluation keeps of it: draws of reliability.
 

@@ -18,7 +18,6 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import statistics
-from dissensus._wording import counted
 from dissensus.data import tables
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
@@ -29,6 +28,7 @@ from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.statistics.annotator_discrepancy_ratio import NO_OTHERS
 from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics.non_inferiority import non_inferiority
+from dissensus.wording import counted
 
 Groups = dict[str, xr.Dataset]
 Options = Mapping[str, Any]

@@ -11,7 +11,6 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
-from dissensus._hashing import data_hash
 from dissensus.errors import ArgumentError, FormatError, brief
 from dissensus.evaluation.evaluate import evaluate
 from dissensus.evaluation.provenance import (
@@ -23,6 +22,7 @@ from dissensus.evaluation.provenance import (
     of_model,
     versions,
 )
+from dissensus.storage import data_hash
 
 _ADDED: Final = frozenset({"truth"})
 """What is no result: the truth of a simulated study, which `dissensus demo` puts beside it."""

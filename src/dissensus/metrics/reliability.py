@@ -118,7 +118,7 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     -----
     The lower the better. Where it exceeds the ICC, a label says more about who gave it than about
     what it is of, and the source calls such data unacceptable. That is the same question on both
-    scales: `acceptability` answers it.
+    scales: `cross_replication` answers it.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings" ("labeler
     ICC").

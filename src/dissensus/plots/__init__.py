@@ -111,7 +111,7 @@ def _finished(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
     @wraps(draw)
     def drawn(*args: Any, **options: Any) -> Any:
         from dissensus.plots._doubtful import note
-        from dissensus.plots._settings import check
+        from dissensus.plots._source import check
 
         try:
             given = own.bind(*args, **options).arguments

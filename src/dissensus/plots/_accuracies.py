@@ -8,13 +8,13 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import counted, listed, short_names
 from dissensus.dims import ANNOTATOR, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.evaluation.rows import adjusted
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.wording import counted, listed, short_names
 
 _PEOPLE: Final = look.DRAWS
 """Annotators have a colour that no system has."""

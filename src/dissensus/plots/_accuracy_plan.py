@@ -9,15 +9,14 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from dissensus._wording import counted, percent, share
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
 from dissensus.errors import ArgumentError
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._plan_axes import lengths, names, panels, sizes, target_line
-from dissensus.plots._style import Size
+from dissensus.plots._style import Size, lengths, names, panels, sizes, target_line
 from dissensus.registry import one_of
 from dissensus.studies.planning.unknown_truth import ESTIMATORS
+from dissensus.wording import counted, percent, share
 
 
 def accuracy_plan(

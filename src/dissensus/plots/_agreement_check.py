@@ -11,11 +11,11 @@ import numpy.typing as npt
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import coefficient_title, number, probability
 from dissensus.errors import ArgumentError, shown
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.wording import coefficient_title, number, probability
 
 _BINS = 24
 

@@ -11,10 +11,9 @@ from scipy.special import expit, logit
 
 from dissensus.dims import ANNOTATOR, SAMPLE, SYSTEM
 from dissensus.kernels.types import Floats
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._near_points import name_points
-from dissensus.plots._style import Size
+from dissensus.plots._style import Size, name_points
 
 _RATES: Final = ("false_positive_rate", "sensitivity")
 _INNER: Final = 0.5

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus._wording import metric_title, short_names
 from dissensus.dims import SCOPE, SYSTEM
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
+from dissensus.wording import metric_title, short_names
 
 
 def prepared(draws: xr.DataArray, limit: int) -> tuple[xr.DataArray, list[str], str]:

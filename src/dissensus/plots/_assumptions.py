@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import capital, number
 from dissensus.errors import ArgumentError, shown
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.wording import capital, number
 
 _BINS: Final = 24
 _AGAINST: Final = 0.01

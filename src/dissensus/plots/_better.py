@@ -9,13 +9,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from dissensus._wording import probability, short
 from dissensus.dims import SYSTEM, other
 from dissensus.errors import ArgumentError
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._style import Size
-from dissensus.plots._tips import tip
+from dissensus.plots._style import Size, tip
+from dissensus.wording import probability, short
 
 
 def better(

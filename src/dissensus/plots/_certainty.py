@@ -9,13 +9,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import number, share, short
 from dissensus.dims import ITEM, RELIABILITY
 from dissensus.errors import ArgumentError, shown
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._style import Size
-from dissensus.plots._tips import are_wanted, tip
+from dissensus.plots._style import Size, are_wanted, tip
+from dissensus.wording import number, share, short
 
 _POINTS = 300
 _LINES = 6

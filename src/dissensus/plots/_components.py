@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from dissensus.dims import POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
 from dissensus.registry import one_of

@@ -8,14 +8,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import share
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Floats
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
 from dissensus.statistics._confidence import levels_of
+from dissensus.wording import share
 
 _NEEDED: Final = ("slope", "intercept", "confidence", "difficulty")
 _TENTHS: Final = 10

@@ -8,11 +8,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import share
 from dissensus.dims import LEVEL, SAMPLE
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.wording import share
 
 _NAMES: Final = ("error_rate", "level_share", "wrong_share")
 _NARROW: Final = 5.0

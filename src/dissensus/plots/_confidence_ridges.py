@@ -9,13 +9,13 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from scipy.ndimage import gaussian_filter1d
 
-from dissensus._wording import counted
 from dissensus.dims import ANNOTATOR
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.wording import counted
 
 _FEW: Final = 12
 """Up to so many different confidences, each has a bar."""

@@ -11,10 +11,9 @@ from matplotlib.axes import Axes
 
 from dissensus.dims import ANNOTATOR, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._style import Size
-from dissensus.plots._tips import tip, with_interval
+from dissensus.plots._style import Size, tip, with_interval
 
 _FACES = {SYSTEM: "discrepancy_ratio", ANNOTATOR: "annotator_discrepancy_ratio"}
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus._wording import capital, metric_title
 from dissensus.dims import SAMPLE, SYSTEM
 from dissensus.plots import _arviz as host
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.wording import capital, metric_title
 
 
 def distribution(

@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from dissensus.evaluation import doubts
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 
 _OF_MODEL: Final = ("metrics", "companion", "comparison", "certainty", "posterior", "expected_risk")

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
 

@@ -8,12 +8,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import counted, digits_for, share
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, brief
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.wording import counted, digits_for, share
 
 _NEEDED: Final = {"gain", "probability_right", "probability_right_after"}
 _NARROW: Final = 5.5

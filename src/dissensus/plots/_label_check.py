@@ -8,11 +8,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import capital
 from dissensus.dims import ANNOTATOR, LABEL
 from dissensus.plots import _replicates as parts
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.wording import capital
 
 _PANEL = 1.4
 """Inches: the least width of a panel."""

@@ -6,13 +6,13 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus._wording import number
 from dissensus.dims import RELIABILITY, SYSTEM
 from dissensus.errors import ArgumentError, shown
-from dissensus.plots import _pieces as pieces
 from dissensus.plots import _reliability as along
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.wording import number
 
 _NARROW = 5.0
 

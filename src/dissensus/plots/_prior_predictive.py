@@ -8,14 +8,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import percent, share
 from dissensus.checks.by_group import ENDS
 from dissensus.checks.prior import BIN, pairs
 from dissensus.dims import LABEL, SAMPLE
 from dissensus.errors import ArgumentError, shown
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.wording import percent, share
 
 _NARROW: Final = 5.0
 _BINS: Final = 20

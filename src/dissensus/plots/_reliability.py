@@ -10,13 +10,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from dissensus._wording import capital, metric_title, number
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import ArgumentError
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._style import Size
-from dissensus.plots._tips import are_wanted, tip, with_interval
+from dissensus.plots._style import Size, are_wanted, tip, with_interval
+from dissensus.wording import capital, metric_title, number
 
 _INFINITE, _CROSS = "∞", "\N{MULTIPLICATION SIGN}"
 """Under the crosses: where a growing reliability leads to them, and where it does not."""

@@ -8,14 +8,13 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus._wording import capital, counted, share, short
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import ArgumentError
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._plan_axes import lengths, names, panels, sizes, target_line
-from dissensus.plots._style import Size
+from dissensus.plots._style import Size, lengths, names, panels, sizes, target_line
 from dissensus.studies.planning.sentences import per_pool, quantities
+from dissensus.wording import capital, counted, share, short
 
 
 def reliability_plan(source: Any, *, limit: int = 7, figsize: Size | None = None) -> Any:

@@ -10,11 +10,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from dissensus._wording import percent
 from dissensus.checks.by_group import ENDS
 from dissensus.errors import ArgumentError, shown
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
+from dissensus.wording import percent
 
 NEEDED: Final = ("observed", "lower", "upper", "tail_probability")
 

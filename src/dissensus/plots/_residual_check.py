@@ -10,8 +10,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dissensus.dims import ITEM
-from dissensus.plots import _pieces as pieces
 from dissensus.plots import _replicates as parts
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
 

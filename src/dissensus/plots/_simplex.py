@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
-from dissensus.plots import _pieces as pieces
+from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
 

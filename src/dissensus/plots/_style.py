@@ -1,8 +1,10 @@
-"""One look for all pictures: colours, canvases, and text that cannot be misread as markup."""
+"""One look for all pictures: colours, canvases, names beside points, shared axes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, Final
@@ -14,9 +16,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from dissensus._wording import short, short_names
+from dissensus.kernels.types import Floats
+from dissensus.wording import clean, share, short, short_names
+
+# One look for all pictures: colours, canvases, and text that cannot be misread as markup.
+
 
 PALETTE: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7a7a7a")
 """Okabe and Ito's colours, which the colour-blind tell apart; yellow, too light for thin
@@ -213,3 +219,187 @@ def spread(
 def note(figure: Any, text: str) -> None:
     """Say under a picture what it leaves out."""
     figure.supxlabel(text, fontsize=SMALL, x=0.0, ha="left", style="italic")
+
+
+# Names beside points, where they cover neither each other nor other points.
+
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top, in points of a figure."""
+
+_ANGLES: Final = np.deg2rad([0, 180, 90, 270, 45, 315, 135, 225, 20, 340, 160, 200, 70, 110])
+_REACH: Final = (6.0, 11.0, 18.0, 27.0, 38.0, 52.0, 70.0, 95.0)
+"""Points from the middle of a mark to a name; further than the second, with a line to it."""
+_ROOM: Final = 4.0
+"""Points between two names in a line."""
+_MARK: Final = 3.5
+"""Points: half the size of a mark."""
+
+
+def name_points(ax: Axes, xy: Floats, names: Sequence[str], color: str) -> None:
+    """Write a name beside each point, as near as there is room, from the left to the right.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        With its final limits: places are those on the paper.
+    xy : array (point, 2)
+    names : sequence of str
+        Safe ones.
+    color : str
+    """
+    figure: Any = ax.get_figure(root=True)
+    figure.draw_without_rendering()  # so that the axes are where they are going to be
+    scale = 72.0 / figure.dpi
+    at = ax.transData.transform(xy) * scale
+    frame = tuple(np.array(ax.get_window_extent().extents) * scale)
+    taken = [(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y in at]
+    for k in np.argsort(xy[:, 0], kind="stable"):
+        text = ax.text(float(xy[k, 0]), float(xy[k, 1]), names[k], fontsize=SMALL, color=color)
+        extent = text.get_window_extent()
+        text.remove()
+        offset, box = _place(
+            at[k], extent.width * scale + _ROOM, extent.height * scale, frame, taken
+        )
+        taken.append(box)
+        arrow = {"arrowstyle": "-", "color": color, "alpha": 0.45, "linewidth": 0.6, "shrinkB": 3}
+        ax.annotate(
+            names[k], xy[k], xytext=offset, textcoords="offset points", fontsize=SMALL,
+            color=color, ha="center", va="center", zorder=5,
+            arrowprops=arrow if _gap(offset, box) > _REACH[1] else None,
+        )  # fmt: skip
+
+
+def _gap(offset: tuple[float, float], box: Box) -> float:
+    """Return how far a name's nearest edge is from its point."""
+    half = (box[2] - box[0]) / 2, (box[3] - box[1]) / 2
+    return max(abs(offset[0]) - half[0], abs(offset[1]) - half[1])
+
+
+def _place(
+    at: Floats, width: float, height: float, frame: Any, taken: list[Box]
+) -> tuple[tuple[float, float], Box]:
+    """Return the nearest free place of a name: its middle from the point, and its box."""
+    best: tuple[float, tuple[float, float], Box] | None = None
+    for reach in _REACH:
+        for angle in _ANGLES:
+            dx = np.cos(angle) * (reach + width / 2)
+            dy = np.sin(angle) * (reach + height / 2)
+            x, y = at[0] + dx, at[1] + dy
+            box = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+            cost = sum(_shared(box, other) for other in taken) + _outside(box, frame)
+            if best is None or cost < best[0]:
+                best = (cost, (float(dx), float(dy)), box)
+            if cost == 0:
+                return (float(dx), float(dy)), box
+    assert best is not None
+    return best[1], best[2]
+
+
+def _shared(one: Box, other: Box) -> float:
+    """Return the area that two boxes share."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    return max(width, 0.0) * max(height, 0.0)
+
+
+def _outside(box: Box, frame: Any) -> float:
+    """Return how much of a box is outside the axes."""
+    return (box[2] - box[0]) * (box[3] - box[1]) - _shared(box, frame)
+
+
+# What pictures of plans share: panels beside each other, axes of sizes, lines with names.
+
+
+_NARROW: Final = 5.0
+
+
+def panels(count: int, figsize: Size | None) -> list[Axes]:
+    """Return axes for so many panels, two beside each other where there is room."""
+    columns = 1 if width_of(figsize) < _NARROW else min(2, count)
+    rows = -(-count // columns)
+    figure = Picture(figsize=fitted(figsize, WIDTH, 2.9 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for spare in grid[count:]:
+        spare.remove()
+    return grid[:count]
+
+
+def names(ax: Axes, ends: Any, texts: Sequence[str]) -> None:
+    """Write at the end of each line what it stands for."""
+    to, back = ax.transAxes.inverted(), ax.transData
+    low, high = 0.0, 1.0
+    known = np.where(np.isfinite(ends), ends, ax.get_ylim()[0])
+    heights = [to.transform(back.transform((ax.get_xlim()[1], end)))[1] for end in known]
+    for row, (text, place) in enumerate(zip(texts, spread(heights, 0.085, low, high), strict=True)):
+        ax.annotate(text, (1.0, place), ha="left", va="center", xycoords="axes fraction",
+                    fontsize=SMALL, color=style(row).color,
+                    annotation_clip=False)  # fmt: skip
+
+
+def target_line(ax: Axes, height: float) -> None:
+    """Draw the broken line that is to be reached."""
+    ax.axhline(height, color=ink(), linewidth=0.9, linestyle=(0, (4, 2)), zorder=0)
+
+
+def sizes(ax: Axes, x: Any) -> None:
+    """Lay out numbers of annotators or items, of which each more counts less than the last."""
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(FixedLocator(x.tolist()))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xticklabels([f"{value:,.0f}" for value in x])
+    ax.set_xlim(x.min() / 1.25, x.max() * 1.25)
+
+
+def lengths(ax: Axes, values: Any) -> None:
+    """Lay out lengths by factors: a quarter of it takes sixteen times the items."""
+    ax.set_yscale("log")
+    low, high = values.min() / 1.25, values.max() * 1.25
+    ax.set_ylim(low, high)
+    ticks = [m * 10.0**e for e in range(-5, 1) for m in (1, 2, 5)]
+    ax.yaxis.set_major_locator(FixedLocator([t for t in ticks if low <= t <= high]))
+    ax.yaxis.set_minor_locator(NullLocator())
+    share_axis(ax.yaxis)
+
+
+# What a page says of a mark when the pointer rests on it; pictures of their own have none.
+
+
+PREFIX: Final = "tip:"
+"""Begins the gid of what is there to be pointed at; after it the text."""
+_SIZE: Final = 12
+"""Points: larger than any mark, for fingers and unsteady hands."""
+_WANTED: ContextVar[bool] = ContextVar("tips", default=False)
+
+
+@contextmanager
+def wanted() -> Iterator[None]:
+    """Have what is drawn within carry its texts."""
+    token = _WANTED.set(True)
+    try:
+        yield
+    finally:
+        _WANTED.reset(token)
+
+
+def are_wanted() -> bool:
+    """Say whether anybody would read them, before they are put together."""
+    return _WANTED.get()
+
+
+def tip(ax: Axes, x: float, y: float, text: str) -> None:
+    """Lay something unseen over a mark, which says a text; nothing where no page asks for it."""
+    if are_wanted():
+        ax.plot([x], [y], marker="o", markersize=_SIZE, alpha=0.0, linestyle="",
+                gid=f"{PREFIX}{clean(text)}")  # fmt: skip
+
+
+def with_interval(name: object, mean: float, lower: float, upper: float) -> str:
+    """Write a name, its mean and its interval.
+
+    Examples
+    --------
+    >>> with_interval("system A", 0.886, 0.87, 0.903)
+    'system A: .886 (.870 to .903)'
+    """
+    return f"{short(name)}: {share(mean, 3)} ({share(lower, 3)} to {share(upper, 3)})"

@@ -23,12 +23,19 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._claims import claim, release
-from dissensus._hashing import contents_hash, data_hash, pieces
-from dissensus._writing import replace, require_writable, settle
 from dissensus.errors import ArgumentError, FormatError, brief, warn_caller
 from dissensus.kernels.random import seed_or_drawn
 from dissensus.kernels.types import Array
+from dissensus.storage import (
+    claim,
+    contents_hash,
+    data_hash,
+    pieces,
+    release,
+    replace,
+    require_writable,
+    settle,
+)
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
-from dissensus._wording import share
 from dissensus.dims import LEVEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, brief
 from dissensus.kernels.types import Floats, Ints
@@ -18,6 +17,7 @@ from dissensus.statistics._read import real
 from dissensus.statistics._resampling import Units
 from dissensus.statistics._sums import Doubts
 from dissensus.statistics._truth import TrueLabels
+from dissensus.wording import share
 
 # What is counted in advance where shares have a Beta distribution.
 

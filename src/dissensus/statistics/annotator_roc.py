@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._wording import share
 from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
@@ -24,6 +23,7 @@ from dissensus.statistics._truth import (
     posterior_of,
     true_labels,
 )
+from dissensus.wording import share
 
 NAMES: Final = ("sensitivity", "false_positive_rate")
 

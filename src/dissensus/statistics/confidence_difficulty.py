@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._wording import share
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import AnnotationError, warn_caller
 from dissensus.kernels.random import generator
@@ -27,6 +26,7 @@ from dissensus.statistics._truth import (
     posterior_of,
     true_labels,
 )
+from dissensus.wording import share
 
 NAMES: Final = ("slope", "intercept", "rank_correlation")
 IN_FITS: Final = ("difficulty", "item_difficulty")

@@ -17,11 +17,11 @@ from typing import Any, Final
 
 import xarray as xr
 
-from dissensus._writing import is_store
 from dissensus.data.chunks import checked_items, chunked, new_store, opened, stored
 from dissensus.data.formats.table import Asked
 from dissensus.data.formats.text import checked_path, is_folder
 from dissensus.errors import FormatError, PredictionError, brief
+from dissensus.storage import is_store
 
 
 @dataclass(frozen=True)

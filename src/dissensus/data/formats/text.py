@@ -25,9 +25,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from dissensus._writing import is_store
 from dissensus.data.formats.table import Asked, Table
 from dissensus.errors import AnnotationError, FormatError, brief, shown
+from dissensus.storage import is_store
 
 _DECIMAL: Final = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
 """What a program writes for a number; "007" and "1." are something else."""

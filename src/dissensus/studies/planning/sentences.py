@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus._wording import clean, counted, listed, share, spoken_probability
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, POOL, SAMPLE, SCOPE, SCOPES, other
 from dissensus.studies.planning.unknown_truth import ESTIMATORS, UNEQUAL
+from dissensus.wording import clean, counted, listed, share, spoken_probability
 
 # A plan of a system's accuracy without the truth, in plain words.
 

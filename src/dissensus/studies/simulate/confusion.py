@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus._wording import counted
 from dissensus.data import annotations as _annotations
-from dissensus.data import predictions
+from dissensus.data import predictions as _predictions
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.types import Floats, Ints
@@ -25,6 +24,7 @@ from dissensus.studies.simulate.matrices import (
     with_mistakes,
 )
 from dissensus.studies.simulate.replication import subsets
+from dissensus.wording import counted
 
 # The arguments of a confusion study, checked and laid out voice by voice.
 
@@ -226,7 +226,7 @@ def predicted(said: Said, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
         "system": names[SYSTEM][system],
         "label": names[LABEL][said.answers.ravel()],
     }
-    return predictions.predictions(table, kind="nominal")
+    return _predictions.predictions(table, kind="nominal")
 
 
 def truth_of(

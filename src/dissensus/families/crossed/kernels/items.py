@@ -3,10 +3,10 @@
 Given the annotators' effects, items are independent, and their effects and the means of the pools
 can be integrated out: what is left is a density of the variances and correlations alone, whose
 cost does not grow with labels or items but with the number of designs
-(`crossed_data`). Variances are drawn under it, by slices, so that they do not
+(`data`). Variances are drawn under it, by slices, so that they do not
 creep along with the effects; then the means without the effects, then the effects.
 `docs/derivations/crossed-effects-gibbs.md` has the mathematics. Where there is one pool,
-`crossed_one_pool` does the same.
+`one_pool` does the same.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Slices under the exact density of one effect are cheaper than a Polya-Gamma variate for each of its
 labels, and nothing latent holds the chain back (`docs/decisions`). Standard deviations and
 correlations are drawn twice a sweep: given the effects, and with the effects along paths
-(`crossed_transport`). Means move against the items and against the annotators.
+(`transport`). Means move against the items and against the annotators.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ mean and variance. How these move with log sd is known exactly, from the posteri
 fourth moments; where the parabola would have it differently, the difference is kept as well. All
 of it is found by quadrature, at a reference that a chain has learned while it warmed up. Nothing
 here needs to be accurate: it only says along which paths effects are moved
-(`crossed_transport`).
+(`transport`).
 """
 
 from __future__ import annotations

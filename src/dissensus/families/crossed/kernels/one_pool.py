@@ -1,6 +1,6 @@
 """Items given annotators where there is one pool: all that is a matrix of several is a number.
 
-See `crossed_items`.
+See `items`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gibbs sampling of crossed effects, exact: a sweep costs a few readings of the labels.
 
 The other half of a sweep over crossed effects: annotators given the items.
-The same as `crossed_items`, and simpler: an annotator is in one pool, and has one
+The same as `items`, and simpler: an annotator is in one pool, and has one
 effect.
 
 - Numbers: effects of items, then of annotators, are integrated out in turn, so that successive

@@ -2,7 +2,7 @@ r"""Moving standard deviations and correlations of logistic effects, and the eff
 
 Given the effects, their standard deviation can hardly move; given the effects as multiples of it
 (Yu & Meng 2011), the likelihood holds it. Here each effect goes along with where its *posterior*
-goes, about, as far as `crossed_sites` knows: with a prior N(c, k) of the
+goes, about, as far as `odds` knows: with a prior N(c, k) of the
 effect given those of the same item in other pools, and a parabola gx - hx^2/2 for its likelihood,
 to
 
@@ -132,7 +132,7 @@ class Transport(NamedTuple):
     """Parabolas of both kinds of effects, and room to compute in."""
 
     item: Floats
-    """(part of a parabola, cell): see `crossed_sites`."""
+    """(part of a parabola, cell): see `odds`."""
     annotator: Floats
     mean_item: Floats
     """(cell): about where effects are, learned while a chain warms up."""

@@ -16,7 +16,7 @@ times, with means in place of draws:
     {\lambda_k \sum_j a_j / \sum_j \lambda_j + \mathrm{power}\, e_k(u)},
 
 where n says how often each label was ranked and e how often that was to be expected
-(`times_ranked`). Near the mode, each step shrinks what is left by the part of the
+(`memory`). Near the mode, each step shrinks what is left by the part of the
 information that the times hold and the rankings do not; and in draws, that part is the correlation
 of one sweep with the next (Liu 1994, Dempster, Laird & Rubin 1977). So it is known before anything
 is drawn.

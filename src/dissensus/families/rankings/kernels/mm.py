@@ -7,7 +7,7 @@ A group above which nobody puts any other label is a *top* group. These are the 
 components of the graph "ranked above", and those among them without an edge from outside.
 
 At the maximum, each label is ranked as often as it is expected to be (see
-`times_ranked`). To multiply each strength by the ratio of the two numbers is the
+`memory`). To multiply each strength by the ratio of the two numbers is the
 EM algorithm, which never lowers the likelihood, and without ties is Hunter's MM algorithm (2004).
 It is slow where few rankings link two parts of the labels. So its steps are turned into those of a
 quasi-Newton method (Lange 1995), and it remains as the safeguard.
@@ -194,7 +194,7 @@ class Maximum(NamedTuple):
 def maximum(rankings: Rankings, *, tolerance: float, max_passes: int) -> Maximum:
     """Find the strengths under which the rankings of each item are most probable.
 
-    As the groups of labels (see `ranked_above`) move apart, the likelihood tends
+    As the groups of labels (see `mm`) move apart, the likelihood tends
     to a product with one factor for each group, which has one maximum. Only the top group keeps a
     share. If there are several, nothing said decides between them, and each gets a part in
     proportion to its number of cells.

@@ -1,8 +1,8 @@
 r"""Moving strengths by the exact likelihood, one at a time or in groups, arrival times summed out.
 
 Drawing how far strengths move: a slice under their exact, concave log density.
-The density is that of `exact_moves` for one strength and of
-`group_moves` for a group. The two differ only in how a tied block changes with the
+The density is that of `moves` for one strength and of
+`moves` for a group. The two differ only in how a tied block changes with the
 move; each has the code of this file compiled for itself, with its own tied blocks built in: one
 compiled function that asks which it is took single moves a quarter longer.
 
@@ -31,12 +31,12 @@ well. The order depends on no strength, hence delta has the log density, up to a
     f(\delta) = A \delta - \sum_S w_S \log\bigl(R_S + e^{g_S \delta} W_S\bigr)
     + \mathrm{power} \sum_b \log P_b(\delta),
 
-where A is the sum of the units' own (see `exact_moves`), and W and R are what the
+where A is the sum of the units' own (see `moves`), and W and R are what the
 group comes to in a set, and what the others do. Of a set that is all of the group there remains
 :math:`-w_S g_S \delta`. f is concave, and delta is drawn in the same way.
 
 In which order the units of an item come: from the strongest to the weakest, about.
-`group_view` cuts it in two. It depends on nothing but the rankings and the prior,
+`views` cuts it in two. It depends on nothing but the rankings and the prior,
 so that it stays the same throughout a chain.
 """
 
@@ -95,7 +95,7 @@ from dissensus.kernels.types import Codes, Floats
 
 _HUGE = 60.0
 """Rates whose logarithm is above this are taken in logarithms, as are those below
-`unit_view.TINY`: no product of a few over- or underflows."""
+`views.TINY`: no product of a few over- or underflows."""
 
 _END = 1e12
 """No log strength goes farther, even if the slope is too small for double precision."""
@@ -275,7 +275,7 @@ def move_units(
     state : array (1)
         The random stream.
     numbers, listed, spans, sharpness, shapes
-        Of a `ranked_item.RankedItem`.
+        Of a `layout.RankedItem`.
     log_strength : array (unit, then the tail's further cells)
         The state; written. Those of a tail move together.
     used : int
@@ -283,7 +283,7 @@ def move_units(
     first, n_moves : int
         Which unit to start with, and how many to move.
     log_rate, rate, choices, ties, table
-        Of a `unit_view.MoveRoom`.
+        Of a `views.MoveRoom`.
     """
     n_units, common, power = len(shapes), numbers.common, numbers.power
     if n_units < 2:
@@ -346,14 +346,14 @@ def move_group(
 ) -> None:  # fmt: skip
     """Move all units from a position on together; which position, turns decide.
 
-    It comes after `exact_moves.move_units`, whose rates it takes as they are. Two
+    It comes after `move_units`, whose rates it takes as they are. Two
     units at the least are on either side: one alone that moves, or stays, is a move of one unit,
     since only proportions count.
 
     Parameters
     ----------
     position : array (unit)
-        From `unit_order.write_positions`.
+        From `write_positions`.
     turn : int
         How many group moves there were before.
     others

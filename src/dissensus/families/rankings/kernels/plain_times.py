@@ -1,6 +1,6 @@
 r"""One Gibbs sweep by arrival times in plain numbers, where all annotators are of sharpness 1.
 
-It draws from what `timed_sweep` draws from, several times as fast: that works in
+It draws from what `times` draws from, several times as fast: that works in
 logarithms throughout, and for annotators of any sharpness. Let S be the sum of the strengths, a
 Gamma variate, and E what a label is waited for in units of 1 / S. Then, in proportion,
 
@@ -89,7 +89,7 @@ def plain_sweep(
     state : array (1)
         The random stream.
     numbers, listed, spans
-        Of a `ranked_item.RankedItem` that `is_plain`.
+        Of a `layout.RankedItem` that `is_plain`.
     plain : array
         From `plain_room`, with shares; written.
     lines : array

@@ -21,7 +21,7 @@ after label is chosen with probability proportional to its plausibility (to the 
 sharpness) among those left, and places tied with each other are a set. All new annotators of an
 item look at the same draw of the plausibilities, the split of its remainder included.
 
-`plackett_luce_urn` says how the remainder's labels are found without laying them
+`predict` says how the remainder's labels are found without laying them
 out. Their shares come from the stream by which metrics split the remainder
 (`dissensus.kernels.remainder`), so that, started with the metrics' keys, both see the same labels
 hold the same.

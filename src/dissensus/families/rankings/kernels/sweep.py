@@ -2,23 +2,23 @@
 
 Sampling items by exact moves, with arrival times before each sweep where these are needed.
 Of what a sweep consists, the numbers of units and places decide; see
-`plackett_luce_gibbs`. Items with and without arrival times have kernels of their
+`sweep`. Items with and without arrival times have kernels of their
 own, each compiled where an item needs it.
 
 Strengths are independent Gamma(shape, 1), and a label's plausibility is its share of their sum.
 A sweep of an item has two parts, each of which leaves the posterior as it is:
 
 - All annotators' arrival times are drawn given the strengths, and all strengths given the times
-  (`timed_sweep`). It costs as much as reading the rankings does, and mixes the
+  (`times`). It costs as much as reading the rankings does, and mixes the
   worse the more is known; ties need a whole power. It is left out where the other part can do
   without: in small items, but for many labels that nobody listed where these cannot be lumped.
-- One strength after another is moved by the exact likelihood (`exact_moves`), and
-  every third time all on the weak side of a cut together (`group_moves`). It mixes
+- One strength after another is moved by the exact likelihood (`moves`), and
+  every third time all on the weak side of a cut together (`moves`). It mixes
   well at any power, and costs the square of the number of labels.
 
 Where arrival times alone forget soon enough, which is known beforehand
-(`time_memory`), an item is sampled by them alone, in plain numbers
-(`times_alone`), at a fraction of the cost.
+(`memory`), an item is sampled by them alone, in plain numbers
+(`times`), at a fraction of the cost.
 
 The likelihood does not see the sum of the strengths, which is Gamma(total shape, 1) whatever the
 rankings say: it is drawn anew after each sweep. All strengths are held in logarithms, since a

@@ -6,7 +6,7 @@ the repeats that a power stands for. Everything is in logarithms of true units, 
 rates, which are taken relative to the largest rate as long as that leaves them a number.
 
 Sampling items by arrival times alone.
-That is for items whose sweeps forget soon enough, see `time_memory`.
+That is for items whose sweeps forget soon enough, see `memory`.
 """
 
 from __future__ import annotations
@@ -234,9 +234,9 @@ def timed_sweep(
     used : int
         How many of them count.
     depth : float
-        See `log_strengths.draw_tail`.
+        See `strengths.draw_tail`.
     work, terms, lines : array
-        Room for `arrival_times`, for one unit's exposures, and for
+        Room for `times`, for one unit's exposures, and for
         `dissensus.kernels.slices`.
     """
     shapes = item.shapes

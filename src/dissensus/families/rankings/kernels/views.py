@@ -1,12 +1,12 @@
 """What the likelihood says about one unit, or a group of units, that is about to move.
 
 What the likelihood says about one unit: the sets it is in, and the tied blocks.
-`exact_moves` has the formula. Rates are relative to the largest and in plain
+`moves` has the formula. Rates are relative to the largest and in plain
 numbers, as far as these go.
 
 What the likelihood says about a group of units: the sets that some of it are in, and the ties.
-`group_moves` has the formula. A group is all units from a position on. It is
-written into a `unit_view.MoveRoom` as one unit is: with the summed rates of its
+`moves` has the formula. A group is all units from a position on. It is
+written into a `MoveRoom` as one unit is: with the summed rates of its
 part of a set in place of the unit's own. Only sets that hold both some of the
 group and some of the others count: within the group or without, all rates keep their proportions.
 """

@@ -1,0 +1,342 @@
+"""Options that commands share: columns, numbers and names, and plans."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from importlib.util import find_spec
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, Any, Final
+
+import typer
+
+from dissensus.errors import ArgumentError, brief
+from dissensus.storage import check_target, require_writable, there
+
+# Options that several commands have: columns of the files, and how they are read.
+
+
+Item = Annotated[str, typer.Option(help="Column that names the item.")]
+Annotator = Annotated[str, typer.Option(help="Column that names the annotator.")]
+Label = Annotated[str, typer.Option(help="Column that holds the label (or number).")]
+Rank = Annotated[str | None, typer.Option(help="Column of ranks, for partial rankings.")]
+Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous or ranking.")]
+Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
+Confidence = Annotated[
+    str | None, typer.Option(help="Column of how sure annotators were, from 0 to 1.")
+]
+Trial = Annotated[str | None, typer.Option(help="Column that numbers repeated labels.")]
+Pool = Annotated[str | None, typer.Option(help="Column of annotators' groups.")]
+Cluster = Annotated[str | None, typer.Option(help="Column of what was sampled, such as patients.")]
+Stratum = Annotated[str | None, typer.Option(help="Column of kinds of items.")]
+Delimiter = Annotated[str | None, typer.Option(help="What separates cells, such as ';'.")]
+Encoding = Annotated[str, typer.Option(help="Of text files.")]
+Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
+Predictions = Annotated[Path | None, typer.Option(help="What the systems said.")]
+System = Annotated[str, typer.Option(help="Column that names the system.")]
+Score = Annotated[str | None, typer.Option(help="Column of scores in the predictions.")]
+PredictionLabel = Annotated[
+    str | None, typer.Option(help="Column of the label in the predictions, if another.")
+]
+PredictionRank = Annotated[str | None, typer.Option(help="Column of ranks in the predictions.")]
+OnMissing = Annotated[str, typer.Option(help="raise, or drop items of one side.")]
+PriorCount = Annotated[float | None, typer.Option(help="Labels each label has in advance.")]
+Prior = Annotated[str | None, typer.Option(help="Of scores: 'm,k,a,b', see the model's card.")]
+Seed = Annotated[int | None, typer.Option(help="Makes the draws repeatable.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object, for other programs to read.")
+]
+Progress = Annotated[bool, typer.Option(help="Show progress.")]
+
+
+# Options of the command line that are more than one word: read, or refused by name.
+
+
+_ARGUMENT: Final = re.compile(
+    r"(?<![\w.-])(?<!\w\()(annotator|chunks|cluster|companion|components|concentration|confidence|delimiter"
+    r"|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model|on_missing|pool"
+    r"|prior_count|question|rank|reference|reliability|risk|score|stratum|system|threshold|trial"
+    r"|truth_model)="
+    r"(?:[\"']([^\s\"']+)[\"']|([\d.]+\d|\d))?(?![\w\"'])"
+)
+"""How an error speaks of an argument to somebody who writes Python."""
+
+
+def as_options(text: str) -> str:
+    """Speak of options where an error speaks of arguments.
+
+    Examples
+    --------
+    >>> as_options('Name it with item=; on_missing="drop" leaves it out (draws=4000)')
+    'Name it with --item; --on-missing drop leaves it out (--draws 4000)'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        value = found[3] or (found[2] and quote(found[2]))
+        name = f"--{found[1].replace('_', '-')}"
+        return f"{name} {value}" if value else name
+
+    return _ARGUMENT.sub(option, text)
+
+
+def kept_apart(as_json: bool) -> AbstractContextManager[Any]:
+    """Send what models of other packages print to standard error, where JSON is printed."""
+    return redirect_stdout(sys.stderr) if as_json else nullcontext()
+
+
+def label_space(text: str | None) -> list[str] | None:
+    """Read a label space given as a comma-separated list or as a file of one label a line.
+
+    Examples
+    --------
+    >>> label_space("low, high")
+    ['low', 'high']
+    """
+    if text is None:
+        return None
+    if "," not in text and _is_file(text):
+        lines = _read(Path(text), "--labels", "a text file, one label a line").splitlines()
+        return [line.strip() for line in lines if line.strip()]
+    return [part.strip() for part in text.split(",")]
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # too long for a name, say: then it is a label
+        return False
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Read numbers separated by commas.
+
+    Examples
+    --------
+    >>> numbers("0.5,1", "--reliability")
+    [0.5, 1.0]
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as problem:
+        raise ArgumentError(
+            option, expected="numbers separated by commas", found=repr(text)
+        ) from problem
+
+
+def whole_numbers(text: str, option: str) -> list[int]:
+    """Read whole numbers separated by commas.
+
+    Examples
+    --------
+    >>> whole_numbers("1,3", "--items")
+    [1, 3]
+    """
+    found = numbers(text, option)
+    if not all(number.is_integer() for number in found):
+        raise ArgumentError(option, expected="whole numbers separated by commas", found=repr(text))
+    return [int(number) for number in found]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Leave out the options that were not given, so that defaults stay in one place.
+
+    Examples
+    --------
+    >>> given(prior_count=None, prior=1)
+    {'prior': 1}
+    """
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def mapping(path: Path | None, option: str, value: str) -> dict[str, Any] | None:
+    """Read a JSON object from label to some value, such as a number."""
+    if path is None:
+        return None
+    expected = f"a JSON file with an object from label to {value}"
+    try:
+        found = json.loads(_read(path, option, expected), object_pairs_hook=_once)
+    except (json.JSONDecodeError, _TwiceError) as problem:
+        raise ArgumentError(option, expected=expected, found=f"{path}: {problem}") from problem
+    if not isinstance(found, dict):
+        raise ArgumentError(option, expected=expected, found=f"{path}: a {type(found).__name__}")
+    return found
+
+
+class _TwiceError(Exception):
+    """A key that an object has twice, of which JSON would keep the last without a word."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _TwiceError(f"{next(key for key in keys if keys.count(key) > 1)!r} more than once")
+    return found
+
+
+def or_none(**options: str | None) -> dict[str, Any]:
+    """Read names of which "none" is none at all; leave out the options that were not given.
+
+    Examples
+    --------
+    >>> or_none(companion="none", components=None), or_none(companion="inverse_rank")
+    ({'companion': None}, {'companion': 'inverse_rank'})
+    """
+    return {name: None if value == "none" else value for name, value in given(**options).items()}
+
+
+def accuracy(text: str | None) -> dict[str, Any]:
+    """Read what the ground truth is judged by: a number, or a word, of which "none" is nothing.
+
+    Examples
+    --------
+    >>> accuracy("0.85"), accuracy("none"), accuracy(None)
+    ({'ground_truth': 0.85}, {'ground_truth': None}, {})
+    """
+    try:
+        return {"ground_truth": float(str(text))}
+    except ValueError:
+        return or_none(ground_truth=text)
+
+
+def pool_named(annotations: Any, name: str | None) -> Any:
+    """Return a pool by what it was called on the command line, where 2 and "2" are one word."""
+    if name is None or "pool" not in annotations.coords:
+        return name
+    known = annotations["pool"].to_numpy().tolist()
+    return next((pool for pool in known if str(pool) == name), name)
+
+
+def _read(path: Path, option: str, expected: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ArgumentError(option, expected=expected, found=f"{path}: {problem}") from problem
+
+
+def result_folder(out: Path, store: str, force: bool) -> None:
+    """Raise before the work begins if its results could not be written."""
+    if store not in {"nc", "zarr"}:
+        raise ArgumentError("--store", expected="nc or zarr", found=repr(store))
+    if store == "zarr" and find_spec("zarr") is None:
+        raise ArgumentError(
+            "--store", expected="nc, or zarr where it is installed", found="no package zarr"
+        )
+    nearest = next(one for one in (out, *out.parents, Path()) if there(one))
+    if not nearest.is_dir():
+        what = "a link that leads to no folder," if nearest.is_symlink() else "the file"
+        raise ArgumentError("--out", expected="a folder", found=f"{what} {nearest}")
+    require_writable(nearest, "--out")
+    tables = ("summary", "statistics", "components", "accuracy", "weighted_reliability")
+    stores = ("evaluation.nc", "evaluation.zarr")
+    names = (*stores, *(f"{table}.csv" for table in tables), "report.html")
+    earlier = [name for name in names if there(out / name)]
+    if earlier and not force:
+        raise ArgumentError(
+            "--out",
+            expected=f"a folder without earlier results, or --force ({out})",
+            found=", ".join(earlier),
+        )
+    for name in earlier:
+        check_target(out / name)
+
+
+@contextmanager
+def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
+    """Let Dask work on the cluster of a name, if there is one; it is none of ours to shut down.
+
+    ``local`` is a cluster of this machine's processors, for as long as it is used.
+    """
+    if scheduler is None:
+        yield
+        return
+    if chunks is None:
+        raise ArgumentError(
+            "--scheduler", expected="--chunks beside it, how many items at a time",
+            found=repr(scheduler),
+        )  # fmt: skip
+    if find_spec("distributed") is None:
+        raise ArgumentError(
+            "--scheduler", expected="the package distributed", found="none",
+            hint="pip install 'dissensus[dask]'",
+        )  # fmt: skip
+    from distributed import Client
+
+    try:
+        # Not as the default yet: one that found nobody would stay so, and wait for ever.
+        address = None if scheduler == "local" else scheduler
+        client = Client(address, timeout="30s", set_as_default=False)
+    except (OSError, ValueError) as problem:
+        raise ArgumentError(
+            "--scheduler", expected="the address of a Dask scheduler, such as tcp://host:8786",
+            found=f"{scheduler!r} ({brief(problem)})",
+        ) from problem  # fmt: skip
+    with client, client.as_current():
+        yield
+
+
+# Options of `dissensus plan`: those of all plans, and those of each kind.
+
+
+Pilot = Annotated[
+    Path | None, typer.Argument(help="Annotations of a pilot study; none with --kappa.")
+]
+Annotators = Annotated[
+    str | None, typer.Option(help="Annotators per item to try; 1,2,3,5,8,12 or 2,3,5 by default.")
+]
+Items = Annotated[
+    str | None,
+    typer.Option(help="Numbers of items to try; 100,300,1000 or 50,100,200,400 by default."),
+]
+Accuracy = Annotated[
+    float | None,
+    typer.Option(help="The imagined system's accuracy; .8 by default, .9 if the truth is unknown."),
+]
+Assurance = Annotated[
+    float | None,
+    typer.Option(help="How probable a target has to be; .8 by default, .9 if of an unknown truth."),
+]
+Studies = Annotated[
+    int | None, typer.Option(help="Simulated studies of each size; 20 or 40 by default.")
+]
+Plot = Annotated[
+    Path | None, typer.Option(help="Write a picture, .png, .svg or .pdf (not of every plan).")
+]
+
+Target = Annotated[
+    float | None, typer.Option(help="Reliability of the mean label to reach, such as .8.")
+]
+Width = Annotated[
+    float | None, typer.Option(help="Length of the ICC's interval to reach, such as .1.")
+]
+Panel = Annotated[
+    int | None, typer.Option(help="Annotators in all; as many as in the pilot by default.")
+]
+Family = Annotated[str | None, typer.Option(help="Of reliability: gaussian, ordinal or bernoulli.")]
+Scale = Annotated[
+    str | None, typer.Option(help="Of reliability: observed (the default) or latent.")
+]
+
+Reliability = Annotated[float | None, typer.Option(help="Trust in one annotator; 1 by default.")]
+
+Truth = Annotated[
+    bool,
+    typer.Option("--truth", help="Items have one true label, unknown: how many show a system's "
+                 "accuracy, which may be above the annotators'?"),
+]  # fmt: skip
+Kappa = Annotated[
+    float | None, typer.Option(help="Of --truth, for a pilot: agreement where chance is 1/labels.")
+]
+LabelCount = Annotated[int | None, typer.Option(help="With --kappa: labels to choose from.")]
+Within = Annotated[
+    float | None, typer.Option(help="Of --truth: how far an estimate may be off; .1 by default.")
+]
+Violated = Annotated[
+    bool,
+    typer.Option("--violated", help="Of --truth: with unequal annotators, items and errors."),
+]

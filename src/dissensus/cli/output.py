@@ -1,0 +1,206 @@
+"""What a command leaves behind: files, tables, and with ``--json`` one object."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dissensus.cli.options import as_options
+from dissensus.cli.tables import SafeConsole, certainty_table, models_table, sections, summary_table
+from dissensus.dims import CHAIN, ITEM, SAMPLE
+from dissensus.evaluation.summary import summary
+from dissensus.report import report
+from dissensus.storage import Writer, disarmed_table, replace_all
+
+# What a command leaves behind that made an evaluation: files, and tables on the terminal.
+
+
+_LEGEND: Final = (
+    "best: probability of being the best on new items. naive: against the point estimate, "
+    "as if the annotators had not disagreed."
+)
+_console = SafeConsole()
+
+
+def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False) -> None:
+    """Write the files and print the table."""
+    import dissensus as dx
+
+    # NOW-HERE
+    # NOW-HERE
+    from dissensus.evaluation.recipes import HEAVY_PRIOR
+    from dissensus.report import words
+    from dissensus.report.two_models import parting_words
+
+    written = write_evaluation(result, out, store)
+    if as_json:
+        print_json(of_evaluation(result, written))
+        return
+    if "metrics" in result.children:
+        rows = dx.summary(result)
+        main = rows[rows["model"] == result.attrs["model"]]
+        _console.print(summary_table(main, result.attrs["reference_reliability"]))
+        _console.print(f"[dim]{_LEGEND}[/dim]")
+        if "companion" in result.children:
+            _console.print(models_table(result, rows))
+    else:
+        _console.print(certainty_table(result))
+    if "companion" in result.children:
+        _console.print(parting_words(result), markup=False, highlight=False)
+    for one in sections(result):
+        _console.print(as_options(one) if isinstance(one, str) else one, highlight=False)
+    if not words.some_shared(result["annotations"].to_dataset()):
+        _console.print(f"[yellow]note[/yellow] {words.ALONE}")
+    if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
+        _console.print(
+            f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "
+            "in a typical item: few annotators for so many labels. Look at --prior-count."
+        )
+    for path in written:
+        _console.print(f"wrote {path}", markup=False, highlight=False)
+
+
+# Writing results: never half, and small enough to keep.
+
+
+MORE: Final = (
+    ("agreement", "statistics"), ("components", "components"), ("accuracy", "accuracy"),
+    ("weighted_reliability", "weighted_reliability"),
+)  # fmt: skip
+"""Groups that have a table of their own, and its name."""
+
+
+def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> list[Path]:
+    """Write the draws, the tables and the report into a folder; return the paths.
+
+    Posterior draws are stored in single precision: their Monte Carlo error is some thousand
+    times larger than what is lost. Only where that would turn a tiny plausibility into 0, which
+    is in no top set, they stay as they are.
+
+    All files are replaced together, or none is if one cannot be written. Names in tables that a
+    spreadsheet would run as formulas have an apostrophe in front (`_spreadsheet.disarmed`).
+
+    Parameters
+    ----------
+    evaluation : xarray.DataTree
+        From `dissensus.evaluate`.
+    out : Path
+        The folder; made if absent. Existing files are replaced.
+    store : {"nc", "zarr"}
+        NetCDF or Zarr (which must be installed).
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    writers = _writers(evaluation, store)
+    replace_all(out, writers)
+    return [out / name for name, write in writers.items() if write is not None]
+
+
+def _writers(evaluation: xr.DataTree, store: str) -> dict[str, Writer | None]:
+    """Return what writes each file; None for a table of an earlier run that this one has not."""
+    tree = _single_precision(evaluation)
+    zarr = partial(tree.to_zarr, zarr_format=3, consolidated=False)
+    write = zarr if store == "zarr" else partial(_netcdf, tree)
+    writers: dict[str, Writer | None] = {
+        f"evaluation.{store}": write,
+        f"evaluation.{'nc' if store == 'zarr' else 'zarr'}": None,  # of an earlier run
+        "summary.csv": partial(_table, evaluation, None),
+    }
+    for group, of in MORE:  # a table left behind would be taken for this run's
+        has = group in evaluation.children
+        writers[f"{of}.csv"] = partial(_table, evaluation, of) if has else None
+    return writers | {"report.html": partial(report, evaluation)}
+
+
+def _netcdf(tree: xr.DataTree, path: Path) -> None:
+    """Write NetCDF by way of memory: where HDF5 meets a full disk, it takes Python down with it."""
+    path.write_bytes(tree.to_netcdf(engine="h5netcdf"))
+
+
+def _table(evaluation: xr.DataTree, of: str | None, path: Path) -> None:
+    disarmed_table(summary(evaluation, of)).to_csv(path, index=False)
+
+
+def _single_precision(evaluation: xr.DataTree) -> xr.DataTree:
+    tree = evaluation.copy()
+    for name in ("posterior", *(["categories"] if "categories" in tree.children else [])):
+        group = tree[name].to_dataset()
+        wide = [one for one, values in group.data_vars.items() if _fits(values)]
+        tree[name] = group.assign({one: group[one].astype("float32") for one in wide})
+    return tree
+
+
+def _fits(values: xr.DataArray) -> bool:
+    """Say whether these are draws about items, and none would turn into 0 or infinity."""
+    if not {CHAIN, ITEM} <= set(values.dims) or values.dtype != "float64":
+        return False
+    size = np.abs(values.to_numpy())
+    limits = np.finfo(np.float32)
+    return not bool((((size > 0) & (size < limits.tiny)) | (size > limits.max)).any())
+
+
+# What the commands print with ``--json``: one object, for other programs to read.
+
+
+def print_json(said: Any) -> None:
+    """Print an object; undefined numbers are null, infinite ones the texts "inf" and "-inf"."""
+    print(json.dumps(_plain(said), allow_nan=False))
+
+
+def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any]:
+    """Say what an evaluation found: the tables that are written, row by row."""
+    # NOW-HERE
+
+    metrics = summary(result)
+    out: dict[str, Any] = {
+        name: result.attrs.get(name)
+        for name in ("model", "kind", "inference", "reference_reliability", "draws", "chains",
+                     "random_seed")
+    }  # fmt: skip
+    out["interval"] = {
+        name: metrics.attrs[key]
+        for name, key in (("kind", "interval"), ("probability", "probability"))
+    }
+    out["metrics"] = metrics
+    for group, of in MORE:
+        if group in result.children:
+            out[of] = summary(result, of)
+    return out | {"files": [str(path) for path in written]}
+
+
+def of_plan(found: xr.Dataset) -> dict[str, Any]:
+    """Say what a plan foresees: its numbers over its dims; draws are left out."""
+    bare = found.drop_vars([name for name in found.variables if set(SAMPLE) & {
+        str(dim) for dim in found[name].dims}])  # fmt: skip
+    return {
+        "attributes": dict(bare.attrs),
+        "coordinates": {str(name): one.to_numpy().tolist() for name, one in bare.coords.items()},
+        "variables": {
+            str(name): {"dims": [str(dim) for dim in one.dims], "values": one.to_numpy().tolist()}
+            for name, one in bare.data_vars.items()
+        },
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON knows: no NumPy, no NaN, no infinity."""
+    if isinstance(value, pd.DataFrame):
+        return [_plain(row) for row in value.to_dict("records")]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return str(value)

@@ -1,0 +1,118 @@
+"""The report: one HTML page that needs nothing but a browser."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from dissensus.errors import ArgumentError, shown
+from dissensus.storage import check_target, replace, there
+
+_NEEDED = ("posterior", "certainty", "statistics", "annotations")
+
+
+def report(
+    evaluation: xr.DataTree,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    ci_kind: str | None = None,
+    ci_prob: float | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write an evaluation as one self-contained HTML page.
+
+    The page says in words what was found, shows it in pictures and lists it in tables. It needs
+    no network, prints, and follows the reader's choice of light or dark. The same evaluation
+    gives the same bytes.
+
+    Parameters
+    ----------
+    evaluation : xarray.DataTree
+        From `dissensus.evaluate`. If it has a group ``truth`` with variables named like the
+        metrics over (system) or (scope, system), the truth is shown beside the intervals.
+    path : path
+        The file to write.
+    title : str, optional
+        Heading of the page; by default it says what was evaluated.
+    ci_kind : {"eti", "hdi"}, optional
+        Kind of the intervals; ArviZ's setting by default.
+    ci_prob : float, optional
+        Level of the intervals; ArviZ's setting by default.
+    overwrite : bool
+        Replace the file if there is one.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    ArgumentError
+        If this is no evaluation, or the file exists and ``overwrite`` is false.
+
+    Examples
+    --------
+    >>> import dissensus as dx, pathlib, tempfile
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aab")})
+    >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["a", "a"]})
+    >>> result = dx.evaluate(ann, pred, draws=20, random_seed=1, progressbar=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = dx.report(result, pathlib.Path(folder) / "report.html")
+    ...     page.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    from arviz_base import rc_context
+
+    from dissensus.plots._source import interval_settings
+    from dissensus.report.page import page
+
+    _check(evaluation)
+    target = _target(path, overwrite)
+    kind, prob = interval_settings(ci_kind, ci_prob)
+    with rc_context({"stats.ci_kind": kind, "stats.ci_prob": prob}):
+        html = page(evaluation, title)
+    replace(target, partial(_write, html), overwrite=overwrite)
+    return target
+
+
+def _check(evaluation: Any) -> None:
+    if not isinstance(evaluation, xr.DataTree):
+        raise ArgumentError(
+            "evaluation",
+            expected="a DataTree from dissensus.evaluate",
+            found=type(evaluation).__name__,
+        )
+    lacking = [name for name in _NEEDED if name not in evaluation.children]
+    if lacking:
+        raise ArgumentError(
+            "evaluation",
+            expected=f"the groups {', '.join(_NEEDED)}, as dissensus.evaluate returns them",
+            found=f"no {', '.join(lacking)}, but {shown(list(evaluation.children), 12) or 'none'}",
+        )
+
+
+def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
+    target = Path(path)
+    check_target(target)
+    if there(target) and not overwrite:
+        raise ArgumentError(
+            "path",
+            expected="a file that does not exist yet",
+            found=str(target),
+            hint="overwrite=True replaces it",
+        )
+    if not target.parent.is_dir():
+        raise ArgumentError(
+            "path", expected="a folder that exists", found=f"no folder {target.parent}"
+        )
+    return target
+
+
+def _write(html: str, path: Path) -> None:
+    path.write_text(html, encoding="utf-8", newline="\n", errors="replace")
