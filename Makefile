@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # Where a run began: hours later there may be other commits.
 COMMIT := $(shell git describe --always --dirty --exclude '*')
-.PHONY: help demo doctest fresh fuzz long test lint format types imports calibrate stored reference benchmark validate docs afresh check
+.PHONY: help demo doctest fresh fuzz house long test lint format types imports calibrate stored reference benchmark validate docs afresh check
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -64,6 +64,9 @@ benchmark:  ## Measure against the peers, side by side, and at size (over two ho
 	uv run python benchmarks/many_rankings.py --items 1e6 --workers 2
 	uv run python benchmarks/chunks.py --items 1e5 1e6 1e7
 	uv run python benchmarks/growth.py --out build
+
+house:  ## Count files, arrows, and the rooms that a call goes through
+	uv run python benchmarks/house.py
 
 docs:  ## Build the documentation, run its notebooks and guides, warnings as errors
 	uv run sphinx-build -W --keep-going -q docs docs/_build/html

@@ -130,8 +130,8 @@ def test_an_evaluation_has_them_and_says_which_leads():
 @pytest.mark.long
 def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     from dissensus.cli.tables import sections
-    from dissensus.report import words
-    from dissensus.report.language import text
+    from dissensus.reports import words
+    from dissensus.reports.language import text
 
     study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.9, 0.6], random_seed=1)
     truth = study.truth["truth_label"].to_series().iloc[:25]
@@ -179,7 +179,7 @@ def test_the_question_follows_from_what_is_known():
 
 @pytest.mark.long
 def test_the_page_says_all_three_of_the_leading_system():
-    from dissensus.report import words
+    from dissensus.reports import words
 
     study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.9, 0.6], random_seed=1)
     result = dx.evaluate(study.annotations, study.predictions, **RUN, **LEAN)

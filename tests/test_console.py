@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import dissensus as dx
 from dissensus.cli import app
-from dissensus.cli.tables import SafeConsole
+from dissensus.cli.console import SafeConsole
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dissensus as dx
 from dissensus.data.contents import prediction_contents
-from dissensus.report.contents import describe_annotations, prediction_lines
+from dissensus.reports.contents import describe_annotations, prediction_lines
 
 
 def test_counts_in_words(votes):

@@ -13,9 +13,9 @@ import pytest
 # the signal finds it at work. The child imports everything once, for two interruptions.
 _UNDER_WAY = """
 import sys, threading, time
-from dissensus import _sweeps
+from dissensus.sampling import chains
 
-real, firsts = _sweeps._Chains._one, {firsts}
+real, firsts = chains._Chains._one, {firsts}
 
 def slowly(self, chain):
     if self.first >= firsts[0]:
@@ -24,7 +24,7 @@ def slowly(self, chain):
         time.sleep(0.2)
     real(self, chain)
 
-_sweeps._Chains._one = slowly
+chains._Chains._one = slowly
 """
 _FITS = """
 import warnings

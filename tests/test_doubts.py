@@ -17,8 +17,8 @@ from dissensus import plots
 from dissensus.cli.tables import accuracy_table, components_table, ground_truth_table, summary_table
 from dissensus.evaluation import summary
 from dissensus.evaluation.doubts import DOUBT, MARK, of_numbers, reasons
-from dissensus.report.page import _opening, page
-from dissensus.report.two_models import both
+from dissensus.reports.page import _opening, page
+from dissensus.reports.two_models import both
 
 mpl.use("Agg")
 

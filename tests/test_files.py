@@ -17,7 +17,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus.cli.output import write_evaluation
-from dissensus.storage import armed
+from dissensus.data.spreadsheets import armed
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -142,7 +142,7 @@ def test_draws_that_the_disk_does_not_take(tmp_path, earlier):
 import resource, signal, sys
 from pathlib import Path
 import xarray as xr
-from dissensus._files import write_evaluation
+from dissensus.cli.output import write_evaluation
 out = Path(sys.argv[1])
 tree = xr.open_datatree(out / "evaluation.nc", engine="h5netcdf").load()
 tree.close()

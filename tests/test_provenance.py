@@ -11,9 +11,9 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
+from dissensus.data.hashing import data_hash
 from dissensus.evaluation.provenance import arguments_of, provenance
 from dissensus.kernels.random import seed_or_drawn
-from dissensus.storage import data_hash
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def test_a_disk_that_really_takes_no_more(tmp_path):
     code = """
 import resource, signal, sys
 from pathlib import Path
-from dissensus._writing import replace
+from dissensus.storage import replace
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 replace(Path(sys.argv[1]), lambda path: path.write_bytes(b"x" * 5000))

@@ -40,6 +40,7 @@ from .evaluation.scorer import scorer as scorer
 from .evaluation.summary import summary as summary
 from .evaluation.warm_up import warm_up as warm_up
 from .families import distributions as distributions
+from .families import steps as steps
 from .metrics.accuracy import set_accuracy as set_accuracy
 from .metrics.accuracy import top_k_accuracy as top_k_accuracy
 from .metrics.actual_accuracy import actual_accuracy as actual_accuracy
@@ -66,8 +67,8 @@ from .metrics.reliability import annotators_needed as annotators_needed
 from .metrics.reliability import icc as icc
 from .metrics.reliability import spearman_brown as spearman_brown
 from .metrics.truth_accuracy import truth_accuracy as truth_accuracy
-from .report import report as report
-from .report.describe import describe as describe
+from .reports import report as report
+from .reports.describe import describe as describe
 from .statistics.advantage_probability import advantage_probability as advantage_probability
 from .statistics.alt_test import alt_test as alt_test
 from .statistics.annotator_discrepancy_ratio import (

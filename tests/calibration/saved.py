@@ -23,10 +23,8 @@ from calibration.harness import Floats
 ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDER: Final = ROOT / "calibration"
 _SOURCES: Final = (
-    "models/*.py", "src/dissensus/arrays/*.py", "src/dissensus/steps/*.py",
-    "src/dissensus/distributions/*.py", "src/dissensus/_crossed/*.py",
-    "src/dissensus/_truth/*.py", "src/dissensus/_rasch/*.py", "src/dissensus/_ranking*.py",
-    "src/dissensus/_sweeps.py", "src/dissensus/fitting.py", "src/dissensus/plausibility.py",
+    "models/*.py", "src/dissensus/kernels/*.py", "src/dissensus/families/**/*.py",
+    "src/dissensus/sampling/*.py", "src/dissensus/data/plausibility.py",
     "tests/calibration/harness.py", "tests/calibration/*simulators.py",
     "tests/calibration/truth_*.py", "tests/calibration/as_written.py",
     "tests/calibration/forms.py", "tests/calibration/designs.py",

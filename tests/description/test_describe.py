@@ -7,7 +7,7 @@ import xarray as xr
 from lean import LEAN
 
 import dissensus as dx
-from dissensus.report.describe import number
+from dissensus.reports.describe import number
 
 
 def accuracy(names=("A", "B"), draws=1000, chains=4, seed=1) -> xr.DataArray:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dissensus as dx
-from dissensus.data.formats.text import read_delimited
+from dissensus.data.formats._text import read_delimited
 
 
 def table(path, delimiter=","):

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import dissensus as dx
-from dissensus.data.formats.table import Asked
-from dissensus.data.formats.text import typed_labels
+from dissensus.data.formats._table import Asked
+from dissensus.data.formats._text import typed_labels
 
 ANNOTATIONS = {"item": "item", "annotator": "annotator", "label": "label"}
 PREDICTIONS = {"item": "item", "system": "system", "label": "label"}

@@ -153,7 +153,7 @@ def test_a_store_of_a_run_that_was_killed_has_no_name(table, tmp_path):
     code = """
 import os, sys
 import dissensus as dx
-from dissensus import _chunk_stores as stores
+from dissensus.data import chunks as stores
 opened = stores.opened
 stores.opened = lambda place: (opened(place), os._exit(9))  # it is written, and not yet checked
 dx.read_annotations(sys.argv[1], store=sys.argv[2], item="case", annotator="who", label="said")

@@ -98,7 +98,7 @@ def test_a_file_that_may_not_be_read_is_refused(file, monkeypatch):
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.csv.gz"])
 def test_a_line_without_an_end_is_refused(name, file, monkeypatch):
-    monkeypatch.setattr("dissensus.formats.text.LONGEST_LINE", 1000)
+    monkeypatch.setattr("dissensus.data.formats._text.LONGEST_LINE", 1000)
     data = b"item,annotator,label\n" + b"x" * 1001
     path = file(name, gzip.compress(data) if name.endswith(".gz") else data)
     with pytest.raises(dx.FormatError, match=r"line 2: expected lines of at most 1,000 bytes"):
@@ -106,7 +106,7 @@ def test_a_line_without_an_end_is_refused(name, file, monkeypatch):
 
 
 def test_a_long_file_of_short_lines_is_read(file, monkeypatch):
-    monkeypatch.setattr("dissensus.formats.text.LONGEST_LINE", 30)
+    monkeypatch.setattr("dissensus.data.formats._text.LONGEST_LINE", 30)
     for end in ("\n", "\r\n", "\r"):
         rows = "".join(f"{k},ann,x{end}" for k in range(50))
         path = file("a.csv", f"item,annotator,label{end}{rows}")

@@ -177,18 +177,18 @@ import os, signal, sys
 sys.path[:0] = {path!r}
 import test_checkpoint as tests
 from conftest import examples
-from dissensus import _resuming
+from dissensus.sampling import checkpoints
 
-_resuming.SECONDS = 0.0
+checkpoints.SECONDS = 0.0
 written = []
-real = _resuming.Checkpoint.save
+real = checkpoints.Checkpoint.save
 def save(self, part, arrays):
     done = real(self, part, arrays)
     written.append(part)
     if len(written) == 60:
         os.kill(os.getpid(), signal.SIGKILL)
     return done
-_resuming.Checkpoint.save = save
+checkpoints.Checkpoint.save = save
 data = examples.__wrapped__() if hasattr(examples, "__wrapped__") else examples._fixture_function()
 tests.fit("dawid_skene", "dawid_skene", data, checkpoint={store!r})
 """

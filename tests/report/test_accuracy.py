@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.report import accuracy, checks
-from dissensus.report.language import text
+from dissensus.reports import accuracy, checks
+from dissensus.reports.language import text
 
 SPACE = "\N{NO-BREAK SPACE}"
 

@@ -8,8 +8,8 @@ from report.test_agreement import evaluation as evaluation
 from report.test_agreement import with_ratios
 
 import dissensus as dx
-from dissensus.report import opening
-from dissensus.report.language import text
+from dissensus.reports import opening
+from dissensus.reports.language import text
 
 
 def said(tree, leader):

@@ -8,8 +8,8 @@ import xarray as xr
 from lean import LEAN
 
 import dissensus as dx
-from dissensus.report import agreement
-from dissensus.report.language import text
+from dissensus.reports import agreement
+from dissensus.reports.language import text
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.report import checks
-from dissensus.report.language import text
+from dissensus.reports import checks
+from dissensus.reports.language import text
 
 
 @pytest.fixture

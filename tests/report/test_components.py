@@ -9,8 +9,8 @@ from component_fits import fit_of
 
 import dissensus as dx
 from dissensus.evaluation.components import component_draws
-from dissensus.report import checks, components
-from dissensus.report.language import text
+from dissensus.reports import checks, components
+from dissensus.reports.language import text
 
 NAMES = ("crowd", "experts", "tool")
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import dissensus as dx
-from dissensus.report import page as page_module
+from dissensus.reports import page as page_module
 
 RUN = "document.title='HACKED'"
 NAMES = [

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import dissensus as dx
-from dissensus.report import checks
-from dissensus.report.page import card
+from dissensus.reports import checks
+from dissensus.reports.page import card
 
 HOSTILE = [
     "<script>alert(1)</script>",

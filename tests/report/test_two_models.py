@@ -8,8 +8,8 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus.data.plausibility import space
-from dissensus.report import two_models
-from dissensus.report.language import text
+from dissensus.reports import two_models
+from dissensus.reports.language import text
 
 
 def verdict(evaluation):

@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.report import numbers as facts
-from dissensus.report import opening, words
-from dissensus.report.language import Name, joined, sentence, text
+from dissensus.reports import numbers as facts
+from dissensus.reports import opening, words
+from dissensus.reports.language import Name, joined, sentence, text
 
 
 def said(sentences):

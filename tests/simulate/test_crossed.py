@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dissensus.studies.simulate import replication
+from dissensus.studies.simulate import _replication as replication
 
 
 @pytest.mark.parametrize(("size", "each"), [(1, 1), (7, 1), (7, 3), (7, 6), (7, 7), (2000, 5)])

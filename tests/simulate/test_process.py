@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dissensus.studies.simulate.study import answers, present, rankings, sharpness_of, true_metrics
+from dissensus.studies.simulate._study import answers, present, rankings, sharpness_of, true_metrics
 
 THETA = np.array([0.5, 0.3, 0.2])
 

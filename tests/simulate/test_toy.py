@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 import dissensus as dx
-from dissensus.studies.simulate import study
+from dissensus.studies.simulate import _study as study
 
 
 def shares(toy):

@@ -13,6 +13,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from dissensus.cli.check import check, known_labels, said_by_systems
+from dissensus.cli.console import SafeConsole
 from dissensus.cli.options import (
     Annotator,
     Cluster,
@@ -54,7 +55,6 @@ from dissensus.cli.options import (
 )
 from dissensus.cli.plan import plan
 from dissensus.cli.rerun import rerun
-from dissensus.cli.tables import SafeConsole
 from dissensus.errors import DissensusError, DissensusWarning
 
 # The commands as a group: any of them can be interrupted.

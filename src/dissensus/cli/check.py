@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from dissensus.cli.console import SafeConsole
 from dissensus.cli.options import (
     Annotator,
     Cluster,
@@ -35,7 +36,6 @@ from dissensus.cli.options import (
     as_options,
     label_space,
 )
-from dissensus.cli.tables import SafeConsole
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import ArgumentError, DissensusError, shown
 
@@ -117,9 +117,9 @@ def known_labels(
 
     Names are those of the annotations that are written alike: text files have nothing but text.
     """
-    from dissensus.data.formats.any_table import read_table
-    from dissensus.data.formats.table import Asked
-    from dissensus.data.formats.text import checked_path
+    from dissensus.data.formats._any_table import read_table
+    from dissensus.data.formats._table import Asked
+    from dissensus.data.formats._text import checked_path
 
     if path is None:
         return None
@@ -165,7 +165,7 @@ def _show(
     annotations: Path, found: Any, predictions: Path | None, of_systems: Any, *, dropped: bool
 ) -> None:
     """Print a table of each file."""
-    from dissensus.report.contents import NEEDS, annotation_lines, prediction_lines
+    from dissensus.reports.contents import NEEDS, annotation_lines, prediction_lines
 
     tables = [(annotations, annotation_lines(found))]
     if predictions is not None:

@@ -13,12 +13,14 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from dissensus.cli.console import SafeConsole
 from dissensus.cli.options import as_options
-from dissensus.cli.tables import SafeConsole, certainty_table, models_table, sections, summary_table
+from dissensus.cli.tables import certainty_table, models_table, sections, summary_table
+from dissensus.data.spreadsheets import disarmed_table
 from dissensus.dims import CHAIN, ITEM, SAMPLE
 from dissensus.evaluation.summary import summary
-from dissensus.report import report
-from dissensus.storage import Writer, disarmed_table, replace_all
+from dissensus.reports import report
+from dissensus.storage import Writer, replace_all
 
 # What a command leaves behind that made an evaluation: files, and tables on the terminal.
 
@@ -37,8 +39,8 @@ def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False)
     # NOW-HERE
     # NOW-HERE
     from dissensus.evaluation.recipes import HEAVY_PRIOR
-    from dissensus.report import words
-    from dissensus.report.two_models import parting_words
+    from dissensus.reports import words
+    from dissensus.reports.two_models import parting_words
 
     written = write_evaluation(result, out, store)
     if as_json:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dissensus.cli import options
+from dissensus.cli.console import SafeConsole
 from dissensus.cli.options import (
     Annotator,
     Delimiter,
@@ -26,7 +27,6 @@ from dissensus.cli.options import (
     label_space,
     whole_numbers,
 )
-from dissensus.cli.tables import SafeConsole
 from dissensus.errors import ArgumentError
 from dissensus.storage import check_target, replace, require_writable, there
 from dissensus.wording import listed

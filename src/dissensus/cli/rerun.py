@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli.console import SafeConsole
 from dissensus.cli.options import Json, Progress, kept_apart
-from dissensus.cli.tables import SafeConsole
 
 _MOST = 20
 """Variables that are named."""

@@ -1,16 +1,14 @@
-"""Tables for a terminal of 80 columns; names from the data are text there, and command nothing."""
+"""Tables for a terminal of 80 columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import isfinite
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-from rich.console import Console
 from rich.markup import escape
-from rich.segment import Segment
 from rich.table import Table
 
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES, SYSTEM
@@ -19,38 +17,12 @@ from dissensus.studies.planning.sentences import per_pool, quantities
 from dissensus.studies.planning.unknown_truth import ESTIMATORS
 from dissensus.wording import (
     capital,
-    clean,
     coefficient_title,
     metric_title,
     probability,
     share,
     short,
 )
-
-# A terminal to which names from the data can be printed: they are text, and command nothing.
-
-
-class SafeConsole(Console):
-    r"""Rich's console, but no character of a text reaches the terminal as a command.
-
-    Rich takes away the bell and its like; an escape, of which colours, titles of windows and
-    clipboards are made, it lets pass.
-
-    Examples
-    --------
-    >>> SafeConsole(width=30).print("red \x1b[31m text", markup=False)
-    red �[31m text
-    """
-
-    def render(self, *args: Any, **kwargs: Any) -> Iterable[Segment]:
-        """Render as Rich does, and make the text harmless; Rich's own commands stay."""
-        for one in super().render(*args, **kwargs):
-            yield one if one.control else Segment(_harmless(one.text), one.style)
-
-
-def _harmless(text: str) -> str:
-    return "\n".join(clean(line) for line in text.split("\n"))
-
 
 # Tables of plans for a terminal of 80 columns.
 
@@ -255,8 +227,8 @@ def certainty_table(evaluation: Any) -> Table:
 def sections(evaluation: Any) -> Iterator[Table | str]:
     """Go through what an evaluation says beside its metrics: tables, and lines about them."""
     from dissensus.evaluation.summary import summary
-    from dissensus.report import words
-    from dissensus.report.language import text
+    from dissensus.reports import words
+    from dissensus.reports.language import text
 
     yield from (escape(text(one)) for one in words.true_label_words(evaluation))
     if "agreement" in evaluation.children:
@@ -354,8 +326,8 @@ def components_table(rows: Any) -> Table:
 
 def components_lines(evaluation: Any, rows: Any) -> Iterator[str]:
     """Say what the components mean, warnings and notes first."""
-    from dissensus.report import checks, components
-    from dissensus.report.language import text
+    from dissensus.reports import checks, components
+    from dissensus.reports.language import text
 
     yield from _unreliable(rows)
     for one in checks.outweighed(evaluation):
@@ -396,8 +368,8 @@ def _add_accuracy(table: Table, name: str, row: Any) -> None:
 
 def accuracy_lines(evaluation: Any, rows: Any) -> Iterator[str]:
     """Say what the accuracies mean, notes first."""
-    from dissensus.report import accuracy
-    from dissensus.report.language import text
+    from dissensus.reports import accuracy
+    from dissensus.reports.language import text
 
     yield from _unreliable(rows)
     for line in accuracy.notes(evaluation):
@@ -408,7 +380,7 @@ def accuracy_lines(evaluation: Any, rows: Any) -> Iterator[str]:
 
 def ground_truth_table(evaluation: Any, rows: Any) -> Table:
     """Lay out what the label of most annotators is worth."""
-    from dissensus.report import ground_truth
+    from dissensus.reports import ground_truth
 
     level = f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
     title = _warned(f"Can this ground truth be trusted? Mean, {level}", rows[DOUBT])
@@ -422,8 +394,8 @@ def ground_truth_table(evaluation: Any, rows: Any) -> Table:
 
 def ground_truth_lines(evaluation: Any, rows: Any) -> Iterator[str]:
     """Say what the ground truth is worth, notes first."""
-    from dissensus.report import ground_truth
-    from dissensus.report.language import text
+    from dissensus.reports import ground_truth
+    from dissensus.reports.language import text
 
     yield from _unreliable(rows)
     for line in ground_truth.notes(evaluation):

@@ -242,6 +242,7 @@ def _space(labels: Sequence[Any]) -> tables.Encoded:
 
 
 def whole_ranks(column: "pd.Series[Any]", name: str) -> npt.NDArray[np.int64]:
+    """Return ranks as whole numbers, or say which are none."""
     values = tables.numbers(column, name)
     bad = np.flatnonzero(values != np.rint(values))
     if len(bad):

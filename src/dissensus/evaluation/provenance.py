@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
+from dissensus.data.hashing import data_hash
 from dissensus.registry import package_of
-from dissensus.storage import data_hash
 
 ARGUMENTS: Final = "arguments"
 MODEL_PACKAGE: Final = "model_package"

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import models
+from dissensus.data.hashing import data_hash
 from dissensus.errors import ArgumentError, FormatError, brief
 from dissensus.evaluation.evaluate import evaluate
 from dissensus.evaluation.provenance import (
@@ -22,7 +23,6 @@ from dissensus.evaluation.provenance import (
     of_model,
     versions,
 )
-from dissensus.storage import data_hash
 
 _ADDED: Final = frozenset({"truth"})
 """What is no result: the truth of a simulated study, which `dissensus demo` puts beside it."""

@@ -32,8 +32,6 @@ class Metric:
     """
 
     name: str
-    module: str
-    """Where in `dissensus.metrics` the function stands."""
     takes: str
     """"lists" (plausibility and predictions), "plausibility", "draws", "rankings", "strengths",
     "components" (a fit with variance components) or "pools" (such a fit of several pools)."""
@@ -47,57 +45,52 @@ class Metric:
     @property
     def function(self) -> Callable[..., Any]:
         """The metric itself."""
-        found = getattr(import_module(f"dissensus.metrics.{self.module}"), self.name)
+        found = getattr(import_module("dissensus"), self.name)
         assert callable(found)
         return found
 
 
 METRICS: Final = (
-    Metric("annotation_certainty", "annotation", "plausibility", better="none"),
-    Metric("certainty", "annotation", "lists"),
-    Metric("top_k_accuracy", "accuracy", "lists"),
-    Metric("set_accuracy", "accuracy", "lists"),
-    Metric("overlap", "ranked_overlap", "lists", arguments=(("k", 2),)),
-    Metric("average_overlap", "ranked_overlap", "lists", arguments=(("depth", 2),)),
-    Metric("rank_biased_overlap", "ranked_overlap", "lists", arguments=(("p", 0.9),)),
-    Metric("kendall_tau", "rank_correlation", "lists", low=-1.0),
-    Metric("spearman_footrule", "rank_correlation", "lists", better="lower"),
-    Metric("group_labels", "groups", "plausibility", better="none"),
-    Metric("expected_risk", "groups", "plausibility", high=float("inf"), better="none"),
-    Metric("event_plausibility", "events", "draws", better="none"),
-    Metric("compare", "comparison", "draws", low=-1.0),
-    Metric("mean_average_overlap", "rankings", "rankings"),
-    Metric(
-        "partial_ranking_logp", "rankings", "strengths", low=-float("inf"), high=0.0, better="none"
-    ),
-    Metric("icc", "icc", "components"),
-    Metric("annotator_icc", "icc", "components", better="lower"),
-    Metric("normalized_xcc", "cross_replication", "pools", low=-1.0),
-    Metric("xcc", "cross_replication", "pools", low=-1.0),
-    Metric("spearman_brown", "spearman_brown", "draws", low=-float("inf"), arguments=(("k", 3),)),
+    Metric("annotation_certainty", "plausibility", better="none"),
+    Metric("certainty", "lists"),
+    Metric("top_k_accuracy", "lists"),
+    Metric("set_accuracy", "lists"),
+    Metric("overlap", "lists", arguments=(("k", 2),)),
+    Metric("average_overlap", "lists", arguments=(("depth", 2),)),
+    Metric("rank_biased_overlap", "lists", arguments=(("p", 0.9),)),
+    Metric("kendall_tau", "lists", low=-1.0),
+    Metric("spearman_footrule", "lists", better="lower"),
+    Metric("group_labels", "plausibility", better="none"),
+    Metric("expected_risk", "plausibility", high=float("inf"), better="none"),
+    Metric("event_plausibility", "draws", better="none"),
+    Metric("compare", "draws", low=-1.0),
+    Metric("mean_average_overlap", "rankings"),
+    Metric("partial_ranking_logp", "strengths", low=-float("inf"), high=0.0, better="none"),
+    Metric("icc", "components"),
+    Metric("annotator_icc", "components", better="lower"),
+    Metric("normalized_xcc", "pools", low=-1.0),
+    Metric("xcc", "pools", low=-1.0),
+    Metric("spearman_brown", "draws", low=-float("inf"), arguments=(("k", 3),)),
     Metric(
         "annotators_needed",
-        "spearman_brown",
         "draws",
         low=1.0,
         high=float("inf"),
         better="lower",
         arguments=(("target", 0.8),),
     ),
-    Metric("majority_accuracy", "majority_accuracy", "draws", arguments=(("n_annotators", 3),)),
+    Metric("majority_accuracy", "draws", arguments=(("n_annotators", 3),)),
     Metric(
         "annotators_for_truth",
-        "majority_accuracy",
         "draws",
         low=1.0,
         high=float("inf"),
         better="lower",
     ),
-    Metric("truth_accuracy", "truth_accuracy", "draws", arguments=(("n_annotators", 3),)),
-    Metric("actual_accuracy", "actual_accuracy", "draws", arguments=(("truth_accuracy", 0.9),)),
+    Metric("truth_accuracy", "draws", arguments=(("n_annotators", 3),)),
+    Metric("actual_accuracy", "draws", arguments=(("truth_accuracy", 0.9),)),
     Metric(
         "probability_of_support",
-        "actual_accuracy",
         "draws",
         arguments=(("accuracy", 0.95), ("required", 0.9)),
     ),

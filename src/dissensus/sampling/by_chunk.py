@@ -110,6 +110,7 @@ def run(task: Task, rows: Rows, items: Array, block: Block) -> dict[Any, Array]:
 
 
 def of_chains(block: dict[Any, Array], number: int) -> Array:
+    """Return one chain of a block."""
     return block[CHAINS][number : number + 1]
 
 

@@ -23,19 +23,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus.data.hashing import contents_hash, data_hash, pieces
 from dissensus.errors import ArgumentError, FormatError, brief, warn_caller
 from dissensus.kernels.random import seed_or_drawn
 from dissensus.kernels.types import Array
-from dissensus.storage import (
-    claim,
-    contents_hash,
-    data_hash,
-    pieces,
-    release,
-    replace,
-    require_writable,
-    settle,
-)
+from dissensus.storage import claim, release, replace, require_writable, settle
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

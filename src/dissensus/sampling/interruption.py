@@ -115,14 +115,12 @@ def shortfall(draws: xr.Dataset, asked: tuple[int, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_TRUTH, _CROSSED, _RASCH = ("a latent truth", 12), ("crossed effects", 8), ("Rasch", 15)
-_RANKINGS = ("rankings", 20)
 _FAMILIES: Final = {
-    "truth": _TRUTH, "crossed": _CROSSED, "rasch": _RASCH, "ranked": _RANKINGS,
-    "time": _RANKINGS, "times": _RANKINGS, "exact": _RANKINGS, "plackett": _RANKINGS,
+    "latent_truth": ("a latent truth", 12), "crossed": ("crossed effects", 8),
+    "rasch": ("Rasch", 15), "rankings": ("rankings", 20),
 }  # fmt: skip
-"""Kernels by how the names of their modules begin: what they sample, and about how many seconds all
-of them together take to compile (benchmarks/first_call.py)."""
+"""What the kernels of a family sample, and about how many seconds all of them together take to
+compile (benchmarks/first_call.py)."""
 
 
 def bar[Step](steps: Iterable[Step], text: str, total: float | None = None) -> Iterator[Step]:
@@ -146,8 +144,8 @@ class _Compiling(Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
         """Say so, of the outermost kernel."""
         if self.depth == 0:
-            name = event.data["dispatcher"].py_func.__module__.rpartition(".")[2]
-            family = _FAMILIES.get(name.partition("_")[0])
+            rooms = event.data["dispatcher"].py_func.__module__.split(".")
+            family = next((_FAMILIES[name] for name in rooms if name in _FAMILIES), None)
             subject = f" {family[0]}, about {family[1]} s in all" if family else ""
             self._show(f"{self.text} (compiling{subject}, once on this machine)")
         self.depth += 1

@@ -18,8 +18,8 @@ from typing import Any, Final
 import xarray as xr
 
 from dissensus.data.chunks import checked_items, chunked, new_store, opened, stored
-from dissensus.data.formats.table import Asked
-from dissensus.data.formats.text import checked_path, is_folder
+from dissensus.data.formats._table import Asked
+from dissensus.data.formats._text import checked_path, is_folder
 from dissensus.errors import FormatError, PredictionError, brief
 from dissensus.storage import is_store
 
@@ -44,7 +44,7 @@ class Format:
     @property
     def module(self) -> ModuleType:
         """The reader, loaded."""
-        return import_module(f"dissensus.formats.{self.name.replace('-', '_')}")
+        return import_module(f"dissensus.data.formats.{self.name.replace('-', '_')}")
 
 
 FORMATS: Final = (
@@ -176,7 +176,7 @@ def read_annotations(
         if is_store(Path(path)):
             return _again(Path(path), asked, chunks, kept)
         if kept is not None:
-            from dissensus.data.formats.parquet import store_partitioned
+            from dissensus.data.formats._parquet import store_partitioned
 
             return store_partitioned(Path(path), asked, chunks, kept)
     place = checked_path(path, folder=format is None)

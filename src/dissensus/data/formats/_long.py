@@ -11,10 +11,10 @@ import xarray as xr
 
 from dissensus.data import annotations as _annotations
 from dissensus.data.formats import wide
-from dissensus.data.formats.any_table import read_table
-from dissensus.data.formats.parquet import FORMAT
-from dissensus.data.formats.table import Asked, Table, missing_column
-from dissensus.data.formats.text import ending, typed_labels
+from dissensus.data.formats._any_table import read_table
+from dissensus.data.formats._parquet import FORMAT
+from dissensus.data.formats._table import Asked, Table, missing_column
+from dissensus.data.formats._text import ending, typed_labels
 from dissensus.data.predictions import predictions
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import AnnotationError

@@ -21,8 +21,8 @@ from typing import Any, Final, NamedTuple
 import xarray as xr
 
 from dissensus.data import annotations as _annotations
-from dissensus.data.formats.records import Record, read_records
-from dissensus.data.formats.table import Asked
+from dissensus.data.formats._records import Record, read_records
+from dissensus.data.formats._table import Asked
 from dissensus.data.predictions import predictions
 from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM, SYSTEM
 from dissensus.errors import AnnotationError, DissensusWarning, FormatError, brief, shown

@@ -17,8 +17,8 @@ import xarray as xr
 
 from dissensus.data import annotations as _annotations
 from dissensus.data import tables
-from dissensus.data.formats.any_table import read_table
-from dissensus.data.formats.table import Asked, Table
+from dissensus.data.formats._any_table import read_table
+from dissensus.data.formats._table import Asked, Table
 from dissensus.data.formats.wide import split, with_groups
 from dissensus.data.nested import with_silent
 from dissensus.dims import ANNOTATOR, ITEM, LABEL

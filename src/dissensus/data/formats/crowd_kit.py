@@ -11,9 +11,9 @@ from typing import Final
 
 import xarray as xr
 
+from dissensus.data.formats._any_table import read_table
 from dissensus.data.formats._long import annotations_of
-from dissensus.data.formats.any_table import read_table
-from dissensus.data.formats.table import Asked
+from dissensus.data.formats._table import Asked
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 
 COLUMNS: Final = {ITEM: "task", ANNOTATOR: "worker", LABEL: "label"}

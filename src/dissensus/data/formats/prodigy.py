@@ -24,8 +24,8 @@ from typing import Any, Final
 import xarray as xr
 
 from dissensus.data import annotations as _annotations
-from dissensus.data.formats.records import Record, read_records
-from dissensus.data.formats.table import Asked
+from dissensus.data.formats._records import Record, read_records
+from dissensus.data.formats._table import Asked
 from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, DissensusWarning, FormatError, shown
 

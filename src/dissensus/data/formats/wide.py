@@ -16,9 +16,9 @@ import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.annotations import grouped
-from dissensus.data.formats.any_table import read_table
-from dissensus.data.formats.table import Asked, Table, missing_column
-from dissensus.data.formats.text import typed_labels
+from dissensus.data.formats._any_table import read_table
+from dissensus.data.formats._table import Asked, Table, missing_column
+from dissensus.data.formats._text import typed_labels
 from dissensus.data.nested import cells_of, from_matrix
 from dissensus.data.predictions import predictions
 from dissensus.data.schema import validate

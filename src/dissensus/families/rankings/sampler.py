@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dissensus.data.hashing import contents_hash
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.families.rankings.kernels.layout import share_out, together
 from dissensus.families.rankings.kernels.pointwise import log_strengths, pointwise
@@ -19,7 +20,6 @@ from dissensus.kernels.types import Floats, Ints
 from dissensus.sampling import convergence, fitting
 from dissensus.sampling.interruption import before_any_draw
 from dissensus.sampling.learned_prior import HYPERPARAMETERS, prior_from
-from dissensus.storage import contents_hash
 
 
 class Draws(NamedTuple):

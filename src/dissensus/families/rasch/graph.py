@@ -16,8 +16,7 @@ from pymc.distributions.transforms import SimplexTransform
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import DirichletRV, NormalRV
 
-from dissensus.families.crossed.kernels.data import HALF_NORMAL, Crossed, Priors, crossed
-from dissensus.families.crossed.priors import (
+from dissensus.families.crossed.graph import (
     PLAIN,
     bound_below,
     constants,
@@ -25,6 +24,7 @@ from dissensus.families.crossed.priors import (
     require_logarithm,
     scale_prior,
 )
+from dissensus.families.crossed.kernels.data import HALF_NORMAL, Crossed, Priors, crossed
 from dissensus.families.rasch.distributions import LatentAnswersRV
 from dissensus.families.rasch.kernels.data import Said
 from dissensus.kernels.types import UNKNOWN, Floats, Ints

@@ -24,7 +24,7 @@ from dissensus.metrics._components import CROSS_REPLICATION, CROSSED_EFFECTS, Co
 from dissensus.metrics.cross_replication import normalized_xcc
 from dissensus.metrics.reliability import icc
 from dissensus.sampling import fitting
-from dissensus.studies.simulate.replication import replication_study
+from dissensus.studies.simulate._replication import replication_study
 
 # Settings that both ways of planning share, checked.
 

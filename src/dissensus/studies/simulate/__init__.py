@@ -9,10 +9,10 @@ Nothing here is data of anybody.
 
 from __future__ import annotations
 
-from dissensus.studies.simulate.confusion import ConfusionStudy, confusion_study
-from dissensus.studies.simulate.replication import ReplicationStudy, replication_study
-from dissensus.studies.simulate.study import Study, study
-from dissensus.studies.simulate.toy import Toy, toy
+from dissensus.studies.simulate._confusion import ConfusionStudy, confusion_study
+from dissensus.studies.simulate._replication import ReplicationStudy, replication_study
+from dissensus.studies.simulate._study import Study, study
+from dissensus.studies.simulate._toy import Toy, toy
 
 __all__ = [
     "ConfusionStudy", "ReplicationStudy", "Study", "Toy", "confusion_study", "replication_study",

@@ -23,8 +23,8 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.data.annotations import coded_labels, grouped, whole_ranks
 from dissensus.data.chunks import ITEM_CHUNKS, ROW_CHUNKS, items_at_once, stored
-from dissensus.data.formats.table import Asked, Table, missing_column
-from dissensus.data.formats.text import parquet_files, read_bytes
+from dissensus.data.formats._table import Asked, Table, missing_column
+from dissensus.data.formats._text import parquet_files, read_bytes
 from dissensus.data.frames import columns
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, FormatError, shown

@@ -70,7 +70,7 @@ def report(
     from arviz_base import rc_context
 
     from dissensus.plots._source import interval_settings
-    from dissensus.report.page import page
+    from dissensus.reports.page import page
 
     _check(evaluation)
     target = _target(path, overwrite)

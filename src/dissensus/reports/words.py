@@ -13,8 +13,8 @@ from dissensus.evaluation.answers import TRUTH
 from dissensus.evaluation.doubts import of_answer
 from dissensus.plots import _source as pieces
 from dissensus.plots._source import NEW, THESE
-from dissensus.report import numbers as facts
-from dissensus.report.language import Name, Sentence, joined, sentence
+from dissensus.reports import numbers as facts
+from dissensus.reports.language import Name, Sentence, joined, sentence
 from dissensus.sampling.intervals import spread
 from dissensus.wording import (
     counted,

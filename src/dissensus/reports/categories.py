@@ -10,9 +10,9 @@ import xarray as xr
 
 from dissensus.dims import ITEM, LABEL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.plots import _source as pieces
-from dissensus.report import numbers as facts
-from dissensus.report.language import Name, Sentence, joined, sentence
-from dissensus.report.tables import Body, Table
+from dissensus.reports import numbers as facts
+from dissensus.reports.language import Name, Sentence, joined, sentence
+from dissensus.reports.tables import Body, Table
 from dissensus.wording import counted, digits_for, number, percent, share
 
 _IN_DOUBT = 0.9

@@ -11,10 +11,10 @@ import xarray as xr
 from dissensus import plots
 from dissensus.dims import ANNOTATOR, SYSTEM
 from dissensus.evaluation.summary import summary
-from dissensus.report import numbers as facts
-from dissensus.report.language import Name, Sentence, joined, sentence, text
-from dissensus.report.pictures import Shown, picture
-from dissensus.report.tables import Body, Table, between, interval
+from dissensus.reports import numbers as facts
+from dissensus.reports.language import Name, Sentence, joined, sentence, text
+from dissensus.reports.pictures import Shown, picture
+from dissensus.reports.tables import Body, Table, between, interval
 from dissensus.wording import (
     coefficient_title,
     counted,

@@ -13,10 +13,10 @@ from dissensus.data.plausibility import space
 from dissensus.dims import CHAIN, ITEM, LABEL, RELIABILITY
 from dissensus.plots import _source as pieces
 from dissensus.plots._item import Statement, place_of, predicted, said
-from dissensus.report import numbers as facts
-from dissensus.report import two_models
-from dissensus.report.language import Link, Name
-from dissensus.report.tables import Body, Table
+from dissensus.reports import numbers as facts
+from dissensus.reports import two_models
+from dissensus.reports.language import Link, Name
+from dissensus.reports.tables import Body, Table
 from dissensus.wording import counted, number, share
 
 CARDS = 20

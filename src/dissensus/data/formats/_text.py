@@ -25,7 +25,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from dissensus.data.formats.table import Asked, Table
+from dissensus.data.formats._table import Asked, Table
 from dissensus.errors import AnnotationError, FormatError, brief, shown
 from dissensus.storage import is_store
 

@@ -13,10 +13,10 @@ from dissensus import plots
 from dissensus.dims import POOL, SCALE
 from dissensus.evaluation.rows import BOOTSTRAP, PAIR
 from dissensus.evaluation.summary import summary
-from dissensus.report import numbers as facts
-from dissensus.report.language import Name, Sentence, sentence, text
-from dissensus.report.pictures import Shown, picture
-from dissensus.report.tables import Table, interval, row_of, tables
+from dissensus.reports import numbers as facts
+from dissensus.reports.language import Name, Sentence, sentence, text
+from dissensus.reports.pictures import Shown, picture
+from dissensus.reports.tables import Table, interval, row_of, tables
 from dissensus.wording import (
     capital,
     counted,

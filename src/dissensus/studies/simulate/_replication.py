@@ -16,7 +16,7 @@ from dissensus.data import annotations as _annotations
 from dissensus.dims import ANNOTATOR, BOUNDARY, ITEM, POOL, other
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.types import Flags, Floats, Ints
-from dissensus.studies.simulate import study
+from dissensus.studies.simulate import _study as study
 
 # The draws of a replication study, as plain arrays: who labels what, and which label.
 

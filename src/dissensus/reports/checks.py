@@ -14,10 +14,10 @@ from dissensus.evaluation.doubts import DOUBT
 from dissensus.evaluation.recipes import HEAVY_PRIOR
 from dissensus.evaluation.summary import summary
 from dissensus.plots import _source as pieces
-from dissensus.report import numbers as facts
-from dissensus.report.language import Name, Sentence, sentence
-from dissensus.report.pictures import Shown
-from dissensus.report.tables import Body, Table
+from dissensus.reports import numbers as facts
+from dissensus.reports.language import Name, Sentence, sentence
+from dissensus.reports.pictures import Shown
+from dissensus.reports.tables import Body, Table
 from dissensus.sampling import convergence
 from dissensus.wording import counted, listed, metric_title, number, probability, share
 

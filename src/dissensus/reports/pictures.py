@@ -23,9 +23,9 @@ from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._source import NEW, THESE
 from dissensus.plots._style import PREFIX, wanted
-from dissensus.report import numbers as facts
-from dissensus.report.language import Name, Sentence, sentence, text
-from dissensus.report.words import digits
+from dissensus.reports import numbers as facts
+from dissensus.reports.language import Name, Sentence, sentence, text
+from dissensus.reports.words import digits
 from dissensus.wording import (
     capital,
     counted,

@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus.data import annotations as _annotations
 from dissensus.data.plausibility import NAME
 from dissensus.dims import ITEM, LABEL
-from dissensus.studies.simulate import study
+from dissensus.studies.simulate import _study as study
 
 _LABELS: Final = ("Benign1", "Benign2", "Cancer")
 _CENTRES: Final = np.array([-2.0, 0.0, 2.0])

@@ -10,10 +10,10 @@ import xarray as xr
 from dissensus.dims import RELIABILITY, SCOPE, SYSTEM
 from dissensus.evaluation.summary import summary
 from dissensus.plots._source import THESE
-from dissensus.report import numbers as facts
-from dissensus.report.language import Name, Sentence, joined, sentence
-from dissensus.report.tables import interval
-from dissensus.report.words import digits
+from dissensus.reports import numbers as facts
+from dissensus.reports.language import Name, Sentence, joined, sentence
+from dissensus.reports.tables import interval
+from dissensus.reports.words import digits
 from dissensus.wording import digits_for, metric_title, number, percent, share, spoken_probability
 
 # What the opening of a report says of the leading system and the average annotator.

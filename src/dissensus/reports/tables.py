@@ -15,10 +15,10 @@ from dissensus.evaluation.rows import BOOTSTRAP, MODEL, PAIR
 from dissensus.evaluation.summary import summary
 from dissensus.plots import _source as pieces
 from dissensus.plots._source import NEW, THESE
-from dissensus.report import numbers as facts
-from dissensus.report import two_models
-from dissensus.report.language import Name
-from dissensus.report.words import digits
+from dissensus.reports import numbers as facts
+from dissensus.reports import two_models
+from dissensus.reports.language import Name
+from dissensus.reports.words import digits
 from dissensus.wording import (
     capital,
     coefficient_title,

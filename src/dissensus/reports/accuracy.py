@@ -14,10 +14,10 @@ from dissensus import plots
 from dissensus.dims import SCOPE, SCOPES, SYSTEM
 from dissensus.evaluation.rows import OF_ANNOTATOR, OF_SYSTEM
 from dissensus.evaluation.summary import summary
-from dissensus.report import numbers as facts
-from dissensus.report.language import Name, Sentence, sentence, text
-from dissensus.report.pictures import Shown, picture
-from dissensus.report.tables import Body, Table, between
+from dissensus.reports import numbers as facts
+from dissensus.reports.language import Name, Sentence, sentence, text
+from dissensus.reports.pictures import Shown, picture
+from dissensus.reports.tables import Body, Table, between
 from dissensus.wording import counted, interval_name, number, percent, share, spoken_probability
 
 THESE, NEW = SCOPES

@@ -20,7 +20,7 @@ from dissensus.data.tables import match
 from dissensus.dims import ITEM, RELIABILITY, SCOPE, SYSTEM
 from dissensus.plots import _source as pieces
 from dissensus.plots._source import THESE
-from dissensus.report import (
+from dissensus.reports import (
     accuracy,
     agreement,
     categories,
@@ -33,12 +33,12 @@ from dissensus.report import (
     two_models,
     words,
 )
-from dissensus.report import numbers as facts
-from dissensus.report import opening as against
-from dissensus.report import opening as trends
-from dissensus.report.checks import marked
-from dissensus.report.contents import describe_annotations
-from dissensus.report.language import Link, Name, Sentence
+from dissensus.reports import numbers as facts
+from dissensus.reports import opening as against
+from dissensus.reports import opening as trends
+from dissensus.reports.checks import marked
+from dissensus.reports.contents import describe_annotations
+from dissensus.reports.language import Link, Name, Sentence
 from dissensus.wording import counted, number, probability, short
 
 # The first words of a model's card, out of its docstring.

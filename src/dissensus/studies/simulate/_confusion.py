@@ -15,15 +15,15 @@ from dissensus.data import predictions as _predictions
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.types import Floats, Ints
-from dissensus.studies.simulate import study
-from dissensus.studies.simulate.matrices import (
+from dissensus.studies.simulate import _study as study
+from dissensus.studies.simulate._matrices import (
     expected_accuracy,
     matrices,
     others,
     responses,
     with_mistakes,
 )
-from dissensus.studies.simulate.replication import subsets
+from dissensus.studies.simulate._replication import subsets
 from dissensus.wording import counted
 
 # The arguments of a confusion study, checked and laid out voice by voice.

@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dissensus.data.formats.table import Table
-from dissensus.data.formats.text import read_text
+from dissensus.data.formats._table import Table
+from dissensus.data.formats._text import read_text
 from dissensus.errors import FormatError, shown
 
 Record = dict[str, Any]

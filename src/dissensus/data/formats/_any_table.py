@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from dissensus.data.formats.parquet import read_file, read_folder
-from dissensus.data.formats.records import read_json
-from dissensus.data.formats.table import Asked, Table
-from dissensus.data.formats.text import ending, read_delimited
+from dissensus.data.formats._parquet import read_file, read_folder
+from dissensus.data.formats._records import read_json
+from dissensus.data.formats._table import Asked, Table
+from dissensus.data.formats._text import ending, read_delimited
 from dissensus.errors import FormatError
 
 ENDINGS: Final = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")

@@ -13,9 +13,9 @@ from dissensus.data.plausibility import Space, space
 from dissensus.dims import ITEM, RELIABILITY, SCOPE, SYSTEM, other
 from dissensus.kernels.types import Floats
 from dissensus.plots import _source as pieces
-from dissensus.report import numbers as facts
-from dissensus.report.language import Name, Sentence, joined, sentence, text
-from dissensus.report.words import digits
+from dissensus.reports import numbers as facts
+from dissensus.reports.language import Name, Sentence, joined, sentence, text
+from dissensus.reports.words import digits
 from dissensus.wording import counted, metric_title, number, share
 
 # Where two models of the same annotations part: the numbers, not yet the words.

@@ -15,10 +15,10 @@ from dissensus.evaluation.doubts import DOUBT, marked
 from dissensus.evaluation.ground_truth import GROUP, MAJORITY
 from dissensus.evaluation.rows import COUNT
 from dissensus.evaluation.summary import summary
-from dissensus.report import numbers as facts
-from dissensus.report.language import Sentence, sentence, text
-from dissensus.report.pictures import Shown, picture
-from dissensus.report.tables import Body, Table, between
+from dissensus.reports import numbers as facts
+from dissensus.reports.language import Sentence, sentence, text
+from dissensus.reports.pictures import Shown, picture
+from dissensus.reports.tables import Body, Table, between
 from dissensus.statistics._reliability import UNSAID
 from dissensus.wording import counted, interval_name, number, percent, share, spoken_probability
 
