@@ -27,7 +27,7 @@ from memory import peak_memory
 
 import dissensus as dx
 from dissensus.families.latent_truth import rows
-from dissensus.families.latent_truth.sampler import Wanted, by_gibbs
+from dissensus.families.latent_truth.fit import Wanted, by_gibbs
 
 N_ITEMS, PER_ITEM, CROWD = 20_000, 5, 800
 HEAD = (

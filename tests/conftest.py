@@ -42,8 +42,12 @@ a run of their own in CI."""
 
 _OF_DESIGNS = "ignore::dissensus.errors.DesignWarning"
 _SMALL = _LONG | {
-    "models", "replication", "tests/test_convergence.py", "tests/test_ctrl_c.py",
-    "tests/test_posterior_summary.py", "statistics/test_accuracies.py",
+    "models", "sampling/test_convergence.py", "sampling/test_ctrl_c.py",
+    *(f"checks/test_{one}.py" for one in (
+        "agreement_check", "check_assumptions", "compare_truth_models", "label_check",
+        "model_discrepancy_ratio", "predictive_draws", "prior_predictive", "unnamed_choices",
+    )),
+    "evaluation/test_posterior_summary.py", "statistics/test_accuracies.py",
     "statistics/test_annotator_roc.py",
 }  # fmt: skip
 """Tests of the smallest designs, of which an exact posterior can be had, and which leave much to

@@ -10,7 +10,6 @@ import ast
 import builtins
 import doctest
 import inspect
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -52,7 +51,7 @@ def offered(module):
 def public():
     """Return all that is public, each thing once, by the first name it is found under."""
     found = dict(offered(dx))
-    modules = {name: import_module(f"dissensus.{name}") for name in MODULES}
+    modules = {name: getattr(dx, name) for name in MODULES}
     modules |= {f"models.{name}": dx.models.get(name).module for name in dx.models.names()}
     for place, module in modules.items():
         found |= {f"{place}.{name}": thing for name, thing in offered(module).items()}

@@ -39,7 +39,7 @@ GIVEN: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """What must be stated where the default is taken from the data, so that it is no prior; and where
 items of a small study would not all be judged under one prior that is learned: that is held
-against grids instead (`tests/arrays/test_learned_strengths.py`)."""
+against grids instead (`tests/families/rankings/test_learned_strengths.py`)."""
 
 FURTHER: Final = (
     ("crossed_effects", "two", {"family": "bernoulli"}),

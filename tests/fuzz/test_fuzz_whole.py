@@ -160,7 +160,7 @@ ELSEWHERE = {
     "annotations", "predictions", "from_matrix", "from_rankings", "validate", "read_annotations",
     "read_predictions", "bayesian_bootstrap", "report", "summary", "describe", "to_dataframe",
     "scorer",  # which is fitted by scikit-learn, and refuses what its tests hand it
-    "warm_up",  # takes names only; tests/test_warm_up.py hands it other things
+    "warm_up",  # takes names only; tests/evaluation/test_warm_up.py hands it other things
 }  # fmt: skip
 """Functions that other tests of this folder call."""
 

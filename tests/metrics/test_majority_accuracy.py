@@ -1,4 +1,4 @@
-"""Majorities with names and dims; the sums are tested in tests/arrays."""
+"""Majorities with names and dims; the sums are tested in tests/kernels."""
 
 from __future__ import annotations
 

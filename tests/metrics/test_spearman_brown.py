@@ -1,4 +1,4 @@
-"""Reliability of means of labels: names and dims; the formula is tested in tests/arrays."""
+"""Reliability of means of labels: names and dims; the formula is tested in tests/kernels."""
 
 from __future__ import annotations
 

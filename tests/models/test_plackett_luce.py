@@ -1,6 +1,6 @@
 """Plackett-Luce: the published example, closed forms, importance sampling, NUTS, and real races.
 
-The kernels under it are tested against enumeration in `tests/arrays`; here it is the whole, from
+The kernels under it are tested against enumeration in `tests/kernels`; here it is the whole, from
 annotations to a fit.
 """
 

@@ -110,8 +110,8 @@ def _finished(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
 
     @wraps(draw)
     def drawn(*args: Any, **options: Any) -> Any:
-        from dissensus.plots._doubtful import note
         from dissensus.plots._source import check
+        from dissensus.plots._style import doubtful_note
 
         try:
             given = own.bind(*args, **options).arguments
@@ -127,7 +127,7 @@ def _finished(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
                 "source", expected=f"an evaluation, or its {group!r}, with {missing}",
                 found=f"{type(source).__name__} with {shown(found, 12) or 'nothing'}",
             ) from missing  # fmt: skip
-        note(picture, source, group)
+        doubtful_note(picture, source, group)
         return picture
 
     return drawn

@@ -1,4 +1,4 @@
-"""One look for all pictures: colours, canvases, names beside points, shared axes."""
+"""Pictures of draws that are not to be relied on, which say so themselves."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from typing import Any, Final
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from dissensus.evaluation import doubts
 from dissensus.kernels.types import Floats
+from dissensus.plots import _source as pieces
 from dissensus.wording import clean, share, short, short_names
+
+# One look for all pictures: colours, canvases, names beside points, shared axes.
+
 
 # One look for all pictures: colours, canvases, and text that cannot be misread as markup.
 
@@ -403,3 +409,42 @@ def with_interval(name: object, mean: float, lower: float, upper: float) -> str:
     'system A: .886 (.870 to .903)'
     """
     return f"{short(name)}: {share(mean, 3)} ({share(lower, 3)} to {share(upper, 3)})"
+
+
+_OF_MODEL: Final = ("metrics", "companion", "comparison", "certainty", "posterior", "expected_risk")
+_ADDED: Final = ("components", "accuracy")
+_TRUTH: Final = "weighted_reliability"
+_BOOTSTRAPPED: Final = "discrepancy"
+
+
+def doubt(source: Any, group: str) -> str:
+    """Say why a picture of a group of an evaluation is not to be relied on; nothing if it is.
+
+    Of a group alone, without its evaluation, nothing is known.
+    """
+    if not isinstance(source, xr.DataTree) or "statistics" not in source.children:
+        return ""
+    if group in _OF_MODEL:
+        both = pieces.sides(source) if group == "companion" else [source]
+        return doubts.reasons([_of_model(side) for side in both])
+    if group in _ADDED:
+        return doubts.of_group(source, group)
+    if group == _BOOTSTRAPPED:
+        return doubts.of_bootstrap(source[group].to_dataset()["discrepancy_ratio"])
+    return doubts.of_ground_truth(source, "truth_accuracy") if group == _TRUTH else ""
+
+
+def _of_model(side: xr.DataTree) -> str:
+    return doubts.of_metrics(side) if "reference_reliability" in side.attrs else ""
+
+
+def doubtful_note(picture: Any, source: Any, group: str) -> None:
+    """Say above a picture why it is not to be relied on."""
+    why = doubt(source, group)
+    viz = getattr(picture, "viz", None)
+    figure = picture if viz is None else viz["figure"].item() if "figure" in viz else None
+    if why and isinstance(figure, Figure):
+        figure.suptitle(
+            plain(f"Do not rely on this: {why}"), color=WORSE, fontsize=SMALL,
+            x=0.01, ha="left", fontweight="bold",
+        )  # fmt: skip

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import xarray as xr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -18,6 +19,7 @@ from markupsafe import Markup
 from dissensus import models
 from dissensus.data.tables import match
 from dissensus.dims import ITEM, RELIABILITY, SCOPE, SYSTEM
+from dissensus.evaluation.summary import summary
 from dissensus.plots import _source as pieces
 from dissensus.plots._source import THESE
 from dissensus.reports import (
@@ -34,12 +36,162 @@ from dissensus.reports import (
     words,
 )
 from dissensus.reports import numbers as facts
-from dissensus.reports import opening as against
-from dissensus.reports import opening as trends
 from dissensus.reports.checks import marked
 from dissensus.reports.contents import describe_annotations
-from dissensus.reports.language import Link, Name, Sentence
-from dissensus.wording import counted, number, probability, short
+from dissensus.reports.language import Link, Name, Sentence, joined, sentence
+from dissensus.reports.tables import interval
+from dissensus.reports.words import digits
+from dissensus.wording import (
+    counted,
+    digits_for,
+    metric_title,
+    number,
+    percent,
+    probability,
+    share,
+    short,
+    spoken_probability,
+)
+
+# The opening of a report: leading system, average annotator, and trends.
+
+
+# What the opening of a report says of the leading system and the average annotator.
+
+
+def against_each_other(evaluation: xr.DataTree, leader: Any) -> list[Sentence]:
+    """Say whether a system is closer to the annotators than they are to each other, how surely.
+
+    Nothing where that is not known: no item has two annotators, or these always agree.
+    """
+    if "discrepancy" not in evaluation.children:
+        return []
+    data = evaluation["discrepancy"].to_dataset()
+    if "discrepancy_ratio" not in data:
+        return []
+    frame = summary(evaluation, "statistics")
+    rows = frame[frame["statistic"] == "discrepancy_ratio"].set_index(SYSTEM)
+    row = rows.loc[leader]
+    draws = data["discrepancy_ratio"].sel({SYSTEM: leader})
+    if not np.isfinite(row["observed"]) or bool(draws.isnull().any()):
+        return []
+    digits = digits_for((rows["upper"] - rows["lower"]).to_list())
+    closer = float((draws < 1).mean())
+    what, sure = max(
+        ("closer to the annotators than they are to each other", closer),
+        ("farther from the annotators than they are from each other", float((draws > 1).mean())),
+        ("as far from the annotators as they are from each other", float((draws == 1).mean())),
+        key=lambda one: one[1],
+    )
+    _, prob = facts.settings()
+    out = [sentence(
+        "Against the average annotator: {name} is {what} with probability {p} (discrepancy ratio "
+        "{ratio}, {level} interval {interval} on new items).",
+        name=Name(str(leader)), what=what, p=spoken_probability(sure),
+        ratio=share(row["observed"], digits), level=percent(prob), interval=interval(row, digits),
+    )]  # fmt: skip
+    margin = float(data.attrs["margin"])
+    if closer < 0.95 and margin > 0 and "non_inferiority" in data:
+        out.append(sentence(
+            "It is farther by less than {margin}, if at all, with probability {p}.",
+            margin=percent(margin),
+            p=spoken_probability(float(data["non_inferiority"].sel({SYSTEM: leader}))),
+        ))  # fmt: skip
+    return out
+
+
+# What changes along reliability, and for how many items the labels settle anything, in words.
+
+
+def along_words(values: xr.Dataset) -> list[Sentence]:
+    """Say what changes along reliability: who leads, the order, the level.
+
+    ``values`` are the `numbers` of one metric.
+    """
+    here = values.sel({SCOPE: THESE})
+    trust = [float(value) for value in here[RELIABILITY].to_numpy()]
+    if len(trust) < 2:
+        return []
+    ends = f"from {number(trust[0])} to {number(trust[-1])}"
+    found = facts.leaders(here)
+    several = here.sizes[SYSTEM] > 1
+    d = digits(values)
+    last = found[-1][0]
+    level = here["mean"].sel({SYSTEM: last})
+    low, high = float(level[0]), float(level[-1])
+    moves = sentence(
+        "the {metric} of {name} goes from {low} to {high}",
+        metric=metric_title(str(here["metric"].item())), name=Name(str(last)),
+        low=share(low, d), high=share(high, d),
+    )  # fmt: skip
+    along = sentence("Along reliability {ends}, {moves}.", ends=ends, moves=moves)
+    if not several:
+        return [along]
+    if len(set(found)) == 1:
+        verb = "leads" if len(found[0]) == 1 else "share the lead"
+        who = sentence("{who} {verb} at every reliability {ends}",
+                       who=joined(found[0]), verb=verb, ends=ends)  # fmt: skip
+        if here.sizes[SYSTEM] == 2:
+            return [(*who, "."), along]
+        order = (
+            "the order of the systems does not change"
+            if facts.same_order(here)
+            else "further down the order changes"
+        )
+        return [sentence("{who}; {order}.", who=who, order=order), along]
+    return [(*sentence("Which system leads depends on how far the annotators are trusted: "),
+             *_segments(found, trust), "."), along]  # fmt: skip
+
+
+def _segments(found: list[tuple[Any, ...]], trust: list[float]) -> Sentence:
+    """Write runs of the same leader with the reliabilities they cover."""
+    runs: list[tuple[tuple[Any, ...], float, float]] = []
+    for who, value in zip(found, trust, strict=True):
+        if runs and runs[-1][0] == who:
+            runs[-1] = (who, runs[-1][1], value)
+        else:
+            runs.append((who, value, value))
+    parts: list[str] = []
+    for place, (who, start, end) in enumerate(runs):
+        if place:
+            parts.append(", ")
+        parts.extend(joined(who))
+        span = f"{number(start)} to {number(end)}" if end > start else number(start)
+        parts.append(f" at {span}")
+    return tuple(parts)
+
+
+def certainty_words(evaluation: xr.DataTree, reliability: float) -> list[Sentence]:
+    """Say for how many items the annotations settle the leading label."""
+    doubt = facts.certainty_shares(evaluation).sel(top=1, below=0.9)
+    here = share(float(doubt.sel({RELIABILITY: reliability})))
+    alone = not facts.has(evaluation, "metrics")
+    where = "The"
+    if facts.knows_reliability(evaluation) and alone:
+        where = f"At reliability {number(reliability)}, the"
+    out = [sentence(
+        "{where} annotations leave the leading label in doubt (certainty below .90) for {share} of "
+        "the items.", where=where, share=here,
+    )]  # fmt: skip
+    if alone:
+        mean = facts.mean_certainty(evaluation).sel({"top": 1, RELIABILITY: reliability})
+        out.append(sentence("Averaged over items, its certainty is {mean}.",
+                            mean=share(float(mean))))  # fmt: skip
+    return out
+
+
+def doubt_words(evaluation: xr.DataTree) -> list[Sentence]:
+    """Say how the items in doubt become fewer along reliability."""
+    trust = facts.reliabilities(evaluation)
+    if len(trust) < 2:
+        return []
+    doubt = facts.certainty_shares(evaluation).sel(top=1, below=0.9)
+    low, high = (share(float(doubt.sel({RELIABILITY: trust[k]}))) for k in (0, -1))
+    return [sentence(
+        "The share of items in doubt goes from {low} at reliability {a} to {high} at {b}.",
+        low=low, high=high, a=number(trust[0]), b=number(trust[-1]),
+    )]  # fmt: skip
+
 
 # The first words of a model's card, out of its docstring.
 
@@ -231,18 +383,18 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
             said = words.leader_words(evaluation, one, first, trust[place])
             why = checks.of_model(evaluation, values, trust[place])
             said = [*checks.in_words(why), *said]
-            at.append((place, said + trends.certainty_words(evaluation, trust[place])))
+            at.append((place, said + certainty_words(evaluation, trust[place])))
         along = checks.along(evaluation, values) if len(trust) > 1 else ""
-        after = [*checks.in_words(along), *trends.along_words(one)]
+        after = [*checks.in_words(along), *along_words(one)]
         after += words.truth_words(values.sel({RELIABILITY: reference}))
         ranked = facts.ordered(one.sel({RELIABILITY: reference, SCOPE: THESE}))
         leader = ranked[SYSTEM].to_numpy().tolist()[0]
-        beside = [*words.answer_words(evaluation, leader), *against.words(evaluation, leader)]
+        beside = [*words.answer_words(evaluation, leader), *against_each_other(evaluation, leader)]
     else:
         for place, value in enumerate(trust):
             unsure = checks.in_words(checks.of_model(evaluation, None, value))
-            at.append((place, [*unsure, *trends.certainty_words(evaluation, value)]))
-    after += trends.doubt_words(evaluation)
+            at.append((place, [*unsure, *certainty_words(evaluation, value)]))
+    after += doubt_words(evaluation)
     opening = words.data_words(evaluation)
     asked = words.true_label_words(evaluation)
     return {"data": opening, "asked": asked, "at": at, "against": beside, "after": after}

@@ -1,0 +1,85 @@
+"""Annotators given items: the density without effects and means, against SciPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from families.crossed.crossed_designs import log_residuals, log_scales, residual, study
+from scipy import stats
+
+from dissensus.families.crossed.kernels import sweep as kernel
+from dissensus.families.crossed.kernels.data import label_sums
+from dissensus.kernels.random import started
+
+CASES = [(1, False), (2, False), (3, True)]
+every_case = pytest.mark.parametrize(("n_pools", "own_residual"), CASES)
+
+
+def prepared(one):
+    sums = kernel.annotator_room(one.data)
+    kernel.sum_annotators(one.data, label_sums(one.data, one.par.latent), one.par.item, sums)
+    return sums
+
+
+def log_density(one):
+    data, par = one.data, one.par
+    x = one.pool[:, None] == np.arange(len(par.mu))
+    same = data.annotator[:, None] == data.annotator
+    cov = same * par.sd_annotator[one.pool] ** 2 + np.diag(residual(one) ** 2)
+    mean, sd = one.priors.mu.T
+    normal = stats.multivariate_normal(x @ mean + par.item[data.cell], cov + (x * sd**2) @ x.T)
+    return normal.logpdf(data.value) + log_scales(one) + log_residuals(one)
+
+
+@every_case
+@pytest.mark.parametrize("which", ["sd_annotator", "sd"])
+def test_standard_deviations(n_pools, own_residual, which):
+    one = study(n_pools, seed=1, own_residual=own_residual)
+    sums = prepared(one)
+    moved = {"sd_annotator": kernel.SD_ANNOTATOR, "sd": kernel.SD}[which]
+    rest = (one.priors.sd_annotator, one.priors.sd)
+    rest = (*rest, *kernel.marginal(one.data, sums, one.par, one.priors))
+    for p, was in enumerate(getattr(one.par, which).copy()):
+        found, want = [], []
+        for x in (-3.0, -0.5, 0.3, 2.0):
+            getattr(one.par, which)[p] = np.exp(x)
+            want.append(log_density(one) + x)
+            found.append(kernel._log_density(x, moved, p, *rest))
+        np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-8, atol=1e-8)
+        getattr(one.par, which)[p] = was
+
+
+@every_case
+def test_means_and_effects_are_drawn_together(n_pools, own_residual):
+    """With variances held; annotators without a label are the prior's."""
+    one, n = study(n_pools, seed=2, own_residual=own_residual), 4000
+    data, par = one.data, one.par
+    sums = prepared(one)
+    kernel._log_marginal(*kernel.marginal(data, sums, par, one.priors))
+    state, draws = started(np.uint64(1)), []
+    for _ in range(n):
+        kernel.draw_annotators(state, data, par, sums)
+        draws.append(np.concatenate([par.mu, par.annotator]))
+    x = one.pool[:, None] == np.arange(n_pools)
+    z = data.annotator[:, None] == np.arange(len(par.annotator))
+    design, weight = np.hstack([x, z]).astype(float), residual(one) ** -2
+    variance = np.concatenate([one.priors.mu[:, 1], par.sd_annotator[data.annotator_pool]]) ** 2
+    covariance = np.linalg.inv(np.diag(1 / variance) + design.T @ (weight[:, None] * design))
+    linear = design.T @ (weight * (data.value - par.item[data.cell]))
+    linear[:n_pools] += one.priors.mu[:, 0] / one.priors.mu[:, 1] ** 2
+    root = np.linalg.inv(np.linalg.cholesky(covariance))
+    white = (np.array(draws) - covariance @ linear) @ root.T
+    assert stats.kstest(white.ravel(), "norm").pvalue > 1e-3
+    assert np.abs(white.T @ white / n - np.eye(len(linear))).max() < 5 * np.sqrt(2 / n)
+    assert np.abs(white.mean(axis=0)).max() < 4.5 / np.sqrt(n)
+
+
+def test_sums_are_those_of_the_labels():
+    one = study(2, seed=3)
+    sums = prepared(one)
+    left = one.data.value - one.par.item[one.data.cell]
+    for j in range(len(one.par.annotator)):
+        mine = left[one.data.annotator == j]
+        assert sums.mean[j] == pytest.approx(mine.mean() if len(mine) else 0.0)
+    within = np.bincount(one.pool, (left - sums.mean[one.data.annotator]) ** 2)
+    np.testing.assert_allclose(sums.within, within, rtol=1e-10)

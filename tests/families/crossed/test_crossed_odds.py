@@ -1,0 +1,103 @@
+"""Likelihoods as products of odds, against sums over labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from families.crossed.crossed_designs import log_labels, study
+
+from dissensus.families.crossed.kernels import odds as kernel
+
+
+def known_of(one):
+    return kernel.odds(one.data, one.par)
+
+
+def of_cells(one, known, pool, effect):
+    data = one.data
+    layout = (data.cell_start, data.cell_pool, data.annotator)
+    return kernel.log_of_cells(pool, *layout, known.cell_sum, known.annotator, effect)
+
+
+def of_annotators(one, known, pool, effect):
+    data = one.data
+    layout = (data.cell_start, data.cell_pool, data.annotator, data.annotator_pool)
+    sums = (known.annotator_sum, known.cell, one.par.mu[pool])
+    return kernel.log_of_annotators(pool, *layout, *sums, effect, known.trial_annotator)
+
+
+def totals(one, known):
+    """Return the log-likelihood by cells and by annotators, with what each leaves out."""
+    par, data = one.par, one.data
+    by_cells = by_annotators = 0.0
+    for p in range(len(par.mu)):
+        by_cells += of_cells(one, known, p, par.item)
+        by_annotators += of_annotators(one, known, p, par.annotator)
+    held_cells = np.clip(par.item, -150, 150)
+    held_people = np.clip(par.mu[data.annotator_pool] + par.annotator, -150, 150)
+    by_cells += (known.annotator_sum * held_people).sum()
+    by_annotators += (known.cell_sum * held_cells).sum()
+    return by_cells, by_annotators
+
+
+@pytest.mark.parametrize("n_pools", [1, 2, 3])
+def test_both_sides_add_up_to_the_likelihood(n_pools):
+    one = study(n_pools, "bernoulli", seed=1)
+    want = log_labels(one, "bernoulli")
+    assert totals(one, known_of(one)) == pytest.approx((want, want), rel=1e-11)
+
+
+@pytest.mark.parametrize("stretch", [0.2, 3.0])
+def test_stretched_effects(stretch):
+    one = study(2, "bernoulli", seed=2)
+    known, par = known_of(one), one.par
+    found = [of_cells(one, known, p, stretch * par.item) for p in range(2)]
+    people = [of_annotators(one, known, p, stretch * par.annotator) for p in range(2)]
+    rest = (known.annotator_sum * (par.mu[one.data.annotator_pool] + par.annotator)).sum()
+    items = (known.cell_sum * par.item).sum()
+    far = one._replace(par=par._replace(item=stretch * par.item))
+    assert sum(found) + rest == pytest.approx(log_labels(far, "bernoulli"))
+    far = one._replace(par=par._replace(annotator=stretch * par.annotator))
+    assert sum(people) + items == pytest.approx(log_labels(far, "bernoulli"))
+
+
+@pytest.mark.parametrize("size", [100.0, 149.0, 400.0, 1e6])
+def test_effects_as_large_as_can_be_overflow_nowhere(size):
+    """Beyond 150 logits an effect counts as 150, on either side."""
+    one = study(2, "bernoulli", seed=3)
+    rng = np.random.default_rng(1)
+    one.par.item[:] = size * rng.choice([-1, 1], len(one.par.item))
+    one.par.annotator[:] = size * rng.choice([-1, 1], len(one.par.annotator))
+    one.par.mu[:] = 0.0
+    item, annotator = (x.clip(-150, 150) for x in (one.par.item, one.par.annotator))
+    held = one._replace(par=one.par._replace(item=item, annotator=annotator))
+    want = log_labels(held, "bernoulli")
+    assert np.isfinite(want)
+    assert totals(one, known_of(one)) == pytest.approx((want, want), rel=1e-11)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 300, 100_000])
+@pytest.mark.parametrize("log_factor", [-150.0, -3.0, 0.0, 150.0])
+def test_products_are_sums_of_logarithms(n, log_factor):
+    """Also where many factors, or two of them, would overflow."""
+    rng = np.random.default_rng(n)
+    log_others = rng.normal(0, 80, n).clip(-150, 150)
+    found = kernel.log_product(np.exp(log_factor), np.exp(log_others), n)
+    assert found == pytest.approx(np.logaddexp(0.0, log_factor + log_others).sum(), rel=1e-10)
+
+
+def test_only_the_first_others_count():
+    others = np.array([1.0, 2.0, 1e90])
+    assert kernel.log_product(1.0, others, 2) == pytest.approx(np.log(6.0))
+
+
+def test_odds_are_of_where_the_chain_stands():
+    one = study(2, "bernoulli", seed=4)
+    known = known_of(one)
+    np.testing.assert_allclose(known.cell, np.exp(one.par.item))
+    one.par.annotator[:] += 1.0
+    one.par.mu[:] -= 0.5
+    kernel.refresh_annotators(one.data, one.par, known)
+    want = np.exp(one.par.mu[one.data.annotator_pool] + one.par.annotator)
+    np.testing.assert_allclose(known.annotator, want)
+    assert known.cell_sum.sum() == known.annotator_sum.sum() == one.data.value.sum()

@@ -1,0 +1,180 @@
+"""Ordered labels: likelihoods, slopes, latent numbers, cutpoints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from families.crossed.crossed_designs import log_labels, log_means, log_scale, study
+from scipy import stats
+
+from dissensus.families.crossed.kernels import ordinal as kernel
+from dissensus.families.crossed.kernels.data import cutpoints, label_sums
+from dissensus.kernels.random import started
+
+
+def slopes_of(one):
+    return kernel.slopes_room(len(one.par.mu), len(one.par.gap))
+
+
+def log_likelihood(one, mu, cut, boundary):
+    data, par = one.data, one.par
+    layout = (data.value, data.cell_start, data.cell_pool, data.annotator)
+    return kernel.log_likelihood(*layout, par.item, par.annotator, mu, cut, *boundary)
+
+
+def log_posterior(one, x, boundary, slopes):
+    given = kernel.given_effects(one.data, one.par, one.priors)
+    return kernel._log_posterior(*given, x, *boundary, slopes.gradient[0], slopes.root[0])
+
+
+def free(one):
+    return np.concatenate([one.par.mu, np.log(one.par.gap)])
+
+
+def put(one, numbers):
+    n = len(one.par.mu)
+    one.par.mu[:], one.par.gap[:] = numbers[:n], np.exp(numbers[n:])
+
+
+def slope(f, x, k, step=1e-5):
+    away = np.zeros(len(x))
+    away[k] = step
+    return (f(x + away) - f(x - away)) / (2 * step)
+
+
+def log_density(one):
+    """Of means and log gaps, given the effects."""
+    gaps = log_scale(one.par.gap, one.priors.gap) + np.log(one.par.gap).sum()
+    return log_labels(one, "ordinal") + log_means(one) + gaps
+
+
+@pytest.mark.parametrize("n_pools", [1, 3])
+@pytest.mark.parametrize("n_labels", [2, 3, 6])
+def test_the_likelihood_is_scipys(n_pools, n_labels):
+    one = study(n_pools, "ordinal", n_labels=n_labels)
+    boundary, *_ = slopes_of(one)
+    cut = cutpoints(one.par.gap)
+    found = log_likelihood(one, one.par.mu, cut, boundary)
+    assert found == pytest.approx(log_labels(one, "ordinal"), rel=1e-11)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 5])
+def test_slopes_in_the_cutpoints_of_each_pool(n_labels):
+    """Moving a pool's mean and all of its cutpoints together changes nothing; slopes say so."""
+    one = study(2, "ordinal", n_labels=n_labels, seed=2)
+    boundary, *_ = slopes_of(one)
+    cut, mu = cutpoints(one.par.gap), one.par.mu
+
+    def height(x, mu=mu):
+        return log_likelihood(one, mu, x, kernel.slopes_room(2, len(x) - 1)[0])
+
+    def by_pool(x):
+        other = kernel.slopes_room(2, len(x) - 1)[0]
+        log_likelihood(one, mu, x, other)
+        return other.first
+
+    log_likelihood(one, mu, cut, boundary)
+    for k in range(len(cut)):
+        assert boundary.first[:, k].sum() == pytest.approx(slope(height, cut, k), rel=1e-6)
+        curve = slope(by_pool, cut, k)
+        np.testing.assert_allclose(boundary.second[:, k], -curve[:, k], rtol=1e-5, atol=1e-8)
+        if k + 1 < len(cut):
+            np.testing.assert_allclose(boundary.mixed[:, k], -curve[:, k + 1], rtol=1e-5, atol=1e-8)
+    for p in range(2):
+        down = slope(lambda m: height(cut, m), mu, p)
+        assert boundary.first[p].sum() == pytest.approx(-down, rel=1e-6)
+
+
+@pytest.mark.parametrize("n_pools", [1, 2])
+@pytest.mark.parametrize("prior", [(0.0, 1.1, 0.0), (1.0, 0.8, 4.0), (2.0, 0.9, 0.0)])
+def test_the_log_density_and_its_gradient(n_pools, prior):
+    one = study(n_pools, "ordinal", n_labels=5, seed=3)
+    one.priors.gap[:] = prior
+    boundary, slopes = slopes_of(one)
+    at, found, want = free(one), [], []
+
+    def height(x):
+        return log_posterior(one, x, boundary, slopes)
+
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        x = at + rng.normal(0, 0.3, len(at))
+        found.append(height(x))
+        gradient = slopes.gradient[0].copy()
+        for k in range(len(x)):
+            assert gradient[k] == pytest.approx(slope(height, x, k), rel=1e-5, abs=1e-6)
+        put(one, x)
+        want.append(log_density(one))
+    np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-9, atol=1e-9)
+
+
+def test_the_proposal_is_normal_with_that_precision():
+    rng = np.random.default_rng(4)
+    root = np.tril(rng.normal(size=(4, 4)))
+    root[np.diag_indices(4)] = np.abs(root.diagonal()) + 0.5
+    centre, x, y = rng.normal(size=(3, 4))
+    normal = stats.multivariate_normal(centre, np.linalg.inv(root @ root.T))
+    found = kernel._log_proposal(x, centre, root) - kernel._log_proposal(y, centre, root)
+    assert found == pytest.approx(normal.logpdf(x) - normal.logpdf(y), rel=1e-10)
+
+
+def test_a_newton_step_ends_at_the_top_of_a_parabola():
+    gradient, root = np.array([1.0, -2.0]), np.array([[2.0, 0.0], [1.0, 3.0]])
+    found = kernel._proposed(np.array([5.0, 6.0]), gradient, root)
+    want = np.array([5.0, 6.0]) + np.linalg.solve(root @ root.T, gradient)
+    np.testing.assert_allclose(found, want)
+
+
+def test_cutpoints_follow_their_density():
+    """Two free numbers, by quadrature on a grid of a density that is tested above."""
+    one = study(1, "ordinal", n_labels=3, seed=5, n_items=5)
+    boundary, slopes = slopes_of(one)
+    state, draws, moved = started(np.uint64(2)), [], 0
+    for sweep in range(24_200):
+        args = (one.data, one.par, one.priors, sweep < 100, boundary, slopes)
+        moved += kernel.move_cutpoints(state, *args)
+        if sweep >= 200 and sweep % 8 == 0:
+            draws.append(free(one))
+    draws = np.array(draws)
+    assert moved > 0.8 * 24_200
+    middle, spread = draws.mean(axis=0), draws.std(axis=0)
+    grid = [m + 7 * s * np.linspace(-1, 1, 141) for m, s in zip(middle, spread, strict=True)]
+    height = np.empty((141, 141))
+    for a, mu in enumerate(grid[0]):
+        for b, gap in enumerate(grid[1]):
+            height[a, b] = log_posterior(one, np.array([mu, gap]), boundary, slopes)
+    weight = np.exp(height - height.max())
+    for k, axis in enumerate(grid):
+        marginal = weight.sum(axis=1 - k)
+        cdf = np.cumsum(marginal) - marginal / 2
+        places = np.interp(draws[:, k], axis, cdf / marginal.sum())
+        assert stats.kstest(places, "uniform").pvalue > 1e-3
+
+
+def test_a_chain_that_starts_nowhere_arrives():
+    """Cutpoints that make every label all but impossible: no error, and a way back."""
+    one = study(2, "ordinal", n_labels=5, seed=6)
+    boundary, slopes = slopes_of(one)
+    one.par.gap[:], one.par.mu[:] = 1e-30, [60.0, -60.0]
+    state = started(np.uint64(3))
+    for _ in range(200):
+        args = (one.data, one.par, one.priors, True, boundary, slopes)
+        kernel.move_cutpoints(state, *args)
+    assert np.isfinite(free(one)).all()
+
+
+def test_latent_numbers_lie_between_their_cutpoints():
+    one = study(2, "ordinal", n_labels=4, seed=7)
+    sums, state = label_sums(one.data, one.par.latent), started(np.uint64(4))
+    cut = np.concatenate([[-np.inf], cutpoints(one.par.gap), [np.inf]])
+    y, eta, places = one.data.value.astype(int), one.eta, []
+    cdf = stats.norm.cdf
+    low, high = cdf(cut[y] - eta), cdf(cut[y + 1] - eta)
+    for _ in range(300):
+        kernel.draw_latent(state, one.data, one.par, sums)
+        assert (cut[y] <= one.par.latent).all()
+        assert (one.par.latent <= cut[y + 1]).all()
+        places.append((cdf(one.par.latent - eta) - low) / (high - low))
+    assert stats.kstest(np.ravel(places), "uniform").pvalue > 1e-3
+    for found, want in zip(sums, label_sums(one.data, one.par.latent), strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-10, atol=1e-10)
