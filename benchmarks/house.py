@@ -86,7 +86,7 @@ class Walk:
         self.functions: set[tuple[str, str]] = set()
         self.changes = 0
         self.checks = 0
-        self._last: dict[int, str] = {}
+        self._last = ""
 
     def __call__(self, frame: Any, event: str, _: Any) -> None:
         """Note a call."""
@@ -95,10 +95,10 @@ class Walk:
             return
         self.files.add(name)
         self.functions.add((name, frame.f_code.co_qualname))
-        thread = threading.get_ident()
-        self.changes += self._last.get(thread, name) != name
-        self._last[thread] = name
-        self.checks += frame.f_code.co_name == "validate" and name.endswith("schema.py")
+        if threading.current_thread() is threading.main_thread():  # chains go to and fro in others
+            self.changes += self._last != name
+            self._last = name
+        self.checks += frame.f_code.co_name == "check_annotations"
 
 
 class Frames:
@@ -110,11 +110,18 @@ class Frames:
     def __call__(self, frame: Any, event: str, _: Any) -> None:
         """Note the stack at the first sweep."""
         if self.found is None and event == "call" and frame.f_code.co_name == "advance":
-            stack = []
-            while frame is not None and frame.f_code.co_name != "fit":
-                stack.append(frame.f_code.co_filename)
-                frame = frame.f_back
-            self.found = sum("dissensus" in one or "/models/" in one for one in stack)
+            here = [frame]
+            if threading.current_thread() is not threading.main_thread():  # which waits for chains
+                here.append(sys._current_frames()[threading.main_thread().ident or 0])
+            self.found = sum(map(self._below, here))
+
+    def _below(self, frame: Any) -> int:
+        """Count the library's frames of a stack, up to the fit."""
+        found = 0
+        while frame is not None and frame.f_code.co_name != "fit":
+            found += frame.f_code.co_filename.startswith((str(PACKAGE), str(ROOT / "models")))
+            frame = frame.f_back
+        return found
 
 
 def traced(hook: Any, call: Any) -> Any:
@@ -133,7 +140,7 @@ def walks() -> dict[str, Any]:
     """Return what is counted by running an evaluation of 30 items, and a fit."""
     import dissensus as dx
 
-    toy = dx.simulate.study(n_items=30, n_annotators=5, random_seed=1)
+    toy = dx.simulate.study(30, 5, 3, kind="nominal", random_seed=1)
     quick: dict[str, Any] = {"draws": 20, "random_seed": 1, "progressbar": False}
 
     def evaluate() -> None:

@@ -64,7 +64,7 @@ def _models() -> dict[str, str]:
 
 
 def _metrics() -> dict[str, str]:
-    homes = {one.name: f"dissensus.metrics.{one.module}.{one.name}" for one in metrics.METRICS}
+    homes = {one.name: f"{one.function.__module__}.{one.name}" for one in metrics.METRICS}
     return _functions("metrics", "Draws in, draws out: every metric keeps ``chain`` and ``draw``.",
                       homes)  # fmt: skip
 
@@ -111,9 +111,10 @@ def _other() -> str:
     for name in sorted(name for name in dx.__all__ if name not in listed):
         thing = getattr(dx, name)
         home = getattr(thing, "__module__", "")
-        if not home or home in {f"dissensus.{module}" for module in _MODULES}:
+        if not home or home in {getattr(dx, module).__name__ for module in _MODULES}:
             continue
         kind = "autoexception" if isinstance(thing, type) else "autofunction"
         entries.append(f".. {kind}:: {home}.{name}\n")
-    entries += [f".. automodule:: dissensus.{name}\n   :members:\n" for name in _MODULES]
+    homes = [getattr(dx, name).__name__ for name in _MODULES]
+    entries += [f".. automodule:: {home}\n   :members:\n" for home in homes]
     return _page("Everything else", *entries)

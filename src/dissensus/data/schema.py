@@ -39,8 +39,11 @@ Both survive ``to_netcdf`` and `xarray.open_dataset`; `validate` re-checks eithe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -79,7 +82,7 @@ CODES: Final = {
     "cluster_code": (ITEM, CLUSTER),
     "stratum_code": (ITEM, STRATUM),
 }
-"""Each variable of codes: the dimension it lives on, and the coordinate it points into."""
+"""The dimension that each variable of codes lives on, and the coordinate it points into."""
 
 NUMBERS: Final = {
     "value": (-np.inf, np.inf, "a finite number"),
@@ -398,6 +401,31 @@ def _require(
     )
 
 
+_CHECKED: ContextVar[WeakValueDictionary[int, xr.Dataset] | None] = ContextVar(
+    "checked", default=None
+)
+
+
+@contextmanager
+def checked_once() -> Iterator[None]:
+    """Check a Dataset once while this lasts, however many functions are handed it.
+
+    Only for what stays as it is meanwhile.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", "y"]})
+    >>> with checked_once():
+    ...     kappas = dx.validate(ann), dx.validate(ann)
+    """
+    token = _CHECKED.set(WeakValueDictionary())
+    try:
+        yield
+    finally:
+        _CHECKED.reset(token)
+
+
 def validate(data: xr.Dataset) -> xr.Dataset:
     """Check that a Dataset of annotations (or of predictions) keeps to the schema.
 
@@ -429,10 +457,15 @@ def validate(data: xr.Dataset) -> xr.Dataset:
             expected="an xarray.Dataset made by dissensus.annotations",
             found=type(data).__name__,
         )
+    known = _CHECKED.get()
+    if known is not None and known.get(id(data)) is data:
+        return data
     if SYSTEM in data.dims:
         check_predictions(data)
     else:
         check_annotations(data, {})
+    if known is not None:
+        known[id(data)] = data
     return data
 
 

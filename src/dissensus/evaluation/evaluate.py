@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus.data.chunks import ITEM_CHUNKS, by_item, checked_items, chunked, is_chunked
 from dissensus.data.known_labels import recorded as recorded_truth
-from dissensus.data.schema import checked_annotations, checked_predictions
+from dissensus.data.schema import checked_annotations, checked_once, checked_predictions
 from dissensus.dims import ITEM
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.evaluation import accuracy
@@ -212,59 +212,65 @@ def evaluate(
     if cut is not None:
         recorded["chunks"] = cut.attrs[ITEM_CHUNKS][0]
         _require_none(risk=risk)
-    annotations = checked_annotations(annotations).compute()
-    _require_clusters(annotations)
-    main = recipe_for(annotations, model=model, threshold=threshold)
-    beside = companion_for(main, companion, by_default=model is None)
-    main.check_options(reliability, hyper)
-    given = None
-    if predictions is not None:
-        given = checked_predictions(predictions).compute()
-        predictions = main.predictions(given)
-    task = _task(
-        main, annotations, predictions, groups, cut=cut, risk=risk, draws=draws, chains=chains,
-        random_seed=random_seed, on_missing=on_missing, progressbar=progressbar,
-    )  # fmt: skip
-    run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
-    plan = planned(annotations, given, components, reference)
-    one_truth = accuracy.planned(
-        annotations, given, truth_model, threshold, truth, error_correlation
-    )
-    question = question_of(question, one_truth.n_known)
-    labels = _ground_truth_plan.planned(annotations, ground_truth, threshold)
-    notes = Notes()
-    asked = Settings(draws * chains, random_seed, distance, margin, on_missing)
-    beyond = observed(annotations, given, asked)
-    side = None
-    if beside is not None:  # first: its draws are not kept
-        other = _run(beside, None, {})
-        side = xr.DataTree.from_dict(results(replace(other, keeps_draws=False), task, notes))
-        side.attrs.update(_made_by(other, task, side))
-    found = results(run, task, notes) | {"annotations": annotations}
-    if beyond:
-        found["statistics"] = found["statistics"].merge(beyond.pop("statistics"))
-    found |= beyond
-    if predictions is not None:
-        found["predictions"] = predictions
-    if given is not None and predictions is not given:  # cut: of the numbers nothing is left
-        found["predictions_given"] = given
-    found, words = with_components(found, plan, asked, chains, progressbar, notes)
-    found, accuracies = with_accuracy(found, one_truth, asked, chains, progressbar, notes)
-    found, judged_by = with_ground_truth(found, labels, asked)
-    found = with_answers(
-        found, question, new_items=new_items, random_seed=random_seed, reference=run.reference,
-        shape=(chains, draws),
-    )  # fmt: skip
-    tree = xr.DataTree.from_dict(found)
-    tree.attrs.update(
-        _made_by(run, task, tree), components=words, truth_model=accuracies, ground_truth=judged_by,
-        random_seed_source=seed_source, **provenance(annotations, given, recorded),
-        **of_model(main.model),
-    )  # fmt: skip
-    if side is not None:
-        tree["companion"] = side
-    notes.say()
-    return tree
+    with checked_once():
+        annotations = checked_annotations(_in_memory(annotations))
+        _require_clusters(annotations)
+        main = recipe_for(annotations, model=model, threshold=threshold)
+        beside = companion_for(main, companion, by_default=model is None)
+        main.check_options(reliability, hyper)
+        given = None
+        if predictions is not None:
+            given = checked_predictions(_in_memory(predictions))
+            predictions = main.predictions(given)
+        task = _task(
+            main, annotations, predictions, groups, cut=cut, risk=risk, draws=draws, chains=chains,
+            random_seed=random_seed, on_missing=on_missing, progressbar=progressbar,
+        )  # fmt: skip
+        run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
+        plan = planned(annotations, given, components, reference)
+        one_truth = accuracy.planned(
+            annotations, given, truth_model, threshold, truth, error_correlation
+        )
+        question = question_of(question, one_truth.n_known)
+        labels = _ground_truth_plan.planned(annotations, ground_truth, threshold)
+        notes = Notes()
+        asked = Settings(draws * chains, random_seed, distance, margin, on_missing)
+        beyond = observed(annotations, given, asked)
+        side = None
+        if beside is not None:  # first: its draws are not kept
+            other = _run(beside, None, {})
+            side = xr.DataTree.from_dict(results(replace(other, keeps_draws=False), task, notes))
+            side.attrs.update(_made_by(other, task, side))
+        found = results(run, task, notes) | {"annotations": annotations}
+        if beyond:
+            found["statistics"] = found["statistics"].merge(beyond.pop("statistics"))
+        found |= beyond
+        if predictions is not None:
+            found["predictions"] = predictions
+        if given is not None and predictions is not given:  # cut: of the numbers nothing is left
+            found["predictions_given"] = given
+        found, words = with_components(found, plan, asked, chains, progressbar, notes)
+        found, accuracies = with_accuracy(found, one_truth, asked, chains, progressbar, notes)
+        found, judged_by = with_ground_truth(found, labels, asked)
+        found = with_answers(
+            found, question, new_items=new_items, random_seed=random_seed, reference=run.reference,
+            shape=(chains, draws),
+        )  # fmt: skip
+        tree = xr.DataTree.from_dict(found)
+        tree.attrs.update(
+            _made_by(run, task, tree), components=words, truth_model=accuracies,
+            ground_truth=judged_by, random_seed_source=seed_source, **provenance(annotations, given, recorded),
+            **of_model(main.model),
+        )  # fmt: skip
+        if side is not None:
+            tree["companion"] = side
+        notes.say()
+        return tree
+
+
+def _in_memory(data: Any) -> Any:
+    """Return what is still on disk, or to be computed, in memory; what is no data as it is."""
+    return data.compute() if isinstance(data, xr.Dataset) else data
 
 
 def _cut(annotations: xr.Dataset, chunks: int | None) -> xr.Dataset | None:
