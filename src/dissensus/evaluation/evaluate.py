@@ -259,8 +259,8 @@ def evaluate(
         tree = xr.DataTree.from_dict(found)
         tree.attrs.update(
             _made_by(run, task, tree), components=words, truth_model=accuracies,
-            ground_truth=judged_by, random_seed_source=seed_source, **provenance(annotations, given, recorded),
-            **of_model(main.model),
+            ground_truth=judged_by, random_seed_source=seed_source,
+            **provenance(annotations, given, recorded), **of_model(main.model),
         )  # fmt: skip
         if side is not None:
             tree["companion"] = side
