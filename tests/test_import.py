@@ -66,3 +66,14 @@ def test_naming_the_models_does_not_load_pymc(loaded_after):
 
 def test_an_exact_fit_and_its_metrics_do_not_load_pymc(loaded_after):
     assert not loaded_after["fit"] & {"pymc", "pytensor"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "name", ["datasets", "distributions", "formats", "plausibility", "schema", "simulate", "steps"]
+)
+def test_every_namespace_is_reached_first(name):
+    """Where they live below another package, nothing else may have to be imported before."""
+    code = f"import dissensus as dx; print(dx.{name}.__doc__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert len(done.stdout) > 20

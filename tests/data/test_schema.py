@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
+from dissensus.data import schema
 from dissensus.data.rows import ranking_code
 from dissensus.data.schema import require_two_annotators, validate
 
@@ -291,3 +292,26 @@ def test_a_kind_that_is_no_text_is_refused(kind):
         data.attrs["kind"] = kind
         with pytest.raises(dx.AnnotationError, match="kind"):
             validate(data)
+
+
+def test_a_dataset_is_checked_once_while_that_is_asked_for(monkeypatch):
+    ann = dx.annotations({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", "y"]})
+    same = ann.copy()
+    seen = []
+    check = schema.check_annotations
+    monkeypatch.setattr(schema, "check_annotations", lambda *given: seen.append(1) or check(*given))
+    with schema.checked_once():
+        for data in (ann, ann, same, ann, same):
+            assert dx.validate(data) is data
+    assert len(seen) == 2  # equal, but not known to be
+    dx.validate(ann)
+    assert len(seen) == 3  # as ever, afterwards
+
+
+def test_what_is_wrong_is_not_taken_for_checked():
+    ann = dx.annotations({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", "y"]})
+    wrong = ann.assign(label_code=("annotation", [0, 7]))
+    with schema.checked_once():
+        for _ in range(2):
+            with pytest.raises(dx.AnnotationError, match="label_code"):
+                dx.validate(wrong)
