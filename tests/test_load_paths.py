@@ -24,7 +24,7 @@ ZARR = {"open_zarr", "open_group", "create_group", "open_array", "open_consolida
 METHODS = {"read_pickle", "to_pickle", "popen", "mktemp"}
 SAFE = {"allow_pickle": False, "shell": False, "autoescape": True, "zarr_format": 3}
 """What options may say; stores of Zarr's second format may name a codec that unpickles."""
-OWN = {("arrays/rowwise.py", "exec"), ("arrays/rowwise.py", "compile")}
+OWN = {("kernels/rowwise.py", "exec"), ("kernels/rowwise.py", "compile")}
 """Makes kernels out of this package's own source, when it is loaded: nothing that was read."""
 
 

@@ -185,7 +185,8 @@ def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monke
 
 @pytest.mark.long
 def test_single_annotators_whose_draws_hang_together_are_a_note(monkeypatch):
-    monkeypatch.setattr(accuracy, "settled", lambda draws: accuracy.settled(draws) | {
+    settled = accuracy.settled
+    monkeypatch.setattr(accuracy, "settled", lambda draws: settled(draws) | {
         "n_items_poor": int("annotator" in draws.dims)})  # fmt: skip
     attrs = dx.evaluate(study().annotations, **QUIET)["accuracy"].attrs
     assert attrs["n_items_poor"] == 0

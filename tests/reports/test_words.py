@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
+from dissensus import wording
 from dissensus.reports import numbers as facts
 from dissensus.reports import page, words
 from dissensus.reports.language import Name, joined, sentence, text
@@ -113,7 +114,7 @@ def test_certainty(evaluate):
     result = evaluate(reliability=(1, 50))
     share = float((result["certainty"]["annotation_certainty"].sel(reliability=1) < 0.9).mean())
     out = said(page.certainty_words(result, 1.0) + page.doubt_words(result))
-    assert f"(certainty below .90) for {dx._wording.share(share)} of the items." in out
+    assert f"(certainty below .90) for {wording.share(share)} of the items." in out
     assert "goes from" in out
     alone = said(page.certainty_words(evaluate(predictions=False, reliability=(1,)), 1.0))
     assert alone.startswith("At reliability 1, the annotations leave")

@@ -41,7 +41,7 @@ del firsts[0]
 dx.models.crossed_effects.fit(ann, **options)
 """
 _COMMANDS = """
-from dissensus.cli import main
+from dissensus.cli.app import main
 table, *outs = sys.argv[1:]
 for out in outs:
     sys.argv = [

@@ -33,6 +33,18 @@ from dissensus.data import tables
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError, shown
 
+__all__ = [
+    "NAME",
+    "Layout",
+    "Space",
+    "candidate_form",
+    "layout",
+    "plausibility_of",
+    "space",
+    "widened",
+    "with_candidates",
+]
+
 # What the positions of a plausibility mean: its label space, read off and checked.
 
 

@@ -69,6 +69,26 @@ from dissensus.dims import (
 )
 from dissensus.errors import AnnotationError, PredictionError, brief, shown
 
+__all__ = [
+    "CODES",
+    "KINDS",
+    "PART",
+    "check_annotations",
+    "check_form",
+    "check_predictions",
+    "checked_annotations",
+    "checked_predictions",
+    "given_numbers",
+    "label_counts",
+    "no_predictions",
+    "ranking_code",
+    "ranks",
+    "require_two_annotators",
+    "statements_per",
+    "validate",
+    "voices_per",
+]
+
 # The checks that hold annotations to the schema that `dissensus.schema` writes down.
 
 
