@@ -61,13 +61,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.chunks import chunks_of
 from dissensus.data.predictions import Features, features
 from dissensus.data.rows import label_counts
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
-from dissensus.registry import check_flags
 from dissensus.sampling import fitting
 from dissensus.sampling.by_chunk import Settled, by_chunks, settled_prior
 from dissensus.sampling.by_item import dirichlet_draws
@@ -224,12 +224,12 @@ def fit(
     >>> fit.posterior.plausibility.shape
     (4, 10, 1, 2)
     """
-    check_flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
+    arguments.flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
     counts, gamma, alpha, said = _data(annotations, reliability, prior_count, predictions)
-    size, names = fitting.sample_shape(draws, chains), _names(annotations)
+    size, names = arguments.sample_shape(draws, chains), _names(annotations)
     more = Settled({}, {})
     if is_learned(alpha):
-        warm_up, seeds = fitting.whole("tune", tune, 0), generator(random_seed, "prior")
+        warm_up, seeds = arguments.whole("tune", tune, 0), generator(random_seed, "prior")
         alpha = learned([(counts, said.values)], size, warm_up, seeds, progressbar=progressbar)
     if isinstance(alpha, LearnedPrior) and alpha.told:
         more = settled_prior(alpha, "prior_count", names[LABEL], said)
@@ -284,11 +284,11 @@ def _data(
     """
     fitting.require_kind(annotations, KINDS, "dirichlet")
     counts = label_counts(annotations).astype(np.float64)
-    gamma = fitting.positive("reliability", reliability)
+    gamma = arguments.positive("reliability", reliability)
     if isinstance(prior_count, LearnedPrior) or is_learned(prior_count):
         names = _names(annotations)
         return counts, gamma, prior_count, features(predictions, names[ITEM], names[LABEL])
-    alpha = fitting.positive("prior_count", prior_count, other=LEARNED)
+    alpha = arguments.positive("prior_count", prior_count, other=LEARNED)
     no_evidence(predictions, "prior_count", f"{alpha:g}")
     return counts, gamma, alpha, features(None, *_names(annotations).values())
 

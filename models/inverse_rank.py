@@ -40,6 +40,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.plausibility import Layout, candidate_form, layout
 from dissensus.data.rows import ranking_code, ranks, statements_per
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
@@ -47,7 +48,6 @@ from dissensus.errors import ArgumentError
 from dissensus.families.rankings.predictions import observed
 from dissensus.kernels.random import generator
 from dissensus.kernels.rankings import inverse_rank_weights
-from dissensus.registry import check_flags, one_of
 from dissensus.sampling import fitting
 from dissensus.sampling.by_chunk import by_chunks
 from dissensus.sampling.by_item import dirichlet_draws
@@ -183,7 +183,7 @@ def fit(
     >>> fit.posterior.plausibility.dims
     ('chain', 'draw', 'item', 'candidate')
     """
-    check_flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
+    arguments.flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
     if log_likelihood:
         raise ArgumentError(
             "log_likelihood", expected="False", found="True",
@@ -197,7 +197,7 @@ def fit(
         "split_ties": split_ties, "prior_count": float(prior_count),
     }  # fmt: skip
     rng = generator(random_seed, "fit")
-    seed, size = fitting.stream_seed(rng), fitting.sample_shape(draws, chains)
+    seed, size = fitting.stream_seed(rng), arguments.sample_shape(draws, chains)
     theta, density = dirichlet_draws(parameters, annotations[ITEM].to_numpy(), size, seed)
     seed = fitting.stream_seed(rng)  # of the remainder: another, or the two would meet
     score = _named(scores, where, annotations, prior_count, seed).rename("score")
@@ -255,7 +255,7 @@ _NEW = "new_annotators"
 def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, npt.NDArray[np.float64]]:
     """Return which candidate is what, and IRN over (item, candidate)."""
     fitting.require_kind(annotations, KINDS, "inverse_rank")
-    check_flags(split_ties=split_ties)
+    arguments.flags(split_ties=split_ties)
     fitting.require_annotated(
         statements_per(annotations, ITEM), annotations, "IRN is 0/0 without one"
     )
@@ -278,9 +278,9 @@ def _parameters(
     prior_count: float,
 ) -> npt.NDArray[np.float64]:
     """Return the Dirichlet parameters over (item, candidate); the remainder's are summed."""
-    gamma = fitting.positive("reliability", reliability)
-    alpha = fitting.positive("prior_count", prior_count, zero=True)
-    one_of("reliability_per", reliability_per, (ITEM, ANNOTATOR))
+    gamma = arguments.positive("reliability", reliability)
+    alpha = arguments.finite("prior_count", prior_count, 0)
+    arguments.one_of("reliability_per", reliability_per, (ITEM, ANNOTATOR))
     times = statements_per(annotations, ITEM)[:, None] if reliability_per == ANNOTATOR else 1
     return np.asarray(gamma * times * scores + alpha * where.sizes)
 

@@ -44,6 +44,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.rows import given_numbers
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
 from dissensus.errors import AnnotationError, ArgumentError
@@ -58,7 +59,6 @@ from dissensus.families.conjugate.normal_prior import (
 )
 from dissensus.kernels import normal
 from dissensus.kernels.random import generator
-from dissensus.registry import check_flags
 from dissensus.sampling import fitting
 from dissensus.sampling.by_chunk import Settled, by_chunks
 from dissensus.sampling.by_item import normal_draws
@@ -132,8 +132,8 @@ def _learned(annotations: xr.Dataset, settings: Mapping[str, Any]) -> NormalPrio
     score, _, data, _ = _data(annotations, LEARNED)
     return learned(
         teaching(data, grid_step(score), annotations[ITEM].to_numpy()), units_of(data),
-        fitting.sample_shape(settings["draws"], settings["chains"]),
-        fitting.whole("tune", settings["tune"], 0), generator(settings["random_seed"], "prior"),
+        arguments.sample_shape(settings["draws"], settings["chains"]),
+        arguments.whole("tune", settings["tune"], 0), generator(settings["random_seed"], "prior"),
     )  # fmt: skip
 
 
@@ -189,9 +189,9 @@ def fit(
     >>> sorted(fit.posterior.data_vars)
     ['mean', 'variance']
     """
-    check_flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
+    arguments.flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
     score, item, data, before = _data(annotations, prior)
-    names, size = {ITEM: annotations[ITEM].to_numpy()}, fitting.sample_shape(draws, chains)
+    names, size = {ITEM: annotations[ITEM].to_numpy()}, arguments.sample_shape(draws, chains)
     attrs: dict[str, Any] = {}
     groups: dict[str, dict[str, xr.DataArray]] = {}
     constant = {"item_code": xr.DataArray(item, dims=ANNOTATION)}

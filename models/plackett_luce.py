@@ -87,6 +87,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.predictions import features
 from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, LABEL
 from dissensus.errors import ArgumentError
@@ -105,7 +106,6 @@ from dissensus.families.rankings.process import (
 )
 from dissensus.families.rankings.sampler import diagnosed, drawn, drawn_by
 from dissensus.kernels.random import generator
-from dissensus.registry import check_flags
 from dissensus.sampling import fitting
 from dissensus.sampling.by_chunk import Settled, by_chunks, settled_prior
 from dissensus.sampling.interruption import before_any_draw
@@ -350,8 +350,8 @@ def fit(
     >>> fit.posterior.plausibility.dims
     ('chain', 'draw', 'item', 'candidate')
     """
-    check_flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
-    chains, draws = fitting.sample_shape(draws, chains)
+    arguments.flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
+    chains, draws = arguments.sample_shape(draws, chains)
     hyper: dict[str, Any] = {
         "reliability": reliability, "tempering": tempering, "concentration": concentration,
         "unranked": unranked, "sampler": sampler,
@@ -362,7 +362,7 @@ def fit(
     more = Settled({}, {})
     if what.leaning is not None:
         hyper["concentration"] = LEARNED_PRIOR
-    tune = fitting.whole("tune", tune, least=0)
+    tune = arguments.whole("tune", tune, least=0)
     kept, rng = fitting.begun(
         checkpoint, model="plackett_luce", annotations=annotations, random_seed=random_seed,
         sampler=drawn_by(what, sampler), draws=draws, tune=tune, chains=chains,

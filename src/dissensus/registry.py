@@ -13,9 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol
 
-import numpy as np
-
-from dissensus.errors import ArgumentError, DissensusWarning, brief
+from dissensus.errors import ArgumentError, DissensusWarning
 
 # Models that other packages bring: found by their entry points, loaded when they are asked for.
 
@@ -146,32 +144,3 @@ def find[Entry: Named](entries: Iterable[Entry], name: str, what: str) -> Entry:
         found=repr(name),
         hint=f"Did you mean {near[0]!r}?" if near else "",
     )
-
-
-def one_of(name: str, value: Any, choices: Iterable[str | None]) -> None:
-    """Raise unless a setting is one of the names there are; ``name`` is that of the setting.
-
-    Only text is compared: arrays and Datasets have an idea of their own of what is equal.
-
-    Examples
-    --------
-    >>> one_of("sampler", "hmc", ("gibbs", "nuts"))
-    Traceback (most recent call last):
-    ...
-    dissensus.errors.ArgumentError: sampler: expected 'gibbs' or 'nuts'; found 'hmc'
-    """
-    known = tuple(choices)
-    if not (value is None or isinstance(value, str)) or value not in known:
-        raise ArgumentError(name, expected=" or ".join(map(repr, known)), found=brief(value))
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Raise unless an argument is True or False: the text "False" would count as true."""
-    if not isinstance(value, bool | np.bool_):
-        raise ArgumentError(name, expected="True or False", found=brief(value))
-
-
-def check_flags(**flags: Any) -> None:
-    """Raise unless all are True or False."""
-    for name, flag in flags.items():
-        check_flag(name, flag)

@@ -9,14 +9,13 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import models
+from dissensus import arguments, models
 from dissensus.dims import LABEL, POOL, SAMPLE, other
 from dissensus.errors import brief
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
 from dissensus.metrics._components import MODELS
 from dissensus.metrics.reliability import icc
-from dissensus.registry import one_of
 from dissensus.sampling import fitting
 from dissensus.sampling.step import uncompiled
 from dissensus.wording import share
@@ -86,7 +85,7 @@ def prior_predictive(
     name = _name_of(model)
     rng = generator(random_seed, "prior_predictive")
     built = _build(name, annotations, settings)
-    tree = _drawn(built, fitting.whole("draws", draws), int(rng.integers(2**31)))
+    tree = _drawn(built, arguments.whole("draws", draws), int(rng.integers(2**31)))
     attrs = {"model": name, "hyper_family": settings.get("family", "gaussian")}
     tree.attrs.update(attrs)
     out = _shares(tree, annotations)
@@ -99,7 +98,7 @@ def prior_predictive(
 def _name_of(model: Any) -> str:
     """Return the name of a model that is given by name or as a module."""
     name = model.__name__.rpartition(".")[2] if isinstance(model, ModuleType) else model
-    one_of("model", name if isinstance(name, str) else brief(name), MODELS)
+    arguments.one_of("model", name if isinstance(name, str) else brief(name), MODELS)
     return str(name)
 
 
@@ -108,7 +107,7 @@ def _build(name: str, annotations: xr.Dataset, settings: dict[str, Any]) -> Any:
     build = models.get(name).module.build
     known = [p.name for p in signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for setting in settings:
-        one_of(f"setting of {name}", setting, known)
+        arguments.one_of(f"setting of {name}", setting, known)
     return build(annotations, **settings)
 
 

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.checks.replicates import OBSERVED, PREDICTIVE, group_of
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
 from dissensus.kernels.votes import Rows, Sums, rows, sums
-from dissensus.sampling import fitting
 from dissensus.wording import number, share, short
 
 # Reading a fit of a latent truth: labels of annotators and systems, as given and as replicated.
@@ -134,7 +134,7 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
 def _thinned(drawn: xr.Dataset, draws: int | None, width: int) -> xr.Dataset:
     """Keep at most so many draws, evenly spaced, as many of each chain, and what memory allows."""
     n_chains, n = drawn.sizes[CHAIN], drawn.sizes[DRAW]
-    wanted = n * n_chains if draws is None else fitting.whole("draws", draws)
+    wanted = n * n_chains if draws is None else arguments.whole("draws", draws)
     wanted = min(wanted, _CELLS // width)
     n = min(n, max(1, wanted // n_chains))
     return drawn.isel({DRAW: np.linspace(0, drawn.sizes[DRAW] - 1, n).round().astype(int)})

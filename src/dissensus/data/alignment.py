@@ -9,13 +9,13 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data import tables
 from dissensus.data.predictions import warn_of_outside
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
 from dissensus.kernels.types import Floats, Ints
-from dissensus.registry import one_of
 
 # Bringing predictions onto the items that were annotated.
 
@@ -24,7 +24,7 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
     left: Left, predictions: xr.Dataset, on_missing: str
 ) -> tuple[Left, xr.Dataset]:
     """Select the predictions of the left side's items, in its order."""
-    one_of("on_missing", on_missing, ("raise", "drop"))
+    arguments.one_of("on_missing", on_missing, ("raise", "drop"))
     items, predicted = left[ITEM].to_numpy(), predictions[ITEM].to_numpy()
     again = pd.Index(predicted).duplicated()
     if again.any():

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from dissensus import models, statistics
+from dissensus import arguments, models, statistics
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import voices_per
 from dissensus.dims import (
@@ -44,7 +44,6 @@ from dissensus.evaluation.section import Planned, with_added
 from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.families.latent_truth.errors import LEARNED, checked_errors
 from dissensus.kernels.random import generator
-from dissensus.registry import one_of
 from dissensus.sampling import convergence, fitting
 from dissensus.statistics.leave_one_out_agreement import by_annotator
 from dissensus.wording import counted, listed
@@ -101,7 +100,7 @@ def planned(
         If there is no such model, or it was named and cannot be fitted to such annotations, or
         labels are known that these items cannot have.
     """
-    one_of("truth_model", truth_model, (AUTO, *MODELS, None))
+    arguments.one_of("truth_model", truth_model, (AUTO, *MODELS, None))
     if truth is not None and truth_model is None:
         raise ArgumentError(
             "truth", expected="None with truth_model=None, which leaves accuracies out",

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.predictions import features
 from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, RELIABILITY, SCOPE, SCOPES, SYSTEM
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
-from dissensus.registry import one_of
 
 Groups = dict[str, xr.Dataset]
 
@@ -41,7 +41,7 @@ def question_of(question: str | None, known: int) -> str:
     ArgumentError
         If it is no question.
     """
-    one_of("question", question, (PANEL, TRUTH, None))
+    arguments.one_of("question", question, (PANEL, TRUTH, None))
     if question is not None:
         return question
     return TRUTH if known else PANEL

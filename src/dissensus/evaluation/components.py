@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import metrics, models
+from dissensus import arguments, metrics, models
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown
@@ -24,7 +24,6 @@ from dissensus.evaluation.section import Planned, with_added
 from dissensus.kernels.random import generator
 from dissensus.metrics._components import SCALES
 from dissensus.metrics.cross_replication import annotators_outweigh_items
-from dissensus.registry import one_of
 from dissensus.sampling import fitting
 from dissensus.wording import counted
 
@@ -164,7 +163,7 @@ def planned(
     ArgumentError
         If there is no such family, or pools are to be compared with one that there is not.
     """
-    one_of("components", components, (AUTO, *FAMILIES, None))
+    arguments.one_of("components", components, (AUTO, *FAMILIES, None))
     plan = _family(annotations, predictions, components)
     if plan.family:
         found = _worth_it(annotations, plan)

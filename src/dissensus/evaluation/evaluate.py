@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.chunks import ITEM_CHUNKS, by_item, checked_items, chunked, is_chunked
 from dissensus.data.known_labels import recorded as recorded_truth
 from dissensus.data.schema import checked_annotations, checked_once, checked_predictions
@@ -28,7 +29,6 @@ from dissensus.evaluation.recipes import DEFAULT, Recipe, ThresholdRecipe, compa
 from dissensus.evaluation.runs import Run, Task, results
 from dissensus.families.latent_truth.errors import LEARNED
 from dissensus.kernels.random import seed_or_drawn
-from dissensus.registry import check_flags
 
 
 def evaluate(
@@ -207,7 +207,7 @@ def evaluate(
         "question": question, "new_items": new_items, "on_missing": on_missing,
         "chunks": chunks, **hyper,
     }  # fmt: skip
-    check_flags(new_items=new_items)
+    arguments.flags(new_items=new_items)
     cut = _cut(annotations, chunks)
     if cut is not None:
         recorded["chunks"] = cut.attrs[ITEM_CHUNKS][0]

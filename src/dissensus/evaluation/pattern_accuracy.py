@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.alignment import common_items
 from dissensus.data.chunks import Chunk, chunks_of, is_chunked
 from dissensus.data.rows import label_counts
@@ -113,9 +114,9 @@ def top_k_accuracy_by_pattern(
     0.56
     """
     k = positive_int("k", k)
-    prior = fitting.positive("prior_count", prior_count)
-    gamma = fitting.positive("reliability", reliability)
-    chains, draws = fitting.sample_shape(draws, chains)
+    prior = arguments.positive("prior_count", prior_count)
+    gamma = arguments.positive("reliability", reliability)
+    chains, draws = arguments.sample_shape(draws, chains)
     bootstrap = isinstance(weights, str) and weights == BOOTSTRAP
     if not (bootstrap or weights is None):
         raise ArgumentError(

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import models
+from dissensus import arguments, models
 from dissensus.data.plausibility import NAME, plausibility_of
 from dissensus.data.predictions import features
 from dissensus.data.rows import given_numbers, label_counts, statements_per
@@ -21,7 +21,6 @@ from dissensus.families.rankings.process import prior_of as prior_of_rankings
 from dissensus.kernels.normal import moments
 from dissensus.metrics.groups import event_plausibility
 from dissensus.sampling import convergence
-from dissensus.sampling.fitting import finite
 from dissensus.sampling.learned_prior import LEARNED, prior_of
 
 # What turns annotations of one kind into plausibilities, by one model.
@@ -356,7 +355,7 @@ def recipe_for(
             hint='If the numbers are names of labels, read them with kind="nominal". For their '
             "reliability alone fit models.crossed_effects, which needs no threshold",
         )
-    cut = finite("threshold", threshold)
+    cut = arguments.finite("threshold", threshold)
     return replace(recipe, kind=kind, threshold=cut, point=_Sides(cut))
 
 

@@ -12,11 +12,11 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import metrics
+from dissensus.arguments import flags
 from dissensus.data.plausibility import plausibility_of
 from dissensus.data.predictions import predictions
 from dissensus.dims import ITEM, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, shown
-from dissensus.registry import check_flag
 
 _CLASSIFIER = "classifier"
 
@@ -89,7 +89,7 @@ def scorer(
         raise ArgumentError("metric", expected=f"one of {', '.join(names)}", found=repr(metric))
     if items is not None and not callable(items):
         raise ArgumentError("items", expected="a function of X, or None", found=repr(items))
-    check_flag("ranked", ranked)
+    flags(ranked=ranked)
     _require_arguments(entry.function, metric, arguments)
     return Scorer(plausibility_of(plausibility), metric, items, ranked, arguments)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import BOUNDARY, LABEL, POOL, SAMPLE, other
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.kernels.special import (
@@ -17,7 +18,6 @@ from dissensus.kernels.special import (
     mixture_variance,
     step_variance,
 )
-from dissensus.registry import one_of
 from dissensus.sampling import convergence
 
 # Reading variance components out of a fit of `crossed_effects` or `cross_replication`.
@@ -67,7 +67,7 @@ class Components:
 
 def check_scale(scale: str) -> None:
     """Raise unless this is a scale."""
-    one_of("scale", scale, SCALES)
+    arguments.one_of("scale", scale, SCALES)
 
 
 def components(fit: Any, models: tuple[str, ...] = MODELS) -> Components:
@@ -89,7 +89,7 @@ def components(fit: Any, models: tuple[str, ...] = MODELS) -> Components:
     about = {**posterior.attrs, **fit.attrs}
     _check_model(about.get("model"), models)
     family = about.get("hyper_family")
-    one_of("family of the fit", family, (GAUSSIAN, *RESIDUAL_VARIANCE))
+    arguments.one_of("family of the fit", family, (GAUSSIAN, *RESIDUAL_VARIANCE))
     assert isinstance(family, str)
     draws = _needed(posterior, about["model"], family)
     if "sigma_annotator" in posterior:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data import tables
 from dissensus.data.alignment import common_items
 from dissensus.data.plausibility import Space, plausibility_of, remembered, space
@@ -22,7 +23,6 @@ from dissensus.kernels.random import generator, name_hashes, row_keys
 from dissensus.kernels.remainder import top_candidates, top_dense
 from dissensus.metrics._blocks import PART, all_labels, by_block, coords_of, front, is_lazy
 from dissensus.metrics._items import bootstrap_weights, check_bootstrap, over_items, weights_for
-from dissensus.registry import check_flag
 
 # Bringing predictions and plausibilities onto the same items and labels.
 
@@ -399,7 +399,7 @@ def list_metric(
 
     Systems are taken one at a time: their scores per draw and item need not be held together.
     """
-    check_flag("per_item", per_item)
+    arguments.flags(per_item=per_item)
     if per_item and weights is not None:
         raise ArgumentError(
             "weights", expected="None together with per_item=True", found=repr(weights)

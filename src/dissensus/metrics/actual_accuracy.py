@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError, brief, warn_caller
 from dissensus.kernels.types import Floats
-from dissensus.registry import one_of
 
 # Plain numbers in, with or without names: what is checked, and how results are named.
 
@@ -174,7 +174,7 @@ def actual_accuracy(
     >>> dx.actual_accuracy(0.9, draws).values
     array([[0.81, 0.9 ]])
     """
-    one_of("errors", errors, _ERRORS)
+    arguments.one_of("errors", errors, _ERRORS)
     labels = label_count(n_labels)
     system = shares("accuracy", accuracy, "accuracies of systems, from 0 to 1")
     truth = shares("truth_accuracy", truth_accuracy, "accuracies of a ground truth, from 0 to 1")

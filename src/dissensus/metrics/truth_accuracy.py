@@ -6,10 +6,10 @@ from typing import Any
 
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.kernels.formulas import accuracy_from_concordance, accuracy_from_rho
 from dissensus.metrics.actual_accuracy import label_count, named, one_number, shares
 from dissensus.metrics.majority_accuracy import alike
-from dissensus.registry import one_of
 
 _MEASURES = ("weighted_reliability", "concordance")
 
@@ -89,7 +89,7 @@ def truth_accuracy(
     >>> dx.truth_accuracy(draws, 5).values.round(3)
     array([[0.947, 0.966]])
     """
-    one_of("measure", measure, _MEASURES)
+    arguments.one_of("measure", measure, _MEASURES)
     values = shares("reliability", reliability, f"draws of {measure}, from 0 to 1")
     labels = label_count(n_labels)
     sure = one_number(

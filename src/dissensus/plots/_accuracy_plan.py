@@ -9,12 +9,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from dissensus import arguments
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
 from dissensus.errors import ArgumentError
 from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size, lengths, names, panels, sizes, target_line
-from dissensus.registry import one_of
 from dissensus.studies.planning.unknown_truth import ESTIMATORS
 from dissensus.wording import counted, percent, share
 
@@ -64,7 +64,7 @@ def accuracy_plan(
             "source", expected="what dissensus.plan_accuracy returns",
             found=f"the variables {', '.join(map(str, found.data_vars))}",
         )  # fmt: skip
-    one_of("scope", scope, SCOPES)
+    arguments.one_of("scope", scope, SCOPES)
     one = found.sel({SCOPE: scope})
     shares, halves = panels(2, figsize)
     _shares(shares, one)

@@ -10,12 +10,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from dissensus import arguments
 from dissensus.dims import POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError
 from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
-from dissensus.registry import one_of
 
 PARTS: Final = (
     ("icc", "ICC", "krippendorff_alpha"),
@@ -83,7 +83,7 @@ def components(
     >>> dx.plots.components(result).axes[0].get_xlabel()
     'reliability'
     """
-    one_of("scale", scale, ("observed", "latent"))
+    arguments.one_of("scale", scale, ("observed", "latent"))
     data = pieces.group(source, "components")
     if "icc" not in data or not {*SAMPLE, SCALE} <= set(data["icc"].dims):
         raise ArgumentError(

@@ -11,11 +11,11 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import ITEM, SAMPLE, other
 from dissensus.errors import ArgumentError, shown
 from dissensus.evaluation.doubts import MARK, of_attributes, of_fit, of_numbers
 from dissensus.metrics import METRICS
-from dissensus.registry import one_of
 from dissensus.sampling import convergence
 from dissensus.sampling.intervals import effective, spread, whole
 from dissensus.wording import (
@@ -485,7 +485,7 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     | Difference in top-1 accuracy | A less B | 0.10 | -0.01 to 0.21 | 0.93 |
     ...
     """
-    one_of("format", format, WRITERS)
+    arguments.one_of("format", format, WRITERS)
     data, doubt = _draws(draws)
     return WRITERS[format](described(data, doubt, parameters=isinstance(draws, xr.DataTree)))
 

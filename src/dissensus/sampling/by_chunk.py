@@ -21,6 +21,7 @@ from uuid import uuid4
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.chunks import Frame, Rows, by_item, is_chunked, item_edges
 from dissensus.data.plausibility import widened
 from dissensus.data.predictions import Features
@@ -29,7 +30,7 @@ from dissensus.errors import ArgumentError, ConvergenceWarning, Said, held_back,
 from dissensus.kernels.random import generator
 from dissensus.kernels.rowwise import in_one_thread
 from dissensus.kernels.types import Array
-from dissensus.sampling.fitting import EXACT, sample_shape
+from dissensus.sampling.fitting import EXACT
 from dissensus.sampling.learned_prior import LearnedPrior
 
 # What is drawn at once in fits of chunks: some items, as a task that runs anywhere.
@@ -267,7 +268,7 @@ class _Lazy:
         quiet = settings | {"random_seed": deepcopy(rng), "progressbar": False}
         self.task = Task(fit, frame, quiet, self.edges, f"fit-{uuid4().hex}")
         self.probe = self._probe(rng)
-        chains, draws = sample_shape(settings["draws"], settings["chains"])
+        chains, draws = arguments.sample_shape(settings["draws"], settings["chains"])
         self.sizes = {CHAIN: chains, DRAW: draws, ITEM: len(self.items)}
         if any(CANDIDATE in one.like.dims for one in self.variables()):
             self.sizes[CANDIDATE] = width or _width(self.rows, frame)

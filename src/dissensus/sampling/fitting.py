@@ -15,7 +15,7 @@ import xarray as xr
 
 from dissensus.data.schema import checked_annotations
 from dissensus.dims import CHAIN, DRAW, LABEL, SAMPLE
-from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.errors import AnnotationError, shown
 from dissensus.kernels.random import generator
 from dissensus.sampling.chains import by_lots as by_lots
 from dissensus.sampling.chains import mapped as mapped
@@ -41,33 +41,6 @@ def require_kind(annotations: xr.Dataset, kinds: tuple[str, ...], model: str) ->
         )
 
 
-def positive(name: str, value: float, *, zero: bool = False, other: str = "") -> float:
-    """Return a finite positive number, or raise naming the argument, and what else it may be."""
-    number = _number(value)
-    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
-        either = f"{other!r} or " if other else ""
-        raise ArgumentError(
-            name, expected=f"{either}a finite number {'>= 0' if zero else '> 0'}", found=repr(value)
-        )
-    return number
-
-
-def finite(name: str, value: float) -> float:
-    """Return a finite number, or raise naming the argument."""
-    number = _number(value)
-    if not np.isfinite(number):
-        raise ArgumentError(name, expected="a finite number", found=repr(value))
-    return number
-
-
-def _number(value: Any) -> float:
-    """Return a float, or NaN for what is no number at all."""
-    try:
-        return float("nan") if isinstance(value, str) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")
-
-
 def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
     """Raise if an item has no annotation at all, naming such items."""
     bare = np.flatnonzero(np.asarray(n) == 0)
@@ -90,20 +63,6 @@ def require_choice(annotations: xr.Dataset) -> None:
             found=f"{shown(list(labels))} only",
             hint="If annotators could have said something else, read them again with labels=",
         )
-
-
-def sample_shape(draws: int, chains: int) -> tuple[int, int]:
-    """Return (chains, draws), both checked."""
-    whole("draws", draws)
-    return whole("chains", chains), whole("draws", draws)
-
-
-def whole(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number, or raise naming the argument."""
-    number = _number(value)
-    if isinstance(value, bool) or not number.is_integer() or number < least:
-        raise ArgumentError(name, expected=f"a whole number, {least} or more", found=repr(value))
-    return int(number)
 
 
 def begun(

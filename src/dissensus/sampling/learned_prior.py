@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.chunks import chunks_of, is_chunked
 from dissensus.data.predictions import Features, features
 from dissensus.data.rows import label_counts
@@ -111,7 +112,7 @@ def prior_of(
     chains, whatever their reliability: it is the same for all.
     """
     del others  # settings of a fit that are none of its prior's
-    size = fitting.sample_shape(draws, chains)
+    size = arguments.sample_shape(draws, chains)
     parts: Iterable[xr.Dataset] = [annotations]
     if is_chunked(annotations):
         parts = (checked_annotations(chunk.read()) for chunk in chunks_of(annotations))
@@ -123,7 +124,7 @@ def prior_of(
         for part in parts
     )
     rng = generator(random_seed, "prior")
-    return learned(lots, size, fitting.whole("tune", tune, 0), rng, progressbar=progressbar)
+    return learned(lots, size, arguments.whole("tune", tune, 0), rng, progressbar=progressbar)
 
 
 def learned(

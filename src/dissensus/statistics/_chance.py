@@ -7,11 +7,11 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import LABEL
 from dissensus.errors import AnnotationError
 from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.types import Floats, Ints
-from dissensus.registry import one_of
 from dissensus.statistics._distances import Disagreement, disagreement, pairs_of
 from dissensus.statistics._read import ordered_labels_of
 from dissensus.statistics._sums import Doubts, Matrix, times
@@ -107,7 +107,7 @@ def placed(annotations: xr.Dataset, weighting: str | None) -> tuple[xr.Dataset, 
     ArgumentError
         If there is no such weighting.
     """
-    one_of("weighting", weighting, DISTANCES)
+    arguments.one_of("weighting", weighting, DISTANCES)
     if weighting is None:
         return annotations, DISTANCES[weighting]
     if annotations.attrs["kind"] == "continuous":

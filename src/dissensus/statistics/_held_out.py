@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 from scipy import sparse
 
+from dissensus import arguments
 from dissensus.data import tables
 from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
@@ -19,7 +20,6 @@ from dissensus.kernels.grouped import Grouped, grouped, label_shares
 from dissensus.kernels.labels import leaders
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
-from dissensus.registry import one_of
 from dissensus.statistics._distances import (
     Disagreement,
     Distance,
@@ -385,7 +385,7 @@ def classes(annotations: xr.Dataset, positive: Any, average: str | None) -> tupl
     labels = annotations[LABEL].to_numpy()
     if average is None:
         average = "binary" if positive is not None or len(labels) == 2 else "macro"
-    one_of("average", average, AVERAGES)
+    arguments.one_of("average", average, AVERAGES)
     if average != "binary":
         if positive is not None:
             raise ArgumentError(

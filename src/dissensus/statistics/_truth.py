@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 from scipy import sparse
 
+from dissensus import arguments
 from dissensus.data import tables
 from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.data.known_labels import known_codes
@@ -19,7 +20,6 @@ from dissensus.errors import AnnotationError, ArgumentError, brief, shown, warn_
 from dissensus.kernels.formulas import Answers
 from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.kernels.votes import Votes, votes
-from dissensus.registry import one_of
 from dissensus.statistics._read import labels_of, plain_label, real, rows_of, whole
 from dissensus.statistics._scores import categories
 from dissensus.statistics._sums import Matrix, compact
@@ -401,7 +401,7 @@ def true_labels(
     DissensusWarning
         With ``on_missing="drop"``, of items that are left out.
     """
-    one_of("on_missing", on_missing, ("raise", "drop"))
+    arguments.one_of("on_missing", on_missing, ("raise", "drop"))
     posterior = posterior_of(truth, "truth")
     if posterior is not None:
         return _drawn(posterior, annotations, rng)

@@ -8,9 +8,9 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
+from dissensus import arguments
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.kernels.types import Floats
-from dissensus.registry import one_of
 from dissensus.statistics._pairwise import Apart, Distance, apart, described
 from dissensus.statistics._read import read, rows_of
 from dissensus.statistics._sums import Doubts, Finish, Matrix, Sums, compact
@@ -107,7 +107,7 @@ def sums(
     depth: int | None = None,
 ) -> Sums:
     """Prepare the ratios as a function of sums over items."""
-    one_of("alpha_items", alpha_items, ALPHA_ITEMS)
+    arguments.one_of("alpha_items", alpha_items, ALPHA_ITEMS)
     annotations = read(annotations, rankings=True)
     attrs = described(annotations, distance, tolerance=tolerance, depth=depth)
     found = apart(annotations, rows_of(annotations), distance, tolerance=tolerance, depth=depth)

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError
-from dissensus.registry import check_flag
 from dissensus.statistics._distances import Distance
 from dissensus.statistics._read import read
 from dissensus.statistics._reliability import Genuine, genuine_agreement
@@ -130,7 +130,7 @@ def concordance(
     array([[  nan, 0.833],
            [0.833,   nan]])
     """
-    check_flag("per_item", per_item)
+    arguments.flags(per_item=per_item)
     settings: dict[str, Any] = {
         "chance": chance, "distance": distance, "max_distance": max_distance,
         "slim_majority": slim_majority,
@@ -154,7 +154,7 @@ def sums(
 ) -> Sums:
     """Prepare it as a function of sums over items."""
     of_all_items(per_item)
-    check_flag("per_pair", per_pair)
+    arguments.flags(per_pair=per_pair)
     annotations, genuine = _read(
         annotations, chance=chance, distance=distance, max_distance=max_distance,
         slim_majority=slim_majority,
@@ -167,7 +167,7 @@ def sums(
 
 def kept_apart(weights: Any, per_pair: Any) -> None:
     """Raise if there are weights where items are kept apart, or annotators are to be, too."""
-    check_flag("per_pair", per_pair)
+    arguments.flags(per_pair=per_pair)
     if per_pair:
         raise ArgumentError(
             "per_pair", expected="False with per_item=True: one or the other", found="True"
@@ -180,7 +180,7 @@ def kept_apart(weights: Any, per_pair: Any) -> None:
 
 def of_all_items(per_item: Any) -> None:
     """Raise if items are to be kept apart where a mean over them is asked for."""
-    check_flag("per_item", per_item)
+    arguments.flags(per_item=per_item)
     if per_item:
         raise ArgumentError("per_item", expected="False: draws are of a mean", found="True")
 

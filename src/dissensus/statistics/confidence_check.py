@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import ANNOTATOR, ITEM, LEVEL, SAMPLE
 from dissensus.errors import warn_caller
 from dissensus.kernels.random import generator
-from dissensus.registry import check_flag
 from dissensus.statistics._confidence import (
     OF_ALL,
     OF_EACH,
@@ -146,7 +146,7 @@ def confidence_check(
     """
     annotations = labels_only(read(annotations))
     given_confidence(annotations)
-    check_flag("per_annotator", per_annotator)
+    arguments.flags(per_annotator=per_annotator)
     bins, counts = whole("bins", bins, 2), prior_counts(prior)
     rng = generator(random_seed, "confidence check")
     units = units_of(annotations, cluster)

@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data import tables
 from dissensus.data.schema import check_annotations
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POOL
 from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning, shown
 from dissensus.kernels.grouped import Grouped, grouped
 from dissensus.kernels.types import Floats, Ints
-from dissensus.registry import check_flag, one_of
 from dissensus.statistics._chance import ROUNDED, alpha_of, alpha_parts
 from dissensus.statistics._distances import (
     Disagreement,
@@ -253,8 +253,8 @@ def sums(
 ) -> Sums:
     """Prepare it as a function of sums over items."""
     annotations = read(annotations)
-    one_of("missing", missing, MISSING)
-    check_flag("normalized", normalized)
+    arguments.one_of("missing", missing, MISSING)
+    arguments.flags(normalized=normalized)
     attrs = {"distance": called(distance), "missing": str(missing), "normalized": int(normalized)}
     both = two_pools(annotations, pools, distance)
     if both.in_both:

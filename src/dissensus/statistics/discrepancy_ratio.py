@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.alignment import systems_of
 from dissensus.dims import ITEM, POOL, SYSTEM
 from dissensus.kernels.types import Floats
-from dissensus.registry import check_flags
 from dissensus.statistics._pairwise import Distance, apart, described
 from dissensus.statistics._ratios import (
     REASONS,
@@ -141,7 +141,7 @@ def sums(
     on_missing: str = "raise",
 ) -> Sums:
     """Prepare the ratio as a function of sums over items."""
-    check_flags(stratified=stratified, by_pool=by_pool)
+    arguments.flags(stratified=stratified, by_pool=by_pool)
     annotations = read(annotations, rankings=True)
     attrs = described(annotations, distance, tolerance=tolerance, depth=depth)
     how: dict[str, Any] = {"tolerance": tolerance, "depth": attrs.get("depth")}

@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 from scipy import sparse
 
+from dissensus import arguments
 from dissensus.dims import ITEM
 from dissensus.kernels.grouped import Grouped, label_shares
 from dissensus.kernels.labels import LabelPairs, label_pairs
 from dissensus.kernels.types import Floats, Ints
-from dissensus.registry import one_of
 from dissensus.statistics._chance import alpha_from, alpha_of, alpha_parts
 from dissensus.statistics._distances import disagreement, ratio_disagreement, shares_matrix
 from dissensus.statistics._read import ordered_labels_of, read, rows_of
@@ -94,7 +94,7 @@ def sums(annotations: xr.Dataset, level: str | None = None) -> Sums:
     annotations = read(annotations)
     if level is None:
         level = "interval" if annotations.attrs["kind"] == "continuous" else "nominal"
-    one_of("level", level, LEVELS)
+    arguments.one_of("level", level, LEVELS)
     rows = rows_of(annotations)
     if level == "ordinal":
         return _ordinal(annotations, rows)

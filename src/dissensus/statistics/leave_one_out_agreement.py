@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.rows import ranking_code
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError
@@ -18,7 +19,6 @@ from dissensus.kernels.labels import (
 )
 from dissensus.kernels.rankings import inverse_rank_weights
 from dissensus.kernels.types import Floats, Ints
-from dissensus.registry import check_flag, one_of
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._read import rows_of
 from dissensus.statistics._scores import categories
@@ -93,7 +93,7 @@ def leave_one_out_agreement(
     >>> dx.leave_one_out_agreement(ann, per_item=True).round(3).values
     array([0.333, 1.   ])
     """
-    check_flag("per_item", per_item)
+    arguments.flags(per_item=per_item)
     if per_item and weights is not None:
         raise ArgumentError(
             "weights", expected="None with per_item=True: items are kept apart", found="weights"
@@ -111,7 +111,7 @@ def leave_one_out_agreement(
 
 def sums(annotations: xr.Dataset, *, ties: str = "share", per_item: bool = False) -> Sums:
     """Prepare it as a function of sums over items."""
-    check_flag("per_item", per_item)
+    arguments.flags(per_item=per_item)
     if per_item:
         raise ArgumentError("per_item", expected="False: draws are of a mean", found="True")
     annotations, rows, agreement = _by_item(annotations, ties)
@@ -163,7 +163,7 @@ def credit_by_annotator(annotations: xr.Dataset) -> tuple[Ints, Ints, Floats]:
 
 
 def _by_item(annotations: Any, ties: str) -> tuple[xr.Dataset, Grouped, Floats]:
-    one_of("ties", ties, TIES)
+    arguments.one_of("ties", ties, TIES)
     annotations = categories(annotations, rankings=True)
     rows = rows_of(annotations)
     found = leading_label_named(

@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, brief
-from dissensus.registry import check_flag, one_of
 from dissensus.statistics._distances import Distance
 from dissensus.statistics._majority_credit import majority_credit
 from dissensus.statistics._read import read
@@ -142,7 +142,7 @@ def weighted_reliability(
     >>> dx.weighted_reliability(ann, accuracy=0.8, per_pair=True).sel(annotator=0).round(3).values
     array([  nan, 0.941, 0.   ])
     """
-    check_flag("per_item", per_item)
+    arguments.flags(per_item=per_item)
     settings: dict[str, Any] = {
         "accuracy": accuracy, "truth": truth, "chance": chance, "errors": errors,
         "distance": distance, "max_distance": max_distance, "slim_majority": slim_majority,
@@ -169,7 +169,7 @@ def sums(
 ) -> Sums:
     """Prepare it as a function of sums over items."""
     of_all_items(per_item)
-    check_flag("per_pair", per_pair)
+    arguments.flags(per_pair=per_pair)
     what, annotations, attrs = _read(
         annotations, accuracy=accuracy, truth=truth, chance=chance, errors=errors,
         distance=distance, max_distance=max_distance, slim_majority=slim_majority,
@@ -184,7 +184,7 @@ def _read(
 ) -> tuple[Reliability, xr.Dataset, dict[str, Any]]:
     """Return what to add up, checked annotations, and what was done in words."""
     annotations = read(annotations, rankings=True)
-    one_of("errors", errors, ERRORS)
+    arguments.one_of("errors", errors, ERRORS)
     if accuracy is None and truth is None:
         raise ArgumentError(
             "accuracy", expected=f"{EXPECTED}; or known labels, truth=", found="None"

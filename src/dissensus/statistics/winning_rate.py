@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import ANNOTATOR, SYSTEM
 from dissensus.kernels.types import Floats
-from dissensus.registry import check_flag
 from dissensus.statistics._pairwise import Distance
 from dissensus.statistics._ratios import NO_ITEMS, advantages, too_few
 from dissensus.statistics._read import proportion, whole
@@ -123,7 +123,7 @@ def sums(
     on_missing: str = "raise",
 ) -> Sums:
     """Prepare it as a function of sums over items."""
-    check_flag("per_annotator", per_annotator)
+    arguments.flags(per_annotator=per_annotator)
     margin, few = proportion("epsilon", epsilon), whole("min_items", min_items, 1)
     found = advantages(annotations, predictions, distance, on_missing, tolerance, depth)
     ahead = found.system_as_close.astype(np.int8) - found.annotator_as_close

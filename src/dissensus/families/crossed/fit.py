@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import (
     ANNOTATION,
     ANNOTATOR,
@@ -27,7 +28,6 @@ from dissensus.families.crossed.process import LATENT_SD, Process, named
 from dissensus.families.crossed.pymc_form import OBSERVED
 from dissensus.families.crossed.sampler import Draws, by_gibbs, by_nuts, require_room
 from dissensus.kernels.types import Floats
-from dissensus.registry import check_flags
 from dissensus.sampling import convergence, fitting
 
 
@@ -48,9 +48,9 @@ def fitted(
     hyper: Mapping[str, Any],
 ) -> xr.DataTree:
     """Sample, and put the draws under their names."""
-    chains, draws = fitting.sample_shape(draws, chains)
-    tune = fitting.whole("tune", tune, least=0)
-    check_flags(
+    chains, draws = arguments.sample_shape(draws, chains)
+    tune = arguments.whole("tune", tune, least=0)
+    arguments.flags(
         keep_effects=keep_effects, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
     )  # fmt: skip

@@ -11,11 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from dissensus import arguments
 from dissensus.errors import AnnotationError, ArgumentError
 from dissensus.families.crossed.kernels.data import EXPONENTIAL, HALF_NORMAL, HALF_T
 from dissensus.kernels.types import Floats
-from dissensus.registry import one_of
-from dissensus.sampling import fitting
 
 Prior = tuple[Any, ...]
 
@@ -76,7 +75,7 @@ def _mapping(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
             "priors", expected=f"a mapping of {', '.join(names)}", found=repr(given)
         )
     for name in given:
-        one_of("priors", name, names)
+        arguments.one_of("priors", name, names)
     return given
 
 
@@ -92,12 +91,12 @@ def checked_prior(name: str, prior: Any, *, mean: bool) -> Prior:
             found=repr(prior),
         )
     form = prior[0]
-    one_of(f"priors[{name!r}]", form, tuple(FORMS))
+    arguments.one_of(f"priors[{name!r}]", form, tuple(FORMS))
     if len(prior) == 3 and form != "half_t":
         raise ArgumentError(
             f"priors[{name!r}]", expected=f"({form!r}, scale)", found=repr(tuple(prior))
         )
-    numbers = [fitting.positive(f"priors[{name!r}]", number) for number in prior[1:]]
+    numbers = [arguments.positive(f"priors[{name!r}]", number) for number in prior[1:]]
     if form == "half_t" and len(numbers) == 1:
         numbers.append(_DEGREES)
     return (form, *numbers)
@@ -107,7 +106,7 @@ def _mean(name: str, prior: Any) -> Prior:
     where = f"priors[{name!r}]"
     if isinstance(prior, str) or not isinstance(prior, Sequence) or len(prior) != 2:
         raise ArgumentError(where, expected="(mean, standard deviation)", found=repr(prior))
-    return (fitting.finite(where, prior[0]), fitting.positive(where, prior[1]))
+    return (arguments.finite(where, prior[0]), arguments.positive(where, prior[1]))
 
 
 def spelled(priors: Mapping[str, Prior]) -> str:

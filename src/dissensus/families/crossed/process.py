@@ -19,6 +19,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import beta
 
+from dissensus import arguments
 from dissensus.data.rows import given_numbers
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL
 from dissensus.errors import AnnotationError, ArgumentError, DesignWarning, shown, warn_caller
@@ -26,7 +27,6 @@ from dissensus.families.crossed.kernels.data import Crossed, Priors, crossed
 from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.families.crossed.priors import Prior, as_row, priors_for, spelled
 from dissensus.kernels.types import Floats, Ints
-from dissensus.registry import check_flags, one_of
 from dissensus.sampling import fitting
 from dissensus.sampling.design import Pairs, islands, listed_islands, pairs, scattered
 
@@ -399,10 +399,10 @@ def process(
         If a setting makes no sense.
     """
     fitting.require_kind(annotations, KINDS, model)
-    one_of("family", family, FAMILIES)
-    one_of("sampler", sampler, SAMPLERS)
-    one_of("residual", residual, RESIDUALS)
-    check_flags(anonymous=anonymous, shared_annotators=shared_annotators)
+    arguments.one_of("family", family, FAMILIES)
+    arguments.one_of("sampler", sampler, SAMPLERS)
+    arguments.one_of("residual", residual, RESIDUALS)
+    arguments.flags(anonymous=anonymous, shared_annotators=shared_annotators)
     if residual == "pool" and family != GAUSSIAN:
         raise ArgumentError(
             "residual", expected=f"'shared' with family={family!r}, whose residual is given",
@@ -417,7 +417,7 @@ def process(
     found = Process(
         model, annotations, family, value, item, member, pool.astype(np.int64), who, member_pool,
         pools, labels, priors_for(family, value, priors, anonymous=anonymous),
-        fitting.positive("correlation_prior", correlation_prior),
+        arguments.positive("correlation_prior", correlation_prior),
         n_pools if residual == "pool" else 1,
     )  # fmt: skip
     if family == GAUSSIAN:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.rows import label_counts, statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief
@@ -290,9 +291,9 @@ def em(
     fitting.require_annotated(
         statements_per(annotations, ITEM), annotations, "without one nothing speaks of its truth"
     )
-    smoothing = fitting.positive("smoothing", smoothing, zero=True)
-    iterations = fitting.whole("iterations", iterations)
-    tolerance = fitting.positive("tolerance", tolerance, zero=True)
+    smoothing = arguments.finite("smoothing", smoothing, 0)
+    iterations = arguments.whole("iterations", iterations)
+    tolerance = arguments.finite("tolerance", tolerance, 0)
     item, annotator, label = (
         annotations[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ITEM, ANNOTATOR, LABEL)
     )
@@ -320,7 +321,7 @@ def em(
 def _checked_starts(start: Any, starts: Any) -> int:
     if not isinstance(start, str) or start not in _STARTS:
         raise ArgumentError("start", expected=f"one of {_STARTS}", found=brief(start))
-    n_starts = fitting.whole("starts", starts)
+    n_starts = arguments.whole("starts", starts)
     if start == "votes" and n_starts > 1:
         raise ArgumentError(
             "starts", expected='1 with start="votes", which always leads to the same place',

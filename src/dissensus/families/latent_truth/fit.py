@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, DesignWarning, shown, warn_caller
 from dissensus.families.latent_truth.kernels import sweep as gibbs
@@ -27,7 +28,6 @@ from dissensus.families.latent_truth.process import Process
 from dissensus.kernels.random import started
 from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.votes import Votes
-from dissensus.registry import check_flags
 from dissensus.sampling import convergence, fitting
 from dissensus.sampling.design import near_guessing
 
@@ -289,9 +289,9 @@ def fitted(
     hyper: Mapping[str, Any],
 ) -> xr.DataTree:
     """Sample, and put the draws under their names."""
-    chains, draws = fitting.sample_shape(draws, chains)
-    tune = fitting.whole("tune", tune, least=0)
-    check_flags(
+    chains, draws = arguments.sample_shape(draws, chains)
+    tune = arguments.whole("tune", tune, least=0)
+    arguments.flags(
         keep_items=keep_items, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
     )  # fmt: skip

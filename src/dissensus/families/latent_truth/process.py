@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import statements_per
@@ -20,7 +21,6 @@ from dissensus.families.latent_truth.kernels.data import Form, Priors, fifths
 from dissensus.families.latent_truth.kernels.sweep import Judging, judging
 from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.votes import Votes, votes
-from dissensus.registry import check_flag, one_of
 from dissensus.sampling import fitting
 
 KINDS: Final = ("nominal", "ordinal")
@@ -116,10 +116,10 @@ def process(
         If a setting makes no sense.
     """
     fitting.require_kind(annotations, KINDS, model)
-    one_of("systems", systems, SYSTEMS)
-    one_of("evidence", evidence, EVIDENCE)
-    one_of("sampler", sampler, SAMPLERS)
-    check_flag("difficulty", difficulty)
+    arguments.one_of("systems", systems, SYSTEMS)
+    arguments.one_of("evidence", evidence, EVIDENCE)
+    arguments.one_of("sampler", sampler, SAMPLERS)
+    arguments.flags(difficulty=difficulty)
     _require_labels(annotations)
     errors = checked_errors(error_correlation)
     answers, names = _answers(annotations, predictions, on_missing, errors is not None)
@@ -153,7 +153,7 @@ def process(
         ),
         ease=fifths() if difficulty else np.zeros(1),
         priors=Priors(
-            prevalence=np.full(n_labels, fitting.positive("prior_count", prior_count)),
+            prevalence=np.full(n_labels, arguments.positive("prior_count", prior_count)),
             spread=1.0, difficulty=1.0, slope=0.5, decay=1.0, concentration=np.array([1.5, 1.0]),
             rows=np.ones((n_labels, n_labels)) if rows is None else rows,
             alike=np.array([2.0, 0.2]), system=10.0,

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import ANNOTATOR, LABEL, RESPONSE, SYSTEM
 from dissensus.families.latent_truth import model as parts
 from dissensus.families.latent_truth.kernels.data import COMPLETE, HIERARCHICAL, NONE
 from dissensus.families.latent_truth.parameters import TYPICAL
 from dissensus.families.latent_truth.process import Process, process
-from dissensus.registry import one_of
 
 POOLING: Final = {"hierarchical": HIERARCHICAL, "none": NONE, "complete": COMPLETE}
 _LABELS: Final = 4.0
@@ -26,7 +26,7 @@ def checked(
     annotations: xr.Dataset, predictions: xr.Dataset | None, *, pooling: Any, **settings: Any
 ) -> Process:
     """Check annotations, predictions and settings, and put them together."""
-    one_of("pooling", pooling, tuple(POOLING))
+    arguments.one_of("pooling", pooling, tuple(POOLING))
     n = annotations.sizes.get(LABEL, 0) if isinstance(annotations, xr.Dataset) else 0
     return process(
         "dawid_skene", annotations, predictions, shared=pooling == "complete",

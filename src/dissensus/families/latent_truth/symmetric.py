@@ -7,12 +7,12 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import ANNOTATOR, LABEL, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.families.latent_truth import model as parts
 from dissensus.families.latent_truth.kernels.data import EQUAL, GRADED, UNEQUAL
 from dissensus.families.latent_truth.process import Process, process
-from dissensus.registry import one_of
 
 ACCURACY: Final = ("common", "annotator")
 ERRORS: Final = {"equal": EQUAL, "graded": GRADED, "unequal": UNEQUAL}
@@ -23,8 +23,8 @@ def checked(
     **settings: Any,
 ) -> Process:  # fmt: skip
     """Check annotations, predictions and settings, and put them together."""
-    one_of("accuracy", accuracy, ACCURACY)
-    one_of("errors", errors, tuple(ERRORS))
+    arguments.one_of("accuracy", accuracy, ACCURACY)
+    arguments.one_of("errors", errors, tuple(ERRORS))
     ordered = isinstance(annotations, xr.Dataset) and annotations.attrs.get("kind") == "ordinal"
     if errors == "graded" and not ordered:
         raise ArgumentError(

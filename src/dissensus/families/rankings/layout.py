@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.plausibility import Layout
 from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import ITEM
 from dissensus.kernels.rankings import Rankings
-from dissensus.registry import one_of
 
 TREATMENTS: Final = ("exact", "one", "ignore", "absent")
 
@@ -64,7 +64,7 @@ def laid_out(
     ArgumentError
         If there is no such treatment.
     """
-    one_of("unranked", unranked, TREATMENTS)
+    arguments.one_of("unranked", unranked, TREATMENTS)
     item = annotations["item_code"].to_numpy()
     rank, ranking = ranks(annotations), ranking_code(annotations)
     row = np.lexsort((rank, ranking, item))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.plausibility import candidate_form, layout
 from dissensus.data.rows import statements_per
 from dissensus.dims import ITEM, LABEL
@@ -105,8 +106,8 @@ def maximum_likelihood(
     laid = laid_out(annotations, where, unranked)
     found = maximum(
         laid.rankings,
-        tolerance=fitting.positive("tolerance", tolerance),
-        max_passes=fitting.whole("max_iterations", max_iterations),
+        tolerance=arguments.positive("tolerance", tolerance),
+        max_passes=arguments.whole("max_iterations", max_iterations),
     )
     item = np.repeat(np.arange(len(where.sizes)), laid.rankings.n_cells)
     values = np.zeros(where.codes.shape)

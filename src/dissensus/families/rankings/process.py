@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.chunks import chunks_of, is_chunked
 from dissensus.data.plausibility import Layout, candidate_form, layout
 from dissensus.data.predictions import Features, features
@@ -31,7 +32,6 @@ from dissensus.families.rankings.learned_prior import (
 )
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
-from dissensus.registry import one_of
 from dissensus.sampling import fitting
 from dissensus.sampling.learned_prior import LEARNED as LEARNED_PRIOR
 from dissensus.sampling.learned_prior import LearnedPrior, chosen, is_learned, no_evidence
@@ -185,9 +185,9 @@ def process(
         If a setting makes no sense.
     """
     fitting.require_kind(annotations, kinds, "plackett_luce")
-    one_of("unranked", unranked, TREATMENTS)
-    one_of("tempering", tempering, TEMPERINGS)
-    one_of("sampler", sampler, SAMPLERS)
+    arguments.one_of("unranked", unranked, TREATMENTS)
+    arguments.one_of("tempering", tempering, TEMPERINGS)
+    arguments.one_of("sampler", sampler, SAMPLERS)
     reliability = _checked_reliability(reliability, tempering, annotations)
     if unranked in {"ignore", "absent"}:
         fitting.require_annotated(
@@ -264,8 +264,8 @@ def prior_of(
         for part in some
     )  # fmt: skip
     return learned(
-        joined(read), annotations.sizes[LABEL], fitting.sample_shape(draws, chains),
-        fitting.whole("tune", tune, least=0), generator(random_seed, "prior"),
+        joined(read), annotations.sizes[LABEL], arguments.sample_shape(draws, chains),
+        arguments.whole("tune", tune, least=0), generator(random_seed, "prior"),
         progressbar=progressbar,
     )  # fmt: skip
 
@@ -339,7 +339,7 @@ def _within(name: str, value: float, low: float, high: float) -> float:
     """Return a positive number in the range in which sampling can be relied on."""
     if isinstance(value, bool | np.bool_):
         raise ArgumentError(name, expected="a finite number > 0", found=repr(value))
-    number = fitting.positive(name, value)
+    number = arguments.positive(name, value)
     if not low <= number <= high:
         raise ArgumentError(name, expected=f"a number from {low:g} to {high:g}", found=repr(value))
     return number

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import xarray as xr
 from scipy.special import expit
 
+from dissensus import arguments
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE
 from dissensus.errors import ArgumentError, warn_caller
 from dissensus.families.crossed.kernels import sweep as crossed_sweep
@@ -19,7 +20,6 @@ from dissensus.families.rasch.kernels import sweep, unknown
 from dissensus.families.rasch.process import Process
 from dissensus.kernels.random import started
 from dissensus.kernels.types import UNKNOWN, Floats
-from dissensus.registry import check_flags
 from dissensus.sampling import convergence, fitting
 from dissensus.sampling.design import near_guessing
 
@@ -232,9 +232,9 @@ def fitted(
     posterior_predictive: bool, checkpoint: Any, hyper: Mapping[str, Any],
 ) -> xr.DataTree:  # fmt: skip
     """Sample, and put the draws under their names."""
-    chains, draws = fitting.sample_shape(draws, chains)
-    tune = fitting.whole("tune", tune, least=0)
-    check_flags(
+    chains, draws = arguments.sample_shape(draws, chains)
+    tune = arguments.whole("tune", tune, least=0)
+    arguments.flags(
         keep_items=keep_items, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
     )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
@@ -17,7 +18,6 @@ from dissensus.families.crossed.kernels.data import Crossed, Priors, crossed
 from dissensus.families.crossed.priors import Prior, as_row, checked_prior
 from dissensus.families.rasch.kernels.data import Said
 from dissensus.kernels.types import UNKNOWN, Floats, Ints
-from dissensus.registry import check_flag, one_of
 from dissensus.sampling import fitting
 from dissensus.sampling.design import anchored, islands, listed_islands, pairs, scattered, two_sided
 
@@ -209,8 +209,8 @@ def process(
         If a setting makes no sense.
     """
     fitting.require_kind(annotations, KINDS, "rasch")
-    one_of("sampler", sampler, SAMPLERS)
-    check_flag("confidence", confidence)
+    arguments.one_of("sampler", sampler, SAMPLERS)
+    arguments.flags(confidence=confidence)
     fitting.require_choice(annotations)
     fitting.require_annotated(
         statements_per(annotations, ITEM), annotations, "nothing speaks of its difficulty"
@@ -225,7 +225,7 @@ def process(
     known = known_codes(annotations, truth)
     found = Process(
         annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known, level, levels,
-        _guessing(guessing, known), _priors(priors), fitting.positive("prior_count", prior_count),
+        _guessing(guessing, known), _priors(priors), arguments.positive("prior_count", prior_count),
     )  # fmt: skip
     warn_of_design(found)
     return found
@@ -235,7 +235,7 @@ def _guessing(given: Any, known: Ints) -> bool:
     """Return what is asked for; by default guesses, unless all truths are known."""
     if given is None:
         return bool((known == UNKNOWN).any())
-    check_flag("guessing", given)
+    arguments.flags(guessing=given)
     return bool(given)
 
 
@@ -271,7 +271,7 @@ def _priors(given: Any) -> dict[str, Prior]:
             "priors", expected=f"a mapping of {', '.join(DEFAULTS)}", found=repr(given)
         )
     for name in given:
-        one_of("priors", name, tuple(DEFAULTS))
+        arguments.one_of("priors", name, tuple(DEFAULTS))
     return DEFAULTS | {
         name: checked_prior(name, prior, mean=name == "mean_ability")
         for name, prior in given.items()

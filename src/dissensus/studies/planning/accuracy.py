@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.schema import checked_annotations
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, LABEL, SCOPE, SCOPES, STUDY
 from dissensus.errors import AnnotationError, ArgumentError, ConvergenceWarning, DissensusWarning
 from dissensus.kernels.random import generator
-from dissensus.registry import check_flag
 from dissensus.sampling import fitting
 from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics.bennett_s import bennett_s
@@ -70,10 +70,10 @@ def agreement_of(
             found="None",
             hint="In a shell: --label-count",
         )
-    number = fitting.finite("kappa", kappa)
+    number = arguments.finite("kappa", kappa)
     if not 0 < number <= 1:
         raise ArgumentError("kappa", expected="a number above 0, at most 1", found=repr(kappa))
-    return Agreement(number, fitting.whole("n_labels", n_labels, 2), None)
+    return Agreement(number, arguments.whole("n_labels", n_labels, 2), None)
 
 
 def _of_pilot(pilot: Any, given: dict[str, Any], prob: float, random_seed: Any) -> Agreement:
@@ -364,8 +364,8 @@ def plan_accuracy(
     tried = _several(annotators), counts("items", items)
     within, assurance = share("within", within), share("assurance", assurance)
     accuracy, prob = share("accuracy", accuracy), level(prob)
-    studies, draws = fitting.whole("studies", studies, 2), fitting.whole("draws", draws)
-    check_flag("violated", violated)
+    studies, draws = arguments.whole("studies", studies, 2), arguments.whole("draws", draws)
+    arguments.flags(violated=violated)
     agreed = agreement_of(pilot, kappa, n_labels, prob, random_seed)
     setting = Setting(agreed.kappa, agreed.n_labels, accuracy, bool(violated), prob, draws)
     found = _simulated(setting, *tried, studies, random_seed, progressbar)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import models
+from dissensus import arguments, models
 from dissensus.data.predictions import Features
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import AnnotationError, ArgumentError, brief
@@ -46,7 +46,7 @@ def planned(
 ) -> xr.Dataset:
     """Return what `dissensus.plan` does of labels that are no measurements."""
     share("accuracy", accuracy)
-    draws = fitting.sample_shape(draws, 1)[1]
+    draws = arguments.sample_shape(draws, 1)[1]
     sizes = {"annotators": counts("annotators", annotators), "items": counts("items", items)}
     fit = models.get("dirichlet").module.fit(
         pilot, draws=_REPEATS, chains=1, random_seed=random_seed, progressbar=False,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import ANNOTATOR, ITEM, POOL, SAMPLE, other
 from dissensus.kernels.random import generator
 from dissensus.metrics._components import check_scale
 from dissensus.metrics.reliability import annotators_needed, icc, spearman_brown
-from dissensus.sampling import fitting
 from dissensus.studies.planning.studies import (
     Design,
     Pilot,
@@ -237,7 +237,7 @@ def plan_reliability(
     share("target", target), share("assurance", assurance)
     tried = counts("annotators", annotators), counts("items", items)
     length = None if width is None else share("width", width)
-    studies, draws = fitting.whole("studies", studies), fitting.whole("draws", draws)
+    studies, draws = arguments.whole("studies", studies), arguments.whole("draws", draws)
     run = Run(priors, scale, level(prob), draws)
     check_scale(scale)
     rng = generator(random_seed, "plan reliability")

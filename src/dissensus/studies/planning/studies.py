@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus import models
+from dissensus import arguments, models
 from dissensus.data.schema import checked_annotations
 from dissensus.dims import LABEL, POOL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning
@@ -48,7 +48,7 @@ def counts(name: str, values: Any) -> list[int]:
 
 def share(name: str, value: Any) -> float:
     """Return a number between 0 and 1, or raise naming the argument."""
-    number = fitting.finite(name, value)
+    number = arguments.finite(name, value)
     if not 0 < number < 1:
         raise ArgumentError(name, expected="a number between 0 and 1", found=repr(value))
     return number
@@ -227,7 +227,7 @@ def _panel(pilot: Pilot, panel: Any, annotators: list[int]) -> list[int]:
     if panel is None:
         assert pilot.n_annotators is not None
         return pilot.n_annotators
-    size = fitting.whole("panel", panel)
+    size = arguments.whole("panel", panel)
     if size < max(annotators):
         raise ArgumentError(
             "panel", expected=f"{max(annotators)} or more, for so many to label each item",
