@@ -29,7 +29,8 @@ from machine import described
 from memory import peak_memory
 
 import dissensus as dx
-from dissensus.families.crossed import sampler
+from dissensus.families.base import FitOptions, by_gibbs
+from dissensus.families.crossed.fit import CrossedFit
 from dissensus.families.crossed.process import process
 
 SIZE = {"n_items": 4000, "n_annotators": 100, "labels_per_item": 5}
@@ -116,10 +117,14 @@ def _ours(ann: xr.Dataset, family: str, draws: int) -> tuple[float, dict[str, An
     what = process(
         "crossed_effects", ann, family=family, sampler="gibbs", priors=priors, anonymous=False
     )
-    run: dict[str, Any] = {"chains": 1, "progressbar": False, "effects": False}
-    sampler.by_gibbs(what, draws=2, tune=2, rng=np.random.default_rng(0), **run)
+
+    def drawn(draws: int, tune: int) -> Any:
+        options = FitOptions(draws=draws, tune=tune, chains=1, progressbar=False, keep=False)
+        return by_gibbs(CrossedFit(what, options), np.random.default_rng(1))
+
+    drawn(2, 2)
     start = time.perf_counter()
-    found = sampler.by_gibbs(what, draws=draws, tune=500, rng=np.random.default_rng(1), **run)
+    found = drawn(draws, 500)
     seconds = time.perf_counter() - start
     names = ("sigma_item", "sigma_annotator") + (("sigma",) if family == "gaussian" else ())
     return seconds, {name: getattr(found, name)[..., 0] for name in names}

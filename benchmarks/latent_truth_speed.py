@@ -26,8 +26,9 @@ from machine import described
 from memory import peak_memory
 
 import dissensus as dx
-from dissensus.families.latent_truth import rows
-from dissensus.families.latent_truth.fit import Wanted, by_gibbs
+from dissensus.families.base import FitOptions, by_gibbs
+from dissensus.families.latent_truth.fit import TruthFit
+from dissensus.models import dawid_skene
 
 N_ITEMS, PER_ITEM, CROWD = 20_000, 5, 800
 HEAD = (
@@ -139,19 +140,16 @@ def _since(start: tuple[float, float]) -> dict[str, Any]:
 def _rows(kind: str, labels: int, draws: int) -> dict[str, Any]:
     """Sample by the kernel alone, which `fit` puts names on; warm-up included."""
     settings = {"systems": "independent", "evidence": "all", "prior_count": 1.0, "sampler": "gibbs"}
-    run: dict[str, Any] = {"chains": 2, "progressbar": False}
-    nothing = Wanted(items=False, each=False, replicates=False)
 
-    def checked(ann: Any) -> Any:
-        return rows.checked(ann, None, on_missing="raise", **settings, **KINDS[kind])
+    def drawn(ann: Any, draws: int, tune: int) -> Any:
+        process = dawid_skene._process(ann, None, on_missing="raise", **settings, **KINDS[kind])
+        options = FitOptions(draws=draws, tune=tune, chains=2, progressbar=False, keep=False)
+        return by_gibbs(TruthFit(process, options), np.random.default_rng(1))
 
-    small = dx.simulate.confusion_study(50, PER_ITEM, labels, random_seed=1).annotations
-    by_gibbs(checked(small), nothing, draws=2, tune=2, rng=np.random.default_rng(0), **run)
+    drawn(dx.simulate.confusion_study(50, PER_ITEM, labels, random_seed=1).annotations, 2, 2)
     ann = _crowd(labels)
     start = time.perf_counter(), time.process_time()
-    found = by_gibbs(
-        checked(ann), nothing, draws=draws, tune=draws // 2, rng=np.random.default_rng(1), **run
-    ).trace
+    found = drawn(ann, draws, draws // 2)
     out = _since(start)
     accuracy = [_ess(found.accuracy[..., v]) for v in range(CROWD)]
     prevalence = min(_ess(found.prevalence[..., z]) for z in range(labels))

@@ -48,9 +48,11 @@ from typing import Any
 import xarray as xr
 
 from dissensus.dims import ITEM, MEMBER, POOL, other
-from dissensus.families.crossed import pymc_form as parts
-from dissensus.families.crossed.fit import fitted
-from dissensus.families.crossed.process import Process, process
+from dissensus.families.base import FitOptions, run
+from dissensus.families.crossed.fit import CrossedFit
+from dissensus.families.crossed.process import Process
+from dissensus.families.crossed.process import process as crossed_process
+from dissensus.models.crossed_effects import coordinates, mean, observe, scale
 
 KINDS = ("continuous", "ordinal")
 """What the default family takes; two labels without an order go with ``family="bernoulli"``."""
@@ -107,39 +109,39 @@ def build(
     >>> [v.name for v in model.free_RVs][:4]
     ['mu', 'sigma_item', 'correlation_cholesky', 'item_effect']
     """
-    what = _process(
+    process = _process(
         annotations, family=family, sampler=sampler, priors=priors, anonymous=anonymous,
         residual=residual, correlation_prior=correlation_prior,
         shared_annotators=shared_annotators,
     )  # fmt: skip
-    return _built(what)
+    return _model(process)
 
 
 def _process(annotations: xr.Dataset, **settings: Any) -> Process:
-    return process("cross_replication", annotations, **settings)
+    return crossed_process("cross_replication", annotations, **settings)
 
 
-def _built(what: Process) -> Any:
+def _model(process: Process) -> Any:
     import pymc as pm
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
-    with pm.Model(coords=parts.coordinates(what)) as model:
-        mu, sigma_item = parts.mean(what, POOL), parts.scale("sigma_item", what.priors, POOL)
-        root = pm.LKJCorr("correlation_cholesky", n=what.n_pools, eta=what.lkj)
+    with pm.Model(coords=coordinates(process)) as model:
+        mu, sigma_item = mean(process, POOL), scale("sigma_item", process.priors, POOL)
+        root = pm.LKJCorr("correlation_cholesky", n=process.n_pools, eta=process.lkj)
         pm.Deterministic("correlation", root @ root.T, dims=(POOL, other(POOL)))
         item = pm.MvNormal(
-            "item_effect", mu=[0.0] * what.n_pools, chol=sigma_item[:, None] * root,
+            "item_effect", mu=[0.0] * process.n_pools, chol=sigma_item[:, None] * root,
             dims=(ITEM, POOL),
         )  # fmt: skip
-        eta = mu[what.pool] + item[what.item, what.pool]
-        if not what.anonymous:
-            sigma_annotator = parts.scale("sigma_annotator", what.priors, POOL)
+        eta = mu[process.pool] + item[process.item, process.pool]
+        if not process.anonymous:
+            sigma_annotator = scale("sigma_annotator", process.priors, POOL)
             annotator = pm.Normal(
-                "annotator_effect", 0.0, sigma_annotator[what.member_pool], dims=MEMBER
+                "annotator_effect", 0.0, sigma_annotator[process.member_pool], dims=MEMBER
             )
-            eta = eta + annotator[what.member]
-        parts.observe(what, eta)
+            eta = eta + annotator[process.member]
+        observe(process, eta)
     return model
 
 
@@ -222,11 +224,11 @@ def fit(
         "family": family, "sampler": sampler, "anonymous": anonymous, "residual": residual,
         "correlation_prior": correlation_prior, "shared_annotators": shared_annotators,
     }  # fmt: skip
-    what = _process(annotations, priors=priors, **settings)
-    return fitted(
-        what, lambda: _built(what), draws=draws, tune=tune, chains=chains,
-        random_seed=random_seed, progressbar=progressbar, sampler=sampler,
-        keep_effects=keep_effects, log_likelihood=log_likelihood,
+    process = _process(annotations, priors=priors, **settings)
+    options = FitOptions(
+        draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
+        sampler=sampler, keep=keep_effects, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive, checkpoint=checkpoint,
-        hyper=settings | {"priors": what.prior_words},
     )  # fmt: skip
+    hyper = settings | {"priors": process.prior_words}
+    return run(CrossedFit(process, options), lambda: _model(process), hyper)

@@ -60,12 +60,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATOR, ITEM
-from dissensus.families.crossed import pymc_form as parts
-from dissensus.families.crossed.fit import fitted
-from dissensus.families.crossed.process import Process, process
+from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, MEMBER, POOL, other
+from dissensus.families.base import FitOptions, run
+from dissensus.families.crossed.fit import CrossedFit
+from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN
+from dissensus.families.crossed.priors import Prior
+from dissensus.families.crossed.process import Process
+from dissensus.families.crossed.process import process as crossed_process
 
 KINDS = ("continuous", "ordinal")
 """What the default family takes; two labels without an order go with ``family="bernoulli"``."""
@@ -121,34 +125,110 @@ def build(
     >>> [v.name for v in model.free_RVs]
     ['mu', 'sigma_item', 'item_effect', 'sigma_annotator', 'annotator_effect', 'sigma']
     """
-    what = _process(annotations, family, sampler, priors, anonymous)
-    return _built(what)
+    process = _process(annotations, family, sampler, priors, anonymous)
+    return _model(process)
 
 
 def _process(
     annotations: xr.Dataset, family: str, sampler: str, priors: Any, anonymous: bool
 ) -> Process:
-    return process(
+    return crossed_process(
         "crossed_effects", annotations, family=family, sampler=sampler, priors=priors,
         anonymous=anonymous,
     )  # fmt: skip
 
 
-def _built(what: Process) -> Any:
+def _model(process: Process) -> Any:
     import pymc as pm
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
-    with pm.Model(coords=parts.coordinates(what)) as model:
-        mu, sigma_item = parts.mean(what), parts.scale("sigma_item", what.priors)
+    with pm.Model(coords=coordinates(process)) as model:
+        mu, sigma_item = mean(process), scale("sigma_item", process.priors)
         item = pm.Normal("item_effect", 0.0, sigma_item, dims=ITEM)
-        eta = mu + item[what.item]
-        if not what.anonymous:
-            sigma_annotator = parts.scale("sigma_annotator", what.priors)
+        eta = mu + item[process.item]
+        if not process.anonymous:
+            sigma_annotator = scale("sigma_annotator", process.priors)
             annotator = pm.Normal("annotator_effect", 0.0, sigma_annotator, dims=ANNOTATOR)
-            eta = eta + annotator[what.member]
-        parts.observe(what, eta)
+            eta = eta + annotator[process.member]
+        observe(process, eta)
     return model
+
+
+def coordinates(process: Process) -> dict[str, Any]:
+    """Return the coordinates of a PyMC model."""
+    out: dict[str, Any] = {ITEM: process.annotations[ITEM].to_numpy()}
+    out[ANNOTATION] = np.arange(len(process.value))
+    if process.pools is None:
+        out[ANNOTATOR] = process.annotations[ANNOTATOR].to_numpy()
+    else:
+        out[POOL] = out[other(POOL)] = process.pools
+        out[MEMBER] = np.arange(len(process.member_pool))
+    if process.family == "ordinal":
+        out[BOUNDARY] = np.arange(len(process.labels) - 1)
+    return out
+
+
+def scale(name: str, priors: Mapping[str, Prior], dims: Any = None) -> Any:
+    """Make a standard deviation, or another positive number, under its prior."""
+    import pymc as pm
+
+    form, size, *degrees = priors[name]
+    if form == "half_normal":
+        return pm.HalfNormal(name, sigma=size, dims=dims)
+    if form == "half_t":
+        return pm.HalfStudentT(name, nu=degrees[0], sigma=size, dims=dims)
+    return pm.Exponential(name, scale=size, dims=dims)
+
+
+def mean(process: Process, dims: Any = None) -> Any:
+    """Make the mean of each pool."""
+    import pymc as pm
+
+    centre, sd = process.priors["mu"]
+    return pm.Normal("mu", mu=centre, sigma=sd, dims=dims)
+
+
+def residual(process: Process) -> Any:
+    """Make the residual's standard deviation, of every annotation."""
+    per_pool = process.n_sd > 1
+    sigma = scale("sigma", process.priors, POOL if per_pool else None)
+    return sigma[process.pool] if per_pool else sigma
+
+
+def observe(process: Process, eta: Any) -> Any:
+    """Make the labels."""
+    import pymc as pm
+
+    if process.family == GAUSSIAN:
+        return pm.Normal(
+            "score", mu=eta, sigma=residual(process), observed=process.value, dims=ANNOTATION
+        )
+    code = process.value.astype(np.int64)
+    if process.family == BERNOULLI:
+        return pm.Bernoulli("label_code", logit_p=eta, observed=code, dims=ANNOTATION)
+    from dissensus.families.crossed.distributions import CumulativeProbit
+
+    return CumulativeProbit("label_code", eta, _cutpoints(process), observed=code, dims=ANNOTATION)
+
+
+def _cutpoints(process: Process) -> Any:
+    """Make cutpoints with mean 0, from the gaps between them."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    n_gaps = len(process.labels) - 2
+    if n_gaps == 0:
+        return pt.zeros(1)
+    raw = pt.concatenate([pt.zeros(1), pt.cumsum(scale("gap", process.priors, _gap_dim(n_gaps)))])
+    return pm.Deterministic("cutpoint", raw - pt.mean(raw), dims=BOUNDARY)
+
+
+def _gap_dim(n_gaps: int) -> str:
+    import pymc as pm
+
+    pm.modelcontext(None).add_coord("gap_", np.arange(n_gaps))
+    return "gap_"
 
 
 def fit(
@@ -229,12 +309,16 @@ def fit(
     >>> bool(0.3 < dx.icc(fit).mean() < 0.6)
     True
     """
-    what = _process(annotations, family, sampler, priors, anonymous)
-    return fitted(
-        what, lambda: _built(what), draws=draws, tune=tune, chains=chains,
-        random_seed=random_seed, progressbar=progressbar, sampler=sampler,
-        keep_effects=keep_effects, log_likelihood=log_likelihood,
+    process = _process(annotations, family, sampler, priors, anonymous)
+    options = FitOptions(
+        draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
+        sampler=sampler, keep=keep_effects, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive, checkpoint=checkpoint,
-        hyper={"family": family, "sampler": sampler, "priors": what.prior_words,
-               "anonymous": anonymous},
     )  # fmt: skip
+    hyper = {
+        "family": family,
+        "sampler": sampler,
+        "priors": process.prior_words,
+        "anonymous": anonymous,
+    }
+    return run(CrossedFit(process, options), lambda: _model(process), hyper)

@@ -68,13 +68,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
+from scipy.special import erfc
 
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL
+from dissensus.families.base import FitOptions, run
 from dissensus.families.crossed.priors import spelled
-from dissensus.families.rasch import pymc_form as parts
-from dissensus.families.rasch.fit import fitted
+from dissensus.families.rasch.fit import RaschFit
 from dissensus.families.rasch.process import KINDS as KINDS
-from dissensus.families.rasch.process import Process, process
+from dissensus.families.rasch.process import Process
+from dissensus.families.rasch.process import process as rasch_process
+from dissensus.kernels.types import UNKNOWN
+from dissensus.models.crossed_effects import scale
 
 
 def build(
@@ -136,27 +142,111 @@ def build(
     >>> [v.name for v in model.free_RVs][:3]
     ['mean_ability', 'ability_spread', 'ability']
     """
-    return _built(_process(annotations, truth, confidence, guessing, priors, prior_count, sampler))
+    return _model(_process(annotations, truth, confidence, guessing, priors, prior_count, sampler))
 
 
 def _process(
     annotations: xr.Dataset, truth: Any, confidence: bool, guessing: bool | None, priors: Any,
     prior_count: float, sampler: str,
 ) -> Process:  # fmt: skip
-    return process(
+    return rasch_process(
         annotations, truth=truth, confidence=confidence, guessing=guessing, priors=priors,
         prior_count=prior_count, sampler=sampler,
     )  # fmt: skip
 
 
-def _built(what: Process) -> Any:
+def _model(process: Process) -> Any:
     import pymc as pm
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
-    with pm.Model(coords=parts.coordinates(what)) as model:
-        parts.observe(what, parts.right(what, parts.advantage(what)))
+    with pm.Model(coords=coordinates(process)) as model:
+        observe(process, right(process, advantage(process)))
     return model
+
+
+def coordinates(process: Process) -> dict[str, Any]:
+    """Return the coordinates of a PyMC model."""
+    return {
+        ITEM: process.items, ANNOTATOR: process.annotators, LABEL: process.labels,
+        ANNOTATION: np.arange(len(process.label)), LEVEL: process.levels,
+    }  # fmt: skip
+
+
+def advantage(process: Process) -> Any:
+    """Make abilities and difficulties; return by how much those are above these (annotation)."""
+    import pymc as pm
+
+    centre, sd = process.priors["mean_ability"]
+    if np.isfinite(process.least):
+        mean = _normal_above("mean_ability", centre, sd, process.least)
+    else:
+        mean = pm.Normal("mean_ability", mu=centre, sigma=sd)
+    ability = pm.Normal("ability", mean, scale("ability_spread", process.priors), dims=ANNOTATOR)
+    difficulty = pm.Normal("difficulty", 0.0, scale("difficulty_spread", process.priors), dims=ITEM)
+    return ability[process.annotator] - difficulty[process.item]
+
+
+def right(process: Process, above: Any) -> Any:
+    """Return the logit of each label's being right: the odds of a guess come on top."""
+    import pytensor.tensor as pt
+
+    return pt.logaddexp(above, -np.log(len(process.labels) - 1)) if process.guessing else above
+
+
+def _normal_above(name: str, mean: float, sd: float, least: float) -> Any:
+    """Make a normal variable above a bound; PyMC's own cannot be drawn from by Numba."""
+    import pymc as pm
+    import pytensor.tensor as pt
+    from pymc.distributions.transforms import Interval
+
+    above = 0.5 * float(erfc((least - mean) / (sd * np.sqrt(2.0))))
+
+    def dist(mean: Any, sd: Any, size: Any) -> Any:
+        part = pm.Uniform.dist(0.0, 1.0, size=size)
+        return mean + sd * np.sqrt(2.0) * pt.erfcinv(2.0 * above * part)
+
+    def logp(value: Any, mean: Any, sd: Any) -> Any:
+        inside = pm.logp(pm.Normal.dist(mean, sd), value) - np.log(above)
+        return pt.switch(value >= least, inside, -np.inf)
+
+    return pm.CustomDist(
+        name, mean, sd, dist=dist, logp=logp, transform=Interval(least, None), signature="(),()->()"
+    )
+
+
+def levels(process: Process) -> Any:
+    """Make how often levels of confidence go with wrong and with right labels (right, level)."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    if not len(process.levels):
+        return np.zeros((2, 1))
+    shape = np.ones(len(process.levels))
+    right = pm.Dirichlet("confidence_if_right", a=shape, dims=LEVEL)
+    wrong = pm.Dirichlet("confidence_if_wrong", a=shape, dims=LEVEL)
+    return pt.log(pt.stack([wrong, right]))
+
+
+def observe(process: Process, logit: Any) -> None:
+    """Make the labels, with the levels of confidence; the truth summed out if it is not known."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    from dissensus.families.rasch.distributions import LatentAnswers
+
+    n = len(process.labels)
+    share = pm.Dirichlet("prevalence", a=np.full(n, process.prior_count), dims=LABEL)
+    possible = (process.truth[:, None] == UNKNOWN) | (process.truth[:, None] == np.arange(n))
+    log_truth = pt.switch(possible, pt.log(share), -np.inf)
+    code = (
+        process.label * len(process.levels) + process.level
+        if len(process.levels)
+        else process.label
+    )
+    LatentAnswers(
+        "labels", log_truth, logit, levels(process), process.item, observed=code, dims=ANNOTATION
+    )
 
 
 def fit(
@@ -244,12 +334,17 @@ def fit(
     >>> int(ability.to_numpy().argmax())
     5
     """
-    what = _process(annotations, truth, confidence, guessing, priors, prior_count, sampler)
-    return fitted(
-        what, lambda: _built(what), draws=draws, tune=tune, chains=chains,
-        random_seed=random_seed, progressbar=progressbar, sampler=sampler, keep_items=keep_items,
-        log_likelihood=log_likelihood, posterior_predictive=posterior_predictive,
-        checkpoint=checkpoint,
-        hyper={"confidence": confidence, "guessing": what.guessing, "priors": spelled(what.priors),
-               "prior_count": prior_count, "sampler": sampler},
+    process = _process(annotations, truth, confidence, guessing, priors, prior_count, sampler)
+    options = FitOptions(
+        draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
+        sampler=sampler, keep=keep_items, log_likelihood=log_likelihood,
+        posterior_predictive=posterior_predictive, checkpoint=checkpoint,
     )  # fmt: skip
+    hyper = {
+        "confidence": confidence,
+        "guessing": process.guessing,
+        "priors": spelled(process.priors),
+        "prior_count": prior_count,
+        "sampler": sampler,
+    }
+    return run(RaschFit(process, options), lambda: _model(process), hyper)

@@ -70,14 +70,24 @@ goes beyond is its "future research".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import xarray as xr
 
-from dissensus.families.latent_truth import symmetric as parts
-from dissensus.families.latent_truth.fit import fitted
+from dissensus import arguments
+from dissensus.dims import ANNOTATOR, LABEL, SYSTEM
+from dissensus.errors import ArgumentError
+from dissensus.families.base import FitOptions, run
+from dissensus.families.latent_truth import model as parts
+from dissensus.families.latent_truth.fit import TruthFit
+from dissensus.families.latent_truth.kernels.data import EQUAL, GRADED, UNEQUAL
+from dissensus.families.latent_truth.process import Process
+from dissensus.families.latent_truth.process import process as truth_process
 
 KINDS = ("nominal", "ordinal")
+ACCURACY: Final = ("common", "annotator")
+ERRORS: Final = {"equal": EQUAL, "graded": GRADED, "unequal": UNEQUAL}
 
 
 def build(
@@ -151,13 +161,97 @@ def build(
     >>> [v.name for v in model.basic_RVs]
     ['prevalence', 'annotator_accuracy', 'system_accuracy', 'labels']
     """
-    what = parts.checked(
+    process = _process(
         annotations, predictions, accuracy=accuracy, errors=errors, difficulty=difficulty,
         systems=systems, evidence=evidence, prior_count=prior_count, truth=truth,
         error_correlation=error_correlation, sampler=sampler,
         on_missing=on_missing,
     )  # fmt: skip
-    return parts.built(what)
+    return _model(process)
+
+
+def _model(process: Process) -> Any:
+    """Write the process as a PyMC model."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    with pm.Model(coords=parts.coordinates(process)) as model:
+        share = parts.prevalence(process)
+        people, systems = _annotators(process), _systems(process)
+        skill = pt.concatenate([people, systems]) if systems is not None else people
+        skill = skill[:, None] + pt.zeros(process.form.n_labels)
+        base = _base(process)
+        rows = _rows(process, base)
+        parts.observe(process, share, skill, rows, base)
+    return model
+
+
+def _typical(name: str, low: float, dims: Any, exact: bool) -> Any:
+    """Make an accuracy, or that of a typical item where the average is another; as logits."""
+    import pymc as pm
+
+    own = f"{name}_accuracy" if exact else f"{name}_typical_accuracy"
+    return pm.math.logit(pm.Uniform(own, low, 1.0, dims=dims))
+
+
+def _annotators(process: Process) -> Any:
+    """Make the logits of annotators' accuracies, one for each of their voices."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    low = 1.0 / process.form.n_labels
+    if process.form.own_accuracy:
+        mean = pm.math.logit(pm.Uniform("mean_accuracy", low, 1.0))
+        spread = pm.HalfNormal("accuracy_spread", sigma=process.priors.spread)
+        # In units of the spread: with few annotators NUTS would get stuck where that is small.
+        return mean + spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
+    logit = _typical("annotator", low, None, not process.form.difficulty)
+    return logit + pt.zeros(process.form.first_system)
+
+
+def _systems(process: Process) -> Any:
+    """Make the logits of systems' accuracies."""
+    if not parts.known_systems(process):
+        return None
+    exact = not (process.form.difficulty or process.form.related)
+    return _typical("system", 0.0, SYSTEM, exact)
+
+
+def _base(process: Process) -> Any:
+    """Make what errors are, or are drawn around (label, response), in logarithms."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    n = process.form.n_labels
+    away = np.where(np.eye(n, dtype=bool), -np.inf, 0.0)
+    if not process.form.ordered:
+        return pt.as_tensor(np.where(np.isfinite(away), -np.log(max(n - 1, 1)), 0.0))
+    decay = pm.Normal("distance_decay", mu=0.0, sigma=process.priors.decay)
+    step = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    weight = pt.exp(-decay * step) * ~np.eye(n, dtype=bool)
+    return pt.switch(step > 0, -decay * step - pt.log(weight.sum(axis=1, keepdims=True)), 0.0)
+
+
+def _rows(process: Process, base: Any) -> Any:
+    """Make each voice's own errors (voice, label, response), or what all have."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    if process.form.errors != UNEQUAL:
+        return base[None]
+    n = process.form.n_labels
+    voices = process.form.first_system + parts.known_systems(process)
+    mean, sd = process.priors.concentration
+    concentration = pm.LogNormal("error_concentration", mu=mean, sigma=sd)
+    if n == 2:  # there is one other label: nothing to draw
+        return pt.zeros((voices, n, n))
+    away = ~np.eye(n, dtype=bool)
+    shape = concentration * pt.exp(base[away].reshape((n, n - 1)))
+    rows = pm.Dirichlet(
+        "error_rows", a=pt.broadcast_to(shape, (voices, n, n - 1)),
+        dims=(parts.VOICE, LABEL, parts.OTHER_LABEL),
+    )  # fmt: skip
+    return pt.zeros((voices, n, n))[:, away].set(pt.log(rows).reshape((voices, -1)))
 
 
 def fit(
@@ -268,10 +362,34 @@ def fit(
         "evidence": evidence, "prior_count": prior_count,
         "error_correlation": error_correlation, "sampler": sampler,
     }  # fmt: skip
-    what = parts.checked(annotations, predictions, on_missing=on_missing, truth=truth, **settings)
-    return fitted(
-        what, lambda: parts.built(what), draws=draws, tune=tune, chains=chains,
-        random_seed=random_seed, progressbar=progressbar, sampler=sampler, keep_items=keep_items,
-        log_likelihood=log_likelihood, posterior_predictive=posterior_predictive,
-        checkpoint=checkpoint, hyper=settings,
+    process = _process(annotations, predictions, on_missing=on_missing, truth=truth, **settings)
+    options = FitOptions(
+        draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
+        sampler=sampler, keep=keep_items, log_likelihood=log_likelihood,
+        posterior_predictive=posterior_predictive, checkpoint=checkpoint,
+    )  # fmt: skip
+    return run(TruthFit(process, options), lambda: _model(process), settings)
+
+
+def _process(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, *, accuracy: Any, errors: Any,
+    **settings: Any,
+) -> Process:  # fmt: skip
+    """Check annotations, predictions and settings, and put them together."""
+    arguments.one_of("accuracy", accuracy, ACCURACY)
+    arguments.one_of("errors", errors, tuple(ERRORS))
+    ordered = isinstance(annotations, xr.Dataset) and annotations.attrs.get("kind") == "ordinal"
+    if errors == "graded" and not ordered:
+        raise ArgumentError(
+            "errors", expected="'equal' or 'unequal' for labels without an order", found="'graded'",
+            hint='If they have one, read them with kind="ordinal" and labels= in that order',
+        )  # fmt: skip
+    own = accuracy == "annotator"
+    return truth_process(
+        "symmetric_confusion", annotations, predictions, shared=not own and errors != "unequal",
+        form={
+            "own_accuracy": int(own), "errors": ERRORS[errors],
+            "ordered": int(ordered and errors != "equal"),
+        },
+        **settings,
     )  # fmt: skip

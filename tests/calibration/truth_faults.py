@@ -8,8 +8,8 @@ from unittest import mock
 import numpy as np
 from calibration import truth_settings
 
-from dissensus.families.latent_truth import rows, symmetric
 from dissensus.families.latent_truth.process import Process
+from dissensus.models import dawid_skene, symmetric_confusion
 
 
 def other_process(change):
@@ -18,8 +18,8 @@ def other_process(change):
     def fault(fit):
         def faulty(ann, **options):
             with contextlib.ExitStack() as stack:
-                for parts in (symmetric, rows):
-                    stack.enter_context(mock.patch.object(parts, "checked", after(parts.checked)))
+                for model in (symmetric_confusion, dawid_skene):
+                    stack.enter_context(mock.patch.object(model, "_process", after(model._process)))
                 return fit(ann, **options)
 
         return faulty

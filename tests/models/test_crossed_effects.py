@@ -14,8 +14,8 @@ from crossed_labels import PLACES, labels, one_pool, priors_of
 from scipy import stats
 
 import dissensus as dx
+from dissensus.families.crossed.fit import _start
 from dissensus.families.crossed.process import process
-from dissensus.families.crossed.sampler import _start
 from dissensus.models import crossed_effects
 
 FAMILIES = ("gaussian", "bernoulli", "ordinal")

@@ -10,7 +10,7 @@ from truth_cases import THREE, rows
 
 import dissensus as dx
 from dissensus.families.latent_truth.fit import label_order
-from dissensus.families.latent_truth.rows import checked
+from dissensus.models.dawid_skene import _process
 
 GOOD = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
 TURNED = GOOD[[0, 2, 1]]
@@ -18,7 +18,7 @@ TURNED = GOOD[[0, 2, 1]]
 
 
 def process():
-    return checked(
+    return _process(
         rows(THREE, n_labels=3).annotations(), None, pooling="none", difficulty=False,
         systems="independent", evidence="all", prior_count=1.0, sampler="gibbs", on_missing="raise",
     )  # fmt: skip

@@ -6,17 +6,22 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.families.latent_truth import rows, symmetric
 from dissensus.families.latent_truth.fit import start
+from dissensus.models import dawid_skene
+from dissensus.models import symmetric_confusion as symmetric
 
 COMMON = {
     "difficulty": False, "systems": "independent", "evidence": "all", "prior_count": 1.0,
     "sampler": "gibbs", "on_missing": "raise",
 }  # fmt: skip
 KINDS = {
-    "common": lambda *given: symmetric.checked(*given, accuracy="common", errors="equal", **COMMON),
-    "own": lambda *given: symmetric.checked(*given, accuracy="annotator", errors="equal", **COMMON),
-    "matrices": lambda *given: rows.checked(*given, pooling="none", **COMMON),
+    "common": lambda *given: symmetric._process(
+        *given, accuracy="common", errors="equal", **COMMON
+    ),
+    "own": lambda *given: symmetric._process(
+        *given, accuracy="annotator", errors="equal", **COMMON
+    ),
+    "matrices": lambda *given: dawid_skene._process(*given, pooling="none", **COMMON),
 }
 
 

@@ -300,6 +300,8 @@ RESIDUALS: Final = ("shared", "pool")
 KINDS: Final = ("continuous", "ordinal", "nominal")
 _SIZE: Final = 1e100
 """Of numbers: with their squares, and products of these, arithmetic stays within its range."""
+OBSERVED: Final = {GAUSSIAN: "score"}
+"""The name of what is observed; of labels it is ``label_code``."""
 LATENT_SD: Final = {BERNOULLI: float(np.pi / np.sqrt(3)), ORDINAL: 1.0}
 """Of the residual on the latent scale, where it is not learned."""
 

@@ -1,33 +1,27 @@
-"""From draws of a Rasch model to the DataTree that a fit returns."""
+"""How draws of a Rasch model are made and named: `families.base.run` does the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 from scipy.special import expit
 
-from dissensus import arguments
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE
-from dissensus.errors import ArgumentError, warn_caller
+from dissensus.errors import warn_caller
+from dissensus.families import base
 from dissensus.families.crossed.kernels import sweep as crossed_sweep
 from dissensus.families.crossed.kernels.data import Crossed
 from dissensus.families.rasch.kernels import data as rasch_data
 from dissensus.families.rasch.kernels import sweep, unknown
 from dissensus.families.rasch.process import Process
 from dissensus.kernels.random import started
-from dissensus.kernels.types import UNKNOWN, Floats
-from dissensus.sampling import convergence, fitting
+from dissensus.kernels.types import UNKNOWN, Array, Floats
+from dissensus.sampling import convergence
 from dissensus.sampling.design import near_guessing
-
-# Draw from the posterior of a Rasch model: by the Gibbs kernel, or by PyMC's NUTS.
-
-
-_ROOM: Final = 4 * 2**30
-"""Bytes of what is said of items to keep without being asked twice."""
 
 
 class Draws(NamedTuple):
@@ -50,83 +44,96 @@ class Draws(NamedTuple):
     each: Floats
     """(..., item): log-likelihood; of size 0 if not asked for."""
     log_likelihood: Floats
-    stats: dict[str, Floats]
-    inference: str
 
 
-def require_room(what: Process, draws: int, chains: int) -> None:
-    """Raise if keeping what is said of items would fill the memory."""
-    n_items, n_people = len(what.items), len(what.annotators)
-    size = 8.0 * draws * chains * n_items * (1 + len(what.labels) + n_people)
-    if size > _ROOM:
-        raise ArgumentError(
-            "keep_items",
-            expected=f"False, for {draws:,} draws in {chains} chains of the difficulty and truth "
-            f"of {n_items:,} items, and of the accuracy of {n_people:,} annotators on each",
-            found="True",
-            hint=f"They would take {size / 2**30:.0f} GB. Abilities do not need them",
+class RaschFit(base.Fit[Process, Draws]):
+    """A fit of a Rasch model."""
+
+    title: ClassVar[str] = "Sampling abilities"
+    nuts: ClassVar[str] = "NUTS on the PyMC model, the truth summed out"
+    target_accept: ClassVar[float] = 0.9
+    inference = "exact Gibbs sampling by slices along learned paths, the truth drawn with them"
+
+    def __init__(self, process: Process, options: base.FitOptions) -> None:
+        super().__init__("rasch", process, options)
+        self.items = self.options.keep or self.options.posterior_predictive
+        self.named = _Named(process)
+
+    @property
+    def annotations(self) -> xr.Dataset:
+        """The annotations of the process."""
+        return self.process.annotations
+
+    def require_room(self) -> None:
+        """Raise if difficulties, truths and accuracies by item would fill the memory."""
+        n_items, n_people = len(self.process.items), len(self.process.annotators)
+        n_numbers = n_items * (1 + len(self.process.labels) + n_people)
+        if self.items:
+            base.require_room(
+                self,
+                8.0 * self.options.draws * self.options.chains * n_numbers,
+                f"the difficulty and truth of {n_items:,} items, and of the accuracy of "
+                f"{n_people:,} annotators on each",
+                "Abilities do not need them",
+            )
+
+    def chain(self, rng: np.random.Generator, draws: int) -> _Chain:
+        """Return a chain at its start."""
+        return _Chain(self.process, rng, draws, self.items, self.options.log_likelihood)
+
+    def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Draws:  # noqa: ARG002
+        """Return the draws in natural units and in the order of items."""
+        order = np.argsort(chains[0].data.cell_item)  # one cell an item, as each has a label
+        trace, each = base.stacked(chains), self.options.log_likelihood
+        return Draws(
+            mean=trace.mu + self.process.lead,
+            ability_spread=trace.sd_annotator,
+            difficulty_spread=trace.sd_item,
+            ability=trace.mu[..., None] + self.process.lead + trace.annotator,
+            difficulty=-trace.item[..., order] if self.items else trace.item,
+            prevalence=np.exp(trace.log_prevalence),
+            level=np.exp(trace.log_level),
+            truth=trace.truth[:, :, order] if self.items else trace.truth,
+            truth_mean=trace.truth_mean.mean(axis=0)[order],
+            each=trace.each[..., order] if each else trace.each,
+            log_likelihood=trace.log_likelihood,
         )
 
+    def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Draws:
+        """Draw truths given the parameters that NUTS has drawn."""
+        return self.gathered(base.replay(self, posterior, rng), rng)
 
-def by_gibbs(
-    what: Process, *, draws: int, tune: int, chains: int, rng: np.random.Generator,
-    progressbar: bool, items: bool, each: bool,
-    checkpoint: fitting.Checkpoint | None = None,
-) -> Draws:  # fmt: skip
-    """Draw all chains by the Gibbs kernel, each in a thread."""
-    runs = [_Chain(what, one, draws, items, each) for one in rng.spawn(chains)]
-    fitting.swept(runs, draws, tune, "Sampling abilities", progressbar, checkpoint)
-    return _gathered(
-        what,
-        runs,
-        {},
-        "exact Gibbs sampling by slices along learned paths, the truth drawn with them",
-    )
+    def groups(self, draws: Draws, stats: Mapping[str, Array]) -> base.Groups:
+        """Name the draws and judge the chains."""
+        process, named = self.process, self.named
+        posterior = _parameters(named, draws)
+        diagnostics = convergence.diagnosed_parameters(posterior)
+        if not process.all_known:
+            knows = expit(posterior["mean_ability"].to_numpy() - process.lead)
+            typical = named(process.floor + (1.0 - process.floor) * knows)
+            diagnostics |= near_guessing(typical, len(process.labels))
+            if len(process.levels):
+                level = draws.level.mean(axis=(0, 1))
+                warn_of_shared_confidence(process, draws.truth_mean, level)
+        if self.options.keep:
+            posterior |= _of_items(named, draws)
+        sampled = {**stats, "log_likelihood": draws.log_likelihood}
+        return base.Groups(
+            posterior,
+            {name: named(values) for name, values in sampled.items()},
+            _observed(process),
+            _constants(process, draws),
+            diagnostics,
+        )
 
+    def log_likelihood(self, draws: Draws) -> xr.Dataset:
+        """Return the log-likelihood of each item."""
+        return xr.Dataset({"labels": self.named(draws.each, ITEM)})
 
-def by_nuts(
-    what: Process, build: Callable[[], Any], *, draws: int, tune: int, chains: int,
-    rng: np.random.Generator, progressbar: bool, items: bool, each: bool,
-) -> Draws:  # fmt: skip
-    """Let PyMC's NUTS sample the same model, and draw truths given its parameters."""
-    tree = fitting.by_nuts(
-        build(), draws=draws, tune=tune, chains=chains, random_seed=int(rng.integers(2**31)),
-        progressbar=progressbar, target_accept=0.9,
-    )  # fmt: skip
-    found = tree["posterior"].to_dataset()
-    chains, draws = (found.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted
-    runs = [_Chain(what, one, draws, items, each) for one in rng.spawn(chains)]
-    for chain, run in enumerate(runs):
-        run.replay({str(n): x.isel(chain=chain).to_numpy() for n, x in found.data_vars.items()})
-    stats = tree["sample_stats"].to_dataset()
-    return _gathered(
-        what, runs, {n: stats[n].to_numpy() for n in ("diverging", "step_size") if n in stats},
-        "NUTS on the PyMC model, the truth summed out",
-    )  # fmt: skip
-
-
-def _gathered(what: Process, runs: list[_Chain], stats: dict[str, Floats], inference: str) -> Draws:
-    """Put the chains together, in the order of items."""
-    data, wanted = runs[0].data, runs[0].trace
-    traces = [run.trace for run in runs]
-    items, each = wanted.item.shape[1] > 0, wanted.each.shape[1] > 0
-    whole = sweep.Trace(*(np.stack(part) for part in zip(*traces, strict=True)))
-    order = np.argsort(data.cell_item)  # one cell an item, as each has a label
-    return Draws(
-        mean=whole.mu + what.lead,
-        ability_spread=whole.sd_annotator,
-        difficulty_spread=whole.sd_item,
-        ability=whole.mu[..., None] + what.lead + whole.annotator,
-        difficulty=-whole.item[..., order] if items else whole.item,
-        prevalence=np.exp(whole.log_prevalence),
-        level=np.exp(whole.log_level),
-        truth=whole.truth[:, :, order] if items else whole.truth,
-        truth_mean=whole.truth_mean.mean(axis=0)[order],
-        each=whole.each[..., order] if each else whole.each,
-        log_likelihood=whole.log_likelihood,
-        stats=stats,
-        inference=inference,
-    )
+    def posterior_predictive(self, draws: Draws, rng: np.random.Generator) -> xr.Dataset:
+        """Draw labels anew, by the same annotators and of the same items."""
+        drawn = _replicates(self.process, draws, rng)
+        return xr.Dataset({"label_code": ((*SAMPLE, ANNOTATION), drawn)})
 
 
 class _Chain:
@@ -135,16 +142,16 @@ class _Chain:
     scratch = frozenset({"known", "now", "summing"})
 
     def __init__(
-        self, what: Process, rng: np.random.Generator, draws: int, items: bool, each: bool
+        self, process: Process, rng: np.random.Generator, draws: int, items: bool, each: bool
     ) -> None:
-        self.data: Crossed = what.data()
-        self.lead = what.lead
-        self.said = what.said(self.data)
-        self.priors = what.numbers()
+        self.data: Crossed = process.data()
+        self.lead = process.lead
+        self.said = process.said(self.data)
+        self.priors = process.numbers()
         self.par = crossed_sweep.start(self.data, crossed_sweep.BERNOULLI, n_gaps=0)
         for part in (self.par.sd_item, self.par.sd_annotator):
             part *= np.exp(rng.normal(0.0, 0.5, part.shape))
-        guessing = -np.log(len(what.labels) - 1)
+        guessing = -np.log(len(process.labels) - 1)
         self.par.mu[:] = guessing + rng.uniform(0.5, 3.0)  # labels then mean themselves
         self.known = crossed_sweep.learned(self.data, crossed_sweep.BERNOULLI, self.par)
         self.now = rasch_data.beginning(self.said, len(self.data.cell_pool))
@@ -182,6 +189,83 @@ class _Chain:
         )
 
 
+class _Named:
+    """Gives draws the names of their dims."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.coords = {
+            ITEM: process.items, ANNOTATOR: process.annotators, LABEL: process.labels,
+            LEVEL: process.levels,
+        }  # fmt: skip
+
+    def __call__(self, values: Any, *dims: str) -> xr.DataArray:
+        coords = {dim: self.coords[dim] for dim in dims}
+        return xr.DataArray(values, dims=(*SAMPLE, *dims), coords=coords)
+
+
+def _parameters(named: _Named, draws: Draws) -> dict[str, xr.DataArray]:
+    """Name what does not grow with items."""
+    out = {
+        "mean_ability": named(draws.mean), "ability_spread": named(draws.ability_spread),
+        "difficulty_spread": named(draws.difficulty_spread),
+        "ability": named(draws.ability, ANNOTATOR), "prevalence": named(draws.prevalence, LABEL),
+    }  # fmt: skip
+    if draws.level.shape[-1]:
+        out["confidence_if_wrong"] = named(draws.level[:, :, 0], LEVEL)
+        out["confidence_if_right"] = named(draws.level[:, :, 1], LEVEL)
+    return out
+
+
+def _of_items(named: _Named, draws: Draws) -> dict[str, xr.DataArray]:
+    """Name difficulties and truths, and how often each annotator is right about each item."""
+    difficulty = named(draws.difficulty, ITEM)
+    accuracy = named(draws.ability, ANNOTATOR) - difficulty
+    values = accuracy.to_numpy()
+    values -= named.process.lead  # all in place: it may be large
+    expit(values, out=values)
+    values *= 1.0 - named.process.floor
+    values += named.process.floor
+    truth = named(draws.truth, ITEM, LABEL)
+    return {"difficulty": difficulty, "accuracy": accuracy, "truth": truth}
+
+
+def _observed(process: Process) -> dict[str, xr.DataArray]:
+    """Return what was said, and what is known to be true, in codes of labels."""
+    kind = {"kind": process.annotations.attrs["kind"]}
+    out = {"label_code": xr.DataArray(process.label, dims=ANNOTATION, attrs=kind)}
+    if (process.truth != UNKNOWN).any():
+        out["truth_code"] = xr.DataArray(process.truth, dims=ITEM, coords={ITEM: process.items})
+    if len(process.levels):
+        out["confidence"] = xr.DataArray(process.levels[process.level], dims=ANNOTATION)
+    return out
+
+
+def _constants(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
+    """Return who said it of process, and how probable each label is to be true."""
+    return {
+        "item_code": xr.DataArray(process.item, dims=ANNOTATION),
+        "annotator_code": xr.DataArray(process.annotator, dims=ANNOTATION),
+        "truth_mean": xr.DataArray(
+            draws.truth_mean,
+            dims=(ITEM, LABEL),
+            coords={ITEM: process.items, LABEL: process.labels},
+        ),
+    }
+
+
+def _replicates(process: Process, draws: Draws, rng: np.random.Generator) -> Any:
+    """Draw labels anew: by the same annotators, of the same items, whose truth is drawn too."""
+    n = len(process.labels)
+    eta = draws.ability[..., process.annotator] - draws.difficulty[..., process.item]
+    edges = draws.truth.cumsum(axis=-1)
+    truth = (rng.random(edges.shape[:-1])[..., None] > edges[..., :-1]).sum(axis=-1)
+    knows = rng.logistic(size=eta.shape) < eta - process.lead
+    away = rng.integers(0 if process.guessing else 1, n, size=eta.shape)
+    of_label = truth[..., process.item]
+    return np.where(knows, of_label, (of_label + away) % n)
+
+
 # Whether confidences are evidence of their own, as a Rasch model takes them for.
 
 
@@ -190,7 +274,7 @@ _MUCH: Final = 0.1
 _ERRORS: Final = 4.0
 
 
-def warn_of_shared_confidence(what: Process, truth_mean: Floats, level: Floats) -> None:
+def warn_of_shared_confidence(process: Process, truth_mean: Floats, level: Floats) -> None:
     """Warn if those who label one item are sure or unsure of it together, right or wrong.
 
     Parameters
@@ -200,17 +284,16 @@ def warn_of_shared_confidence(what: Process, truth_mean: Floats, level: Floats) 
     level : array (right, level)
         Posterior means of how often each level goes with wrong, and with right labels.
     """
-    wrong, right = level @ what.levels
-    expected = wrong + (right - wrong) * truth_mean[what.item, what.label]
-    rest = what.levels[what.level] - expected
-    found, n_pairs = _correlation(rest, what.item)
-    if n_pairs and found > max(_MUCH, _ERRORS / np.sqrt(n_pairs)):
+    wrong, right = level @ process.levels
+    expected = wrong + (right - wrong) * truth_mean[process.item, process.label]
+    rest = process.levels[process.level] - expected
+    correlation, n_pairs = _correlation(rest, process.item)
+    if n_pairs and correlation > max(_MUCH, _ERRORS / np.sqrt(n_pairs)):
         warn_caller(
-            f"Annotators of one item are sure or unsure of it together, whether they are right or "
-            f"wrong (correlation {found:.2f}). confidence=True takes each confidence for evidence "
-            "of its own, and counts the same hesitation several times: accuracies come out too "
-            "low and intervals too short. Fit without it, and look at what confidence tells with "
-            "dissensus.confidence_check."
+            "Annotators of one item are confident or unsure together, whether they are right or "
+            f"wrong (correlation {correlation:.2f}). confidence=True counts each confidence as "
+            "independent evidence: accuracies come out too low and intervals too short. Fit "
+            "without it, and see dissensus.confidence_check for what confidence tells."
         )
 
 
@@ -224,136 +307,3 @@ def _correlation(rest: Floats, item: npt.NDArray[Any]) -> tuple[float, float]:
     if not n_pairs or not spread:
         return 0.0, 0.0
     return float(together.sum()) / (2.0 * n_pairs * spread), n_pairs
-
-
-def fitted(
-    what: Process, build: Callable[[], Any], *, draws: int, tune: int, chains: int,
-    random_seed: Any, progressbar: bool, sampler: str, keep_items: bool, log_likelihood: bool,
-    posterior_predictive: bool, checkpoint: Any, hyper: Mapping[str, Any],
-) -> xr.DataTree:  # fmt: skip
-    """Sample, and put the draws under their names."""
-    chains, draws = arguments.sample_shape(draws, chains)
-    tune = arguments.whole("tune", tune, least=0)
-    arguments.flags(
-        keep_items=keep_items, log_likelihood=log_likelihood,
-        posterior_predictive=posterior_predictive,
-    )  # fmt: skip
-    items = keep_items or posterior_predictive
-    if items:
-        require_room(what, draws, chains)
-    kept, rng = fitting.begun(
-        checkpoint, model="rasch", annotations=what.annotations, random_seed=random_seed,
-        sampler=sampler, draws=draws, tune=tune, chains=chains,
-    )  # fmt: skip
-    run: dict[str, Any] = {
-        "draws": draws, "tune": tune, "chains": chains, "rng": rng, "progressbar": progressbar,
-        "items": items, "each": log_likelihood,
-    }  # fmt: skip
-    if sampler == "nuts":
-        found = by_nuts(what, build, **run)
-    else:
-        found = by_gibbs(what, **run, checkpoint=kept)
-    named = _Named(what)
-    posterior = _parameters(named, found)
-    stats = {name: named(values) for name, values in found.stats.items()}
-    diagnostics = convergence.diagnosed_parameters(posterior) | convergence.divergences(stats)
-    if not what.all_known:
-        knows = expit(posterior["mean_ability"].to_numpy() - what.lead)
-        typical = named(what.floor + (1.0 - what.floor) * knows)
-        diagnostics |= near_guessing(typical, len(what.labels))
-    if keep_items:
-        posterior |= _of_items(named, found)
-    tree = fitting.fitted(
-        "rasch",
-        posterior=posterior,
-        sample_stats=stats | {"log_likelihood": named(found.log_likelihood)},
-        observed_data=_observed(what),
-        constant_data=_constants(what, found),
-        hyper=hyper,
-        inference=found.inference,
-        diagnostics=diagnostics,
-        asked=(chains, draws),
-    )
-    if len(what.levels) and not what.all_known:
-        warn_of_shared_confidence(what, found.truth_mean, found.level.mean(axis=(0, 1)))
-    if log_likelihood:
-        fitting.attach(tree, "log_likelihood", xr.Dataset({"labels": named(found.each, ITEM)}))
-    if posterior_predictive:
-        drawn = _replicates(what, found, rng)
-        group = xr.Dataset({"label_code": ((*SAMPLE, ANNOTATION), drawn)})
-        fitting.attach(tree, "posterior_predictive", group)
-    return tree
-
-
-class _Named:
-    """Gives draws the names of their dims."""
-
-    def __init__(self, what: Process) -> None:
-        self.what = what
-        self.coords = {
-            ITEM: what.items, ANNOTATOR: what.annotators, LABEL: what.labels, LEVEL: what.levels,
-        }  # fmt: skip
-
-    def __call__(self, values: Any, *dims: str) -> xr.DataArray:
-        coords = {dim: self.coords[dim] for dim in dims}
-        return xr.DataArray(values, dims=(*SAMPLE, *dims), coords=coords)
-
-
-def _parameters(named: _Named, found: Draws) -> dict[str, xr.DataArray]:
-    """Name what does not grow with items."""
-    out = {
-        "mean_ability": named(found.mean), "ability_spread": named(found.ability_spread),
-        "difficulty_spread": named(found.difficulty_spread),
-        "ability": named(found.ability, ANNOTATOR), "prevalence": named(found.prevalence, LABEL),
-    }  # fmt: skip
-    if found.level.shape[-1]:
-        out["confidence_if_wrong"] = named(found.level[:, :, 0], LEVEL)
-        out["confidence_if_right"] = named(found.level[:, :, 1], LEVEL)
-    return out
-
-
-def _of_items(named: _Named, found: Draws) -> dict[str, xr.DataArray]:
-    """Name difficulties and truths, and how often each annotator is right about each item."""
-    difficulty = named(found.difficulty, ITEM)
-    accuracy = named(found.ability, ANNOTATOR) - difficulty
-    values = accuracy.to_numpy()
-    values -= named.what.lead  # all in place: it may be large
-    expit(values, out=values)
-    values *= 1.0 - named.what.floor
-    values += named.what.floor
-    truth = named(found.truth, ITEM, LABEL)
-    return {"difficulty": difficulty, "accuracy": accuracy, "truth": truth}
-
-
-def _observed(what: Process) -> dict[str, xr.DataArray]:
-    """Return what was said, and what is known to be true, in codes of labels."""
-    kind = {"kind": what.annotations.attrs["kind"]}
-    out = {"label_code": xr.DataArray(what.label, dims=ANNOTATION, attrs=kind)}
-    if (what.truth != UNKNOWN).any():
-        out["truth_code"] = xr.DataArray(what.truth, dims=ITEM, coords={ITEM: what.items})
-    if len(what.levels):
-        out["confidence"] = xr.DataArray(what.levels[what.level], dims=ANNOTATION)
-    return out
-
-
-def _constants(what: Process, found: Draws) -> dict[str, xr.DataArray]:
-    """Return who said it of what, and how probable each label is to be true."""
-    return {
-        "item_code": xr.DataArray(what.item, dims=ANNOTATION),
-        "annotator_code": xr.DataArray(what.annotator, dims=ANNOTATION),
-        "truth_mean": xr.DataArray(
-            found.truth_mean, dims=(ITEM, LABEL), coords={ITEM: what.items, LABEL: what.labels}
-        ),
-    }
-
-
-def _replicates(what: Process, found: Draws, rng: np.random.Generator) -> Any:
-    """Draw labels anew: by the same annotators, of the same items, whose truth is drawn too."""
-    n = len(what.labels)
-    eta = found.ability[..., what.annotator] - found.difficulty[..., what.item]
-    edges = found.truth.cumsum(axis=-1)
-    truth = (rng.random(edges.shape[:-1])[..., None] > edges[..., :-1]).sum(axis=-1)
-    knows = rng.logistic(size=eta.shape) < eta - what.lead
-    away = rng.integers(0 if what.guessing else 1, n, size=eta.shape)
-    of_label = truth[..., what.item]
-    return np.where(knows, of_label, (of_label + away) % n)

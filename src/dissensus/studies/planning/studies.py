@@ -16,9 +16,9 @@ from dissensus import arguments, models
 from dissensus.data.schema import checked_annotations
 from dissensus.dims import LABEL, POOL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning
-from dissensus.families.crossed.fit import parameters
+from dissensus.families.base import FitOptions, by_gibbs
+from dissensus.families.crossed.fit import CrossedFit, parameters
 from dissensus.families.crossed.process import process
-from dissensus.families.crossed.sampler import by_gibbs
 from dissensus.kernels.types import Floats
 from dissensus.metrics._components import CROSS_REPLICATION, CROSSED_EFFECTS, Components, components
 from dissensus.metrics.cross_replication import normalized_xcc
@@ -336,11 +336,9 @@ def _analysed(pilot: Pilot, run: Run, annotations: xr.Dataset, seed: int) -> xr.
         pilot.model, annotations, family=pilot.family, sampler="gibbs", priors=run.priors,
         anonymous=pilot.anonymous, **more,
     )  # fmt: skip
-    found = by_gibbs(
-        what, draws=run.draws, tune=_TUNE, chains=1, rng=np.random.default_rng([seed, 1]),
-        progressbar=False, effects=False,
-    )  # fmt: skip
-    groups = {"posterior": xr.Dataset(parameters(what, found))}
+    options = FitOptions(draws=run.draws, tune=_TUNE, chains=1, progressbar=False, keep=False)
+    draws = by_gibbs(CrossedFit(what, options), np.random.default_rng([seed, 1]))
+    groups = {"posterior": xr.Dataset(parameters(what, draws))}
     if pilot.label_value is not None:
         value = pilot.label_value.drop_vars(LABEL, errors="ignore")
         groups["constant_data"] = xr.Dataset({"label_value": value})

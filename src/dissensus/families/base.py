@@ -1,0 +1,234 @@
+"""The way from a process to a fit that all families with a sweep sampler share.
+
+A family subclasses `Fit`: it says how a chain is advanced, and what the draws are called. `run`
+does the rest: it checks the options, samples by the Gibbs kernel or by NUTS, and puts the draws
+into a DataTree.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dissensus import arguments
+from dissensus.dims import SAMPLE
+from dissensus.errors import ArgumentError
+from dissensus.kernels.types import Array
+from dissensus.sampling import convergence, fitting
+from dissensus.sampling.checkpoints import Chain, Checkpoint
+
+ROOM = 4 * 2**30
+"""Largest size of kept draws in bytes, beyond which an error asks to keep fewer."""
+_STATS = ("lp", "diverging", "step_size")
+"""The statistics of NUTS that a fit keeps."""
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """The arguments of ``fit`` that are no settings of the model."""
+
+    draws: int = 1000
+    tune: int = 500
+    chains: int = 4
+    random_seed: Any = None
+    progressbar: bool = True
+    sampler: str = "gibbs"
+    keep: bool = True
+    """Whether to keep the draws that grow with the number of items."""
+    log_likelihood: bool = False
+    posterior_predictive: bool = False
+    checkpoint: Any = None
+
+    def checked(self, keep: str) -> FitOptions:
+        """Return the options, or raise naming the argument; ``keep`` is that one's public name."""
+        chains, draws = arguments.sample_shape(self.draws, self.chains)
+        arguments.flags(
+            **{keep: self.keep},
+            log_likelihood=self.log_likelihood,
+            posterior_predictive=self.posterior_predictive,
+        )
+        tune = arguments.whole("tune", self.tune, least=0)
+        return replace(self, draws=draws, chains=chains, tune=tune)
+
+
+class Groups(NamedTuple):
+    """The content of a fit's groups."""
+
+    posterior: Mapping[str, xr.DataArray]
+    sample_stats: Mapping[str, xr.DataArray]
+    observed_data: Mapping[str, xr.DataArray]
+    constant_data: Mapping[str, xr.DataArray]
+    diagnostics: Mapping[str, Any]
+
+
+class Fit[Process, Draws](ABC):
+    """What a family says of itself, for one process and one call of ``fit``.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    process : Process
+        The checked annotations, predictions and settings.
+    options : FitOptions
+    """
+
+    title: ClassVar[str]
+    """The text beside the progress bar."""
+    keeps: ClassVar[str] = "keep_items"
+    """The public name of `FitOptions.keep`."""
+    nuts: ClassVar[str] = "NUTS on the PyMC model"
+    target_accept: ClassVar[float] = 0.8
+
+    def __init__(self, model: str, process: Process, options: FitOptions) -> None:
+        self.model, self.process = model, process
+        self.options = options.checked(self.keeps)
+
+    @property
+    @abstractmethod
+    def annotations(self) -> xr.Dataset:
+        """The annotations of the process."""
+
+    @property
+    @abstractmethod
+    def inference(self) -> str:
+        """How the Gibbs sampler draws, in words."""
+
+    @abstractmethod
+    def require_room(self) -> None:
+        """Raise if the draws would not fit into memory."""
+
+    @abstractmethod
+    def chain(self, rng: np.random.Generator, draws: int) -> Chain:
+        """Return a chain at its start, with room for its draws."""
+
+    @abstractmethod
+    def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Draws:
+        """Return the draws of all chains, chain and draw in front."""
+
+    @abstractmethod
+    def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Draws:
+        """Return the same from the draws of NUTS on the PyMC model."""
+
+    @abstractmethod
+    def groups(self, draws: Draws, stats: Mapping[str, Array]) -> Groups:
+        """Name the draws and judge the chains."""
+
+    @abstractmethod
+    def log_likelihood(self, draws: Draws) -> xr.Dataset:
+        """Return the group ``log_likelihood``."""
+
+    @abstractmethod
+    def posterior_predictive(self, draws: Draws, rng: np.random.Generator) -> xr.Dataset:
+        """Return the group ``posterior_predictive``."""
+
+
+def run(fit: Fit[Any, Any], build: Callable[[], Any], hyper: Mapping[str, Any]) -> xr.DataTree:
+    """Sample a posterior and return the fit.
+
+    Parameters
+    ----------
+    fit : Fit
+    build : callable
+        Returns the PyMC model, for ``sampler="nuts"``.
+    hyper : mapping
+        The settings of the model, kept as attributes ``hyper_*``.
+    """
+    options = fit.options
+    fit.require_room()
+    checkpoint, rng = fitting.begun(
+        options.checkpoint, model=fit.model, annotations=fit.annotations,
+        random_seed=options.random_seed, sampler=options.sampler, draws=options.draws,
+        tune=options.tune, chains=options.chains,
+    )  # fmt: skip
+    if options.sampler == "nuts":
+        draws, stats = _by_nuts(fit, build(), rng)
+    else:
+        draws, stats = by_gibbs(fit, rng, checkpoint), {}
+    named = fit.groups(draws, stats)
+    diagnostics = {**named.diagnostics, **convergence.divergences(named.sample_stats)}
+    tree = fitting.fitted(
+        fit.model,
+        posterior=named.posterior,
+        sample_stats=named.sample_stats,
+        observed_data=named.observed_data,
+        constant_data=named.constant_data,
+        hyper=hyper,
+        inference=fit.nuts if options.sampler == "nuts" else fit.inference,
+        diagnostics=diagnostics,
+        asked=(options.chains, options.draws),
+    )
+    if options.log_likelihood:
+        fitting.attach(tree, "log_likelihood", fit.log_likelihood(draws))
+    if options.posterior_predictive:
+        fitting.attach(tree, "posterior_predictive", fit.posterior_predictive(draws, rng))
+    return tree
+
+
+def by_gibbs(
+    fit: Fit[Any, Any], rng: np.random.Generator, checkpoint: Checkpoint | None = None
+) -> Any:
+    """Draw all chains by the Gibbs kernel, each in a thread."""
+    options = fit.options
+    chains = [fit.chain(stream, options.draws) for stream in rng.spawn(options.chains)]
+    fitting.swept(chains, options.draws, options.tune, fit.title, options.progressbar, checkpoint)
+    return fit.gathered(chains, rng)
+
+
+def _by_nuts(
+    fit: Fit[Any, Any], model: Any, rng: np.random.Generator
+) -> tuple[Any, dict[str, Array]]:
+    """Sample the PyMC model by NUTS; return the draws and the sampler's statistics."""
+    options = fit.options
+    tree = fitting.by_nuts(
+        model, draws=options.draws, tune=options.tune, chains=options.chains,
+        random_seed=int(rng.integers(2**31)), progressbar=options.progressbar,
+        target_accept=fit.target_accept,
+    )  # fmt: skip
+    stats = tree["sample_stats"].to_dataset()
+    draws = fit.replayed(tree["posterior"].to_dataset(), rng)
+    return draws, {name: stats[name].to_numpy() for name in _STATS if name in stats}
+
+
+def replay(fit: Fit[Any, Any], posterior: xr.Dataset, rng: np.random.Generator) -> Sequence[Any]:
+    """Return chains that went through the given parameters, draw by draw."""
+    n_chains, n_draws = (posterior.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted
+    chains: list[Any] = [fit.chain(stream, n_draws) for stream in rng.spawn(n_chains)]
+    for place, chain in enumerate(chains):
+        chain.replay({
+            str(name): values.isel(chain=place).to_numpy()
+            for name, values in posterior.data_vars.items()
+        })  # fmt: skip
+    return chains
+
+
+def stacked(chains: Sequence[Any]) -> Any:
+    """Return the traces of chains as one, with the chain in front."""
+    traces = [chain.trace for chain in chains]
+    return type(traces[0])(*(np.stack(part) for part in zip(*traces, strict=True)))
+
+
+def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> None:
+    """Raise if the draws that grow with the items would take more than 4 GB.
+
+    Parameters
+    ----------
+    fit : Fit
+    n_bytes : float
+        Size of all of them.
+    of, remedy : str
+        What they are draws of, and what does not need them.
+    """
+    if n_bytes > ROOM:
+        options = fit.options
+        raise ArgumentError(
+            fit.keeps,
+            expected=f"False, for {options.draws:,} draws in {options.chains} chains of {of}",
+            found="True",
+            hint=f"They would take {n_bytes / 2**30:.0f} GB. {remedy}",
+        )
