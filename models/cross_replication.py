@@ -126,7 +126,7 @@ def _model(process: Process) -> Any:
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
-    with pm.Model(coords=coordinates(process)) as model:
+    with pm.Model(coords=coordinates(process), model=None) as model:
         mu, sigma_item = mean(process, POOL), scale("sigma_item", process.priors, POOL)
         root = pm.LKJCorr("correlation_cholesky", n=process.n_pools, eta=process.lkj)
         pm.Deterministic("correlation", root @ root.T, dims=(POOL, other(POOL)))

@@ -143,7 +143,7 @@ def _model(process: Process) -> Any:
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
-    with pm.Model(coords=coordinates(process)) as model:
+    with pm.Model(coords=coordinates(process), model=None) as model:
         mu, sigma_item = mean(process), scale("sigma_item", process.priors)
         item = pm.Normal("item_effect", 0.0, sigma_item, dims=ITEM)
         eta = mu + item[process.item]

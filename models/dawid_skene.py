@@ -201,7 +201,7 @@ def _model(process: Process) -> Any:
     import pymc as pm
     import pytensor.tensor as pt
 
-    with pm.Model(coords=parts.coordinates(process)) as model:
+    with pm.Model(coords=parts.coordinates(process), model=None) as model:
         share = parts.prevalence(process)
         voices = [_annotators(process)]
         if parts.known_systems(process):

@@ -160,7 +160,7 @@ def _model(process: Process) -> Any:
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
-    with pm.Model(coords=coordinates(process)) as model:
+    with pm.Model(coords=coordinates(process), model=None) as model:
         observe(process, right(process, advantage(process)))
     return model
 

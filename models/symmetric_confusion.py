@@ -175,7 +175,7 @@ def _model(process: Process) -> Any:
     import pymc as pm
     import pytensor.tensor as pt
 
-    with pm.Model(coords=parts.coordinates(process)) as model:
+    with pm.Model(coords=parts.coordinates(process), model=None) as model:
         share = parts.prevalence(process)
         people, systems = _annotators(process), _systems(process)
         skill = pt.concatenate([people, systems]) if systems is not None else people

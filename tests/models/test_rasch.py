@@ -189,7 +189,7 @@ def test_warns_if_annotators_hesitate_together():
     ease = rng.normal(-difficulty[ann["item_code"].to_numpy()], 1.0)
     sure = ann.assign(confidence=("annotation", 0.5 + 0.25 * np.digitize(ease, [-1.0, 1.0])))
     run = {"confidence": True, "draws": 200, "chains": 2, "random_seed": 1, "progressbar": False}
-    with pytest.warns(dx.DissensusWarning, match="are sure or unsure of it together"):
+    with pytest.warns(dx.DissensusWarning, match="are confident or unsure together"):
         fit(sure, **run)
     fit(sure, truth=dict(enumerate(truth.tolist())), **run)
     fit(ann, **run)  # of its own, each

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -232,3 +233,12 @@ def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> No
             found="True",
             hint=f"They would take {n_bytes / 2**30:.0f} GB. {remedy}",
         )
+
+
+def model_of(name: str) -> Callable[[Any], Any]:
+    """Return the function that writes the PyMC model of a process.
+
+    It stands in the model's file, above the families: hence an import by name.
+    """
+    write: Callable[[Any], Any] = import_module(f"dissensus.models.{name}")._model
+    return write

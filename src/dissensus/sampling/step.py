@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytensor
 from pymc.model import Model, modelcontext
@@ -14,7 +15,7 @@ from pymc.step_methods.compound import BlockedStep, Competence
 from pymc.util import get_random_generator
 from pytensor.graph.traversal import ancestors
 
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, warn_caller
 
 # Graphs that are evaluated once or twice: to compile them would take longer.
 
@@ -165,12 +166,39 @@ class WholeModelStep(BlockedStep):
 
     @classmethod
     def competence(cls, var: Any, has_grad: bool = False) -> Any:  # noqa: ARG003
-        """Say that this is the step for everything in a model that it knows."""
+        """Return whether this is the step for a variable: for all of a model's, or none."""
         model = Model.get_context(error_if_none=False)
         known = cls.reader.knows(getattr(var, "name", None))
-        if left_out() or model is None or not known or not cls.reader.has_form(model):
+        if left_out() or model is None or not known or var not in model.free_RVs:
             return Competence.INCOMPATIBLE
-        return Competence.IDEAL if var in model.free_RVs else Competence.INCOMPATIBLE
+        if not cls.reader.has_form(model) or _reason_against(cls, model):
+            return Competence.INCOMPATIBLE
+        return Competence.IDEAL
+
+
+_READ: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()
+"""For each model, as it was when it was read, why a step leaves it to NUTS; "" if it does not."""
+
+
+def _reason_against(step: type[WholeModelStep], model: Any) -> str:
+    """Return why a step does not fit a model, and warn once; "" if it fits.
+
+    PyMC asks for one variable after the other: the answer is kept until the model changes.
+    """
+    data = [one.get_value(borrow=True) for one in model.data_vars if hasattr(one, "get_value")]
+    state = (step, *(id(part) for part in (*model.basic_RVs, *model.potentials, *data)))
+    if _READ.get(model, (None, ""))[0] != state:
+        reason = ""
+        try:
+            step.reader.read(model)
+        except ArgumentError as problem:
+            reason = f"expected {problem.expected}; found {problem.found}"
+            warn_caller(
+                f"PyMC's own steps sample this model, not {step.__name__}, which would not be "
+                f"exact: {reason}."
+            )
+        _READ[model] = state, reason
+    return _READ[model][1]
 
 
 def compile_kernels(step: Any, model: Any, initial_point: Any) -> None:

@@ -1,9 +1,7 @@
-"""What a Gibbs step must know of crossed effects in a model, read off the model's graph.
+"""Crossed effects read off a PyMC model, with a proof that it is a model of crossed effects.
 
-Variables are known by the names that `dissensus.models.crossed_effects` and
-`dissensus.models.cross_replication` give them. That they are put together as in these models is
-found by trying numbers: which effect each label sees, and whether it sees it as it is. So a model
-may have more in it, a term for the time of day say, as long as it adds to the mean of numbers.
+Variables have the names that `dissensus.models.crossed_effects` and `cross_replication` give them.
+The mean of numbers may have further terms, of which the step learns at each point.
 """
 
 from __future__ import annotations
@@ -13,32 +11,24 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pytensor
+import xarray as xr
 from pymc.distributions.transforms import LogTransform
 from pymc.logprob.basic import logp
 from pytensor.compile.mode import Mode
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.elemwise import Elemwise
-from pytensor.tensor.random.basic import (
-    BernoulliRV,
-    ExponentialRV,
-    HalfNormalRV,
-    MvNormalRV,
-    NormalRV,
-)
+from pytensor.tensor.random.basic import BernoulliRV, ExponentialRV, HalfNormalRV, NormalRV
 from scipy.stats import norm
 
+from dissensus import dims
+from dissensus.families import base
 from dissensus.families.crossed.distributions import CumulativeProbitRV
-from dissensus.families.crossed.kernels.data import (
-    EXPONENTIAL,
-    HALF_NORMAL,
-    HALF_T,
-    Crossed,
-    Priors,
-    crossed,
-)
 from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINAL
+from dissensus.families.crossed.priors import Prior
+from dissensus.families.crossed.process import Process
 from dissensus.kernels.types import Floats, Ints
-from dissensus.sampling.step import refuse_other_uses, uncompiled, unfit
+from dissensus.sampling.proof import indices, prove
+from dissensus.sampling.step import uncompiled, unfit
 
 Point = Mapping[str, Any]
 
@@ -51,29 +41,27 @@ _OBSERVED: Final = ("score", "label_code")
 
 
 class Reading(NamedTuple):
-    """Labels and priors, and what the step must ask for at each point."""
+    """What the step needs to know."""
 
-    family: str
-    data: Crossed
-    priors: Priors
+    process: Process
     names: tuple[str, ...]
-    """Of the variables that the step moves."""
+    """The variables that the step moves."""
     offset: Callable[[Point], Floats] | None
-    """What else the mean of numbers consists of (label); None if nothing."""
-    centre: float
-    """Taken off numbers and the means of pools."""
+    """Returns the further terms in the mean of numbers (annotation); None if there are none."""
 
 
 def knows(name: Any) -> bool:
-    """Say whether a variable of this name is one of crossed effects."""
+    """Return whether a variable of this name is one of crossed effects."""
     return name in NAMES
 
 
 def has_form(model: Any) -> bool:
-    """Say whether a model looks like one of crossed effects, by its names."""
-    free = {one.name for one in model.free_RVs}
-    observed = [one.name for one in model.observed_RVs]
-    return free >= _NEEDED and len(observed) == 1 and observed[0] in _OBSERVED
+    """Return whether a model has the names of crossed effects."""
+    return {rv.name for rv in model.free_RVs} >= _NEEDED and bool(_observed(model))
+
+
+def _observed(model: Any) -> list[Any]:
+    return [rv for rv in model.observed_RVs if rv.name in _OBSERVED]
 
 
 def read(model: Any) -> Reading:
@@ -82,288 +70,167 @@ def read(model: Any) -> Reading:
     Raises
     ------
     ArgumentError
-        If the step would not be exact for it, saying why.
+        If it is no model of crossed effects, naming the variable that differs.
     """
-    if not has_form(model):
-        raise unfit(f"free variables {sorted(_NEEDED)} and one of {_OBSERVED} observed", "others")
+    observed = _observed(model)
+    if not has_form(model) or len(observed) > 1:
+        names = f"free variables {', '.join(sorted(_NEEDED))} and one of {', '.join(_OBSERVED)}"
+        raise unfit(f"{names} observed", "others")
     with uncompiled():
-        graph = _Graph(model)
-        refuse_other_uses(model, (graph.free[name] for name in graph.names), graph.observed)
-        family, eta, rest = _likelihood(graph.observed)
-        layout = graph.layout(eta)
-        graph.check_effects(layout)
-        value = np.asarray(model.rvs_to_values[graph.observed].eval(), dtype=np.float64)
-        sd_of = graph.residual(rest, layout) if family == GAUSSIAN else None
-        if family == ORDINAL:
-            graph.check_cutpoints(rest)
-        more = graph.has_more(eta, family)
-        centre = float(value.mean()) if family == GAUSSIAN and len(value) else 0.0
-        priors = graph.priors(layout.n_pools, sd_of or 1, centre)
-    data = crossed(
-        value, layout.item, layout.member, layout.pool, n_items=layout.n_items,
-        annotator_pool=layout.member_pool, n_pools=layout.n_pools,
-    )  # fmt: skip
-    offset = graph.offset(eta) if more else None
-    return Reading(family, data, priors, graph.names, offset, centre)
+        process, eta = _process(model, observed[0])
+        reference = base.model_of(process.model)(process)
+        more = prove(model, observed[0], reference, more_in_mean=process.family == GAUSSIAN)
+    free = {rv.name for rv in reference.free_RVs}
+    names = tuple(name for name in NAMES if name in free)
+    return Reading(process, names, _offset(model, eta, names) if more else None)
 
 
-class _Layout(NamedTuple):
-    item: Ints
-    pool: Ints
-    member: Ints
-    member_pool: Ints
-    n_items: int
-    n_pools: int
+def _process(model: Any, observed: Any) -> tuple[Process, Any]:
+    """Return the process that a model may be of, and the mean of what is observed."""
+    free = {rv.name: rv for rv in model.free_RVs}
+    point = model.initial_point()
+
+    def size(name: str, place: int = 0) -> int:
+        shape = np.shape(point[model.rvs_to_values[free[name]].name])
+        return shape[place] if len(shape) > place else 1
+
+    family, eta = _likelihood(observed)
+    n_pools, n_items = size(ITEM, 1), size(ITEM)
+    of_item = _places(eta, free[ITEM])
+    value = np.asarray(model.rvs_to_values[observed].eval(), dtype=np.float64)
+    pool = of_item[1] if len(of_item) > 1 else np.zeros(len(value), dtype=np.int64)
+    member, member_pool, who = pool, np.arange(n_pools), np.empty(0, dtype=np.int64)
+    if ANNOTATOR in free:
+        who = np.arange(size(ANNOTATOR))
+        (member,) = _places(eta, free[ANNOTATOR])
+        sd = free[ANNOTATOR].owner.op.dist_params(free[ANNOTATOR].owner)[1]
+        member_pool = np.zeros(len(who), dtype=np.int64)
+        if n_pools > 1:
+            (member_pool,) = _places(sd, free[SD_ANNOTATOR]) if SD_ANNOTATOR in free else [who]
+    n_labels = {ORDINAL: size(GAP) + 2 if GAP in free else 2, BERNOULLI: 2}.get(family, 0)
+    root = free.get(ROOT)
+    return Process(
+        model="crossed_effects" if root is None else "cross_replication",
+        annotations=xr.Dataset(
+            coords={dims.ITEM: np.arange(n_items), dims.ANNOTATOR: np.arange(len(who))}
+        ),
+        family=family, value=value, item=of_item[0], member=member, pool=pool,
+        member_annotator=who, member_pool=member_pool,
+        pools=None if root is None else np.arange(n_pools), labels=np.arange(n_labels),
+        priors=_priors(model, free),
+        lkj=1.0 if root is None else _number(model, root.owner.op.dist_params(root.owner)[1], ROOT),
+        n_sd=size(SD) if SD in free else 1,
+    ), eta  # fmt: skip
 
 
-def _likelihood(observed: Any) -> tuple[str, Any, Any]:
-    """Return the family, the mean on the latent scale, and what else the likelihood hangs on."""
+def _likelihood(observed: Any) -> tuple[str, Any]:
+    """Return the family, and the mean on the latent scale."""
     op = observed.owner.op
     if isinstance(op, NormalRV):
-        return GAUSSIAN, *op.dist_params(observed.owner)
+        return GAUSSIAN, op.dist_params(observed.owner)[0]
     if isinstance(op, CumulativeProbitRV):
-        return ORDINAL, *op.dist_params(observed.owner)
+        return ORDINAL, op.dist_params(observed.owner)[0]
     if isinstance(op, BernoulliRV):
         (p,) = op.dist_params(observed.owner)
         made = p.owner.op if p.owner is not None else None
         if isinstance(made, Elemwise) and made.scalar_op.name == "sigmoid":
-            return BERNOULLI, p.owner.inputs[0], None
+            return BERNOULLI, p.owner.inputs[0]
         raise unfit("pm.Bernoulli(logit_p=...)", f"p made by {made}")
     raise unfit("a Normal, Bernoulli or CumulativeProbit likelihood", str(op))
 
 
-class _Graph:
-    """A model, its variables by name, and numbers put in their places."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self.free = {one.name: one for one in model.free_RVs}
-        self.names = tuple(name for name in NAMES if name in self.free)
-        (self.observed,) = model.observed_RVs
-        self.start = model.initial_point()
-        self.values = {name: model.rvs_to_values[self.free[name]].name for name in self.names}
-        for name in (SD_ITEM, SD_ANNOTATOR, SD, GAP):
-            if name in self.free:
-                require_logarithm(model, self.free[name])
-        self.n_pools = int(np.size(self.start[self.values[MU]]))
-
-    def function(self, outputs: list[Any], **options: Any) -> Callable[[Point], list[Any]]:
-        """Compile what hangs on the model's variables."""
-        found: Callable[[Point], list[Any]] = self.model.compile_fn(
-            self.model.replace_rvs_by_values(outputs), inputs=self.model.value_vars,
-            on_unused_input="ignore", **options,
-        )  # fmt: skip
-        return found
-
-    def at(self, **values: Any) -> dict[str, Any]:
-        """Return a point with these natural values, means and effects being 0 elsewhere."""
-        point = dict(self.start)
-        for name in (MU, ITEM, ANNOTATOR):
-            if name in self.values:
-                point[self.values[name]] = np.zeros_like(point[self.values[name]], dtype=float)
-        for name, value in values.items():
-            shape = np.shape(point[self.values[name]])
-            natural = np.broadcast_to(np.asarray(value, dtype=float), shape)
-            logarithm = name in {SD_ITEM, SD_ANNOTATOR, SD, GAP}
-            point[self.values[name]] = np.log(natural) if logarithm else natural.copy()
-        return point
-
-    def number(self, name: str) -> Floats:
-        """Return distinct numbers in the shape of a variable."""
-        shape = np.shape(self.start[self.values[name]])
-        return np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
-
-    def layout(self, eta: Any) -> _Layout:
-        """Find which item, pool and annotator each label sees."""
-        evaluate = self.function([eta], mode=PLAIN)
-        base = np.asarray(evaluate(self.at())[0], dtype=float)
-        seen = {}
-        for name in (MU, ITEM, ANNOTATOR):
-            if name not in self.free:
-                continue
-            number = self.number(name)
-            place = evaluate(self.at(**{name: number}))[0] - base
-            again = evaluate(self.at(**{name: np.sqrt(number + 2.0)}))[0] - base
-            code = np.rint(place).astype(np.int64)
-            inside = (np.abs(place - code) < 1e-6) & (code >= 0) & (code < max(number.size, 1))
-            if not inside.all() or not np.allclose(np.sqrt(code + 2.0), again, atol=1e-9):
-                raise unfit(f"labels of one {name} each, as it is", "a function of it")
-            seen[name] = code
-        shape = np.shape(self.start[self.values[ITEM]])
-        n_pools = shape[1] if len(shape) > 1 else 1
-        if n_pools != self.n_pools or not np.array_equal(seen[ITEM] % n_pools, seen[MU]):
-            raise unfit("one mean for each pool of the items' effects", "others")
-        return _Layout(
-            seen[ITEM] // n_pools, seen[MU], seen.get(ANNOTATOR, seen[MU]),
-            self._member_pools(), shape[0], n_pools,
-        )  # fmt: skip
-
-    def _member_pools(self) -> Ints:
-        """Find whose standard deviation each annotator's effect has."""
-        if ANNOTATOR not in self.free:
-            return np.arange(self.n_pools)
-        effect = self.free[ANNOTATOR]
-        centre, sd = self._normal(effect)
-        n = int(np.size(self.start[self.values[ANNOTATOR]]))
-        evaluate = self.function([centre, sd], mode=PLAIN)
-        middle, spread = evaluate(self.at(**{SD_ANNOTATOR: self.number(SD_ANNOTATOR) + 1.0}))
-        found = np.broadcast_to(spread, (n,)) - 1.0
-        pool = np.rint(found).astype(np.int64)
-        if np.any(middle) or not np.allclose(found, pool, atol=1e-9):
-            raise unfit(f"{ANNOTATOR} ~ Normal(0, {SD_ANNOTATOR})", "others")
-        return pool
-
-    def _normal(self, variable: Any) -> tuple[Any, Any]:
-        if not isinstance(variable.owner.op, NormalRV):
-            raise unfit(f"{variable.name} with a Normal prior", str(variable.owner.op))
-        centre, sd = variable.owner.op.dist_params(variable.owner)
-        return centre, sd
-
-    def check_effects(self, layout: _Layout) -> None:
-        """Raise unless items' effects are Normal(0, S R S), and annotators' in their pools."""
-        if (layout.member_pool[layout.member] != layout.pool).any():
-            raise unfit("annotators and items of a label in one pool", "others")
-        effect = self.free[ITEM]
-        if layout.n_pools == 1 and ROOT not in self.free:
-            evaluate = self.function(list(self._normal(effect)), mode=PLAIN)
-            centre, sd = evaluate(self.at(**{SD_ITEM: 2.5}))
-            good = not np.any(centre) and np.allclose(sd, 2.5)
-        elif isinstance(effect.owner.op, MvNormalRV) and ROOT in self.free:
-            centre, covariance = effect.owner.op.dist_params(effect.owner)[:2]
-            parts = [centre, covariance, self.free[ROOT]]
-            evaluate = self.function(parts, mode=PLAIN)
-            sd = 1.0 + np.arange(layout.n_pools)
-            point = self.at(**{SD_ITEM: sd})
-            value = point[self.values[ROOT]]
-            point[self.values[ROOT]] = np.linspace(-0.5, 0.7, value.size).reshape(value.shape)
-            centre, covariance, root = evaluate(point)
-            wanted = (root @ root.T) * sd * sd[:, None]
-            good = not np.any(centre) and np.allclose(covariance, wanted)
-        else:
-            good = False
-        if not good:
-            raise unfit(f"{ITEM} ~ Normal(0, {SD_ITEM}), correlated between pools", "others")
-
-    def residual(self, sd: Any, layout: _Layout) -> int:
-        """Return how many residual standard deviations there are."""
-        if SD not in self.free:
-            raise unfit(f"a free {SD}", "none")
-        number = self.number(SD)
-        (found,) = self.function([sd], mode=PLAIN)(self.at(**{SD: number + 1.0}))
-        own = layout.pool if number.size > 1 else np.zeros_like(layout.pool)
-        if number.size not in {1, layout.n_pools} or not np.allclose(found, own + 1.0):
-            raise unfit(f"{SD} as the residual of all labels, or each pool's own", "others")
-        return int(number.size)
-
-    def check_cutpoints(self, cutpoint: Any) -> None:
-        """Raise unless cutpoints are sums of gaps, with mean 0."""
-        point, gap = self.at(), np.empty(0)
-        if GAP in self.free:
-            gap = 0.5 + np.sqrt(self.number(GAP) + 1.0)
-            point = self.at(**{GAP: gap})
-        (found,) = self.function([cutpoint], mode=PLAIN)(point)
-        raw = np.concatenate([[0.0], gap.cumsum()])
-        if np.shape(found) != raw.shape or not np.allclose(found, raw - raw.mean()):
-            raise unfit("cutpoints that are sums of gaps, with mean 0", "others")
-
-    def has_more(self, eta: Any, family: str) -> bool:
-        """Say whether the mean consists of more than means and effects."""
-        others = [one.name for one in self.model.free_RVs if one.name not in self.names]
-        if not others and not np.any(self.function([eta], mode=PLAIN)(self.at())[0]):
-            return False
-        if family != GAUSSIAN:
-            raise unfit(f"a mean of {MU} and effects only, with labels", f"more: {others}")
-        return True
-
-    def offset(self, eta: Any) -> Callable[[Point], Floats]:
-        """Return what the mean consists of beside means and effects."""
-        evaluate = self.function([eta])
-        blank = self.at()
-        ours = {self.values[name] for name in self.names}
-
-        def offset(point: Point) -> Floats:
-            where = {name: blank[name] if name in ours else point[name] for name in point}
-            return np.asarray(evaluate(where)[0], dtype=np.float64)
-
-        return offset
-
-    def priors(self, n_pools: int, n_sd: int, centre: float) -> Priors:
-        """Read the priors of everything that is not an effect."""
-        mean, sd = constants(self.model, self._normal(self.free[MU]))
-        mu = np.stack([np.broadcast_to(mean - centre, n_pools), np.broadcast_to(sd, n_pools)], 1)
-        none = np.array([HALF_NORMAL, 1.0, 0.0])
-
-        def rows(name: str, n: int) -> Floats:
-            found = scale_prior(self.model, self.free[name]) if name in self.free else none
-            # Not a view of constants: of what may not be written kernels would be compiled anew.
-            return np.tile(found, (n, 1))
-
-        lkj = 1.0
-        if ROOT in self.free:
-            root = self.free[ROOT].owner
-            lkj = float(constants(self.model, [root.op.dist_params(root)[1]])[0])
-        return Priors(
-            mu=np.ascontiguousarray(mu, dtype=np.float64),
-            least=np.full(n_pools, -np.inf), sd_item=rows(SD_ITEM, n_pools),
-            sd_annotator=rows(SD_ANNOTATOR, n_pools), sd=rows(SD, n_sd), gap=rows(GAP, 1)[0],
-            lkj=lkj,
-        )  # fmt: skip
+def _places(expression: Any, variable: Any) -> list[Ints]:
+    found = indices(expression, variable)
+    if found is None:
+        raise unfit(f"{variable.name}, indexed by an array, in the mean of the labels", "none")
+    return found
 
 
-# Priors whose parameters are given, read off the model's graph.
+def _priors(model: Any, free: Mapping[str, Any]) -> dict[str, Prior]:
+    """Return the priors as `dissensus.families.crossed.priors` spells them."""
+    mu = free[MU]
+    if not isinstance(mu.owner.op, NormalRV):
+        raise unfit(f"{MU} with a Normal prior", str(mu.owner.op))
+    out = {MU: tuple(_number(model, one, MU) for one in mu.owner.op.dist_params(mu.owner))}
+    return out | {
+        name: scale_prior(model, free[name])
+        for name in (SD_ITEM, SD_ANNOTATOR, SD, GAP)
+        if name in free
+    }
+
+
+def _offset(model: Any, eta: Any, names: tuple[str, ...]) -> Callable[[Point], Floats]:
+    """Return what the mean consists of beside means and effects, which it is linear in."""
+    (graph,) = model.replace_rvs_by_values([eta])
+    evaluate = model.compile_fn(graph, inputs=model.value_vars, on_unused_input="ignore")
+    ours = [model.rvs_to_values[model[name]].name for name in names]
+
+    def offset(point: Point) -> Floats:
+        where = dict(point) | {name: np.zeros_like(point[name]) for name in ours}
+        return np.asarray(evaluate(where), dtype=np.float64)
+
+    return offset
+
+
+# Priors whose parameters are given.
 
 
 PLAIN: Final = Mode(linker="py", optimizer=None)
-"""For what is evaluated once or twice: to compile it would take longer."""
+"""For what is evaluated once or twice: compilation would take longer."""
 
 
 def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
-    """Evaluate parameters of a prior, which must be given.
+    """Evaluate parameters of a prior.
 
     Raises
     ------
     ArgumentError
-        If they hang on what is drawn.
+        If they depend on random variables.
     """
     free = set(model.free_RVs)
     for one in parameters:
         if free & set(ancestors([one])):
-            raise unfit("priors that are given", f"{one} hangs on other variables")
+            raise unfit("priors with given parameters", f"{one}, which depends on other variables")
     given = model.replace_rvs_by_values(list(parameters))
     return list(pytensor.function([], given, mode=PLAIN)())
 
 
-def require_logarithm(model: Any, variable: Any) -> None:
-    """Raise unless PyMC moves the variable as its logarithm."""
-    if not isinstance(model.rvs_to_transforms[variable], LogTransform):
-        raise unfit(f"{variable.name} with a prior on positive numbers", "another transformation")
+def _number(model: Any, parameter: Any, name: str) -> float:
+    """Return a parameter that is one number, or an array of equal ones."""
+    (value,) = constants(model, [parameter])
+    numbers = np.unique(np.asarray(value, dtype=np.float64))
+    if len(numbers) != 1:
+        raise unfit(f"{name} with one prior for all", f"priors with {numbers.tolist()}")
+    return float(numbers[0])
 
 
-def scale_prior(model: Any, variable: Any) -> Floats:
-    """Return (..., 3): the form of a positive number's prior, its scale, and degrees.
+def scale_prior(model: Any, variable: Any) -> Prior:
+    """Return the prior of a standard deviation, as `families.crossed.priors` spells it.
 
     Raises
     ------
     ArgumentError
         If it is of another form.
     """
-    op = variable.owner.op
-    parameters = op.dist_params(variable.owner)
+    op, name = variable.owner.op, variable.name
+    parameters = list(op.dist_params(variable.owner))
     if isinstance(op, HalfNormalRV):
-        location, scale = constants(model, parameters)
-        row = [HALF_NORMAL, scale, 0.0]
-    elif isinstance(op, ExponentialRV):
-        location, row = 0.0, [EXPONENTIAL, constants(model, parameters)[0], 0.0]
-    elif op.name == "halfstudentt":
-        degrees, scale = constants(model, parameters)
-        location, row = 0.0, [HALF_T, scale, degrees]
-    else:
-        raise unfit(
-            f"{variable.name} with a HalfNormal, HalfStudentT or Exponential prior", str(op)
-        )
-    if np.any(location):
-        raise unfit(f"{variable.name} with a prior that begins at 0", str(location))
-    return np.stack(np.broadcast_arrays(*row), axis=-1).astype(np.float64)
+        location, scale = (_number(model, one, name) for one in parameters)
+        if location:
+            raise unfit(f"{name} with a prior that begins at 0", f"one that begins at {location}")
+        return ("half_normal", scale)
+    if isinstance(op, ExponentialRV):
+        return ("exponential", _number(model, parameters[0], name))
+    if op.name == "halfstudentt":
+        degrees, scale = (_number(model, one, name) for one in parameters)
+        return ("half_t", scale, degrees)
+    raise unfit(f"{name} with a HalfNormal, HalfStudentT or Exponential prior", str(op))
+
+
+def require_logarithm(model: Any, variable: Any) -> None:
+    """Raise unless PyMC moves the variable as its logarithm."""
+    if not isinstance(model.rvs_to_transforms[variable], LogTransform):
+        raise unfit(f"{variable.name} with a prior on positive numbers", "another transformation")
 
 
 def bound_below(model: Any, variable: Any) -> float:

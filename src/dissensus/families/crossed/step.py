@@ -77,24 +77,26 @@ class CrossedEffectsGibbs(WholeModelStep):
         """Compile what the parameters need, and start to learn."""
         self.tune = True
         self._to_root, self._from_root = _root_functions(model)
+        self._data, self._priors = self._reading.process.data(), self._reading.process.numbers()
         self.known = gibbs.learned(
-            self._reading.data, self._reading.family, self._parameters(first_point(model))
+            self._data, self._reading.process.family, self._parameters(first_point(model))
         )
 
     def step(self, point: Any) -> Any:
         """Move everything; leave the point that was given as it is."""
         par = self._parameters(point)
         state = gibbs.started(self.rng.integers(2**64, dtype=np.uint64))
-        family, data, priors = self._reading[:3]
-        gibbs.advance(family, state, data, par, priors, self.known, 1, learning=self.tune)
+        gibbs.advance(
+            self._reading.process.family, state, self._data, par, self._priors, self.known, 1,
+            learning=self.tune,
+        )  # fmt: skip
         return {**point, **self._natural(par)}, [{}]
 
     def _natural(self, par: Parameters) -> dict[str, Any]:
         """Return a point's values, as PyMC holds them, from parameters."""
-        data = self._reading.data
-        items = all_items(data, par.item, par.sd_item, par.correlation, self.rng)
+        items = all_items(self._data, par.item, par.sd_item, par.correlation, self.rng)
         found = {
-            graph.MU: par.mu + self._reading.centre,
+            graph.MU: par.mu + self._reading.process.centre,
             graph.SD_ITEM: np.log(par.sd_item),
             graph.ITEM: items,
             graph.SD_ANNOTATOR: np.log(np.where(par.sd_annotator > 0, par.sd_annotator, 1.0)),
@@ -113,7 +115,8 @@ class CrossedEffectsGibbs(WholeModelStep):
 
     def _parameters(self, point: Any) -> Parameters:
         """Return parameters from a point."""
-        family, data, _, names, offset, centre = self._reading
+        process, names, offset = self._reading
+        family, data, centre = process.family, self._data, process.centre
         value = {name: np.asarray(point[self._values[name]], dtype=np.float64) for name in names}
         self._shapes = {name: value[name].shape for name in names}
         par = gibbs.start(
@@ -135,10 +138,8 @@ class CrossedEffectsGibbs(WholeModelStep):
         if graph.ROOT in names:
             root = self._to_root(value[graph.ROOT])
             par.correlation[:] = root @ root.T
-        if family == gibbs.GAUSSIAN:
-            par.latent[:] -= centre
-            if offset is not None:
-                par.latent[:] -= offset(point)[data.row]
+        if offset is not None:
+            par.latent[:] -= offset(point)[data.row]
         return par
 
 
