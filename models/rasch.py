@@ -70,7 +70,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.special import erfc
 
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL
 from dissensus.families.base import FitOptions, run
@@ -179,7 +178,7 @@ def advantage(process: Process) -> Any:
 
     centre, sd = process.priors["mean_ability"]
     if np.isfinite(process.least):
-        mean = _normal_above("mean_ability", centre, sd, process.least)
+        mean = pm.TruncatedNormal("mean_ability", mu=centre, sigma=sd, lower=process.least)
     else:
         mean = pm.Normal("mean_ability", mu=centre, sigma=sd)
     ability = pm.Normal("ability", mean, scale("ability_spread", process.priors), dims=ANNOTATOR)
@@ -194,27 +193,6 @@ def right(process: Process, above: Any) -> Any:
     return pt.logaddexp(above, -np.log(len(process.labels) - 1)) if process.guessing else above
 
 
-def _normal_above(name: str, mean: float, sd: float, least: float) -> Any:
-    """Make a normal variable above a bound; PyMC's own cannot be drawn from by Numba."""
-    import pymc as pm
-    import pytensor.tensor as pt
-    from pymc.distributions.transforms import Interval
-
-    above = 0.5 * float(erfc((least - mean) / (sd * np.sqrt(2.0))))
-
-    def dist(mean: Any, sd: Any, size: Any) -> Any:
-        part = pm.Uniform.dist(0.0, 1.0, size=size)
-        return mean + sd * np.sqrt(2.0) * pt.erfcinv(2.0 * above * part)
-
-    def logp(value: Any, mean: Any, sd: Any) -> Any:
-        inside = pm.logp(pm.Normal.dist(mean, sd), value) - np.log(above)
-        return pt.switch(value >= least, inside, -np.inf)
-
-    return pm.CustomDist(
-        name, mean, sd, dist=dist, logp=logp, transform=Interval(least, None), signature="(),()->()"
-    )
-
-
 def levels(process: Process) -> Any:
     """Make how often levels of confidence go with wrong and with right labels (right, level)."""
     import pymc as pm
@@ -222,7 +200,7 @@ def levels(process: Process) -> Any:
 
     if not len(process.levels):
         return np.zeros((2, 1))
-    shape = np.ones(len(process.levels))
+    shape = np.full(len(process.levels), process.level_prior)
     right = pm.Dirichlet("confidence_if_right", a=shape, dims=LEVEL)
     wrong = pm.Dirichlet("confidence_if_wrong", a=shape, dims=LEVEL)
     return pt.log(pt.stack([wrong, right]))

@@ -1,5 +1,9 @@
-"""PyMC distributions of annotations."""
+"""PyMC distributions of annotations.
 
+Importing them registers the Gibbs steps, which `pymc.sample` then takes where they are exact.
+"""
+
+import dissensus.families.steps  # noqa: F401 (registers the steps)
 from dissensus.families.conjugate.distributions import PowerMultinomial
 from dissensus.families.crossed.distributions import CumulativeProbit
 from dissensus.families.latent_truth.distributions import LatentTruth, LeadingDirichlet

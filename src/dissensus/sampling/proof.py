@@ -26,7 +26,10 @@ from dissensus.kernels.types import Array, Ints
 from dissensus.sampling.step import refuse_other_uses, unfit
 
 
-def prove(model: Any, observed: Any, reference: Any, *, more_in_mean: bool = False) -> bool:
+def prove(
+    model: Any, observed: Any, reference: Any, *, parameters: tuple[str, ...] = (),
+    more_in_mean: bool = False,
+) -> bool:  # fmt: skip
     """Raise unless the variables of a reference are the same in a model.
 
     Parameters
@@ -35,6 +38,8 @@ def prove(model: Any, observed: Any, reference: Any, *, more_in_mean: bool = Fal
         The model, and its variable that corresponds to the observed one of the reference.
     reference
         The model that the library writes of the same data and priors.
+    parameters : tuple of str
+        Names of the observed variable's parameters, for the message.
     more_in_mean : bool
         Whether the mean of what is observed may have more terms, which depend on none of these
         variables.
@@ -73,7 +78,11 @@ def prove(model: Any, observed: Any, reference: Any, *, more_in_mean: bool = Fal
             raise unfit(f"{rv.name} with PyMC's own transform for it", "another transform")
     found, wanted = _parameters(expressions, (model, observed), (reference, expected))
     more = more_in_mean and expressions.has_more(found[0], wanted[0], set(ours))
-    if found[more:] != wanted[more:]:
+    differing = [place for place in range(more, len(wanted)) if found[place] != wanted[place]]
+    if differing:
+        if parameters:
+            names = " and ".join(parameters[place] for place in differing)
+            raise unfit(f"{observed.name} with {names} as the library writes it", "another")
         raise _differs(observed, expected)
     return more
 

@@ -2,4 +2,6 @@
 
 from pymc_runs import graphs_are_not_compiled
 
+import dissensus.families.steps  # noqa: F401 (models by hand: nothing else registers the steps)
+
 __all__ = ["graphs_are_not_compiled"]

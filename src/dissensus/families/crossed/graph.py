@@ -12,13 +12,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pytensor
 import xarray as xr
-from pymc.distributions.transforms import LogTransform
-from pymc.logprob.basic import logp
 from pytensor.compile.mode import Mode
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.basic import BernoulliRV, ExponentialRV, HalfNormalRV, NormalRV
-from scipy.stats import norm
 
 from dissensus import dims
 from dissensus.families import base
@@ -74,14 +71,14 @@ def read(model: Any) -> Reading:
     """
     observed = _observed(model)
     if not has_form(model) or len(observed) > 1:
-        names = f"free variables {', '.join(sorted(_NEEDED))} and one of {', '.join(_OBSERVED)}"
-        raise unfit(f"{names} observed", "others")
+        needed = f"free variables {', '.join(sorted(_NEEDED))} and one of {', '.join(_OBSERVED)}"
+        raise unfit(f"{needed} observed", "others")
     with uncompiled():
         process, eta = _process(model, observed[0])
         reference = base.model_of(process.model)(process)
         more = prove(model, observed[0], reference, more_in_mean=process.family == GAUSSIAN)
-    free = {rv.name for rv in reference.free_RVs}
-    names = tuple(name for name in NAMES if name in free)
+    moved = {rv.name for rv in reference.free_RVs}
+    names = tuple(name for name in NAMES if name in moved)
     return Reading(process, names, _offset(model, eta, names) if more else None)
 
 
@@ -118,7 +115,7 @@ def _process(model: Any, observed: Any) -> tuple[Process, Any]:
         member_annotator=who, member_pool=member_pool,
         pools=None if root is None else np.arange(n_pools), labels=np.arange(n_labels),
         priors=_priors(model, free),
-        lkj=1.0 if root is None else _number(model, root.owner.op.dist_params(root.owner)[1], ROOT),
+        lkj=1.0 if root is None else number(model, root.owner.op.dist_params(root.owner)[1], ROOT),
         n_sd=size(SD) if SD in free else 1,
     ), eta  # fmt: skip
 
@@ -151,7 +148,7 @@ def _priors(model: Any, free: Mapping[str, Any]) -> dict[str, Prior]:
     mu = free[MU]
     if not isinstance(mu.owner.op, NormalRV):
         raise unfit(f"{MU} with a Normal prior", str(mu.owner.op))
-    out = {MU: tuple(_number(model, one, MU) for one in mu.owner.op.dist_params(mu.owner))}
+    out = {MU: tuple(number(model, one, MU) for one in mu.owner.op.dist_params(mu.owner))}
     return out | {
         name: scale_prior(model, free[name])
         for name in (SD_ITEM, SD_ANNOTATOR, SD, GAP)
@@ -195,7 +192,7 @@ def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
     return list(pytensor.function([], given, mode=PLAIN)())
 
 
-def _number(model: Any, parameter: Any, name: str) -> float:
+def number(model: Any, parameter: Any, name: str) -> float:
     """Return a parameter that is one number, or an array of equal ones."""
     (value,) = constants(model, [parameter])
     numbers = np.unique(np.asarray(value, dtype=np.float64))
@@ -215,64 +212,13 @@ def scale_prior(model: Any, variable: Any) -> Prior:
     op, name = variable.owner.op, variable.name
     parameters = list(op.dist_params(variable.owner))
     if isinstance(op, HalfNormalRV):
-        location, scale = (_number(model, one, name) for one in parameters)
+        location, scale = (number(model, one, name) for one in parameters)
         if location:
             raise unfit(f"{name} with a prior that begins at 0", f"one that begins at {location}")
         return ("half_normal", scale)
     if isinstance(op, ExponentialRV):
-        return ("exponential", _number(model, parameters[0], name))
+        return ("exponential", number(model, parameters[0], name))
     if op.name == "halfstudentt":
-        degrees, scale = (_number(model, one, name) for one in parameters)
+        degrees, scale = (number(model, one, name) for one in parameters)
         return ("half_t", scale, degrees)
     raise unfit(f"{name} with a HalfNormal, HalfStudentT or Exponential prior", str(op))
-
-
-def require_logarithm(model: Any, variable: Any) -> None:
-    """Raise unless PyMC moves the variable as its logarithm."""
-    if not isinstance(model.rvs_to_transforms[variable], LogTransform):
-        raise unfit(f"{variable.name} with a prior on positive numbers", "another transformation")
-
-
-def bound_below(model: Any, variable: Any) -> float:
-    """Return the bound above which PyMC moves a number, minus infinity if there is none.
-
-    Raises
-    ------
-    ArgumentError
-        If there is a bound above, too.
-    """
-    transform = model.rvs_to_transforms[variable]
-    if transform is None:
-        return -np.inf
-    ends = [transform.backward(np.float64(end), *variable.owner.inputs) for end in (-1e3, 1e3)]
-    least, most = (float(end) for end in constants(model, ends))
-    if most < np.inf:
-        raise unfit(f"{variable.name} without a bound above", str(most))
-    return least
-
-
-def normal_above(model: Any, variable: Any, least: float) -> tuple[float, float]:
-    """Return the mean and the standard deviation of a number's normal prior above a bound.
-
-    However the density is written, it must be a normal one wherever PyMC moves the number, up to a
-    constant: this is tried.
-
-    Raises
-    ------
-    ArgumentError
-        If it is another.
-    """
-    owner = variable.owner
-    other = unfit(f"{variable.name} with a Normal prior, or one above a bound", str(owner.op))
-    given = constants(model, owner.op.dist_params(owner)[:2])
-    if len(given) < 2 or np.ndim(given[0]) or np.ndim(given[1]) or not given[1] > 0:
-        raise other
-    mean, sd = (float(one) for one in given)
-    x = mean + sd * np.linspace(-8.0, 8.0, 17)
-    if np.isfinite(least):
-        x = np.append(x, least + sd * np.array([1e-3, 0.1, 1.0, 10.0]))
-    x = x[x > least]
-    gap = constants(model, [logp(variable, x)])[0] - norm.logpdf(x, mean, sd)
-    if not np.isfinite(gap).all() or not np.allclose(gap, gap[0], atol=1e-6):
-        raise other
-    return mean, sd

@@ -97,7 +97,6 @@ DEFAULTS: Final[dict[str, Prior]] = {
 }
 _MOST_LEVELS: Final = 10
 """Of confidence: of more each would be met too rarely to tell anything."""
-_LEVEL_PRIOR: Final = 1.0
 
 
 class Process(NamedTuple):
@@ -119,7 +118,12 @@ class Process(NamedTuple):
     guessing: bool
     """Whether who does not know takes any label, and not one of the wrong ones."""
     priors: Mapping[str, Prior]
-    prior_count: float
+    prior_count: float | Floats
+    """Of each label, in items."""
+    least: float
+    """The lower bound of the mean ability; minus infinity where there is none."""
+    level_prior: float = 1.0
+    """Labels that each level of confidence is given in advance."""
 
     @property
     def labels(self) -> npt.NDArray[Any]:
@@ -142,15 +146,6 @@ class Process(NamedTuple):
         return bool((self.truth != UNKNOWN).all())
 
     @property
-    def least(self) -> float:
-        """Below which the mean ability is not: that of being right as often as by guessing.
-
-        Nothing, if the truth is known, or who does not know guesses.
-        """
-        free = self.all_known or self.guessing
-        return -np.inf if free else -float(np.log(len(self.labels) - 1))
-
-    @property
     def floor(self) -> float:
         """How often who does not know is right."""
         return 1.0 / len(self.labels) if self.guessing else 0.0
@@ -170,14 +165,20 @@ class Process(NamedTuple):
         )  # fmt: skip
 
     def said(self, data: Crossed) -> Said:
-        """Return labels and levels in the order of that layout."""
+        """Return labels and levels in the order of that layout.
+
+        The kernel knows items by their labels: where an item without any has a known truth, this
+        counts for the prevalence alone.
+        """
+        n = len(self.labels)
+        unseen = np.setdiff1d(np.flatnonzero(self.truth != UNKNOWN), data.cell_item)
         return Said(
             label=self.label[data.row],
             level=self.level[data.row] if len(self.levels) else self.level,
             truth=self.truth[data.cell_item],
-            prevalence=np.full(len(self.labels), self.prior_count),
-            level_prior=_LEVEL_PRIOR,
-            guessed=float(len(self.labels)) if self.guessing else 0.0,
+            prevalence=np.full(n, self.prior_count) + np.bincount(self.truth[unseen], minlength=n),
+            level_prior=self.level_prior,
+            guessed=float(n) if self.guessing else 0.0,
         )
 
     def numbers(self) -> Priors:
@@ -223,12 +224,24 @@ def process(
         for dim in (ITEM, ANNOTATOR, LABEL)
     }
     known = known_codes(annotations, truth)
-    found = Process(
-        annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known, level, levels,
-        _guessing(guessing, known), _priors(priors), arguments.positive("prior_count", prior_count),
+    guesses = _guessing(guessing, known)
+    process = Process(
+        annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known, level, levels, guesses,
+        _priors(priors), arguments.positive("prior_count", prior_count),
+        _least_ability(known, annotations.sizes[LABEL], guessing=guesses),
     )  # fmt: skip
-    warn_of_design(found)
-    return found
+    warn_of_design(process)
+    return process
+
+
+def _least_ability(known: Ints, n_labels: int, *, guessing: bool) -> float:
+    """Return the ability of an annotator who is right as often as by guessing.
+
+    It bounds the mean ability, lest labels change places, where truths are unknown and who does
+    not know errs.
+    """
+    free = guessing or bool((known != UNKNOWN).all())
+    return -np.inf if free else -float(np.log(n_labels - 1))
 
 
 def _guessing(given: Any, known: Ints) -> bool:

@@ -82,7 +82,10 @@ class RaschGibbs(WholeModelStep):
 
     def prepare(self, model: Any) -> None:
         """Compile the ways from PyMC's values and back, make room, and start to learn."""
-        data, said, _, names, _, n_levels = self._reading
+        process, names = self._reading
+        self._data, self._priors = process.data(), process.numbers()
+        self._said = process.said(self._data)
+        data, said, n_levels = self._data, self._said, len(process.levels)
         self._to_natural, self._to_values = to_natural(model, names), to_values(model, names)
         # Of levels that nobody had, too, which the kernel cannot see in the labels.
         room = unknown.room(said, len(data.cell_pool))
@@ -94,12 +97,12 @@ class RaschGibbs(WholeModelStep):
 
     def step(self, point: Any) -> Any:
         """Move everything; leave the point that was given as it is."""
-        data, said, priors = self._reading[:3]
+        data, said = self._data, self._said
         par, now = self._placed(point)
         tuning = self.known.tuning if self.tune else self.known.tuning._replace(rate=0.0)
         state = started(self.rng.integers(2**64, dtype=np.uint64))
         sweep.advance(
-            state, data, said, par, priors, tuning, self.known.paths, now,
+            state, data, said, par, self._priors, tuning, self.known.paths, now,
             self._room._replace(width=self.width), 1, self._trace, -1,
         )  # fmt: skip
         natural = self._natural(par, now)
@@ -108,7 +111,8 @@ class RaschGibbs(WholeModelStep):
 
     def _placed(self, point: Any) -> tuple[Parameters, Truth]:
         """Return where the chain stands at a point."""
-        data, said, _, names, lead, n_levels = self._reading
+        process, names = self._reading
+        data, said, lead = self._data, self._said, process.lead
         values = self._to_natural(*(point[self._values[name]] for name in names))
         natural = dict(zip(names, values, strict=True))
         par = crossed_sweep.start(data, crossed_sweep.BERNOULLI, n_gaps=0)
@@ -119,14 +123,14 @@ class RaschGibbs(WholeModelStep):
         par.item[:] = -natural[graph.DIFFICULTY][data.cell_item]
         now = rasch_data.beginning(said, len(data.cell_pool))
         now.log_prevalence[:] = np.log(natural[graph.PREVALENCE])
-        if n_levels:
+        if len(process.levels):
             level = np.log([natural[graph.WRONG], natural[graph.RIGHT]])
             now = now._replace(log_level=level)
         return par, now
 
     def _natural(self, par: Parameters, now: Truth) -> dict[str, Any]:
         """Return the variables in natural units, from where the chain stands."""
-        data, mean = self._reading.data, par.mu[0] + self._reading.lead
+        data, mean = self._data, par.mu[0] + self._reading.process.lead
         items = all_items(data, par.item, par.sd_item, par.correlation, self.rng)
         wrong, right = np.exp(np.maximum(now.log_level, _LEAST))
         return {
