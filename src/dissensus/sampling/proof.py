@@ -8,10 +8,12 @@ other difference is refused. No values are tried: a term that is 0 at the initia
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
+import pytensor
+from pytensor.compile.mode import Mode
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
 from pytensor.graph.replace import clone_replace
@@ -300,3 +302,32 @@ def indices(expression: Any, variable: Any) -> list[Ints] | None:
 
 def _is_identity(op: Any) -> bool:
     return isinstance(op, Elemwise) and isinstance(op.scalar_op, Identity)
+
+
+PLAIN: Final = Mode(linker="py", optimizer=None)
+"""For what is evaluated once or twice: compilation would take longer."""
+
+
+def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
+    """Evaluate parameters of a prior.
+
+    Raises
+    ------
+    ArgumentError
+        If they depend on random variables.
+    """
+    free = set(model.free_RVs)
+    for one in parameters:
+        if free & set(ancestors([one])):
+            raise unfit("priors with given parameters", f"{one}, which depends on other variables")
+    given = model.replace_rvs_by_values(list(parameters))
+    return list(pytensor.function([], given, mode=PLAIN)())
+
+
+def number(model: Any, parameter: Any, name: str) -> float:
+    """Return a parameter that is one number, or an array of equal ones."""
+    (value,) = constants(model, [parameter])
+    numbers = np.unique(np.asarray(value, dtype=np.float64))
+    if len(numbers) != 1:
+        raise unfit(f"{name} with one prior for all", f"priors with {numbers.tolist()}")
+    return float(numbers[0])

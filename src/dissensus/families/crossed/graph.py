@@ -6,14 +6,11 @@ The mean of numbers may have further terms, of which the step learns at each poi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import pytensor
 import xarray as xr
-from pytensor.compile.mode import Mode
-from pytensor.graph.traversal import ancestors
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.basic import BernoulliRV, ExponentialRV, HalfNormalRV, NormalRV
 
@@ -24,7 +21,7 @@ from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINA
 from dissensus.families.crossed.priors import Prior
 from dissensus.families.crossed.process import Process
 from dissensus.kernels.types import Floats, Ints
-from dissensus.sampling.proof import indices, prove
+from dissensus.sampling.proof import indices, number, prove
 from dissensus.sampling.step import uncompiled, unfit
 
 Point = Mapping[str, Any]
@@ -167,38 +164,6 @@ def _offset(model: Any, eta: Any, names: tuple[str, ...]) -> Callable[[Point], F
         return np.asarray(evaluate(where), dtype=np.float64)
 
     return offset
-
-
-# Priors whose parameters are given.
-
-
-PLAIN: Final = Mode(linker="py", optimizer=None)
-"""For what is evaluated once or twice: compilation would take longer."""
-
-
-def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
-    """Evaluate parameters of a prior.
-
-    Raises
-    ------
-    ArgumentError
-        If they depend on random variables.
-    """
-    free = set(model.free_RVs)
-    for one in parameters:
-        if free & set(ancestors([one])):
-            raise unfit("priors with given parameters", f"{one}, which depends on other variables")
-    given = model.replace_rvs_by_values(list(parameters))
-    return list(pytensor.function([], given, mode=PLAIN)())
-
-
-def number(model: Any, parameter: Any, name: str) -> float:
-    """Return a parameter that is one number, or an array of equal ones."""
-    (value,) = constants(model, [parameter])
-    numbers = np.unique(np.asarray(value, dtype=np.float64))
-    if len(numbers) != 1:
-        raise unfit(f"{name} with one prior for all", f"priors with {numbers.tolist()}")
-    return float(numbers[0])
 
 
 def scale_prior(model: Any, variable: Any) -> Prior:

@@ -72,22 +72,25 @@ class LatentTruthGibbs(WholeModelStep):
 
     def prepare(self, model: Any) -> None:
         """Compile the way back to PyMC's values, and make room."""
-        votes, form, ease, _, names, _ = self._reading
-        self._to_values = to_values(model, names)
-        self._work = gibbs.work_room(votes, form, ease)
-        self._trace = gibbs.trace_room(votes, form, 0, items=False, each=False, n_rows=0)
+        process = self._reading.process
+        self._votes, _ = process.votes()
+        self._to_values = to_values(model, self._reading.names)
+        self._work = gibbs.work_room(self._votes, process.form, process.ease)
+        self._trace = gibbs.trace_room(
+            self._votes, process.form, 0, items=False, each=False, n_rows=0
+        )
 
     def step(self, point: Any) -> Any:
         """Move everything; leave the point that was given as it is."""
-        votes, form, ease, priors, names, natural = self._reading
-        many = points(form, {name: value[None] for name, value in natural(point).items()})
+        process, names, natural = self._reading
+        many = points(process.form, {name: value[None] for name, value in natural(point).items()})
         par = Parameters(*(part[0] for part in many))
         state = started(self.rng.integers(2**64, dtype=np.uint64))
         nobody = np.empty(0, dtype=np.int64)
         gibbs.advance(
-            state, votes, form, ease, par, priors, self._work, self._work, self._trace, nobody,
-            nobody, 1, -1,
+            state, self._votes, process.form, process.ease, par, process.priors, self._work,
+            self._work, self._trace, nobody, nobody, 1, -1,
         )  # fmt: skip
-        found = variables(form, many, names)
-        values = self._to_values(*(found[name][0] for name in names))
+        natural_now = variables(process.form, many, names)
+        values = self._to_values(*(natural_now[name][0] for name in names))
         return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]

@@ -17,11 +17,11 @@ from pytensor.tensor.special import LogAddExp
 
 from dissensus import dims
 from dissensus.families import base
-from dissensus.families.crossed.graph import constants, number, scale_prior
+from dissensus.families.crossed.graph import scale_prior
 from dissensus.families.rasch.distributions import LatentAnswersRV
 from dissensus.families.rasch.process import Process
 from dissensus.kernels.types import UNKNOWN, Floats, Ints
-from dissensus.sampling.proof import indices, prove
+from dissensus.sampling.proof import constants, indices, number, prove
 from dissensus.sampling.step import uncompiled, unfit
 
 MEAN, ABILITY_SPREAD, ABILITY = "mean_ability", "ability_spread", "ability"
