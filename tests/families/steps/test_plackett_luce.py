@@ -133,6 +133,12 @@ def strange(change):
     ("change", "words"),
     [
         (lambda u: PartialRanking("r", log_strength=2 * u, observed=[1, 0, 0]), "a function of"),
+        (lambda u: PartialRanking("r", log_strength=pt.minimum(u, 30.0), observed=[1, 0, 0]),
+         "a function of"),
+        (lambda u: PartialRanking("r", log_strength=u[pt.argsort(u)], observed=[1, 0, 0]),
+         "a function of"),
+        (lambda u: PartialRanking("r", log_strength=pt.concatenate([u, pm.Normal("v", shape=1)]),
+                                  observed=[1, 0, 0, 0]), "a function of them and v"),
         (lambda u: (PartialRanking("r", log_strength=u, observed=[1, 0, 0]),
                     pm.Potential("more", u.sum())), "found more"),
         (lambda u: pm.Normal("y", u, observed=[1.0, 2.0, 3.0]), "found y"),

@@ -7,14 +7,19 @@ Nothing is handed to the step beside the model, so that a model whose data were 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from pytensor.graph.traversal import ancestors
+from pytensor.scalar.basic import Identity
+from pytensor.tensor.basic import Alloc, Join
+from pytensor.tensor.elemwise import DimShuffle, Elemwise
+from pytensor.tensor.shape import Reshape, SpecifyShape
+from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, warn_caller
 from dissensus.families.rankings.distributions import LogGammaRV, PartialRankingRV, places_of
 from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats, Ints
@@ -65,6 +70,8 @@ def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
     graphs = [one.owner.op.dist_params(one.owner) for one in rankings]
     wanted = [strength.owner.op.dist_params(strength.owner)[0]]
     wanted += [part for graph in graphs for part in (graph[0], graph[2], graph[3])]
+    for graph in graphs:
+        _require_selection(graph[0], strength, model)
     evaluate = model.compile_fn(
         model.replace_rvs_by_values(wanted), inputs=model.value_vars,
         on_unused_input="ignore", **compile_kwargs,
@@ -93,11 +100,18 @@ def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
 
 
 def fits(model: Any, strength: Any) -> bool:
-    """Return whether nothing but observed rankings depends on the strengths, and these do."""
+    """Return whether the step is exact for strengths; warn where rankings depend on others."""
     try:
-        return bool(_dependants(model, strength))
-    except ArgumentError:
+        for rankings in _dependants(model, strength):
+            _require_selection(rankings.owner.op.dist_params(rankings.owner)[0], strength, model)
+    except ArgumentError as problem:
+        if any(isinstance(rv.owner.op, PartialRankingRV) for rv in model.observed_RVs):
+            warn_caller(
+                f"PyMC's own steps sample {strength.name}, not PlackettLuceGibbs, which would not "
+                f"be exact: expected {problem.expected}; found {problem.found}."
+            )
         return False
+    return True
 
 
 def _dependants(model: Any, strength: Any) -> list[Any]:
@@ -121,24 +135,40 @@ def _dependants(model: Any, strength: Any) -> list[Any]:
     return found
 
 
-def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
-    """Find which strength each entry of the rankings is, -1 for none, by trying numbers.
+_SELECTIONS: Final = (
+    Subtensor, AdvancedSubtensor, Join, Reshape, DimShuffle, SpecifyShape, Alloc,
+)  # fmt: skip
+"""Operations whose results are entries of their inputs, unchanged."""
 
-    The step is exact only if the rankings see the strengths as they are. Distinct numbers tell
-    which is where, and others whether it is really them.
+
+def _require_selection(expression: Any, strength: Any, model: Any) -> None:
+    """Raise unless the entries of an expression are strengths as they are, or given numbers."""
+    others = set(model.free_RVs) & set(ancestors([expression])) - {strength}
+    if others:
+        names = ", ".join(sorted(str(rv.name) for rv in others))
+        raise unfit("rankings of the strengths themselves", f"a function of them and {names}")
+    for one in ancestors([expression], blockers=[strength]):
+        if one is strength or strength not in set(ancestors([one], blockers=[strength])):
+            continue
+        op = one.owner.op
+        same = isinstance(op, Elemwise) and isinstance(op.scalar_op, Identity)
+        if not same and not isinstance(op, _SELECTIONS):
+            raise unfit("rankings of the strengths themselves", f"a function of them, by {op}")
+
+
+def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
+    """Return which strength each entry of the rankings is; -1 for a label that is not there.
+
+    The entries are strengths as they are (see `_require_selection`): their places as values tell.
     """
     shape = np.shape(start[name])
-    number = np.arange(np.prod(shape, dtype=int), dtype=np.float64)
-    seen = evaluate({**start, name: number.reshape(shape)})[1::3]
-    chosen = [np.where(np.isfinite(one), one, -1) for one in seen]
-    other = np.sqrt(number + 2.0)
-    again = evaluate({**start, name: other.reshape(shape)})[1::3]
-    padded = np.append(other, -np.inf)
-    for one, two in zip(chosen, again, strict=True):
-        inside = (one == np.floor(one)) & (one < len(number))
-        if not inside.all() or not np.array_equal(padded[one.astype(np.int64)], two):
-            raise unfit("rankings of the strengths themselves", "a function of them")
-    return [one.astype(np.int64) for one in chosen]
+    place = np.arange(np.prod(shape, dtype=int), dtype=np.float64)
+    entries = evaluate({**start, name: place.reshape(shape)})[1::3]
+    for one in entries:
+        given = one[np.isfinite(one)]
+        if not np.isin(given, place).all():
+            raise unfit("rankings of the strengths themselves", "other numbers among them")
+    return [np.where(np.isfinite(one), one, -1).astype(np.int64) for one in entries]
 
 
 def _laid_out(chosen: list[Ints], ranks: list[Ints], n_cells: int) -> tuple[Rankings, Ints, Ints]:
