@@ -5,6 +5,7 @@ How long it takes is measured in `benchmarks/`, never here.
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
@@ -77,3 +78,16 @@ def test_every_namespace_is_reached_first(name):
     code = f"import dissensus as dx; print(dx.{name}.__doc__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert len(done.stdout) > 20
+
+
+@pytest.mark.parametrize("name", ["checks", "metrics", "statistics"])
+def test_a_namespace_holds_functions_and_no_modules(name):
+    namespace = getattr(dx, name)
+    public = namespace.names() if hasattr(namespace, "names") else namespace.__all__
+    assert len(public) > 5
+    for each in public:
+        assert getattr(namespace, each) is getattr(dx, each)
+        assert inspect.isfunction(getattr(namespace, each))
+        assert each in dir(namespace)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = namespace.no_such_name

@@ -214,7 +214,7 @@ def test_tail_probability_counts_equal_values_half(labels):
 def test_blocks_do_not_matter(labels, lists, monkeypatch):
     fits = [fitted("dirichlet", labels), fitted("plackett_luce", lists)]
     whole = [dx.agreement_check(fit) for fit in fits]
-    monkeypatch.setattr("dissensus.checks.replicates.ROWS", 50)
+    monkeypatch.setattr("dissensus.checks._replicates.ROWS", 50)
     for fit, expected in zip(fits, whole, strict=True):
         xr.testing.assert_allclose(dx.agreement_check(fit), expected, rtol=1e-13)
 

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.checks.assumptions import advice
+from dissensus.checks._assumptions import advice
 
 # Checks are what is tested here; a few hundred draws do for them, if not for every parameter.
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")

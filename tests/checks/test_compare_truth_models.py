@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.checks.comparison import candidates_for
+from dissensus.checks._comparison import candidates_for
 
 FEW = {"draws": 250, "chains": 2, "random_seed": 1, "progressbar": False}
 

@@ -127,7 +127,7 @@ def test_gains_are_what_enumeration_gives(seed, model, n_labels, further):
 def test_a_little_at_a_time_is_the_same(model, further, monkeypatch):
     fit = drawn(1, model, n_items=7)
     expected = dx.items_to_review(fit, further=further)
-    for module in ("dissensus.checks.review", "dissensus.kernels.formulas"):
+    for module in ("dissensus.checks._review", "dissensus.kernels.formulas"):
         monkeypatch.setattr(f"{module}.CELLS", 40)
     xr.testing.assert_allclose(dx.items_to_review(fit, further=further), expected, rtol=1e-12)
 

@@ -100,7 +100,7 @@ def test_annotations_may_be_given_and_blocks_do_not_matter(model, family, monkey
         if "annotator" in given.dims:
             given = given.sel(annotator=whole["annotator"])
         xr.testing.assert_allclose(given, whole)
-        monkeypatch.setattr("dissensus.checks.replicates.ROWS", 90)
+        monkeypatch.setattr("dissensus.checks._replicates.ROWS", 90)
         xr.testing.assert_allclose(check(fit), whole, rtol=1e-12)
 
 

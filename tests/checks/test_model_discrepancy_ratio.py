@@ -107,7 +107,7 @@ def test_blocks_do_not_matter(grades, monkeypatch):
     ann, pred = grades
     fit = fitted("dirichlet", ann)
     whole = dx.model_discrepancy_ratio(fit, pred)
-    monkeypatch.setattr("dissensus.checks.replicates.ROWS", 80)
+    monkeypatch.setattr("dissensus.checks._replicates.ROWS", 80)
     xr.testing.assert_allclose(dx.model_discrepancy_ratio(fit, pred), whole)
 
 

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.checks.replicates import replicates
+from dissensus.checks._replicates import replicates
 
 QUICK = {"draws": 20, "chains": 2, "random_seed": 5, "progressbar": False}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.checks.prior import _placed
+from dissensus.checks._prior import _placed
 from dissensus.errors import AnnotationError, ArgumentError
 
 

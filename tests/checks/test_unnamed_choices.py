@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.checks.replicates import replicates, with_names
+from dissensus.checks._replicates import replicates, with_names
 from dissensus.data.plausibility import REMAINDER, Space
 
 

@@ -7,7 +7,7 @@ import pytest
 from component_fits import cross_replication, crossed_effects, fit_of
 
 import dissensus as dx
-from dissensus.metrics.cross_replication import annotators_outweigh_items
+from dissensus.metrics._cross_replication import annotators_outweigh_items
 
 
 @pytest.mark.long

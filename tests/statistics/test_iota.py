@@ -17,7 +17,7 @@ from agreement_reference import (
 from seeds import over_seeds
 
 import dissensus as dx
-from dissensus.statistics.iota import sums
+from dissensus.statistics._iota import sums
 
 DISTANCES = {"nominal": nominal, "squared": squared, "absolute": absolute, "callable": squared}
 

@@ -12,7 +12,7 @@ from seeds import over_seeds
 from small_studies import study
 
 import dissensus as dx
-from dissensus.statistics.leave_one_out_agreement import by_annotator
+from dissensus.statistics._leave_one_out_agreement import by_annotator
 
 A, B, C, D = "abcd"
 

@@ -44,7 +44,7 @@ OF_DRAWS = {
 def test_is_public_and_found_by_name(entry):
     assert getattr(dx, entry.name) is entry.function
     assert entry.name in dir(dx)
-    line = f"from .statistics.{entry.name} import {entry.name} as {entry.name}\n"
+    line = f"from .statistics._{entry.name} import {entry.name} as {entry.name}\n"
     assert line in STUB
     assert statistics.get(entry.name) is entry
     assert statistics.registered(entry.function) is entry

@@ -23,7 +23,7 @@ from dissensus.evaluation.observed import Asking, Settings, are_classes
 from dissensus.evaluation.section import Planned, with_added
 from dissensus.kernels.random import generator
 from dissensus.metrics._components import SCALES
-from dissensus.metrics.cross_replication import annotators_outweigh_items
+from dissensus.metrics._cross_replication import annotators_outweigh_items
 from dissensus.sampling import fitting
 from dissensus.wording import counted
 

@@ -31,8 +31,8 @@ from dissensus.evaluation.observed import Settings
 from dissensus.evaluation.section import Groups, Planned, with_added
 from dissensus.kernels.majority import MOST, annotators_for_target, in_all, majority_unlike
 from dissensus.kernels.types import Floats
+from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics._truth import Accuracies, accuracies
-from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
 
 # Whether an evaluation says what its ground truth is worth, settled before anything is fitted.
 

@@ -23,11 +23,11 @@ from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
 from dissensus.errors import DissensusWarning, PredictionError
 from dissensus.evaluation.notes import Notes
+from dissensus.statistics._annotator_discrepancy_ratio import NO_OTHERS
+from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
+from dissensus.statistics._non_inferiority import non_inferiority
 from dissensus.statistics._ratios import NO_ITEMS
 from dissensus.statistics._resampling import FEW_UNITS
-from dissensus.statistics.annotator_discrepancy_ratio import NO_OTHERS
-from dissensus.statistics.bayesian_bootstrap import bayesian_bootstrap
-from dissensus.statistics.non_inferiority import non_inferiority
 from dissensus.wording import counted
 
 Groups = dict[str, xr.Dataset]

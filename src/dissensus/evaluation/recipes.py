@@ -19,7 +19,7 @@ from dissensus.dims import ITEM, LABEL, POSITION
 from dissensus.errors import ArgumentError, DissensusWarning, PredictionError
 from dissensus.families.rankings.process import prior_of as prior_of_rankings
 from dissensus.kernels.normal import moments
-from dissensus.metrics.groups import event_plausibility
+from dissensus.metrics._groups import event_plausibility
 from dissensus.sampling import convergence
 from dissensus.sampling.learned_prior import LEARNED, prior_of
 

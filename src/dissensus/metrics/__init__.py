@@ -124,3 +124,14 @@ def get(name: str) -> Metric:
     'lower'
     """
     return find(METRICS, name, "metric")
+
+
+def __getattr__(name: str) -> Any:
+    """Return a metric; its module is loaded when it is first asked for."""
+    if name not in names():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return get(name).function
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *names()])

@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dissensus.checks.by_group import ENDS
-from dissensus.checks.prior import BIN, pairs
+from dissensus.checks._by_group import ENDS
+from dissensus.checks._prior import BIN, pairs
 from dissensus.dims import LABEL, SAMPLE
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _source as pieces

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from dissensus.checks.by_group import ENDS
+from dissensus.checks._by_group import ENDS
 from dissensus.errors import ArgumentError, shown
 from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look

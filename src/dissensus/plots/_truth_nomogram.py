@@ -13,15 +13,15 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
-from dissensus.metrics.actual_accuracy import (
+from dissensus.metrics._actual_accuracy import (
     actual_accuracy,
     is_whole,
     label_count,
     numbers,
     one_number,
 )
-from dissensus.metrics.majority_accuracy import annotators_for_truth, majority_accuracy
-from dissensus.metrics.truth_accuracy import truth_accuracy
+from dissensus.metrics._majority_accuracy import annotators_for_truth, majority_accuracy
+from dissensus.metrics._truth_accuracy import truth_accuracy
 from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size, names, target_line

@@ -33,7 +33,7 @@ class Statistic:
     """
 
     name: str
-    """Its public name, and that of its module."""
+    """Its public name; its module has an underscore before it."""
     takes: str = "annotations"
     """"annotations", "two annotators", "pools", "predictions" (beside annotations), or "scores"."""
     low: float = -float("inf")
@@ -60,7 +60,7 @@ class Statistic:
         return self._found("sums")
 
     def _found(self, name: str) -> Callable[..., Any]:
-        found = getattr(import_module(f"dissensus.statistics.{self.name}"), name)
+        found = getattr(import_module(f"{__name__}._{self.name}"), name)
         assert callable(found)
         return found
 
@@ -257,6 +257,22 @@ def registered(function: Callable[..., Any]) -> Statistic | None:
     'krippendorff_alpha'
     """
     for entry in STATISTICS:
-        if getattr(function, "__module__", "") == f"{__name__}.{entry.name}":
+        if getattr(function, "__module__", "") == f"{__name__}._{entry.name}":
             return entry if function is entry.function else None
     return None
+
+
+_OTHERS: Final = {"bayesian_bootstrap": "bayesian_bootstrap", "best_threshold": "discrepancy_curve"}
+"""Public functions that are not statistics, and whose module they stand in."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public function; its module is loaded when it is first asked for."""
+    module = _OTHERS.get(name, name if name in names() else "")
+    if not module:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}._{module}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *names(), *_OTHERS])

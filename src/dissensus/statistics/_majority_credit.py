@@ -11,8 +11,8 @@ from scipy import sparse
 
 from dissensus.dims import ANNOTATOR
 from dissensus.kernels.types import Floats
+from dissensus.statistics._leave_one_out_agreement import credit_by_annotator
 from dissensus.statistics._sums import Matrix, compact
-from dissensus.statistics.leave_one_out_agreement import credit_by_annotator
 
 _NEVER: Final = 1e-13
 """Nobody is taken to be right never or always from so few items: two who agree of whom one always

@@ -12,7 +12,7 @@ from dissensus import arguments
 from dissensus.dims import ANNOTATOR, ITEM, POOL, SAMPLE, other
 from dissensus.kernels.random import generator
 from dissensus.metrics._components import check_scale
-from dissensus.metrics.reliability import annotators_needed, icc, spearman_brown
+from dissensus.metrics._reliability import annotators_needed, icc, spearman_brown
 from dissensus.studies.planning.studies import (
     Design,
     Pilot,

@@ -21,8 +21,8 @@ from dissensus.families.crossed.fit import CrossedFit, parameters
 from dissensus.families.crossed.process import process
 from dissensus.kernels.types import Floats
 from dissensus.metrics._components import CROSS_REPLICATION, CROSSED_EFFECTS, Components, components
-from dissensus.metrics.cross_replication import normalized_xcc
-from dissensus.metrics.reliability import icc
+from dissensus.metrics._cross_replication import normalized_xcc
+from dissensus.metrics._reliability import icc
 from dissensus.sampling import fitting
 from dissensus.studies.simulate._replication import replication_study
 

@@ -14,7 +14,7 @@ from dissensus.dims import SCOPES
 from dissensus.kernels.formulas import accuracy_from
 from dissensus.kernels.types import Floats
 from dissensus.sampling import convergence, fitting
-from dissensus.statistics.lehner import lehner
+from dissensus.statistics._lehner import lehner
 from dissensus.studies.simulate._confusion import ConfusionStudy, confusion_study
 
 # Simulated studies of a system that is better than its annotators, estimated without the truth.

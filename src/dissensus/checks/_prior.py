@@ -15,7 +15,7 @@ from dissensus.errors import brief
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
 from dissensus.metrics._components import MODELS
-from dissensus.metrics.reliability import icc
+from dissensus.metrics._reliability import icc
 from dissensus.sampling import fitting
 from dissensus.sampling.step import uncompiled
 from dissensus.wording import share

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.checks.replicates import group_of
-from dissensus.checks.truth import common_confusion, require_whole
+from dissensus.checks._replicates import group_of
+from dissensus.checks._truth import common_confusion, require_whole
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown, warn_caller
 from dissensus.kernels.formulas import CELLS, n_counts, right_after, right_after_alike

@@ -8,8 +8,8 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.kernels.formulas import accuracy_from_concordance, accuracy_from_rho
-from dissensus.metrics.actual_accuracy import label_count, named, one_number, shares
-from dissensus.metrics.majority_accuracy import alike
+from dissensus.metrics._actual_accuracy import label_count, named, one_number, shares
+from dissensus.metrics._majority_accuracy import alike
 
 _MEASURES = ("weighted_reliability", "concordance")
 

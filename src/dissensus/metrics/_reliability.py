@@ -15,6 +15,7 @@ import xarray as xr
 from dissensus.dims import ANNOTATOR, POOL, SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.formulas import labels_needed, stepped_up
+from dissensus.metrics._actual_accuracy import Numbers, named, numbers, one_number
 from dissensus.metrics._components import (
     LATENT,
     Components,
@@ -23,7 +24,6 @@ from dissensus.metrics._components import (
     correlation_within,
     observed_labels,
 )
-from dissensus.metrics.actual_accuracy import Numbers, named, numbers, one_number
 
 
 def icc(fit: Any, scale: str = "latent") -> xr.DataArray:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.checks.truth import Found, Labels, found, in_place, read
+from dissensus.checks._truth import Found, Labels, found, in_place, read
 from dissensus.dims import LABEL, SAMPLE
 from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.wording import capital, listed, share, short

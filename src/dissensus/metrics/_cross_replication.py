@@ -21,7 +21,7 @@ from dissensus.metrics._components import (
     correlation_within,
     observed_labels,
 )
-from dissensus.metrics.reliability import annotator_variance
+from dissensus.metrics._reliability import annotator_variance
 
 # The one bound on data that the source of these metrics names.
 

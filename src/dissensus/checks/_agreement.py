@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import statistics
-from dissensus.checks.replicates import Replicates, Said, evaluated, replicates, stacked
+from dissensus.checks._replicates import Replicates, Said, evaluated, replicates, stacked
 from dissensus.dims import ITEM, SAMPLE
 from dissensus.errors import ArgumentError, DissensusWarning, brief
 from dissensus.kernels.distances import far_pairs

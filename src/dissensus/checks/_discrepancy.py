@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.checks.replicates import Replicates, evaluated, replicates, stacked
+from dissensus.checks._replicates import Replicates, evaluated, replicates, stacked
 from dissensus.data.alignment import common_items
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, DissensusWarning
+from dissensus.statistics._discrepancy_ratio import sums
 from dissensus.statistics._sums import Doubts
-from dissensus.statistics.discrepancy_ratio import sums
 
 _NAME = "discrepancy_ratio"
 _NOMINAL = (None, "nominal", "jaccard")

@@ -10,7 +10,14 @@ import numpy.typing as npt
 import xarray as xr
 from scipy.sparse import csr_array
 
-from dissensus.checks.replicates import OBSERVED, PREDICTIVE, Replicates, Said, group_of, replicates
+from dissensus.checks._replicates import (
+    OBSERVED,
+    PREDICTIVE,
+    Replicates,
+    Said,
+    group_of,
+    replicates,
+)
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints

@@ -10,9 +10,9 @@ import xarray as xr
 from dissensus.data.plausibility import plausibility_of, space
 from dissensus.dims import CHAIN, DRAW, ITEM, SAMPLE
 from dissensus.kernels.candidates import modal_share, set_codes
+from dissensus.metrics._accuracy import set_accuracy
 from dissensus.metrics._blocks import PART, by_block, coords_of, front, is_lazy
 from dissensus.metrics._lists import PLACE, positive_int, require_draws, top_labels
-from dissensus.metrics.accuracy import set_accuracy
 
 
 def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:

@@ -12,7 +12,7 @@ from dissensus.dims import ANNOTATOR
 from dissensus.errors import ArgumentError
 from dissensus.kernels.majority import MOST, annotators_for_target, majority_alike, majority_unlike
 from dissensus.kernels.types import Floats
-from dissensus.metrics.actual_accuracy import (
+from dissensus.metrics._actual_accuracy import (
     WHOLE,
     Numbers,
     is_whole,

@@ -10,6 +10,7 @@ import xarray as xr
 from dissensus import arguments
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, brief
+from dissensus.statistics._concordance import kept_apart, of_all_items
 from dissensus.statistics._distances import Distance
 from dissensus.statistics._majority_credit import majority_credit
 from dissensus.statistics._read import read
@@ -17,7 +18,6 @@ from dissensus.statistics._reliability import Confident, genuine_agreement, righ
 from dissensus.statistics._reliability_sums import Reliability, by_item, sums_by_pair, sums_of
 from dissensus.statistics._sums import Sums
 from dissensus.statistics._truth import EXPECTED, accuracies
-from dissensus.statistics.concordance import kept_apart, of_all_items
 
 NAME: Final = "weighted_reliability"
 ERRORS: Final = ("printed", "uniform")

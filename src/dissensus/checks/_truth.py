@@ -15,7 +15,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.checks.replicates import OBSERVED, PREDICTIVE, group_of
+from dissensus.checks._replicates import OBSERVED, PREDICTIVE, group_of
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats

@@ -18,9 +18,9 @@ from dissensus.dims import ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 from dissensus.kernels.candidates import grouped_candidates
 from dissensus.kernels.types import Names
+from dissensus.metrics._actual_accuracy import one_number
 from dissensus.metrics._blocks import all_labels, by_block, coords_of, front, is_lazy
 from dissensus.metrics._lists import on_candidates
-from dissensus.metrics.actual_accuracy import one_number
 
 # From a model of scores to plausibilities of an event: that a score is past a threshold.
 

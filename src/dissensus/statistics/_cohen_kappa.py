@@ -13,9 +13,9 @@ from dissensus.data import tables
 from dissensus.dims import ANNOTATION, ANNOTATOR
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 from dissensus.statistics._chance import described, placed
+from dissensus.statistics._iota import between_annotators
 from dissensus.statistics._read import names_in, read, rows_of, spelled
 from dissensus.statistics._sums import Sums
-from dissensus.statistics.iota import between_annotators
 
 NO_COMMON: Final = "no item has labels of both annotators"
 
