@@ -159,7 +159,6 @@ DEAR = {"evaluate": 0.1, "plan": 0.1, "plan_accuracy": 0.1, "plan_reliability": 
 ELSEWHERE = {
     "annotations", "predictions", "from_matrix", "from_rankings", "validate", "read_annotations",
     "read_predictions", "bayesian_bootstrap", "report", "summary", "describe", "to_dataframe",
-    "scorer",  # which is fitted by scikit-learn, and refuses what its tests hand it
     "warm_up",  # takes names only; tests/evaluation/test_warm_up.py hands it other things
 }  # fmt: skip
 """Functions that other tests of this folder call."""

@@ -72,12 +72,13 @@ def test_the_density_is_the_sum_over_what_is_not_known():
 def test_the_gibbs_step_reads_what_is_known_off_the_model(build):
     ann, truth = votes()
     known = {k: truth[k] for k in range(10)}
-    seen = graph.read(build(ann, known))
-    counted = sum(int(n) for n, k in zip(seen.votes.n_items, seen.votes.known, strict=True)
+    process = graph.read(build(ann, known)).process
+    seen, _ = process.votes()
+    counted = sum(int(n) for n, k in zip(seen.n_items, seen.known, strict=True)
                   if k >= 0)  # fmt: skip
     assert counted == 10
-    assert seen.form.n_voices == 4
-    assert len(graph.read(build(ann, None)).votes.known) == 0
+    assert process.form.n_voices == 4
+    assert len(graph.read(build(ann, None)).process.votes()[0].known) == 0
 
 
 FEW = [(ROWS, {"pooling": "none"}), (SYMMETRIC, {"accuracy": "annotator"})]

@@ -143,7 +143,7 @@ _SELECTIONS: Final = (
 
 def _require_selection(expression: Any, strength: Any, model: Any) -> None:
     """Raise unless the entries of an expression are strengths as they are, or given numbers."""
-    others = set(model.free_RVs) & set(ancestors([expression])) - {strength}
+    others = set(model.free_RVs) & set(ancestors([expression], blockers=[strength])) - {strength}
     if others:
         names = ", ".join(sorted(str(rv.name) for rv in others))
         raise unfit("rankings of the strengths themselves", f"a function of them and {names}")
