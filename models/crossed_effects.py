@@ -63,7 +63,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, MEMBER, POOL, other
+from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, LABEL, MEMBER, POOL, other
 from dissensus.families.base import FitOptions, run
 from dissensus.families.crossed.fit import CrossedFit
 from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN
@@ -164,6 +164,8 @@ def coordinates(process: Process) -> dict[str, Any]:
     else:
         out[POOL] = out[other(POOL)] = process.pools
         out[MEMBER] = np.arange(len(process.member_pool))
+    if len(process.labels):
+        out[LABEL] = process.labels
     if process.family == "ordinal":
         out[BOUNDARY] = np.arange(len(process.labels) - 1)
     return out
@@ -205,6 +207,7 @@ def observe(process: Process, eta: Any) -> Any:
             "score", mu=eta, sigma=residual(process), observed=process.value, dims=ANNOTATION
         )
     code = process.value.astype(np.int64)
+    pm.Data("label_value", process.label_value, dims=LABEL)  # for metrics of a trace
     if process.family == BERNOULLI:
         return pm.Bernoulli("label_code", logit_p=eta, observed=code, dims=ANNOTATION)
     from dissensus.families.crossed.distributions import CumulativeProbit
@@ -217,10 +220,10 @@ def _cutpoints(process: Process) -> Any:
     import pymc as pm
     import pytensor.tensor as pt
 
-    n_gaps = len(process.labels) - 2
-    if n_gaps == 0:
-        return pt.zeros(1)
-    raw = pt.concatenate([pt.zeros(1), pt.cumsum(scale("gap", process.priors, _gap_dim(n_gaps)))])
+    n_gaps, raw = len(process.labels) - 2, pt.zeros(1)
+    if n_gaps:
+        gap = scale("gap", process.priors, _gap_dim(n_gaps))
+        raw = pt.concatenate([raw, pt.cumsum(gap)])
     return pm.Deterministic("cutpoint", raw - pt.mean(raw), dims=BOUNDARY)
 
 

@@ -111,8 +111,12 @@ def build(
     where, scores = _scores(annotations, split_ties)
     parameters = _parameters(annotations, where, scores, reliability, reliability_per, prior_count)
     cell = np.nonzero(parameters)
-    coords = {ITEM: annotations[ITEM].to_numpy(), CANDIDATE: np.arange(scores.shape[1])}
+    coords = {dim: annotations[dim].to_numpy() for dim in (ITEM, LABEL)}
+    coords[CANDIDATE] = np.arange(scores.shape[1])
     with pm.Model(coords=coords) as model:
+        pm.Data("candidate_code", where.codes, dims=(ITEM, CANDIDATE))
+        pm.Data("label_number", np.arange(annotations.sizes[LABEL]), dims=LABEL)
+        pm.Data("remainder_concentration", _concentration(prior_count))
         new = pm.Data(_NEW, np.zeros(len(scores), dtype=np.int64), dims=ITEM)
         strength = pm.Gamma("strength", alpha=parameters[cell], beta=1.0)
         mass = pt.zeros(parameters.shape)[cell].set(strength)
@@ -293,5 +297,11 @@ def _named(
     seed: int,
 ) -> xr.DataArray:
     items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
-    concentration = float(prior_count) if prior_count > 0 else float("inf")
-    return candidate_form(values, where, items, labels, concentration=concentration, seed=seed)
+    return candidate_form(
+        values, where, items, labels, concentration=_concentration(prior_count), seed=seed
+    )
+
+
+def _concentration(prior_count: float) -> float:
+    """Return the parameter by which the remainder's mass is split; infinite for even shares."""
+    return float(prior_count) if prior_count > 0 else float("inf")

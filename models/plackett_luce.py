@@ -205,7 +205,10 @@ def _model(what: Process) -> Any:
     counted |= {RANKING: what.n_rankings, "place": chosen.shape[1]}
     coords |= {dim: np.arange(size) for dim, size in counted.items()}
     with pm.Model(coords=coords | what.said.coords()) as model:
-        pm.Data("candidate_code", what.where.codes, dims=(ITEM, CANDIDATE))  # of each one's label
+        # What metrics of a trace need to know: which label each candidate is, and all labels.
+        pm.Data("candidate_code", what.where.codes, dims=(ITEM, CANDIDATE))
+        pm.Data("label_number", np.arange(what.annotations.sizes[LABEL]), dims=LABEL)
+        pm.Data("remainder_concentration", float(what.concentration))
         alpha = what.shape
         if what.leaning is not None and what.prior_draws is None:
             alpha = _learned_shapes(what, what.leaning)

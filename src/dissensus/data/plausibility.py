@@ -389,7 +389,7 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
     'plausibility'
     """
     if isinstance(source, xr.DataTree):
-        source = source["posterior"].to_dataset() if "posterior" in source.children else source.ds
+        source = _candidates_named(source)
     if isinstance(source, xr.Dataset):
         if NAME not in source:
             raise ArgumentError(
@@ -420,6 +420,27 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
     out = source.rename(NAME).transpose(..., ITEM, core)
     _check_values(out)
     return out
+
+
+def _candidates_named(tree: xr.DataTree) -> xr.DataArray | xr.Dataset:
+    """Return the posterior; of what `pymc.sample` drew, with the names of the candidates.
+
+    The model carries them: the labels' codes, the labels, and how the remainder is split.
+    """
+    group = tree["posterior"] if "posterior" in tree.children else tree
+    posterior = group.to_dataset()
+    if "constant_data" not in tree.children or "candidate_label" in posterior.coords:
+        return posterior
+    carried = tree["constant_data"].to_dataset()
+    if NAME not in posterior or not {"candidate_code", "label_number"} <= set(carried):
+        return posterior
+    values = posterior[NAME].transpose(..., ITEM, CANDIDATE)
+    labels = carried["label_number"]
+    return candidate_form(
+        values.to_numpy(), _laid_out(carried["candidate_code"].to_numpy(), labels.to_dataset()),
+        values[ITEM].to_numpy(), labels[LABEL].to_numpy(),
+        concentration=float(carried.get("remainder_concentration", np.inf)), seed=0,
+    )  # fmt: skip
 
 
 _ROUNDING: Final = 1e-5

@@ -86,7 +86,7 @@ def components(fit: Any, models: tuple[str, ...] = MODELS) -> Components:
         If it is no fit, a fit of another model, or lacks draws that such a fit has.
     """
     posterior, constants = _groups(fit, models)
-    about = {**posterior.attrs, **fit.attrs}
+    about = _of_trace(fit) | posterior.attrs | fit.attrs
     _check_model(about.get("model"), models)
     family = about.get("hyper_family")
     arguments.one_of("family of the fit", family, (GAUSSIAN, *RESIDUAL_VARIANCE))
@@ -125,6 +125,18 @@ def _groups(fit: Any, models: tuple[str, ...]) -> tuple[xr.Dataset, xr.Dataset]:
         raise ArgumentError("fit", expected=wanted, found=found)
     constants = fit["constant_data"].to_dataset() if "constant_data" in fit.children else None
     return fit["posterior"].to_dataset(), xr.Dataset() if constants is None else constants
+
+
+def _of_trace(fit: xr.DataTree) -> dict[str, Any]:
+    """Return model and family of what `pymc.sample` drew, by the names of its variables."""
+    posterior = fit["posterior"].data_vars
+    if not {"mu", "sigma_item"} <= set(posterior):
+        return {}
+    observed = fit["observed_data"].data_vars if "observed_data" in fit.children else {}
+    family = ORDINAL if "cutpoint" in posterior else BERNOULLI
+    family = GAUSSIAN if "score" in observed or "sigma" in posterior else family
+    model = CROSS_REPLICATION if "correlation" in posterior else CROSSED_EFFECTS
+    return {"model": model, "hyper_family": family}
 
 
 def _check_model(found: Any, models: tuple[str, ...]) -> None:

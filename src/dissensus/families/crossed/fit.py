@@ -333,11 +333,8 @@ def _constants(process: Process) -> dict[str, xr.DataArray]:
             out[f"{dim}_code"] = xr.DataArray(codes, dims=ANNOTATION)
     if process.family != GAUSSIAN:
         out["sigma"] = xr.DataArray(LATENT_SD[process.family])
-        numeric = process.labels.dtype.kind in "if" and process.family == ORDINAL
-        numbers = (
-            process.labels.astype(np.float64) if numeric else np.arange(len(process.labels)) * 1.0
-        )
-        out["label_value"] = xr.DataArray(numbers, dims=LABEL, coords={LABEL: process.labels})
+        coords = {LABEL: process.labels}
+        out["label_value"] = xr.DataArray(process.label_value, dims=LABEL, coords=coords)
     return out
 
 

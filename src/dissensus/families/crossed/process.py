@@ -373,6 +373,13 @@ class Process(NamedTuple):
         )
 
     @property
+    def label_value(self) -> Floats:
+        """The numbers that labels stand for: their own, if ordered labels are numbers."""
+        numeric = self.labels.dtype.kind in "if" and self.family == ORDINAL
+        values = self.labels if numeric else np.arange(len(self.labels))
+        return np.asarray(values, dtype=np.float64)
+
+    @property
     def prior_words(self) -> str:
         """The priors, for a fit's attributes."""
         return spelled(self.priors)

@@ -58,6 +58,7 @@ def observe(what: Process, share: Any, skill: Any, log_error: Any, log_source: A
     form, n = what.form, what.form.n_labels
     spread, slope = _difficulty(what)
     eta = skill[:, :, None] + spread * slope[:, None, None] * what.ease  # (voice, label, ease)
+    _name_accuracies(what, share, pt.sigmoid(eta))
     same = np.eye(n, dtype=bool)
     own = _answers(eta[:, :, None, :], log_error[..., None], same[None, :, :, None])
     log_weight = (pt.log(share) - np.log(len(what.ease)))[:, None] + pt.zeros(len(what.ease))
@@ -90,6 +91,33 @@ def observe(what: Process, share: Any, skill: Any, log_error: Any, log_source: A
         for mine, its in zip(rows, (sure, last, what.known[sure]), strict=True)
     )
     return LatentTruth("labels", log_weight, table, item, voice, observed=label, dims=GIVEN)
+
+
+def _name_accuracies(process: Process, share: Any, right: Any) -> None:
+    """Name the accuracies that `fit` reports and that are no variables of the model.
+
+    Parameters
+    ----------
+    process : Process
+    share : tensor (label)
+        Prevalence.
+    right : tensor (voice, label, ease)
+        Probability of being right.
+    """
+    import pymc as pm
+
+    form, there = process.form, pm.modelcontext(None).named_vars
+    accuracy = (share[None, :, None] * right).sum(axis=1).mean(axis=-1)
+    if "annotator_accuracy" not in there and form.first_system:
+        people = accuracy[: form.first_system]
+        each = form.rows or form.own_accuracy
+        if each and process.shared:
+            people = people[np.zeros(len(process.annotators), dtype=np.int64)]
+        pm.Deterministic(
+            "annotator_accuracy", people if each else people[0], dims=ANNOTATOR if each else None
+        )
+    if "system_accuracy" not in there and known_systems(process) and not form.related:
+        pm.Deterministic("system_accuracy", accuracy[form.first_system :], dims=SYSTEM)
 
 
 def _answers(eta: Any, log_error: Any, same: Any) -> Any:

@@ -1,0 +1,94 @@
+"""What `pymc.sample` draws of the library's models goes into metrics as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from pymc_runs import run
+
+import dissensus as dx
+from dissensus.data.plausibility import with_candidates
+from dissensus.families.base import FitOptions
+from dissensus.families.latent_truth.fit import TruthFit
+from dissensus.families.latent_truth.parameters import parameters
+
+pytestmark = pytest.mark.long
+
+
+def drawn(model):
+    return run(model, draws=30, tune=10)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
+@pytest.mark.parametrize("pools", [None, ("old", "new")], ids=["one pool", "two pools"])
+@pytest.mark.parametrize("scale", ["latent", "observed"])
+def test_components_are_those_of_a_fit_with_the_same_draws(family, pools, scale):
+    options = {"pools": pools} if pools else {}
+    ann = dx.simulate.replication_study(
+        20, 6, 3, family=family, random_seed=2, **options
+    ).annotations
+    model = dx.models.cross_replication if pools else dx.models.crossed_effects
+    trace = drawn(model.build(ann, family=family))
+    fit = model.fit(ann, family=family, draws=30, tune=10, chains=2, random_seed=1,
+                    progressbar=False)  # fmt: skip
+    same = fit.copy(deep=True)
+    same["posterior"] = xr.DataTree(trace["posterior"].to_dataset().assign_attrs(fit.attrs))
+    for metric in (dx.icc, dx.annotator_icc, *((dx.xcc, dx.normalized_xcc) if pools else ())):
+        more = {} if metric is dx.annotator_icc else {"scale": scale}
+        xr.testing.assert_allclose(metric(trace, **more), metric(same, **more))
+
+
+def test_two_ordered_labels_are_told_from_two_without_an_order():
+    """Their latent residuals have other variances: 1, and pi^2 / 3."""
+    ann = dx.from_matrix([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 0, 1]], kind="ordinal")
+    for family, residual in (("ordinal", 1.0), ("bernoulli", np.pi**2 / 3)):
+        trace = drawn(dx.models.crossed_effects.build(ann, family=family))
+        post = trace["posterior"]
+        item, who = post["sigma_item"] ** 2, post["sigma_annotator"] ** 2
+        np.testing.assert_allclose(dx.icc(trace), item / (item + who + residual))
+
+
+@pytest.mark.parametrize("name", ["plackett_luce", "inverse_rank"])
+def test_candidates_have_the_names_that_the_model_carries(name):
+    study = dx.simulate.study(n_items=6, kind="ranking", n_labels=4, random_seed=1)
+    ann = study.annotations
+    trace = drawn(getattr(dx.models, name).build(ann))
+    plain = dx.plausibility.plausibility_of(trace)
+    named = with_candidates(trace, ann)
+    for coord in ("candidate_label", "candidate_size"):
+        np.testing.assert_array_equal(plain[coord], named[coord])
+    np.testing.assert_array_equal(
+        dx.top_k_accuracy(trace, study.predictions), dx.top_k_accuracy(named, study.predictions)
+    )
+
+
+TRUTHS = [
+    ("dawid_skene", {"pooling": "hierarchical", "difficulty": True}),
+    ("dawid_skene", {"pooling": "complete", "difficulty": True}),
+    ("dawid_skene", {"pooling": "none", "systems": "related"}),
+    ("symmetric_confusion", {"accuracy": "annotator"}),
+    ("symmetric_confusion", {"errors": "unequal", "difficulty": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), TRUTHS)
+def test_accuracies_are_those_that_the_kernel_makes_of_the_same_parameters(name, settings):
+    study = dx.simulate.confusion_study(30, 4, 3, system_accuracy=[0.9, 0.7], random_seed=1)
+    model = getattr(dx.models, name)
+    settings = {
+        "pooling": "hierarchical", "accuracy": "common", "errors": "equal", "difficulty": False,
+        "systems": "independent", "evidence": "all", "prior_count": 1.0, "truth": None,
+        "error_correlation": 0.0, "sampler": "gibbs", "on_missing": "raise", **settings,
+    }  # fmt: skip
+    for other in {"dawid_skene": ("accuracy", "errors")}.get(name, ("pooling",)):
+        del settings[other]
+    process = model._process(study.annotations, study.predictions, **settings)
+    posterior = run(model._model(process), draws=3, tune=2, chains=1)["posterior"].to_dataset()
+    fit = TruthFit(process, FitOptions(draws=3, chains=1))
+    by_kernel = parameters(process, fit.replayed(posterior, np.random.default_rng(1)))
+    names = {"annotator_accuracy", "system_accuracy"} & set(posterior)
+    assert len(names) == (1 if settings["systems"] == "related" else 2)
+    for each in names:
+        assert posterior[each].dims == by_kernel[each].dims
+        np.testing.assert_allclose(posterior[each], by_kernel[each])
