@@ -52,7 +52,7 @@ from dissensus.families.base import FitOptions, run
 from dissensus.families.crossed.fit import CrossedFit
 from dissensus.families.crossed.process import Process
 from dissensus.families.crossed.process import process as crossed_process
-from dissensus.models.crossed_effects import coordinates, mean, observe, scale
+from dissensus.models.crossed_effects import _coordinates, _mean, _observe, _scale
 
 KINDS = ("continuous", "ordinal")
 """What the default family takes; two labels without an order go with ``family="bernoulli"``."""
@@ -126,8 +126,8 @@ def _model(process: Process) -> Any:
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
-    with pm.Model(coords=coordinates(process), model=None) as model:
-        mu, sigma_item = mean(process, POOL), scale("sigma_item", process.priors, POOL)
+    with pm.Model(coords=_coordinates(process), model=None) as model:
+        mu, sigma_item = _mean(process, POOL), _scale("sigma_item", process.priors, POOL)
         root = pm.LKJCorr("correlation_cholesky", n=process.n_pools, eta=process.lkj)
         pm.Deterministic("correlation", root @ root.T, dims=(POOL, other(POOL)))
         item = pm.MvNormal(
@@ -136,12 +136,12 @@ def _model(process: Process) -> Any:
         )  # fmt: skip
         eta = mu[process.pool] + item[process.item, process.pool]
         if not process.anonymous:
-            sigma_annotator = scale("sigma_annotator", process.priors, POOL)
+            sigma_annotator = _scale("sigma_annotator", process.priors, POOL)
             annotator = pm.Normal(
                 "annotator_effect", 0.0, sigma_annotator[process.member_pool], dims=MEMBER
             )
             eta = eta + annotator[process.member]
-        observe(process, eta)
+        _observe(process, eta)
     return model
 
 

@@ -143,19 +143,19 @@ def _model(process: Process) -> Any:
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
-    with pm.Model(coords=coordinates(process), model=None) as model:
-        mu, sigma_item = mean(process), scale("sigma_item", process.priors)
+    with pm.Model(coords=_coordinates(process), model=None) as model:
+        mu, sigma_item = _mean(process), _scale("sigma_item", process.priors)
         item = pm.Normal("item_effect", 0.0, sigma_item, dims=ITEM)
         eta = mu + item[process.item]
         if not process.anonymous:
-            sigma_annotator = scale("sigma_annotator", process.priors)
+            sigma_annotator = _scale("sigma_annotator", process.priors)
             annotator = pm.Normal("annotator_effect", 0.0, sigma_annotator, dims=ANNOTATOR)
             eta = eta + annotator[process.member]
-        observe(process, eta)
+        _observe(process, eta)
     return model
 
 
-def coordinates(process: Process) -> dict[str, Any]:
+def _coordinates(process: Process) -> dict[str, Any]:
     """Return the coordinates of a PyMC model."""
     out: dict[str, Any] = {ITEM: process.annotations[ITEM].to_numpy()}
     out[ANNOTATION] = np.arange(len(process.value))
@@ -171,7 +171,7 @@ def coordinates(process: Process) -> dict[str, Any]:
     return out
 
 
-def scale(name: str, priors: Mapping[str, Prior], dims: Any = None) -> Any:
+def _scale(name: str, priors: Mapping[str, Prior], dims: Any = None) -> Any:
     """Make a standard deviation, or another positive number, under its prior."""
     import pymc as pm
 
@@ -183,7 +183,7 @@ def scale(name: str, priors: Mapping[str, Prior], dims: Any = None) -> Any:
     return pm.Exponential(name, scale=size, dims=dims)
 
 
-def mean(process: Process, dims: Any = None) -> Any:
+def _mean(process: Process, dims: Any = None) -> Any:
     """Make the mean of each pool."""
     import pymc as pm
 
@@ -191,20 +191,20 @@ def mean(process: Process, dims: Any = None) -> Any:
     return pm.Normal("mu", mu=centre, sigma=sd, dims=dims)
 
 
-def residual(process: Process) -> Any:
+def _residual(process: Process) -> Any:
     """Make the residual's standard deviation, of every annotation."""
     per_pool = process.n_sd > 1
-    sigma = scale("sigma", process.priors, POOL if per_pool else None)
+    sigma = _scale("sigma", process.priors, POOL if per_pool else None)
     return sigma[process.pool] if per_pool else sigma
 
 
-def observe(process: Process, eta: Any) -> Any:
+def _observe(process: Process, eta: Any) -> Any:
     """Make the labels."""
     import pymc as pm
 
     if process.family == GAUSSIAN:
         return pm.Normal(
-            "score", mu=eta, sigma=residual(process), observed=process.value, dims=ANNOTATION
+            "score", mu=eta, sigma=_residual(process), observed=process.value, dims=ANNOTATION
         )
     code = process.value.astype(np.int64)
     pm.Data("label_value", process.label_value, dims=LABEL)  # for metrics of a trace
@@ -222,7 +222,7 @@ def _cutpoints(process: Process) -> Any:
 
     n_gaps, raw = len(process.labels) - 2, pt.zeros(1)
     if n_gaps:
-        gap = scale("gap", process.priors, _gap_dim(n_gaps))
+        gap = _scale("gap", process.priors, _gap_dim(n_gaps))
         raw = pt.concatenate([raw, pt.cumsum(gap)])
     return pm.Deterministic("cutpoint", raw - pt.mean(raw), dims=BOUNDARY)
 

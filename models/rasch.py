@@ -79,7 +79,7 @@ from dissensus.families.rasch.process import KINDS as KINDS
 from dissensus.families.rasch.process import Process
 from dissensus.families.rasch.process import process as rasch_process
 from dissensus.kernels.types import UNKNOWN
-from dissensus.models.crossed_effects import scale
+from dissensus.models.crossed_effects import _scale
 
 
 def build(
@@ -155,76 +155,50 @@ def _process(
 
 
 def _model(process: Process) -> Any:
+    """Write the process as a PyMC model."""
     import pymc as pm
+    import pytensor.tensor as pt
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
+    from dissensus.families.rasch.distributions import LatentAnswers
 
-    with pm.Model(coords=coordinates(process), model=None) as model:
-        observe(process, right(process, advantage(process)))
-    return model
-
-
-def coordinates(process: Process) -> dict[str, Any]:
-    """Return the coordinates of a PyMC model."""
-    return {
+    n_labels, n_levels = len(process.labels), len(process.levels)
+    coords = {
         ITEM: process.items, ANNOTATOR: process.annotators, LABEL: process.labels,
         ANNOTATION: np.arange(len(process.label)), LEVEL: process.levels,
     }  # fmt: skip
+    with pm.Model(coords=coords, model=None) as model:
+        centre, sd = process.priors["mean_ability"]
+        if np.isfinite(process.least):
+            mean = pm.TruncatedNormal("mean_ability", mu=centre, sigma=sd, lower=process.least)
+        else:
+            mean = pm.Normal("mean_ability", mu=centre, sigma=sd)
+        ability_spread = _scale("ability_spread", process.priors)
+        ability = pm.Normal("ability", mean, ability_spread, dims=ANNOTATOR)
+        difficulty_spread = _scale("difficulty_spread", process.priors)
+        difficulty = pm.Normal("difficulty", 0.0, difficulty_spread, dims=ITEM)
+        logit = ability[process.annotator] - difficulty[process.item]
+        if process.guessing:  # the odds of a right guess come on top
+            logit = pt.logaddexp(logit, -np.log(n_labels - 1))
 
+        counts = np.full(n_labels, process.prior_count)
+        prevalence = pm.Dirichlet("prevalence", a=counts, dims=LABEL)
+        truth = process.truth[:, None]
+        possible = (truth == UNKNOWN) | (truth == np.arange(n_labels))
+        log_truth = pt.switch(possible, pt.log(prevalence), -np.inf)
 
-def advantage(process: Process) -> Any:
-    """Make abilities and difficulties; return by how much those are above these (annotation)."""
-    import pymc as pm
-
-    centre, sd = process.priors["mean_ability"]
-    if np.isfinite(process.least):
-        mean = pm.TruncatedNormal("mean_ability", mu=centre, sigma=sd, lower=process.least)
-    else:
-        mean = pm.Normal("mean_ability", mu=centre, sigma=sd)
-    ability = pm.Normal("ability", mean, scale("ability_spread", process.priors), dims=ANNOTATOR)
-    difficulty = pm.Normal("difficulty", 0.0, scale("difficulty_spread", process.priors), dims=ITEM)
-    return ability[process.annotator] - difficulty[process.item]
-
-
-def right(process: Process, above: Any) -> Any:
-    """Return the logit of each label's being right: the odds of a guess come on top."""
-    import pytensor.tensor as pt
-
-    return pt.logaddexp(above, -np.log(len(process.labels) - 1)) if process.guessing else above
-
-
-def levels(process: Process) -> Any:
-    """Make how often levels of confidence go with wrong and with right labels (right, level)."""
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    if not len(process.levels):
-        return np.zeros((2, 1))
-    shape = np.full(len(process.levels), process.level_prior)
-    right = pm.Dirichlet("confidence_if_right", a=shape, dims=LEVEL)
-    wrong = pm.Dirichlet("confidence_if_wrong", a=shape, dims=LEVEL)
-    return pt.log(pt.stack([wrong, right]))
-
-
-def observe(process: Process, logit: Any) -> None:
-    """Make the labels, with the levels of confidence; the truth summed out if it is not known."""
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    from dissensus.families.rasch.distributions import LatentAnswers
-
-    n = len(process.labels)
-    share = pm.Dirichlet("prevalence", a=np.full(n, process.prior_count), dims=LABEL)
-    possible = (process.truth[:, None] == UNKNOWN) | (process.truth[:, None] == np.arange(n))
-    log_truth = pt.switch(possible, pt.log(share), -np.inf)
-    code = (
-        process.label * len(process.levels) + process.level
-        if len(process.levels)
-        else process.label
-    )
-    LatentAnswers(
-        "labels", log_truth, logit, levels(process), process.item, observed=code, dims=ANNOTATION
-    )
+        log_level, code = np.zeros((2, 1)), process.label
+        if n_levels:
+            shape = np.full(n_levels, process.level_prior)
+            right = pm.Dirichlet("confidence_if_right", a=shape, dims=LEVEL)
+            wrong = pm.Dirichlet("confidence_if_wrong", a=shape, dims=LEVEL)
+            log_level = pt.log(pt.stack([wrong, right]))
+            code = code * n_levels + process.level
+        # The truth of each item is summed out.
+        LatentAnswers(
+            "labels", log_truth, logit, log_level, process.item, observed=code, dims=ANNOTATION
+        )
+    return model
 
 
 def fit(
