@@ -130,13 +130,14 @@ def _groups(fit: Any, models: tuple[str, ...]) -> tuple[xr.Dataset, xr.Dataset]:
 def _of_trace(fit: xr.DataTree) -> dict[str, Any]:
     """Return model and family of what `pymc.sample` drew, by the names of its variables."""
     posterior = fit["posterior"].data_vars
-    if not {"mu", "sigma_item"} <= set(posterior):
-        return {}
     observed = fit["observed_data"].data_vars if "observed_data" in fit.children else {}
-    family = ORDINAL if "cutpoint" in posterior else BERNOULLI
-    family = GAUSSIAN if "score" in observed or "sigma" in posterior else family
-    model = CROSS_REPLICATION if "correlation" in posterior else CROSSED_EFFECTS
-    return {"model": model, "hyper_family": family}
+    if not {"mu", "sigma_item"} <= set(posterior) or not {"score", "label_code"} & set(observed):
+        return {}
+    of_labels = ORDINAL if "cutpoint" in posterior else BERNOULLI
+    return {
+        "model": CROSS_REPLICATION if "correlation" in posterior else CROSSED_EFFECTS,
+        "hyper_family": GAUSSIAN if "score" in observed else of_labels,
+    }
 
 
 def _check_model(found: Any, models: tuple[str, ...]) -> None:
