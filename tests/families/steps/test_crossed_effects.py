@@ -165,12 +165,12 @@ def _twisted(change):
     n_items, n_people = ann.sizes["item"], ann.sizes["annotator"]
     z, w = np.linspace(-1, 1, n_items), np.linspace(-1, 1, n_people)
     with pm.Model() as model:
-        mu = pm.Normal("mu", 0, 2)
+        gamma = pm.Normal("gamma")
+        mu = pm.Normal("mu", gamma if change == "hyperprior" else 0, 2)
         sd_item, sd = pm.HalfNormal("sigma_item"), pm.HalfNormal("sigma")
         people_prior = pm.Gamma if change == "prior" else pm.HalfNormal
         more = {"alpha": 2, "beta": 1} if change == "prior" else {}
         sd_people = people_prior("sigma_annotator", **more)
-        gamma = pm.Normal("gamma")
         centre = {"centre": 1.0, "regression": gamma * z, "tiny": 1e-9 * z}.get(change, 0.0)
         scale = {
             "capped": pt.minimum(sd_item, 50.0), "shared scale": sd_people,
@@ -181,10 +181,18 @@ def _twisted(change):
         middle = gamma * w if change == "annotator regression" else 0
         people = pm.Normal("annotator_effect", middle, sd_people, shape=n_people)
         seen = {"function": pt.exp(items), "squashed": pt.tanh(items / 1e6) * 1e6}
-        eta = mu + seen.get(change, items)[item] + people[who]
+        place = item[:1] if change == "broadcast" else item
+        each = people[::-1][who] if change == "permuted" else people[who]
+        eta = mu + seen.get(change, items)[place] + (-each if change == "minus" else each)
+        if change == "twice":
+            eta += items[item]
+        if change == "residual in the mean":
+            eta += sd * z[item]
         if change == "interaction":
             eta += gamma * mu
         residual = sd * pt.exp(gamma * z[item]) if change == "spread" else sd
+        if change == "residual of each":
+            residual = sd * np.linspace(1.0, 1.1, len(item))
         value = ann["value"].to_numpy()
         if change == "likelihood":
             pm.StudentT("score", nu=4, mu=eta, sigma=residual, observed=value)
@@ -211,8 +219,15 @@ TWISTS = {
     "transform": "item_effect with PyMC's own transform",
     "function": "item_effect, indexed by an array",
     "squashed": "item_effect, indexed by an array",
-    "interaction": "score ~ Normal",
-    "spread": "score ~ Normal",
+    "interaction": "score with the mean mu",
+    "spread": "score with the residual's sigma",
+    "broadcast": r"item_effect indexed by \d+ places in the mean; found \(1,\)",
+    "twice": "score with the mean mu",
+    "minus": "score with the mean mu",
+    "permuted": "annotator_effect, indexed by an array, in the mean",
+    "residual in the mean": "score with the mean mu",
+    "residual of each": "score with the residual's sigma",
+    "hyperprior": "priors with given parameters; found gamma",
     "likelihood": "a Normal, Bernoulli or CumulativeProbit likelihood",
     "other use": "nothing but the labels",
     "second likelihood": "nothing but the labels",

@@ -34,6 +34,14 @@ _NEEDED: Final = frozenset({MU, SD_ITEM, ITEM})
 _OBSERVED: Final = ("score", "label_code")
 
 
+_MEAN: Final = "the mean mu + item_effect[...] + annotator_effect[...]"
+_PARAMETERS: Final = {
+    GAUSSIAN: (_MEAN, "the residual's sigma"), ORDINAL: (_MEAN, "the cutpoints"),
+    BERNOULLI: (_MEAN,),
+}  # fmt: skip
+"""Names of the parameters of what is observed, for messages."""
+
+
 class Reading(NamedTuple):
     """What the step needs to know."""
 
@@ -73,7 +81,10 @@ def read(model: Any) -> Reading:
     with uncompiled():
         process, eta = _process(model, observed[0])
         reference = base.model_of(process.model)(process)
-        more = prove(model, observed[0], reference, more_in_mean=process.family == GAUSSIAN)
+        more = prove(
+            model, observed[0], reference, parameters=_PARAMETERS[process.family],
+            more_in_mean=process.family == GAUSSIAN,
+        )  # fmt: skip
     moved = {rv.name for rv in reference.free_RVs}
     names = tuple(name for name in NAMES if name in moved)
     return Reading(process, names, _offset(model, eta, names) if more else None)
@@ -90,17 +101,19 @@ def _process(model: Any, observed: Any) -> tuple[Process, Any]:
 
     family, eta = _likelihood(observed)
     n_pools, n_items = size(ITEM, 1), size(ITEM)
-    of_item = _places(eta, free[ITEM])
     value = np.asarray(model.rvs_to_values[observed].eval(), dtype=np.float64)
+    of_item = _places(eta, free[ITEM], len(value))
     pool = of_item[1] if len(of_item) > 1 else np.zeros(len(value), dtype=np.int64)
     member, member_pool, who = pool, np.arange(n_pools), np.empty(0, dtype=np.int64)
     if ANNOTATOR in free:
         who = np.arange(size(ANNOTATOR))
-        (member,) = _places(eta, free[ANNOTATOR])
+        (member,) = _places(eta, free[ANNOTATOR], len(value))
         sd = free[ANNOTATOR].owner.op.dist_params(free[ANNOTATOR].owner)[1]
         member_pool = np.zeros(len(who), dtype=np.int64)
         if n_pools > 1:
-            (member_pool,) = _places(sd, free[SD_ANNOTATOR]) if SD_ANNOTATOR in free else [who]
+            if SD_ANNOTATOR not in free:
+                raise unfit(f"a free variable {SD_ANNOTATOR}", "none")
+            (member_pool,) = _places(sd, free[SD_ANNOTATOR], len(who), f"{ANNOTATOR}'s scale")
     n_labels = {ORDINAL: size(GAP) + 2 if GAP in free else 2, BERNOULLI: 2}.get(family, 0)
     root = free.get(ROOT)
     return Process(
@@ -133,11 +146,15 @@ def _likelihood(observed: Any) -> tuple[str, Any]:
     raise unfit("a Normal, Bernoulli or CumulativeProbit likelihood", str(op))
 
 
-def _places(expression: Any, variable: Any) -> list[Ints]:
-    found = indices(expression, variable)
-    if found is None:
-        raise unfit(f"{variable.name}, indexed by an array, in the mean of the labels", "none")
-    return found
+def _places(expression: Any, variable: Any, n: int, where: str = "the mean") -> list[Ints]:
+    """Return the places at which a variable stands in an expression, n for each dimension."""
+    places = indices(expression, variable)
+    if places is None:
+        raise unfit(f"{variable.name}, indexed by an array, in {where}", "none")
+    for place in places:  # an array of one place would broadcast
+        if place.shape != (n,):
+            raise unfit(f"{variable.name} indexed by {n} places in {where}", f"{place.shape}")
+    return places
 
 
 def _priors(model: Any, free: Mapping[str, Any]) -> dict[str, Prior]:

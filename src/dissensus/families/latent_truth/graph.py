@@ -109,6 +109,8 @@ def _process(model: Any, labels: Any) -> Process:
     form, ease = _form(set(free), knower, table.shape[1], n_systems, len(weights))
     items, voices = (np.asarray(one, dtype=np.int64) for one in constants(model, [item, voice]))
     value = np.asarray(model.rvs_to_values[labels].eval(), dtype=np.int64)
+    if not items.shape == voices.shape == value.shape:
+        raise unfit(f"{len(value)} items and voices, of each label one", str(items.shape))
     given = voices < knower
     known = np.full(int(items.max(initial=-1)) + 1, -1)
     known[items[~given]] = value[~given]

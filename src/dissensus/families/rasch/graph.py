@@ -95,6 +95,9 @@ def _process(model: Any, free: Mapping[str, Any], answers: Any) -> Process:
     ):  # fmt: skip
         if ((codes < 0) | (codes >= n)).any():
             raise unfit(f"{text} in codes from 0 to {n - 1}", f"{codes.min()} to {codes.max()}")
+    for codes in (items, annotator[0]):  # an array of one would broadcast
+        if codes.shape != code.shape:
+            raise unfit(f"{len(code)} items and annotators, of each label one", str(codes.shape))
     label, level = np.divmod(code, max(n_levels, 1))
     op = logit.owner.op if logit.owner is not None else None
     mean, sd, least = _mean_prior(model, free[MEAN])
