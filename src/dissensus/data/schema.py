@@ -428,17 +428,7 @@ _CHECKED: ContextVar[WeakValueDictionary[int, xr.Dataset] | None] = ContextVar(
 
 @contextmanager
 def checked_once() -> Iterator[None]:
-    """Check a Dataset once while this lasts, however many functions are handed it.
-
-    Only for what stays as it is meanwhile.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> ann = dx.annotations({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", "y"]})
-    >>> with checked_once():
-    ...     kappas = dx.validate(ann), dx.validate(ann)
-    """
+    """Check each Dataset once inside this context, whose Datasets must not be changed."""
     token = _CHECKED.set(WeakValueDictionary())
     try:
         yield
