@@ -74,7 +74,7 @@ def _statistics() -> dict[str, str]:
     return _functions(
         "statistics",
         "Of the annotations as they are; any of them has a posterior by ``bayesian_bootstrap``.",
-        {name: f"dissensus.statistics.{name}.{name}" for name in names},
+        {name: f"dissensus.statistics._{name}.{name}" for name in names},
     )
 
 
