@@ -1,9 +1,10 @@
-"""The three numbers that people call accuracy, each with its name, and which of them is asked for.
+"""The group ``answers``: three quantities that are all called accuracy, and which one leads.
 
-Agreement with an annotator drawn at random needs no model; beside it stands that of annotators with
-each other. Agreement with the panel is how often a system gives the label that most of a large
-panel of such annotators would give. Accuracy is how often it gives the one true label, where there
-is one.
+- Annotator agreement: how often a system agrees with a random annotator. It needs no model.
+  Human agreement is the same for two annotators.
+- Panel agreement: how often a system gives the label that most of a large panel of such
+  annotators would give.
+- Accuracy: how often a system gives the one true label.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ _WORDS: Final = {
     TRUTH: "the one true label of each item",
 }
 _AT_ONCE: Final = 2_000_000
-"""Random weights."""
+"""Maximum number of random weights held in memory."""
 
 
 def question_of(question: str | None, known: int) -> str:
-    """Return which question leads: the truth where some of it is known, else the panel.
+    """Return the leading question: the truth if any true label is known, else the panel.
 
     Raises
     ------
     ArgumentError
-        If it is no question.
+        If ``question`` is neither "panel", "truth" nor None.
     """
     arguments.one_of("question", question, (PANEL, TRUTH, None))
     if question is not None:
@@ -53,7 +54,7 @@ def with_answers(
 ) -> Groups:  # fmt: skip
     """Add the group ``answers``, where annotators and systems gave labels.
 
-    ``shape`` are the chains and draws where no system was scored.
+    ``shape`` is the number of chains and of draws if there is no system.
     """
     annotations, predictions = found["annotations"], found.get("predictions")
     if "label_code" not in annotations:
@@ -86,30 +87,30 @@ def with_answers(
 
 
 def _thinned(draws: xr.DataArray, n: int) -> xr.DataArray:
-    """Keep so many draws of each chain, evenly."""
+    """Keep ``n`` evenly spaced draws of each chain."""
     places = np.linspace(0, draws.sizes[DRAW] - 1, n).round().astype(int)
     return draws.isel({DRAW: places}).assign_coords({DRAW: np.arange(n)})
 
 
 class Votes(NamedTuple):
-    """First choices, in the order of items: each annotator has one vote, ties have parts of it."""
+    """First choices, in the order of items. Each annotator has one vote; ties share it."""
 
     start: Ints
-    """(item with votes): its first vote."""
+    """(item with votes): position of its first vote."""
     agrees: Floats
-    """(vote, system): how much of it is the system's answer."""
+    """(vote, system): share of the vote for the system's answer."""
     vote: Ints
-    """(part): whose it is; parts are in the order of items and labels."""
+    """(part): its vote. A part is one label of a vote; parts are ordered by item and label."""
     part: Floats
-    """(part): how much of the vote."""
+    """(part): its share of the vote."""
     first_part: Ints
-    """(label of an item): its first part."""
+    """(label of an item): position of its first part."""
     first_cell: Ints
-    """(item with votes): the first of its labels."""
+    """(item with votes): position of its first label."""
 
 
 def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
-    """Lay out what each annotator put first about each item."""
+    """Collect the first choices of all annotators."""
     first = ranks(annotations) == 1
     vote = ranking_code(annotations)[first]
     item = annotations["item_code"].to_numpy()[first]
@@ -137,9 +138,10 @@ def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
 def agreements(
     votes: Votes, draws: int, rng: np.random.Generator, *, new_items: bool
 ) -> tuple[Floats, Floats]:
-    """Draw how often an annotator agrees with another one, and systems with annotators.
+    """Draw the agreement of two annotators, and of systems with an annotator.
 
-    Of these items by the Bayesian bootstrap of each item's annotators; of new ones, of items.
+    For these items, the Bayesian bootstrap reweights the annotators of each item; for new items,
+    it reweights the items.
 
     Returns
     -------
@@ -162,7 +164,7 @@ def _drawn(
     votes: Votes, size: npt.NDArray[np.int64], draws: int, rng: np.random.Generator, *,
     new_items: bool,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Do so for some draws."""
+    """Return one block of draws of `agreements`."""
     n_votes, n_systems = votes.agrees.shape
     several = size > 1
     if new_items:
@@ -178,7 +180,7 @@ def _drawn(
     ], axis=-1)  # fmt: skip
     n_labels_given = (of_item * size).sum(axis=1)[:, None]
     systems = (of_item[:, :, None] * agreed).sum(axis=1) / n_labels_given
-    # Of two annotators of an item: all pairs, less those of one with himself.
+    # Pairs of different annotators of an item: all pairs less the pairs of a vote with itself.
     own = weight**2 * np.bincount(votes.vote, votes.part**2)
     given = np.add.reduceat(weight[:, votes.vote] * votes.part, votes.first_part, axis=1)
     same = np.add.reduceat(given**2, votes.first_cell, axis=1)

@@ -1,9 +1,13 @@
-"""Which numbers of an evaluation are not to be relied on, and why, in a few words.
+"""Reasons not to rely on a number of an evaluation, in a few words.
 
-One rule for all: a number is doubtful if the fit behind it failed, if its own draws are worth fewer
-than 100, in the middle or in the tails, if its chains disagree (r-hat above 1.05), or if so few
-were drawn that none of this can be told, or if the truths could as well be read the other way
-round. Every table, file and picture asks here.
+The same rule holds for all tables, files and plots. A number is marked if
+
+- the fit behind it failed, or its labels can be exchanged (label switching);
+- its effective sample size is below 100, in the bulk or in the tails;
+- its r-hat is above 1.05;
+- it has too few draws or chains to compute these diagnostics.
+
+Every function returns an empty text where no reason is found.
 """
 
 from __future__ import annotations
@@ -19,21 +23,21 @@ from dissensus.dims import CHAIN, DRAW, RELIABILITY
 from dissensus.sampling import convergence, design
 
 DOUBT: Final = "doubt"
-"""The column of every summary that says why; an empty text where nothing is wrong."""
+"""Column of every summary with the reason; empty where there is none."""
 MARK: Final = "!"
-"""Behind an interval that is not to be relied on, wherever it is printed."""
+"""Printed behind the interval of a marked number."""
 _FITTED: Final = (
     "weighted_reliability", "label_accuracy", "truth_accuracy", "annotators_for_truth",
 )  # fmt: skip
-"""What the ground truth has from accuracies of annotators."""
+"""Quantities of the ground truth that are computed from the annotators' accuracies."""
 
 
 _OF_ONE: Final = re.compile(r"\d+ effective|r-hat")
-"""Begins what `of_numbers` says."""
+"""Start of the texts that `of_numbers` returns."""
 
 
 def of_metrics(side: xr.DataTree, reliability: float | None = None) -> str:
-    """Say why what one model says at a reliability, or at its reference, is not to be relied on."""
+    """Return the reason for one model's metrics, at a reliability or at its reference."""
     markov = bool(int(side.attrs.get("markov_chains", 0)))
     draws, chains = (int(side.attrs.get(name, 1_000_000)) for name in ("draws", "chains"))
     few = convergence.few_draws(draws, chains, markov=markov)
@@ -51,7 +55,7 @@ def of_metrics(side: xr.DataTree, reliability: float | None = None) -> str:
 
 
 def of_group(evaluation: xr.DataTree, name: str) -> str:
-    """Say why what a model of its own adds to an evaluation is not to be relied on."""
+    """Return the reason for a group that has its own model."""
     if name not in evaluation.children:
         return ""
     data = evaluation[name]
@@ -62,7 +66,7 @@ def of_group(evaluation: xr.DataTree, name: str) -> str:
 
 
 def of_answer(evaluation: xr.DataTree, quantity: str) -> str:
-    """Say the same of one of the numbers that people call accuracy, by what it was drawn from."""
+    """Return the reason for one of the quantities of the group ``answers``."""
     if quantity == "panel_agreement":
         return of_metrics(evaluation)
     if quantity == "accuracy":
@@ -71,7 +75,10 @@ def of_answer(evaluation: xr.DataTree, quantity: str) -> str:
 
 
 def of_ground_truth(evaluation: xr.DataTree, quantity: str) -> str:
-    """Say the same of what is said of a ground truth, which has doubts of accuracies as its own."""
+    """Return the reason for a quantity of the ground truth.
+
+    Quantities computed from the annotators' accuracies inherit the reason for these.
+    """
     data = evaluation["weighted_reliability"]
     few = _few(data.to_dataset(), markov=False)
     own = data.attrs.get("accuracy")
@@ -82,12 +89,12 @@ def of_ground_truth(evaluation: xr.DataTree, quantity: str) -> str:
 
 
 def of_bootstrap(draws: xr.DataArray) -> str:
-    """Say the same of independent draws of a statistic."""
+    """Return the reason for a statistic with independent draws."""
     return _few(draws.to_dataset(name="x"), markov=False)
 
 
 def of_fit(posterior: xr.DataTree) -> str:
-    """Say why no number of a fit is to be relied on, whatever its own draws look like."""
+    """Return the reason that holds for all numbers of a fit."""
     attrs = posterior.attrs
     diverged = _diverged(attrs) or _diverging(posterior.parent)
     few = _few(posterior.to_dataset(), markov=not is_exact(attrs))
@@ -95,7 +102,7 @@ def of_fit(posterior: xr.DataTree) -> str:
 
 
 def of_attributes(attrs: Any) -> str:
-    """Say what is written beside some draws: chains that are too short, steps that diverged."""
+    """Return the reason that the attributes of some draws give: short chains, divergences."""
     return convergence.doubt(attrs) or _diverged(attrs)
 
 
@@ -105,7 +112,7 @@ def _diverged(attrs: Any) -> str:
 
 
 def _diverging(fit: xr.DataTree | None) -> str:
-    """Say the same of a fit that does not say so itself, as PyMC's own."""
+    """Count divergences in ``sample_stats``, for traces of `pymc.sample`."""
     if fit is None or "sample_stats" not in fit.children:
         return ""
     steps = fit["sample_stats"].to_dataset().get("diverging")
@@ -118,7 +125,7 @@ def _few(data: xr.Dataset, *, markov: bool) -> str:
 
 
 def of_numbers(bulk: Any, tail: Any, r_hat: Any) -> str:
-    """Say what is wrong with one number's draws; what is NaN is undefined, and nothing is wrong.
+    """Return the reason that a number's diagnostics give. Undefined diagnostics are NaN.
 
     Examples
     --------
@@ -142,12 +149,12 @@ def of_numbers(bulk: Any, tail: Any, r_hat: Any) -> str:
 
 
 def is_exact(attrs: Any) -> bool:
-    """Say whether draws hang on no others: what r-hat says of those is chance."""
+    """Return whether draws are independent: their r-hat deviates from 1 by chance only."""
     return str(attrs.get("inference", "")).startswith("exact:")
 
 
 def each(frame: pd.DataFrame, tail: Any = None) -> list[str]:
-    """Say of each row of a summary what is wrong with its draws."""
+    """Return the reason for each row of a summary, from its diagnostics."""
     n = len(frame)
     columns = [frame.get(name, pd.Series([np.nan] * n)) for name in ("ess_bulk", "r_hat")]
     bulk, r_hat = (np.asarray(column, dtype=np.float64) for column in columns)
@@ -156,7 +163,7 @@ def each(frame: pd.DataFrame, tail: Any = None) -> list[str]:
 
 
 def marked(text: str, doubt: Any) -> str:
-    """Put the mark behind an interval that is not to be relied on.
+    """Put the mark behind the interval of a number with a reason.
 
     Examples
     --------
@@ -167,9 +174,9 @@ def marked(text: str, doubt: Any) -> str:
 
 
 def reasons(doubts: Any, most: int = 3) -> str:
-    """List what is wrong with some rows, once each; nothing if nothing is.
+    """List the reasons of several rows, each once.
 
-    What is wrong with the draws of single numbers is said of all of them together.
+    Reasons that concern single numbers are counted instead.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Warnings that arise many times on the way, each to be said once."""
+"""Collects warnings that several steps raise, so that each is shown once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dissensus.errors import DissensusWarning
 
 
 class Notes:
-    """Warnings collected from many steps: what a step alone had to say names that step.
+    """Warnings of several steps. A warning raised by only one step is prefixed with its name.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class Notes:
 
     @contextmanager
     def of(self, step: str) -> Iterator[None]:
-        """Collect what is said during one step."""
+        """Collect the warnings raised during one step."""
         self._steps.add(step)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DissensusWarning)
@@ -41,11 +41,11 @@ class Notes:
                 steps.append(step)
 
     def texts(self) -> list[str]:
-        """Return what was said, once each."""
+        """Return each warning once."""
         return [self._text(text, steps) for (_, text), steps in self._said.items()]
 
     def say(self, stacklevel: int = 3) -> None:
-        """Warn of all of it; by default in the name of whoever called the caller."""
+        """Raise all warnings; by default they point to the caller of the calling function."""
         for (category, text), steps in self._said.items():
             warnings.warn(self._text(text, steps), category, stacklevel=stacklevel)
 

@@ -1,4 +1,4 @@
-"""What a model of its own adds to an evaluation, or why it adds nothing."""
+"""A section of an evaluation that has its own model: whether it is fitted, and its groups."""
 
 from __future__ import annotations
 
@@ -14,30 +14,46 @@ Groups = dict[str, xr.Dataset]
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """What is settled before anything is fitted."""
+    """Decisions taken before any model is fitted."""
 
     why_not: str = ""
-    """Empty where a model is fitted."""
+    """Reason for fitting no model; empty if one is fitted."""
     told: bool = False
-    """Whether a reader would miss it, so that it must be said why not."""
+    """Whether the reason is reported, because a reader would expect the section."""
     asked: bool = False
-    """Whether it was asked for by name, so that what the model refuses is an error."""
+    """Whether the caller named the model; data that it cannot take are then an error."""
     remarks: tuple[str, ...] = ()
 
 
 def with_added(
     found: Groups, plan: Planned, name: str, made: Callable[[], Groups], *, missing: str
 ) -> tuple[Groups, str]:
-    """Add to the groups of an evaluation those that a model makes, or beside agreement why none.
+    """Add the groups that a model makes, or note beside the agreement why there are none.
 
-    Returned with the groups: the model's name, or the reason in words. An empty name says that
-    nothing is to be fitted; ``missing`` is what a reader is told that there is not.
+    Parameters
+    ----------
+    found : dict of Dataset
+        Groups of the evaluation so far.
+    plan : Planned
+        Whether a model is fitted.
+    name : str
+        Name of the model; empty if none is fitted.
+    made : callable
+        Fits the model and returns its groups.
+    missing : str
+        First words of the note, which name what is missing.
+
+    Returns
+    -------
+    groups : dict of Dataset
+    status : str
+        Name of the model, or "none: " and the reason.
     """
     why_not, told = plan.why_not, plan.told
     if name:
         try:
             return found | made(), name
-        except AnnotationError as problem:  # such as numbers without any residual
+        except AnnotationError as problem:  # for example, numbers without residual variance
             if plan.asked:
                 raise
             why_not, told = f"the model refuses {problem}", True
