@@ -22,6 +22,8 @@ class Panel(NamedTuple):
     labels: list[str]
     systems: dict[str, Floats]
     """Probabilities (item, label) of real systems."""
+    ratings: pd.DataFrame | None = None
+    """item, annotator, label: where it is known who gave which label."""
 
 
 class Drawn(NamedTuple):
@@ -40,7 +42,8 @@ class Drawn(NamedTuple):
 
 def _counted(frame: pd.DataFrame) -> Panel:
     table = pd.crosstab(frame["item"], frame["label"])
-    return Panel(table.to_numpy(), [str(name) for name in table.columns], {})
+    labels = [str(name) for name in table.columns]
+    return Panel(table.to_numpy(), labels, {}, frame if "annotator" in frame else None)
 
 
 def _read(path: str) -> Panel:
@@ -69,7 +72,7 @@ def _faces_rated(emotion: str) -> Panel:
     ratings = pd.read_csv(folder / "ratings.csv.gz")
     ratings = ratings[ratings["dimension"] == emotion]
     seen = ratings.assign(label=np.where(ratings["label"] > 0, "yes", "no"))
-    found = _counted(seen)
+    found = _counted(seen)._replace(ratings=None)
     items = np.unique(seen["item"])
     p = pd.read_csv(folder / "predictions.csv", index_col="item").loc[items, f"p_{emotion}"]
     yes = p.to_numpy()
@@ -93,8 +96,15 @@ PANELS: dict[str, Callable[[], Panel]] = {
 }
 """All sets with ten labels and more an item."""
 
+SPLIT = 0.3
+"""Share of items, those with the smallest leading share, that count as split."""
+
 KINDS = ("real", "noisy", "where people err", "one of the panel")
 TOGETHER = "together"
+MORE_KINDS = (
+    "annotators held out", "majority of people", "wrong where split", "right where split",
+    "biased", "half noise",
+)  # fmt: skip
 
 
 def drawn(panel: Panel, kind: str, n: int, seed: int) -> Iterator[Drawn]:
@@ -114,24 +124,30 @@ def drawn(panel: Panel, kind: str, n: int, seed: int) -> Iterator[Drawn]:
     rng = np.random.default_rng(seed)
     counts, systems = panel.counts.copy(), dict[str, Any]()
     for one in KINDS if kind == TOGETHER else (kind,):
-        systems |= _answers(panel, one, counts, rng)
-    if not systems:
-        return
+        systems |= systems_of(panel, one, counts, rng)
+    if systems:
+        yield study_of(panel.labels, counts, systems, n, rng, together=kind == TOGETHER)
+
+
+def study_of(
+    labels: list[str], counts: Ints, systems: dict[str, Any], n: int, rng: np.random.Generator, *,
+    together: bool = False,
+) -> Drawn:  # fmt: skip
+    """Draw n labels an item of a panel; systems' probabilities are left out of ``together``."""
     n_items = len(counts)
-    said = rng.multivariate_hypergeometric
-    few = np.stack([said(row, min(n, int(row.sum()))) for row in counts])
+    few = np.stack([rng.multivariate_hypergeometric(row, min(n, row.sum())) for row in counts])
     top = counts == counts.max(axis=1, keepdims=True)
     credit = top / top.sum(axis=1, keepdims=True)
     truth, tables = {}, []
     for name, answer in systems.items():
         label = answer if answer.ndim == 1 else answer.argmax(axis=1)
         truth[name] = float(credit[np.arange(n_items), label].mean())
-        tables.append(_table(name, label if kind == TOGETHER else answer, panel.labels))
-    yield Drawn(_annotations(few, panel.labels), pd.concat(tables), truth,
-                counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1))  # fmt: skip
+        tables.append(_table(name, label if together else answer, labels))
+    return Drawn(_annotations(few, labels), pd.concat(tables), truth,
+                 counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1))  # fmt: skip
 
 
-def _answers(
+def systems_of(
     panel: Panel, kind: str, counts: Ints, rng: np.random.Generator
 ) -> dict[str, Floats] | dict[str, Ints]:
     """Return what systems of a kind say; people's labels are taken out of the counts."""
@@ -154,6 +170,73 @@ def _answers(
             counts[np.arange(n_items), label] -= 1
             systems[f"person {number}"] = label
     return systems
+
+
+def more_systems(
+    panel: Panel, kind: str, rng: np.random.Generator
+) -> Iterator[tuple[Ints, dict[str, Ints]]]:
+    """Yield counts without the systems' labels, and the systems' answers, of `MORE_KINDS`.
+
+    Held-out annotators gave at least 150 labels, or labelled .6 of the items; four are drawn, each
+    with a study of the items that he or she labelled. Majorities are of three and seven people.
+    Biased systems triple the odds of one of the two most common labels. Half noise errs where
+    people err, and on .15 of the items answers at random. The last two give the second label on .8
+    of the split items and the leading label elsewhere; or err on .25 of the items, none of them
+    split.
+    """
+    counts = panel.counts
+    n_items, n_labels = counts.shape
+    if kind == "annotators held out":
+        yield from _held_out(panel, rng)
+        return
+    top = _first(counts, rng)
+    share = counts / counts.sum(axis=1, keepdims=True)
+    if kind == "majority of people":
+        few = rng.multivariate_hypergeometric
+        yield (
+            counts,
+            {
+                f"majority of {m}": _first(np.stack([few(c, min(m, c.sum())) for c in counts]), rng)
+                for m in (3, 7)
+            },
+        )
+        return
+    others = np.where(np.arange(n_labels) == top[:, None], -1, counts + rng.random(share.shape))
+    second = others.argmax(axis=1)
+    lead = share[np.arange(n_items), top]
+    split = lead <= np.quantile(lead, SPLIT)
+    if kind == "biased":
+        systems = dict[str, Ints]()
+        for label in np.argsort(-counts.sum(axis=0))[:2]:
+            weight = share**2
+            weight[:, label] *= 3
+            systems[f"biased {label}"] = _choice(weight, rng)
+        yield counts, systems
+        return
+    if kind == "half noise":
+        base = _choice(share**3, rng)
+        answer = np.where(rng.random(n_items) < 0.15, rng.integers(0, n_labels, n_items), base)
+    elif kind == "wrong where split":
+        answer = np.where(split & (rng.random(n_items) < 0.8), second, top)
+    else:
+        other = (top + rng.integers(1, n_labels, n_items)) % n_labels
+        answer = np.where(~split & (rng.random(n_items) < 0.25), other, top)
+    yield counts, {kind: answer}
+
+
+def _held_out(panel: Panel, rng: np.random.Generator) -> Iterator[tuple[Ints, dict[str, Ints]]]:
+    if panel.ratings is None:
+        return
+    ratings = panel.ratings.drop_duplicates(["item", "annotator"])
+    items, size = np.unique(ratings["item"]), ratings.groupby("annotator").size()
+    many = size[size >= min(150, 0.6 * len(items))].index.to_numpy()
+    for name in rng.permutation(many)[:4]:
+        own = ratings[ratings["annotator"] == name].set_index("item")["label"].astype(str)
+        here = np.isin(items, own.index)
+        answer = pd.Index(panel.labels).get_indexer(own.loc[items[here]])
+        counts = panel.counts[here].copy()
+        counts[np.arange(len(answer)), answer] -= 1
+        yield counts, {f"annotator {name}": answer}
 
 
 def _first(counts: Ints, rng: np.random.Generator) -> Ints:

@@ -1,41 +1,38 @@
-r"""Cross-replication: whether two pools of annotators see the same in an item.
+r"""Cross-replication: whether pools of annotators agree about the items.
 
-The story. Several pools of annotators label the same items: the old tool and the new, crowd
-workers and experts. Each pool has its own idea of every item, and these ideas are correlated;
-within a pool it is the story of `crossed_effects`.
+The story. Several pools of annotators label the same items: an old tool and a new one, crowd
+workers and experts. Each pool has an effect for each item, and the effects of the pools are
+correlated. Within a pool the model is `crossed_effects`.
 
 .. math::
 
     \eta_{ij} = \mu_p + a_{ip} + b_j, \qquad (a_{i1}, \dots, a_{iP}) \sim
         \mathrm{Normal}(0, S R S), \quad b_j \sim \mathrm{Normal}(0, \sigma_{\text{annotator}, p}^2)
 
-for annotator j of pool p, :math:`S = \mathrm{diag}(\sigma_\text{item})`. R says how far the pools
-agree about the items once the noise of single annotators is taken away: 1 if they measure the
-same. It is the normalised cross-replication reliability (`dissensus.normalized_xcc`);
-`dissensus.xcc` is the correlation of one label from each pool, noise and all.
+for annotator j of pool p, with :math:`S = \mathrm{diag}(\sigma_\text{item})`. R is the correlation
+of the pools' effects without the noise of single annotators; it is 1 if they measure the same. It
+is the normalised cross-replication reliability (`dissensus.normalized_xcc`). `dissensus.xcc` is the
+correlation of one label from each pool, with that noise.
 
-Families (numbers, two labels, ordered labels) are those of `crossed_effects`; cutpoints of
-ordered labels are shared by the pools. The residual standard deviation of numbers is shared as
-well, or each pool's own (``residual="pool"``). Any number of pools is fitted at once, so that
-"treatment less control, both against experts" is one difference in one posterior. Items that one
-pool did not see are welcome: what there is of them counts.
+The families (numbers, two labels, ordered labels) are those of `crossed_effects`. The pools share
+the cutpoints of ordered labels. They share the residual standard deviation of numbers, unless
+``residual="pool"``. Any number of pools is fitted at once, so that "treatment less control, both
+against experts" is a difference within one posterior. Pools need not label all items.
 
-Priors and why. As in `crossed_effects`, the same in all pools. R has an LKJ prior
-(``correlation_prior=``): 1, the default, is uniform over correlation matrices; larger values hold
-correlations closer to 0. With few items, or noisy pools, the correlation remains wide: believe
-the width. Where pools agree almost perfectly and are small, the priors pull down what one label
-shares with another: with 120 items, 6 to 10 annotators a pool and a true correlation of .95, 90 %
-intervals of xCC held the truth in about 80 % of 400 studies, lying below it in the others, and
-those of the normalised xCC in 90 %; with 300 items and 40 annotators a pool, which is what `make
-calibrate` repeats, both did in 90 %.
+Priors and why. As in `crossed_effects`, the same for all pools. R has an LKJ prior
+(``correlation_prior=``). The default of 1 is uniform over correlation matrices; larger values
+shrink correlations towards 0. With few items or noisy pools the posterior of the correlation is
+wide. If small pools agree almost perfectly, the priors pull the xCC down: with 120 items, 6 to 10
+annotators a pool and a true correlation of .95, 90 % intervals covered the truth in about 80 % of
+400 studies for the xCC, below it in the others, and in 90 % for the normalised xCC. With 300 items
+and 40 annotators a pool, which `make calibrate` repeats, both covered it in 90 %.
 
-When to use it. To ask whether a change of tool, of instructions or of people changes what is
-measured. When not: for two pools of which one is the truth by definition, metrics of
-accuracy; for labels of more than two kinds without an order, `dissensus.cross_kappa`. An
-annotator in two pools is an error, unless ``shared_annotators=True``: then everybody has an effect
-of their own in each pool, as if they were two people.
+When to use it. To ask whether a change of tool, instructions or annotators changes what is
+measured. When not: if one of two pools is the truth by definition, use metrics of accuracy; for
+three or more labels without an order, `dissensus.cross_kappa`. An annotator in two pools is an
+error, unless ``shared_annotators=True``: annotators then have a separate effect in each pool.
 
-Drawn by an exact Gibbs sampler, with NUTS on the same model as a witness.
+The sampler is an exact Gibbs sampler. NUTS on the same model serves as a check.
 
 Source: Wong, Paritosh & Aroyo (2021), "Cross-replication reliability".
 """
@@ -55,7 +52,7 @@ from dissensus.families.crossed.process import process as crossed_process
 from dissensus.models.crossed_effects import _coordinates, _mean, _observe, _scale
 
 KINDS = ("continuous", "ordinal")
-"""What the default family takes; two labels without an order go with ``family="bernoulli"``."""
+"""Kinds for the default family; two labels without an order need ``family="bernoulli"``."""
 
 
 def build(
@@ -178,16 +175,15 @@ def fit(
     progressbar : bool
         Show progress.
     log_likelihood, posterior_predictive, keep_effects
-        As in `crossed_effects`. Items have an effect in every pool, also where it did not see
-        them: what it would have thought.
+        As in `crossed_effects`. Items have an effect in every pool, also in pools that did not
+        label them.
     family, priors, anonymous, residual, correlation_prior, shared_annotators
         As in `build`.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
     checkpoint : path, optional
-        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
-        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
-        the package zarr. A fit that is finished is read from there.
+        Where to save the state of the fit, every half a minute. The same call resumes a fit that
+        was interrupted, with the same draws, and reads one that is finished. Needs zarr.
 
     Returns
     -------
@@ -205,9 +201,9 @@ def fit(
     Warns
     -----
     ConvergenceWarning
-        If the chains have not run long enough.
+        If the chains have not converged.
     DesignWarning
-        If labels, or who gave them, leave some of this to priors, naming whom it concerns.
+        If the design leaves some parameters to their priors, naming items and annotators.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-r"""Crossed effects: how much of a label is the item, how much the annotator, how much chance.
+r"""Crossed effects: the share of items, of annotators, and of chance in a label.
 
-The story. Every item has an effect of its own, every annotator another, and a label is both
-together, above a common mean, with a residual: what the same annotator would say differently next
-time, and what this annotator sees in this item and in no other.
+The story. Each item and each annotator has an effect. A label is their sum, plus a common mean,
+plus a residual. The residual holds what the same annotator would label differently next time, and
+what this annotator sees in this item only.
 
 .. math::
 
@@ -10,18 +10,18 @@ time, and what this annotator sees in this item and in no other.
         b_j \sim \mathrm{Normal}(0, \sigma_\text{annotator}^2)
 
 ``family="gaussian"``: numbers, :math:`y \sim \mathrm{Normal}(\eta, \sigma^2)`.
-``family="bernoulli"``: one of two labels, :math:`\eta` the logit of the second; the residual on
-the latent scale is logistic, of variance :math:`\pi^2/3`.
-``family="ordinal"``: ordered labels, :math:`P(y \le k) = \Phi(c_k - \eta)`; the latent residual is
-standard normal, and the cutpoints have mean 0, so that :math:`\mu` says how far the average label
-lies above the middle of the scale.
+``family="bernoulli"``: two labels; :math:`\eta` is the logit of the second. The residual on the
+latent scale is logistic, with variance :math:`\pi^2/3`.
+``family="ordinal"``: ordered labels, :math:`P(y \le k) = \Phi(c_k - \eta)`. The latent residual is
+standard normal. The cutpoints have mean 0, so that :math:`\mu` is the distance of the average label
+from the middle of the scale.
 
-Any design will do: annotators who labelled few items, items that few labelled, repeated labels.
-With ``anonymous=True`` there are no annotators' effects, for data in which an annotator's
-name means somebody else on each item.
+Any design is allowed: annotators with few labels, items with few labels, repeated labels. With
+``anonymous=True`` annotators have no effects, for data in which a name stands for different people
+on different items.
 
-Priors and why. Weakly informative, and arguments (``priors=``): a standard deviation is half-t
-with 3 degrees of freedom, whose tail gives way to data that say otherwise,
+Priors and why. The priors are weakly informative, and can be set with ``priors=``. A standard
+deviation is half-t with 3 degrees of freedom, whose heavy tail gives way to data in conflict:
 
 =========================  =================  ======================  =======================
 \                          gaussian           bernoulli (logits)      ordinal (latent sd)
@@ -32,27 +32,26 @@ with 3 degrees of freedom, whose tail gives way to data that say otherwise,
 gap between cutpoints                                                 exponential, mean 1
 =========================  =================  ======================  =======================
 
-For numbers they are scaled to the data, which uses these twice, but only for the scale. For labels
-the latent scale is fixed, and they say: an item two standard deviations from the average may be as
-good as certain, and need not be. Of five ordered labels each end then has about a third on
-average; a few dozen labels overrule that. With three or four annotators their standard deviation
-is hardly known, and the prior shows: give what is known of people like them.
+Priors for numbers are scaled to the data, which are used twice, but only for the scale. The scale
+of labels is fixed by the latent residual. Their priors allow, and do not require, that an item two
+standard deviations from the average is nearly certain. A priori each end of five ordered labels
+has about a third of the labels; a few dozen labels overrule that. Three or four annotators say
+little about their standard deviation, so its prior matters: set it from similar annotators.
 
-When to use it. To know how reliable labels are (`dissensus.icc`), how many annotators
-are needed (`dissensus.annotators_needed`), and who is lenient. When not: a truth that annotators
-hit or miss, with errors of kinds (`dawid_skene`); labels without an order, of more than two
-kinds; disagreement that is itself the matter (`dirichlet`, `normal_scores`); several pools
-(`cross_replication`). If annotators explain more than items do (annotator ICC above ICC), the
-data are no measurement of the items by single labels: mend the instructions before anything else.
+When to use it. To estimate how reliable labels are (`dissensus.icc`), how many annotators are
+needed (`dissensus.annotators_needed`), and which annotators are lenient. When not: for a truth
+that annotators hit or miss with different kinds of errors (`dawid_skene`); for three or more labels
+without an order; if the disagreement itself is of interest (`dirichlet`, `normal_scores`); for
+several pools (`cross_replication`). If annotators explain more variance than items do (annotator
+ICC above ICC), single labels do not measure the items: revise the instructions first.
 
-Drawn by an exact Gibbs sampler whose sweep costs as much as reading the labels a few times
-(`docs/derivations`); NUTS on the same model is there as a witness. Successive draws are nearly
-independent but for two labels of which one is rare (2 %), or on which everybody agrees: 4,000
-draws are then worth a hundred or two. Where a point estimate will do, lme4 is faster still.
+The sampler is an exact Gibbs sampler. A sweep costs as much as a few passes over the labels.
+NUTS on the same model serves as a check. Successive draws are nearly independent, except for two
+labels of which one is rare (2 %) or unanimous: 4,000 draws then have an effective sample size of
+one or two hundred. If a point estimate suffices, lme4 is faster.
 
-Source: Wong, Paritosh & Aroyo (2021), "Cross-replication reliability", with the slips
-that are mended in `docs/derivations/crossed-effects-gibbs.md`; variance components: Shrout & Fleiss
-(1979).
+Source: Wong, Paritosh & Aroyo (2021), "Cross-replication reliability", with the corrections in
+`docs/derivations/crossed-effects-gibbs.md`; variance components: Shrout & Fleiss (1979).
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ from dissensus.families.crossed.process import Process
 from dissensus.families.crossed.process import process as crossed_process
 
 KINDS = ("continuous", "ordinal")
-"""What the default family takes; two labels without an order go with ``family="bernoulli"``."""
+"""Kinds for the default family; two labels without an order need ``family="bernoulli"``."""
 
 
 def build(
@@ -85,21 +84,20 @@ def build(
 ) -> Any:
     """Write the process as a PyMC model.
 
-    `pymc.sample` takes the Gibbs step for it by itself; `dissensus.steps.without_gibbs` goes
-    without.
+    `pymc.sample` chooses the Gibbs step for it, except within `dissensus.steps.without_gibbs`.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Numbers, two labels, or ordered labels.
     family : {"gaussian", "bernoulli", "ordinal"}
-        What the labels are, see the card.
+        The kind of labels: see the card.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. Here so that `build` and `fit` take the same settings.
     priors : mapping, optional
         Of ``mu``: (mean, sd). Of ``sigma_item``, ``sigma_annotator``, ``sigma`` and ``gap``:
         ("half_normal", scale), ("half_t", scale, degrees of freedom) or ("exponential", mean).
-        Those not named keep the card's.
+        The others keep their defaults.
     anonymous : bool
         Leave annotators' effects out.
 
@@ -272,12 +270,10 @@ def fit(
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
     keep_effects : bool
-        Keep the draws of every item's and annotator's effect. Without, nothing grows with items
-        but the labels themselves.
+        Keep the draws of the effects of items and annotators.
     checkpoint : path, optional
-        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
-        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
-        the package zarr. A fit that is finished is read from there.
+        Where to save the state of the fit, every half a minute. The same call resumes a fit that
+        was interrupted, with the same draws, and reads one that is finished. Needs zarr.
 
     Returns
     -------
@@ -298,9 +294,9 @@ def fit(
     Warns
     -----
     ConvergenceWarning
-        If the chains have not run long enough.
+        If the chains have not converged.
     DesignWarning
-        If labels, or who gave them, leave some of this to priors, naming whom it concerns.
+        If the design leaves some parameters to their priors, naming items and annotators.
 
     Examples
     --------

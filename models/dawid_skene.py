@@ -1,21 +1,21 @@
-r"""Dawid-Skene: one truth for each item, and a confusion matrix for each annotator.
+r"""Dawid-Skene: one true label for each item, and a confusion matrix for each annotator.
 
-The story. Every item has one true label. What an annotator says depends on it in a way of his own:
-a matrix that says, for each true label, how often he gives each response. So he may be good at one
-label and bad at another, or take one for the other.
+The story. Every item i has one true label z. An annotator j gives the label y with a probability
+that depends on z: row z of the annotator's confusion matrix C. An annotator may be accurate for one
+label and not for another, and may confuse particular labels.
 
 .. math::
 
     z_i &\sim \mathrm{Categorical}(\pi), \qquad \pi \sim \mathrm{Dirichlet}(\alpha) \\
     y_{ij} \mid z_i = z &\sim \mathrm{Categorical}(C_{jz})
 
-The truth is summed out. Three ways to learn the matrices:
+The true labels are summed out. There are three priors of the matrices:
 
 ``pooling="hierarchical"``
-    Annotators of one population, around its matrix M. Who is good is good at all labels: his odds
-    of being right are those of M times :math:`e^{s_j}`, :math:`s_j \sim N(0, \omega^2)`, and
-    what is his own at one label is drawn around that. How good he is says nothing of where his
-    errors fall:
+    Annotators belong to a population with the matrix M. The odds that annotator j is right are
+    those of M times :math:`e^{s_j}`, the same factor for all labels, with
+    :math:`s_j \sim N(0, \omega^2)`. Each label's accuracy varies around that. Where errors fall
+    does not depend on how accurate the annotator is:
 
     .. math::
 
@@ -23,29 +23,29 @@ The truth is summed out. Three ways to learn the matrices:
         \mathrm{logit}\, p_{jz} = \mathrm{logit}\, M_{zz} + s_j, \qquad
         \frac{C_{jzy}}{1 - C_{jzz}} \sim \mathrm{Dirichlet}(\kappa_z M_{zy}),\ y \ne z
 
-    In a fit M is ``population_confusion``, :math:`\kappa` ``confusion_concentration`` and
-    :math:`\omega` ``accuracy_spread``, with which at 0 rows are
-    :math:`\mathrm{Dirichlet}(\kappa_z M_z)`. Who gave few labels is taken for a typical one.
-    The way to go for annotators' accuracies.
+    In a fit M is ``population_confusion``, :math:`\kappa` is ``confusion_concentration`` and
+    :math:`\omega` is ``accuracy_spread``. With :math:`\omega = 0` rows are
+    :math:`\mathrm{Dirichlet}(\kappa_z M_z)`. The matrix of an annotator with few labels stays close
+    to the population's. Use it to estimate the accuracies of annotators.
 ``pooling="complete"``
-    One matrix for all, :math:`C_{jz} = M_z`.
+    One matrix for all annotators, :math:`C_{jz} = M_z`.
 ``pooling="none"``
-    Each on his own, rows apart, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`: what is not seen is
-    the prior. The way to go if the labels of items are, and what `dissensus.evaluate` takes: the
-    prior of so many annotators holds a label that is rarely true to its meaning, where one matrix
-    that all are drawn around lets it become a class of whatever is hard.
+    Independent matrices, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`. Rows without labels stay at
+    the prior. Use it to estimate the labels of items; `dissensus.evaluate` does. The priors of many
+    annotators keep the meaning of a rare label, where a pooled matrix can turn it into a class of
+    hard items.
 
-``difficulty=True`` multiplies the odds of being right by :math:`e^{\tau b_j d_i}`, with
-:math:`d_i` from a standard normal distribution in fifths, as in `symmetric_confusion`; matrices
-are then averages over items, and one column more of a kind with Whitehill's GLAD.
+``difficulty=True`` multiplies the odds of being right by :math:`e^{\tau b_j d_i}`, with the
+difficulty :math:`d_i` from a standard normal distribution in fifths, as in `symmetric_confusion`.
+Matrices in a fit are then averages over items. The model is related to GLAD (Whitehill).
 
-Systems are judged jointly, each row of their matrices drawn around a symmetric one, with the
-weight of ten labels, whose accuracy is uniform from 0 to 1: what they are confused by is theirs.
+Systems are respondents too. Each row of a system's matrix is drawn around a symmetric row with the
+weight of ten labels; the accuracy of the symmetric matrix is uniform from 0 to 1.
 
-Annotators of one item err together (``error_correlation``). What labels point to need not be true:
-people who are misled by the same thing point to a wrong label together. Of n labels of an item
-whose errors have the correlation :math:`\rho`, :math:`m = n / (1 + (n - 1) \rho)` are independent,
-and the true label :math:`z^*` has, given what the model above makes of the labels,
+Correlated errors (``error_correlation``). The label that annotators point to need not be the true
+one: people who are misled by the same thing point to a wrong label together. Of n labels of an item
+whose errors have the correlation :math:`\rho`, :math:`m = n / (1 + (n - 1) \rho)` are independent.
+The true label :math:`z^*` then has, given the model above and the answer :math:`s_i` of a system,
 
 .. math::
 
@@ -53,41 +53,40 @@ and the true label :math:`z^*` has, given what the model above makes of the labe
     P(z^*_i = k \mid y_i, s_i, \theta) &\propto P(z_i = k \mid y_i, \theta)^{m_i / n_i}\,
         e^{w [s_i = k]}
 
-with the weight w of what a system knows that annotators do not. No labels can tell :math:`\rho`:
-"learned" is what seven sets with a known truth say, :math:`\log\rho` normal around log .6, sd 1/2
-(``docs/validation.md``); above 1 it is no correlation, but makes up for skills that were learned as
-if errors were independent, and are overstated too. w lies somewhere between 0, a system that knows
-what annotators know, and :math:`w_0 \le 3.5`, its log odds of being right if it erred independently
-of them: it is even from :math:`-.1 w_0` to :math:`1.2 w_0`, with a normal error of .5. Labels known
-to be true (``truth=``) tell both. By default (0) what labels point to is true, as it says above;
-`dissensus.evaluate` has "learned".
+The weight w stands for what a system knows beyond the annotators. Labels alone do not identify
+:math:`\rho`. "learned" is a prior from seven data sets with a known truth: :math:`\log\rho` is
+normal around log .6 with sd 1/2 (``docs/validation.md``). Values above 1 are no correlations; they
+make up for accuracies that were estimated as if errors were independent and are too high. A system
+that knows what annotators know has w = 0. A system that errs independently of them has as w its log
+odds of being right, at most 3.5, called :math:`w_0`. The prior of w is uniform from :math:`-.1 w_0`
+to :math:`1.2 w_0`, plus a normal error with sd .5. Labels known to be true (``truth=``) are
+evidence of both. The default is 0, independent errors; `dissensus.evaluate` uses "learned".
 
-Priors and why. Prevalence is uniform over the simplex. :math:`M_z`, and :math:`a_z` with no
-pooling, is worth four labels, 2.8 of them right, and :math:`M_z` has its own label most often of
-all: annotators on the whole use names for what they mean. This keeps labels from changing places,
-which the likelihood alone would allow, and a label that is hardly ever true from becoming a name
-for hard items. With no pooling every annotator has the four labels, which does the same where there
-are many of them. :math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, mean 10, says how alike
-annotators are at one label, and :math:`\omega`, half-normal of scale 1 as in
-`symmetric_confusion`, how much they differ at all.
+Priors and why. Prevalence is uniform over the simplex. Each row :math:`M_z`, and :math:`a_z`
+without pooling, has the weight of four labels, 2.8 of them right; and each :math:`M_z` has its own
+label most often, as annotators on the whole use labels for what they mean. This rules out that
+labels change places, which the likelihood allows, and that a rare label becomes a name for hard
+items. Without pooling the four labels of each annotator do the same if there are many annotators.
+:math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, with mean 10, and :math:`\omega` is half-normal with
+scale 1.
 
-When to use it. Many labels from each annotator, or from all together: a few hundred for each label
-that is ever true. Nominal or ordinal labels, repeated ones too (``trial``). When not: few labels
-(a matrix of K x K numbers from three annotators and fifty items is mostly prior:
-`symmetric_confusion`); items that annotators find hard together, three annotators only: a matrix
-is free enough to explain that as something else, and accuracies can be off (16 simulated studies of
-5,000 items that differ in difficulty, errors graded: .73 to .88 for a system of .87, and .85 to .88
-by `symmetric_confusion` with graded errors and difficulty); no one true label (`dirichlet`); a
-system that learned from these very labels, or is made of them. A mistake that annotators share
-passes for the truth, unless errors are correlated.
+When to use it. There are a few hundred labels for each label that is ever true, from each annotator
+or, with pooling, from all. Labels are nominal or ordinal, also repeated (``trial``).
 
-The likelihood of such models has several maxima, and the one that EM finds from the vote
-proportions need not be the highest; `em` is here for comparison, not for use. On Dawid and
-Skene's own anaesthetists the published rates, prevalences .40/.42/.11/.07, have log-likelihood
--192.89, and .40/.45/.09/.07 have -191.57. Both lie well inside the posterior, as do error rates far
-from the 0 and 1 that EM gives. A point estimate hides that; intervals do not.
+When not: with few labels the posterior is mostly prior: use `symmetric_confusion`. With items that
+annotators find hard together and three annotators, a matrix can explain difficulty as confusion,
+and accuracies can be off: in 16 simulated studies of 5,000 items with difficulty and graded errors
+a system of .87 was estimated at .73 to .88, and at .85 to .88 by `symmetric_confusion` with graded
+errors and difficulty. Without one true label use `dirichlet`. Do not judge a system that was
+trained on these labels or is made of them. A mistake that annotators share counts as the truth,
+unless errors are correlated.
 
-Drawn by an exact Gibbs sampler, NUTS on the same model is there as a witness.
+The likelihood has several maxima, and the one that EM reaches from vote proportions need not be the
+highest; `em` is for comparison. For the anaesthetists of Dawid and Skene the published prevalences
+.40/.42/.11/.07 have log-likelihood -192.89, and .40/.45/.09/.07 have -191.57. Both lie well inside
+the posterior, and so do error rates far from the 0 and 1 that EM returns.
+
+Sampling. An exact Gibbs sampler; NUTS on the PyMC model is there to check it.
 
 Source: Dawid & Skene (1979), "Maximum likelihood estimation of observer error-rates using the EM
 algorithm"; hierarchical: Paun et al. (2018), "Comparing Bayesian models of annotation".
@@ -98,26 +97,22 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
 from dissensus.dims import ANNOTATOR, LABEL, RESPONSE, SYSTEM
 from dissensus.families.base import FitOptions, run
-from dissensus.families.latent_truth import model as parts
+from dissensus.families.latent_truth import likelihood
 from dissensus.families.latent_truth.em import em as em
 from dissensus.families.latent_truth.fit import TruthFit
 from dissensus.families.latent_truth.kernels.data import COMPLETE, HIERARCHICAL, NONE
-from dissensus.families.latent_truth.parameters import TYPICAL
 from dissensus.families.latent_truth.process import Process
 from dissensus.families.latent_truth.process import process as truth_process
 
 KINDS = ("nominal", "ordinal")
 POOLING: Final = {"hierarchical": HIERARCHICAL, "none": NONE, "complete": COMPLETE}
-_LABELS: Final = 4.0
-"""What the prior of a row is worth, in labels."""
-_RIGHT: Final = 0.7
-"""The share of them that is right."""
+LABELS, RIGHT = 4.0, 0.7
+"""The weight of a row's prior, in labels, and the share of them that is right."""
 
 
 def build(
@@ -143,33 +138,36 @@ def build(
     predictions : xarray.Dataset, optional
         One label for each item from each system.
     pooling : {"hierarchical", "none", "complete"}
-        How matrices are learned from each other, see the card.
+        The prior of confusion matrices, see the card.
     difficulty : bool
-        Whether items differ in how hard they are.
+        Whether items differ in difficulty.
     systems : {"independent", "related"}
-        Whether they share a source of answers, as in `dissensus.models.symmetric_confusion`.
+        Whether systems share a source of answers, as in `dissensus.models.symmetric_confusion`.
     evidence : {"all", "annotators"}
-        Whose labels tell the truth. With "annotators" the systems have no place in the PyMC form.
+        Whose labels are evidence of the truth. With "annotators" the PyMC model has no systems.
     prior_count : float
-        Items that each label is given in advance; > 0.
+        Dirichlet shape of each prevalence; > 0.
     truth : mapping, Series, DataArray (item) or table, optional
-        Labels that are known to be true, of some items or all. In the PyMC model one voice more
-        says them, which never errs; not if errors are correlated.
+        True labels, where they are known. In the PyMC model they are the labels of one more
+        respondent, who is always right; not if errors are correlated.
     error_correlation : float, "learned" or (median, spread)
-        Of the errors of an item's labels, see the card. The PyMC model is of what labels point to,
-        in which errors are independent given that; true labels are drawn from it in `fit`.
+        Correlation of the errors of an item's labels, see the card: a number, a prior learned
+        from sets with a known truth, or the median and the standard deviation of the logarithm. If
+        it is not 0, true labels are drawn given the label that annotators point to, and every
+        system is judged by them and is no evidence of the truth. The PyMC model is of the label
+        that annotators point to; `fit` draws true labels from its draws.
     sampler : {"gibbs", "nuts"}
-        Not used: the model is the same. Here so that `build` and `fit` take the same settings.
+        Not used: the model is the same. `build` and `fit` take the same settings.
     on_missing : {"raise", "drop"}
-        Whether items that only one side has are an error. With "drop", predictions for items that
-        nobody annotated are left out, and annotated items without predictions stay.
+        Whether items that only one side has are an error. With "drop", predictions for items
+        without annotations are left out, and annotated items without predictions stay.
 
     Returns
     -------
     pymc.Model
-        With ``prevalence`` (label), ``confusion`` (annotator, label, response), what it is drawn
-        from, ``system_confusion`` (system, label, response), and the observed ``labels``: those of
-        annotators, then systems'.
+        With ``prevalence`` (label), ``confusion`` (annotator, label, response) and its
+        hyperparameters, ``system_confusion`` (system, label, response), and the observed
+        ``labels``: those of annotators, then of systems.
 
     Raises
     ------
@@ -188,118 +186,124 @@ def build(
     >>> [v.name for v in model.basic_RVs]
     ['prevalence', 'confusion', 'labels']
     """
-    process = _process(
+    return _model(_process(
         annotations, predictions, pooling=pooling, difficulty=difficulty, systems=systems,
         evidence=evidence, prior_count=prior_count, truth=truth,
         error_correlation=error_correlation, sampler=sampler, on_missing=on_missing,
-    )  # fmt: skip
-    return _model(process)
+    ))  # fmt: skip
 
 
 def _model(process: Process) -> Any:
-    """Write the process as a PyMC model."""
+    """Write the model in PyMC. Respondents are annotators, then systems."""
     import pymc as pm
     import pytensor.tensor as pt
 
-    with pm.Model(coords=parts.coordinates(process), model=None) as model:
-        share = parts.prevalence(process)
-        voices = [_annotators(process)]
-        if parts.known_systems(process):
-            voices.append(_taken_apart(_systems(process)))
-        skill, log_error = (pt.concatenate(part) for part in zip(*voices, strict=True))
-        n = process.form.n_labels
-        equal = np.full((n, n), -np.log(max(n - 1, 1)))
-        parts.observe(process, share, skill, log_error, pt.as_tensor(equal))
+    import dissensus.families.steps  # noqa: F401 (registers the Gibbs step with pymc.sample)
+
+    form, prior, n_systems = process.form, process.priors, process.n_modelled_systems
+    with pm.Model(coords=likelihood.coordinates(process), model=None) as model:
+        prevalence = pm.Dirichlet("prevalence", a=prior.prevalence, dims=LABEL)
+
+        # Of each confusion matrix: logits of being right (respondent, label), and log-probabilities
+        # of wrong responses (respondent, label, response).
+        matrices = [_annotators(process)]
+        if n_systems:
+            n = form.n_labels
+            level = pm.Uniform("system_level", 0.0, 1.0, dims=SYSTEM)[:, None, None]
+            symmetric = pt.switch(np.eye(n, dtype=bool), level, (1 - level) / (n - 1))
+            rows = pm.Dirichlet(
+                _typical("system_confusion", process), a=prior.system * symmetric,
+                dims=(SYSTEM, LABEL, RESPONSE),
+            )  # fmt: skip
+            matrices.append(likelihood.split(rows))
+        logit, log_error = (pt.concatenate(part) for part in zip(*matrices, strict=True))
+
+        # Items in fifths by difficulty: (respondent, label, ease).
+        spread, slope = 0.0, pt.ones(form.first_system + n_systems)
+        if form.difficulty:
+            spread = pm.HalfNormal("difficulty_spread", sigma=prior.difficulty)
+            if n_systems:
+                slopes = pm.LogNormal("difficulty_slope", mu=0.0, sigma=prior.slope, dims=SYSTEM)
+                slope = pt.concatenate([pt.ones(form.first_system), slopes])
+        logit = logit[:, :, None] + spread * slope[:, None, None] * process.ease
+
+        # Related systems give the answer of their source with the probability `shared_answers`.
+        source = None
+        if form.related and n_systems:
+            taken = pm.Uniform("shared_answers", 0.0, 1.0)
+            accuracy = pm.Uniform("source_typical_accuracy", 0.0, 1.0)
+            equal = np.full((form.n_labels, form.n_labels), -np.log(form.n_labels - 1))
+            source = likelihood.Source(
+                taken, pm.math.logit(accuracy) + spread * process.ease, pt.as_tensor(equal)
+            )
+        likelihood.name_accuracies(process, prevalence, logit)
+        # truth[i] ~ Categorical(prevalence), labels[i] ~ Categorical(confusion[:, truth[i]]),
+        # with truth summed out.
+        likelihood.observe(process, prevalence, logit, log_error, source)
     return model
 
 
-def _taken_apart(rows: Any) -> tuple[Any, Any]:
-    """Return logits of being right, and logarithms of where errors fall, of rows."""
-    import pytensor.tensor as pt
-
-    same = pt.eye(rows.shape[-1], dtype="bool")
-    wrong = pt.log(pt.switch(same, 0.0, rows).sum(axis=-1))
-    skill = pt.log(pt.diagonal(rows, axis1=-2, axis2=-1)) - wrong
-    return skill, pt.switch(same, 0.0, pt.log(rows) - wrong[..., None])
-
-
 def _annotators(process: Process) -> tuple[Any, Any]:
-    """Make the matrices of annotators' voices, taken apart."""
+    """Add the confusion matrices of annotators, and split them."""
     import pymc as pm
 
     from dissensus.families.latent_truth.distributions import LeadingDirichlet
 
-    if process.form.pooling == NONE:
-        shape = np.broadcast_to(
-            process.priors.rows, (len(process.annotators), *process.priors.rows.shape)
-        )
-        dims = (ANNOTATOR, LABEL, RESPONSE)
-        return _taken_apart(pm.Dirichlet(_called(process, "confusion"), a=shape, dims=dims))
-    pooled = "population_confusion"
-    name = _called(process, pooled) if process.form.pooling == COMPLETE else pooled
-    own = np.arange(process.form.n_labels)
-    mean = LeadingDirichlet(name, process.priors.rows, own, dims=(LABEL, RESPONSE))
-    return _taken_apart(mean[None]) if process.form.pooling == COMPLETE else _around(process, mean)
+    form, rows = process.form, process.priors.rows
+    if form.pooling == NONE:
+        shape = np.broadcast_to(rows, (len(process.annotators), *rows.shape))
+        name, dims = _typical("confusion", process), (ANNOTATOR, LABEL, RESPONSE)
+        return likelihood.split(pm.Dirichlet(name, a=shape, dims=dims))
+    # A Dirichlet prior, given that each label is most often called by its own name.
+    name, own = "population_confusion", np.arange(form.n_labels)
+    if form.pooling == COMPLETE:
+        name = _typical(name, process)
+    population = LeadingDirichlet(name, rows, own, dims=(LABEL, RESPONSE))
+    if form.pooling == COMPLETE:
+        return likelihood.split(population[None])
+    return _around(process, population)
 
 
-def _around(process: Process, mean: Any) -> tuple[Any, Any]:
-    """Make annotators' matrices around the population's, each as good as he is at all labels."""
+def _around(process: Process, population: Any) -> tuple[Any, Any]:
+    """Add annotators' matrices around the population's, and split them."""
     import pymc as pm
     import pytensor.tensor as pt
 
-    n, people = process.form.n_labels, len(process.annotators)
-    shape, rate = process.priors.alike
-    alike = pm.Gamma("confusion_concentration", alpha=shape, beta=rate, dims=LABEL)
-    spread = pm.HalfNormal("accuracy_spread", sigma=process.priors.spread)
-    # In units of the spread: with few annotators NUTS would get stuck where that is small.
+    prior, n, people = process.priors, process.form.n_labels, len(process.annotators)
+    alpha, beta = prior.alike
+    alike = pm.Gamma("confusion_concentration", alpha=alpha, beta=beta, dims=LABEL)
+    # How far the logits of an annotator lie above the population's, for all labels. Offsets are in
+    # units of the spread, as NUTS gets stuck at small spreads otherwise. The effect of a covariate,
+    # such as an annotator's experience, would be one more term here: `level + beta * experience`.
+    spread = pm.HalfNormal("accuracy_spread", sigma=prior.spread)
     level = spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
-    typical = _taken_apart(mean)[0] + level[:, None]
-    both = pt.stack([pt.sigmoid(typical), pt.sigmoid(-typical)], axis=-1)
-    # Both, as a Beta accuracy that rounds to 1 would not say how far from 1 it is.
+    expected = likelihood.split(population)[0] + level[:, None]
+    # A Beta accuracy as a Dirichlet pair: an accuracy that rounds to 1 has a logit even so.
+    both = pt.stack([pt.sigmoid(expected), pt.sigmoid(-expected)], axis=-1)
     right = pm.Dirichlet(
-        _called(process, "right_or_wrong"), a=alike[:, None] * both,
-        dims=(ANNOTATOR, LABEL, parts.OUTCOME),
+        _typical("right_or_wrong", process), a=alike[:, None] * both,
+        dims=(ANNOTATOR, LABEL, likelihood.OUTCOME),
     )  # fmt: skip
-    errors = pt.ones((people, n, 1))  # of two labels an error is the other one
+    errors = pt.ones((people, n, 1))  # with two labels there is one wrong answer
     away = ~np.eye(n, dtype=bool)
     if n > 2:
-        shape = (alike[:, None] * mean)[away].reshape((n, n - 1))
+        shape = (alike[:, None] * population)[away].reshape((n, n - 1))
         errors = pm.Dirichlet(
-            _called(process, "error_rows"), a=_every(people, shape),
-            dims=(ANNOTATOR, LABEL, parts.OTHER_LABEL),
+            _typical("error_rows", process), a=pt.broadcast_to(shape, (people, n, n - 1)),
+            dims=(ANNOTATOR, LABEL, likelihood.OTHER_LABEL),
         )  # fmt: skip
     blank = pt.zeros((people, n, n))
     wrong = (right[..., 1, None] * errors).reshape((people, -1))
-    whole = blank[:, away].set(wrong)[:, ~away].set(right[..., 0])
-    pm.Deterministic(_called(process, "confusion"), whole, dims=(ANNOTATOR, LABEL, RESPONSE))
-    skill = pt.log(right[..., 0]) - pt.log(right[..., 1])
-    return skill, blank[:, away].set(pt.log(errors).reshape((people, -1)))
+    confusion = blank[:, away].set(wrong)[:, ~away].set(right[..., 0])
+    name, dims = _typical("confusion", process), (ANNOTATOR, LABEL, RESPONSE)
+    pm.Deterministic(name, confusion, dims=dims)
+    logit = pt.log(right[..., 0]) - pt.log(right[..., 1])
+    return logit, blank[:, away].set(pt.log(errors).reshape((people, -1)))
 
 
-def _called(process: Process, name: str) -> str:
-    """Name a matrix: with difficulty it is that of a typical item."""
-    return f"{TYPICAL}{name}" if process.form.difficulty else name
-
-
-def _every(n: int, shape: Any) -> Any:
-    import pytensor.tensor as pt
-
-    return pt.broadcast_to(shape, (n, *shape.shape))
-
-
-def _systems(process: Process) -> Any:
-    """Make the matrices of systems, around symmetric ones."""
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    n = process.form.n_labels
-    level = pm.Uniform("system_level", 0.0, 1.0, dims=SYSTEM)[:, None, None]
-    even = pt.switch(np.eye(n, dtype=bool), level, (1 - level) / (n - 1))
-    return pm.Dirichlet(
-        _called(process, "system_confusion"),
-        a=process.priors.system * even,
-        dims=(SYSTEM, LABEL, RESPONSE),
-    )
+def _typical(name: str, process: Process) -> str:
+    """Return the name of a matrix; with difficulty it is that of a typical item."""
+    return f"typical_{name}" if process.form.difficulty else name
 
 
 def fit(
@@ -329,8 +333,8 @@ def fit(
 
     Parameters
     ----------
-    annotations, predictions, pooling, difficulty, systems, evidence, prior_count, truth, on_missing
-        As in `build`.
+    annotations, predictions, pooling, difficulty, systems, evidence, prior_count, truth
+        As in `build`, as are ``error_correlation`` and ``on_missing``.
     draws, tune, chains : int
         Draws per chain, sweeps before the first of them, and chains.
     random_seed : int or numpy.random.Generator, optional
@@ -338,43 +342,36 @@ def fit(
     progressbar : bool
         Show progress.
     log_likelihood : bool
-        Add the log-likelihood of each item, all its labels together and the truth summed out:
-        `arviz.compare` then weighs variants that were fitted to the same data.
+        Add the log-likelihood of each item, all its labels together and the truth summed out, by
+        which `arviz.compare` weighs variants that were fitted to the same data.
     posterior_predictive : bool
-        Add labels drawn anew: by the same annotators and systems, of new items.
-    error_correlation : float, "learned" or (median, spread)
-        How much the errors of an item's labels hang together, see the card: 0 if not at all,
-        another number, what sets with a known truth say, or a median and the standard deviation of
-        its logarithm. True labels are then drawn given what labels point to, and all systems are
-        judged by them, each by itself; none is evidence of the truth.
+        Add labels of new items by the same annotators and systems.
     keep_items : bool
         Keep the draws of every item's truth. Without, nothing grows with items but the labels;
         ``truth_mean`` in ``constant_data`` stays.
     sampler : {"gibbs", "nuts"}
-        The Gibbs sampler, or NUTS on the same model, slower by far.
+        The Gibbs sampler, or NUTS on the same model, which is far slower.
     checkpoint : path, optional
-        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
-        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
-        the package zarr. A fit that is finished is read from there.
+        A place for the draws so far, written every half minute. An interrupted fit goes on from
+        there when it is called again, to the same draws; a finished one is read. Needs the package
+        zarr.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` with ``confusion`` (annotator, label, response), rows of which sum to 1;
-        ``annotator_accuracy`` (annotator) over items of such prevalence; where annotators are
-        pooled ``population_confusion`` (label, response), and of a population also
+        ``annotator_accuracy`` (annotator) over items of such prevalence; with pooling
+        ``population_confusion`` (label, response), and if hierarchical
         ``confusion_concentration`` (label) and ``accuracy_spread``, the standard deviation between
-        annotators of the log odds of being right;
-        ``system_confusion``, where systems are related of a system's own answers only;
-        ``system_accuracy`` and ``system_correct`` (system), the share of *these* items that it
-        got right; ``prevalence`` (label); ``truth`` (item, label): how
-        probable each label is to be true, given the other parameters of the draw; with difficulty
+        annotators of the log odds of being right; ``system_confusion``, of related systems that of
+        their own answers; ``system_accuracy`` and ``system_correct`` (system), the share of *these*
+        items that it got right; ``prevalence`` (label); ``truth`` (item, label), the probability
+        that each label is true, given the other parameters of the draw; with difficulty
         ``difficulty_spread``, ``difficulty_slope`` (system) and ``item_difficulty`` (item).
-        Where errors are correlated ``truth``, and accuracies
-        of annotators and of systems, are of true labels; ``error_correlation`` is beside them,
-        ``system_weight`` (system), the log odds that its answer adds to an item's labels,
-        ``system_doubt`` (system), the mean over items of p (1 - p) with the probability p of being
-        right, and ``majority_correct``, how often the label that most annotators gave is true.
+        With correlated errors ``truth`` and accuracies are of true labels, and there are
+        ``error_correlation``; ``system_weight`` (system), the log odds that its answer adds to the
+        labels; ``system_doubt`` (system), the mean over items of p (1 - p) with the probability p
+        that it is right; and ``majority_correct``, how often the label of most annotators is true.
         Attributes summarise r-hat and effective sample size.
 
     Raises
@@ -387,7 +384,7 @@ def fit(
     ConvergenceWarning
         If the chains have not run long enough.
     DesignWarning
-        If labels, or who gave them, leave some of this to priors, naming whom it concerns.
+        If the data leave some of this to the priors, naming the annotators.
     DissensusWarning
         If labels may have changed places, or an annotator is right less often than by guessing.
 
@@ -421,14 +418,9 @@ def _process(
     """Check annotations, predictions and settings, and put them together."""
     arguments.one_of("pooling", pooling, tuple(POOLING))
     n = annotations.sizes.get(LABEL, 0) if isinstance(annotations, xr.Dataset) else 0
+    wrong = LABELS * (1 - RIGHT) / max(n - 1, 1)
+    rows = np.where(np.eye(n, dtype=bool), LABELS * RIGHT, wrong)
     return truth_process(
-        "dawid_skene", annotations, predictions, shared=pooling == "complete",
-        form={"rows": 1, "pooling": POOLING[pooling]}, rows=_prior(n), **settings,
+        "dawid_skene", annotations, predictions, interchangeable=pooling == "complete",
+        form={"rows": 1, "pooling": POOLING[pooling]}, rows=rows, **settings,
     )  # fmt: skip
-
-
-def _prior(n: int) -> npt.NDArray[np.float64]:
-    """Return the labels that rows are given in advance (label, response)."""
-    out = np.full((n, n), _LABELS * (1 - _RIGHT) / max(n - 1, 1))
-    np.fill_diagonal(out, _LABELS * _RIGHT)
-    return out

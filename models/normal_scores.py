@@ -1,6 +1,6 @@
-r"""Normal scores: annotators rate on a scale, and disagree around a mean.
+r"""Normal scores: numbers that scatter around the mean of an item.
 
-The story. An item has a mean score and a spread; each annotator's score is a draw around it.
+The story. An item has a mean score and a variance. Each annotator's score is a draw around it.
 
 .. math::
 
@@ -9,31 +9,31 @@ The story. An item has a mean score and a spread; each annotator's score is a dr
     y_{ir} &\sim \mathrm{Normal}(\mu_i,\ \sigma_i^2)
 
 The plausibility of an event, such as "toxic" for a score below c, is
-:math:`\Phi((c - \mu_i)/\sigma_i)`: see `dissensus.event_plausibility`, whose result all metrics of
-plausibilities take.
+:math:`\Phi((c - \mu_i)/\sigma_i)`. `dissensus.event_plausibility` returns it for all metrics of
+plausibilities.
 
-Priors and why. ``prior=(m, k, a, b)``: k is how many scores the prior mean is worth, 2a how many
-the prior variance is worth, b/(a - 1) its mean. By default the four are learned from all items
-together, with means and variances summed out, and every draw has its own: items with few scores
-lean on the others, as far as these tell. In units of the scores' own middle c, spread s and typical
-variance v,
+Priors and why. ``prior=(m, k, a, b)``: the prior mean counts as k scores, the prior variance as 2a
+scores, and the prior mean of the variance is b/(a - 1). By default the four are learned from all
+items, with means and variances summed out. Every draw has its own four, and items with few scores
+are pulled towards the others as far as the data support it. In units of the scores' middle c,
+spread s and typical variance v,
 
 .. math::
 
     m = c + s\,x_1, \quad k = e^{x_2}, \quad a = 2 e^{x_3}, \quad b = a v\, e^{x_4}, \qquad
     x \sim \mathrm{Normal}(0, (1, 1.5, 1, 1)).
 
-They are ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and ``prior_variance`` b/a. Of more
-than a thousand items a thousand teach it. On a coarse scale, items whose scores all agree count in
-that with the spread of rounding, not with 0.
+The posterior names them ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and
+``prior_variance`` b/a. At most a thousand items are used to learn them. On a coarse scale, items
+with equal scores count with the variance of rounding, not with 0.
 
-When to use it. Scores that are numbers with at least an even spacing: toxicity -2..2, aesthetics
-1..10, direct assessment 0..100. When not: annotators who use the scale differently, or whose
-agreement is the question (`crossed_effects`); scores piled up at an end of the scale, where a
-normal spread reaches past it; a handful of ordered words.
+When to use it. Scores that are evenly spaced numbers: toxicity -2..2, aesthetics 1..10, direct
+assessment 0..100. When not: annotators who use the scale differently, or whose agreement is the
+question (`crossed_effects`); scores piled up at an end of the scale, which a normal distribution
+exceeds; a handful of ordered words.
 
-Source: Stutz et al. (2023), Appendix A, where the prior is estimated and taken for known. Given it
-the posterior is conjugate, and drawn exactly; the prior itself is drawn by elliptical slices.
+Source: Stutz et al. (2023), Appendix A, where the prior is estimated and then taken as known. Given
+the prior, the posterior is conjugate and drawn exactly. The prior is drawn by elliptical slices.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def build(annotations: xr.Dataset, *, prior: Prior | str = LEARNED) -> Any:
     annotations : xarray.Dataset
         Continuous annotations, or ordinal ones whose labels are numbers.
     prior : "learned" or (m, k, a, b)
-        Learn the prior from all items; or state it, see the model's card.
+        "learned" learns the prior from all items; the card says what the numbers mean.
 
     Returns
     -------
@@ -157,10 +157,10 @@ def fit(
     annotations : xarray.Dataset
         Continuous annotations, or ordinal ones whose labels are numbers.
     draws, chains : int
-        How many. Draws of a learned prior hang a little on the ones before; given it, draws of
-        items are independent.
+        Numbers of draws and chains. Draws of a learned prior depend slightly on those before;
+        given the prior, draws of items are independent.
     tune : int
-        Draws of the prior before those that are kept; a stated one needs none.
+        Draws of a learned prior that are discarded first.
     random_seed : int or numpy.random.Generator, optional
         Makes the draws repeatable.
     progressbar : bool
@@ -229,7 +229,7 @@ def fit(
     )
     return fitting.with_predictions(
         tree,
-        # Scores hang on means and variances alone.
+        # Scores depend on means and variances only.
         lambda: build(annotations, prior=prior if stated else _ANY),
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
@@ -251,7 +251,7 @@ def _data(annotations: xr.Dataset, prior: Any) -> tuple[Any, Any, normal.Moments
 
 
 def _require_size(score: Any) -> None:
-    """Raise on scores whose squares, or sums of these, no number could hold."""
+    """Raise on scores whose sums of squares would overflow or underflow."""
     largest = float(np.abs(score).max(initial=0.0))
     if largest > _SIZE:
         raise AnnotationError(

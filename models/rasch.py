@@ -1,66 +1,64 @@
-r"""Rasch: how able each annotator is, and how difficult each item.
+r"""Rasch: the ability of each annotator and the difficulty of each item.
 
-The story. An annotator is right about an item if his ability is above its difficulty, by chance:
+The story. Whether an annotator is right about an item depends on ability less difficulty:
 
 .. math::
 
     \frac{P(y_{ij} = z_i)}{P(y_{ij} \ne z_i)} = e^{\theta_j - b_i} + g, \qquad
     \theta_j \sim \mathrm{Normal}(m, s_\theta^2), \quad b_i \sim \mathrm{Normal}(0, s_b^2)
 
-and if he is wrong, he says any of the other labels alike. With g = 0 this is Rasch's model,
-:math:`P(y_{ij} = z_i) = \operatorname{logistic}(\theta_j - b_i)`: as difficulties have mean 0, an
-ability is the logit of being right about the average item. With ``guessing=True`` the odds of a
-guess come on top, :math:`g = 1 / (K - 1)` for K labels: who does not know takes any label, and
-nobody is right less often than by guessing.
+A wrong label is any of the others with equal probability. With g = 0 this is Rasch's model,
+:math:`P(y_{ij} = z_i) = \operatorname{logistic}(\theta_j - b_i)`. Difficulties have mean 0, so an
+ability is the logit of being right about the average item. With ``guessing=True`` annotators who do
+not know choose any label: :math:`g = 1 / (K - 1)` for K labels, and accuracy is never below chance.
 
-The truth :math:`z_i` is known of all items (``truth=``, then this is a Bernoulli item response
-model of which labels are right), of some, or of none: then it is learned with the rest,
-:math:`z_i \sim \mathrm{Categorical}(\pi)`, as in `symmetric_confusion`, whose difficulties are in
-fifths where these are each its own.
+The truth :math:`z_i` may be known of all items (``truth=``), of some, or of none. If all are known,
+this is a Bernoulli item response model. Unknown truths are learned,
+:math:`z_i \sim \mathrm{Categorical}(\pi)`, as in `symmetric_confusion`, where difficulties take
+five values and not a value for each item.
 
-``confidence=True`` takes what annotators say of how sure they are as evidence:
+``confidence=True`` uses the annotators' confidences as evidence:
 
 .. math:: c_{ij} \mid y_{ij} = z_i \sim \mathrm{Categorical}(r), \qquad
     c_{ij} \mid y_{ij} \ne z_i \sim \mathrm{Categorical}(w)
 
-where r (``confidence_if_right``) and w (``confidence_if_wrong``) are shares of the levels there
-are. What is learned says whether confidence tells anything: where w has half its weight on the
-highest level, half of all wrong labels were given with full confidence. Each confidence is taken
-for evidence of its own. As a rule it is not: who sees a difficult item hesitates with the others
-who see it (correlations of .1 to .4 in real studies). In six simulated ones with .13 and a fifth of
-the truths known, 90 % intervals held 25 of 30 accuracies; without confidence, 30. The fit warns.
+where r (``confidence_if_right``) and w (``confidence_if_wrong``) are shares of the levels. If w has
+half its weight on the highest level, half of all wrong labels were given with full confidence. The
+model takes confidences as independent. Usually they are not: annotators of a difficult item are
+unsure together (correlations of .1 to .4 in real studies). In six simulated studies with a
+correlation of .13 and a fifth of the truths known, 90 % intervals covered 25 of 30 accuracies with
+confidence, and 30 without it. The fit warns of such a correlation.
 
-Priors and why. m is normal (1, 1.5), in logits: annotators on the whole know more than nothing.
-Where some truth is not known and nobody guesses, it is also above the logit of being right as often
-as by guessing, :math:`-\log(K - 1)`: below it "they are mostly right" and "they are mostly wrong"
-explain two labels equally well. :math:`s_\theta` is half-normal with scale 1, :math:`s_b` with 1.5:
-items differ more than people who were chosen for the task. Prevalence is uniform over the simplex
+Priors and why. m is normal (1, 1.5), in logits: annotators mostly know more than nothing. If some
+truth is unknown and nobody guesses, m is also bounded below by the logit of chance,
+:math:`-\log(K - 1)`. Without the bound "mostly right" and "mostly wrong" explain two labels equally
+well. :math:`s_\theta` is half-normal with scale 1, :math:`s_b` with 1.5: items differ more than
+annotators who were chosen for the task. Prevalence is uniform over the simplex
 (``prior_count=1``), and so are r and w. ``priors=`` changes the first three.
 
-When to use it. To know how able annotators are who labelled items of different difficulty, what
-each item asks of them, and how accurate each is on each (`dissensus.weighted_reliability`).
-When not: labels that are confused with certain others (`dawid_skene`); systems to be judged beside
-annotators (`symmetric_confusion`); one label an item and no known truth, where nothing tells
-ability from difficulty.
+When to use it. To estimate the ability of annotators who labelled items of different difficulty,
+the difficulty of items, and the accuracy of each annotator on each item
+(`dissensus.weighted_reliability`). When not: if labels are confused with particular other labels
+(`dawid_skene`); to judge systems beside annotators (`symmetric_confusion`); with one label an item
+and no known truth, where ability and difficulty cannot be told apart.
 
-Guessing is left out by default only where the truth of all items is known. Without the truth it is
-what keeps the model honest: an item that may be so difficult that all are wrong about it makes
-labels on which all agree speak for an easy item or for an impossible one, and accuracies come out
-anywhere. Of seven studies of radiologists (`mrmc_readers`), whose accuracies the truth shows to be
-.73 to .97, it missed them by .10 on average without guessing, by .04 with it. Annotators who are
-wrong together, for what the item shows and not for want of ability, remain out of sight: with the
-truth 90 % intervals held 30 of 30 accuracies, and without it 21.
+Guessing is left out by default only if all truths are known. Without guessing, an item may be so
+difficult that all annotators are wrong about it. Unanimous labels then fit an easy item as well as
+an impossible one, and accuracies are not identified. In seven studies of radiologists
+(`mrmc_readers`), with accuracies of .73 to .97 by the known truth, the mean error of the estimated
+accuracies was .10 without guessing, and .04 with it. The model cannot see annotators who are wrong
+together for reasons other than ability: 90 % intervals covered 30 of 30 accuracies with the truth
+known, and 21 without it.
 
-Drawn by an exact Gibbs sampler: given who knew, abilities and difficulties are crossed effects
-(`crossed_effects`), and its kernel moves them; difficulties are moved with truths and guesses
-summed out. NUTS on the same model, all of that summed out, is there as a witness.
+The sampler is an exact Gibbs sampler. Given who knew the truth, abilities and difficulties are
+crossed effects (`crossed_effects`) and are moved by that kernel. Difficulties are moved with truths
+and guesses summed out. NUTS on the same model, with all of these summed out, serves as a check.
 
-The algorithm: `docs/derivations/rasch-gibbs.md`. Why who does not know guesses:
+The algorithm: `docs/derivations/rasch-gibbs.md`. The reasons for guessing:
 `docs/decisions/0010-who-does-not-know-guesses.md`.
 
 Source: Cabitza et al. (2020), "The elephant in the machine", Eq. 5, after Rasch (1960); guessing
-after Birnbaum (1968), with the share of guesses that are right known; confidence as evidence is our
-own.
+after Birnbaum (1968), with the known share of right guesses; confidence as evidence is our own.
 """
 
 from __future__ import annotations
@@ -94,8 +92,7 @@ def build(
 ) -> Any:
     """Write the process as a PyMC model.
 
-    `pymc.sample` takes the Gibbs step for it by itself; `dissensus.steps.without_gibbs` goes
-    without.
+    `pymc.sample` chooses the Gibbs step for it, except within `dissensus.steps.without_gibbs`.
 
     Parameters
     ----------
@@ -104,16 +101,16 @@ def build(
     truth : mapping, pandas.Series or DataArray (item), optional
         From items to the labels that are known to be true; of all items, or of some.
     confidence : bool
-        Whether how sure annotators were is evidence. Of at most 10 different levels.
+        Whether confidences are evidence; they may have at most 10 different levels.
     guessing : bool, optional
-        Whether who does not know takes any of the labels, and is right once in as many times as
-        there are labels. None is False if the truth of all items is known, and True if not.
+        Whether annotators who do not know choose any of the labels with equal probability. None is
+        False if the truth of all items is known, and True if not.
     priors : mapping, optional
         Of ``mean_ability``: (mean, sd). Of ``ability_spread`` and ``difficulty_spread``:
         ("half_normal", scale), ("half_t", scale, degrees of freedom) or ("exponential", mean).
-        Those not named keep the card's.
+        The others keep their defaults.
     prior_count : float
-        Items that each label is given in advance; > 0.
+        Prior count of each label, in items; > 0.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. Here so that `build` and `fit` take the same settings.
 
@@ -245,9 +242,8 @@ def fit(
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
     checkpoint : path, optional
-        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
-        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
-        the package zarr. A fit that is finished is read from there.
+        Where to save the state of the fit, every half a minute. The same call resumes a fit that
+        was interrupted, with the same draws, and reads one that is finished. Needs zarr.
 
     Returns
     -------
@@ -267,9 +263,9 @@ def fit(
     Warns
     -----
     ConvergenceWarning
-        If the chains have not run long enough.
+        If the chains have not converged.
     DesignWarning
-        If labels, or who gave them, leave some of this to priors, naming whom it concerns.
+        If the design leaves some parameters to their priors, naming items and annotators.
     DissensusWarning
         If annotators of one item are sure or unsure together, which ``confidence=True`` takes for
         evidence of each.

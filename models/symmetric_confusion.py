@@ -1,9 +1,10 @@
-r"""Symmetric confusion: one truth for each item, errors that fall anywhere.
+r"""Symmetric confusion: one true label for each item, and one accuracy for each respondent.
 
-The story. Every item has one true label. An annotator hits it with a certain probability, and
-otherwise says one of the others; systems do likewise, each with an accuracy of its own. Nobody
-knows the truth, but where annotators agree it is rarely by chance: agreement tells accuracy, and
-accuracy tells the truth. So a system can be found to be better than everybody who judged it.
+The story. Every item has one true label. An annotator gives it with a certain probability, the
+accuracy, and otherwise one of the other labels. Systems do the same, each with an accuracy of its
+own. Nobody knows the true labels. But annotators rarely agree by chance, so that agreement tells
+accuracies, and accuracies tell the true labels. A system can turn out to be better than all
+annotators.
 
 .. math::
 
@@ -11,61 +12,64 @@ accuracy tells the truth. So a system can be found to be better than everybody w
     P(y_{ij} = y \mid z_i = z) &= \begin{cases} p_j & y = z \\
         (1 - p_j)\, e_{zy} & y \neq z \end{cases}
 
-with K labels. The truth z is summed out, and items with the same labels are computed once.
+with K labels. The true label z is summed out, and items with the same labels are computed once.
 
-As it stands this is the process behind kappa: one accuracy p for all annotators
-(``accuracy="common"``), all errors alike (``errors="equal"``, :math:`e_{zy} = 1/(K-1)`), all items
-alike. Each can be given up, and `dissensus.check_assumptions` says which should be:
+By default this is the process behind kappa: one accuracy p for all annotators
+(``accuracy="common"``), errors that fall on all other labels alike (``errors="equal"``,
+:math:`e_{zy} = 1/(K-1)`), items of the same difficulty. Each assumption can be given up, and
+`dissensus.check_assumptions` says which should be:
 
 ``accuracy="annotator"``
-    An accuracy for each, :math:`\operatorname{logit} p_j \sim \mathrm{Normal}(\operatorname{logit}
-    m, s^2)`.
+    An accuracy for each annotator, :math:`\operatorname{logit} p_j \sim
+    \mathrm{Normal}(\operatorname{logit} m, s^2)`.
 ``errors="graded"`` (ordered labels)
-    An error m steps off is :math:`e^{-\lambda m}` as likely: ``distance_decay``.
+    Errors that are m steps off have a probability proportional to :math:`e^{-\lambda m}`;
+    :math:`\lambda` is ``distance_decay``.
 ``errors="unequal"``
-    Everybody has errors of his own, :math:`e_{j z} \sim \mathrm{Dirichlet}(\kappa\, \bar e_z)`
-    around equal ones, or graded ones if labels are ordered.
+    Errors of each respondent's own, :math:`e_{j z} \sim \mathrm{Dirichlet}(\kappa\, \bar e_z)`
+    around equal ones, or around graded ones if labels are ordered.
 ``difficulty=True``
     :math:`\operatorname{logit} p_{ij} = a_j + \tau b_j d_i` with :math:`d_i` from a standard normal
-    distribution in fifths: easy items are easy for all. :math:`b_j` is 1 for annotators; systems
-    have a slope of their own. Accuracies are then averages over items.
+    distribution in fifths. :math:`b_j` is 1 for annotators; each system has a slope of its own.
+    Accuracies in a fit are then averages over items.
 ``systems="related"``
     Systems that were trained alike err alike: each gives, with probability c
     (``shared_answers``), the answer of a source that is drawn once for an item.
 
-Annotators of one item err together (``error_correlation``). What labels point to need not be true:
-people who are misled by the same thing point to a wrong label together. How true labels follow, and
-what is believed of it, is on the card of `dawid_skene`. By default (0) what labels point to is
-true, as it says above; `dissensus.evaluate` has "learned".
+Correlated errors (``error_correlation``). The label that annotators point to need not be the true
+one: people who are misled by the same thing point to a wrong label together. The card of
+`dawid_skene` says how true labels follow, and with which priors. The default is 0, independent
+errors; `dissensus.evaluate` uses "learned".
 
 Priors and why. Prevalence is uniform over the simplex (``prior_count=1``). The accuracy of
 annotators, or its mean, is uniform above guessing, 1/K: below it "they are mostly right" and "they
-are mostly wrong" would explain two labels equally well. The accuracy of systems is uniform from 0
-to 1; annotators are what gives labels their meaning. s and :math:`\tau` are half-normal with scale
-1 (logits), :math:`\lambda` normal with sd 1 around equal errors, :math:`\log\kappa` normal
-(1.5, 1), :math:`\log b` normal with sd 1/2, c uniform.
+are mostly wrong" explain two labels equally well. The accuracy of systems is uniform from 0 to 1,
+as it is annotators who give labels their meaning. s and :math:`\tau` are half-normal with scale 1
+(logits), :math:`\lambda` is normal with sd 1 around equal errors, :math:`\log\kappa` normal (1.5,
+1), :math:`\log b` normal with sd 1/2, c uniform.
 
-When to use it. To estimate accuracies without a known truth: annotators know better than guessing,
-labels are nominal or ordered, the truth is one of them, and answers are independent given the
-truth and how hard the item is. When not: labels confused in ways of their own (`dawid_skene`, if
-there are labels enough to learn a matrix from); items that have no one true label (`dirichlet`);
-annotators who saw the system's answer, or each other's; a system that learned from these very
-labels, or is made of them: a majority vote of the annotators would come out as nearly always right,
-and no check tells. If many annotators make the same mistake it is no mistake to this model,
-unless errors are correlated.
+When to use it. To estimate accuracies without known true labels. Annotators know better than
+guessing, labels are nominal or ordinal, the true label is one of them, and answers are independent
+given the true label and the difficulty of the item.
 
-A system is evidence of the truth too: ``evidence="all"``. With ``evidence="annotators"`` what
-annotators are like, and ``truth``, are inferred from annotators alone, and systems are judged given
-that, the source's own order: wider intervals, but systems teach nothing of annotators. Several
-systems are still judged together, each being evidence for the others; where they err alike, fit
-them one by one, or with ``systems="related"``.
+When not: if labels are confused in particular ways and there are enough labels to learn a matrix,
+use `dawid_skene`. If items have no one true label, use `dirichlet`. Do not use it if annotators saw
+the system's answers or each other's. Do not judge a system that was trained on these labels or is
+made of them: a majority vote of the annotators comes out as nearly always right, and no check
+detects it. A mistake that many annotators share counts as the truth, unless errors are correlated.
 
-Drawn by an exact Gibbs sampler that costs as much as there are patterns of labels; NUTS on the
-same model, the truth summed out, is there as a witness.
+Systems are evidence of the truth too (``evidence="all"``). With ``evidence="annotators"`` the
+parameters of annotators, and ``truth``, are inferred from annotators alone, and those of systems
+given these, as in the source: intervals are wider, but systems do not affect what is said of
+annotators. Several systems are still judged together, each being evidence for the others. If they
+err alike, fit them one by one, or with ``systems="related"``.
+
+Sampling. An exact Gibbs sampler, whose cost grows with the number of patterns of labels; NUTS on
+the PyMC model is there to check it.
 
 Source: Lehner (2015), "Estimating the accuracy of automated classification systems using only
-expert ratings that are less accurate than the system", whose algebra is `dissensus.lehner`; what
-goes beyond is its "future research".
+expert ratings that are less accurate than the system", whose algebra is `dissensus.lehner`. The
+extensions are its "future research".
 """
 
 from __future__ import annotations
@@ -79,7 +83,7 @@ from dissensus import arguments
 from dissensus.dims import ANNOTATOR, LABEL, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.families.base import FitOptions, run
-from dissensus.families.latent_truth import model as parts
+from dissensus.families.latent_truth import likelihood
 from dissensus.families.latent_truth.fit import TruthFit
 from dissensus.families.latent_truth.kernels.data import EQUAL, GRADED, UNEQUAL
 from dissensus.families.latent_truth.process import Process
@@ -116,32 +120,35 @@ def build(
     accuracy : {"common", "annotator"}
         One for all annotators, or one for each.
     errors : {"equal", "graded", "unequal"}
-        Where they fall, see the card. "graded" needs ordered labels.
+        Where errors fall, see the card. "graded" needs ordered labels.
     difficulty : bool
-        Whether items differ in how hard they are.
+        Whether items differ in difficulty.
     systems : {"independent", "related"}
-        Whether they share a source of answers.
+        Whether systems share a source of answers.
     evidence : {"all", "annotators"}
-        Whose labels tell the truth. With "annotators" the systems have no place in the PyMC form.
+        Whose labels are evidence of the truth. With "annotators" the PyMC model has no systems.
     prior_count : float
-        Items that each label is given in advance; > 0.
+        Dirichlet shape of each prevalence; > 0.
     truth : mapping, Series, DataArray (item) or table, optional
-        Labels that are known to be true, of some items or all. In the PyMC model one voice more
-        says them, which never errs; not if errors are correlated.
+        True labels, where they are known. In the PyMC model they are the labels of one more
+        respondent, who is always right; not if errors are correlated.
     error_correlation : float, "learned" or (median, spread)
-        Of the errors of an item's labels, see the card. The PyMC model is of what labels point to,
-        in which errors are independent given that; true labels are drawn from it in `fit`.
+        Correlation of the errors of an item's labels, see `dawid_skene`: a number, a prior learned
+        from sets with a known truth, or the median and the standard deviation of the logarithm. If
+        it is not 0, true labels are drawn given the label that annotators point to, and every
+        system is judged by them and is no evidence of the truth. The PyMC model is of the label
+        that annotators point to; `fit` draws true labels from its draws.
     sampler : {"gibbs", "nuts"}
-        Not used: the model is the same. Here so that `build` and `fit` take the same settings.
+        Not used: the model is the same. `build` and `fit` take the same settings.
     on_missing : {"raise", "drop"}
-        Whether items that only one side has are an error. With "drop", predictions for items that
-        nobody annotated are left out, and annotated items without predictions stay.
+        Whether items that only one side has are an error. With "drop", predictions for items
+        without annotations are left out, and annotated items without predictions stay.
 
     Returns
     -------
     pymc.Model
         With ``prevalence`` (label), ``annotator_accuracy``, ``system_accuracy`` (system), what
-        else the settings ask for, and the observed ``labels``: those of annotators, then systems'.
+        the settings add, and the observed ``labels``: those of annotators, then of systems.
 
     Raises
     ------
@@ -161,97 +168,99 @@ def build(
     >>> [v.name for v in model.basic_RVs]
     ['prevalence', 'annotator_accuracy', 'system_accuracy', 'labels']
     """
-    process = _process(
+    return _model(_process(
         annotations, predictions, accuracy=accuracy, errors=errors, difficulty=difficulty,
         systems=systems, evidence=evidence, prior_count=prior_count, truth=truth,
-        error_correlation=error_correlation, sampler=sampler,
-        on_missing=on_missing,
-    )  # fmt: skip
-    return _model(process)
+        error_correlation=error_correlation, sampler=sampler, on_missing=on_missing,
+    ))  # fmt: skip
 
 
 def _model(process: Process) -> Any:
-    """Write the process as a PyMC model."""
+    """Write the model in PyMC. Respondents are annotators, then systems."""
     import pymc as pm
     import pytensor.tensor as pt
 
-    with pm.Model(coords=parts.coordinates(process), model=None) as model:
-        share = parts.prevalence(process)
-        people, systems = _annotators(process), _systems(process)
-        skill = pt.concatenate([people, systems]) if systems is not None else people
-        skill = skill[:, None] + pt.zeros(process.form.n_labels)
+    import dissensus.families.steps  # noqa: F401 (registers the Gibbs step with pymc.sample)
+
+    form, prior, n_systems = process.form, process.priors, process.n_modelled_systems
+    with pm.Model(coords=likelihood.coordinates(process), model=None) as model:
+        prevalence = pm.Dirichlet("prevalence", a=prior.prevalence, dims=LABEL)
+
+        # Logits of accuracies, for a typical item (respondent).
+        guessing = 1.0 / form.n_labels
+        if form.own_accuracy:
+            mean = pm.math.logit(pm.Uniform("mean_accuracy", guessing, 1.0))
+            spread = pm.HalfNormal("accuracy_spread", sigma=prior.spread)
+            # Offsets are in units of the spread, as NUTS gets stuck at small spreads otherwise. The
+            # effect of a covariate of annotators would be one more term in this line.
+            skill = mean + spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
+        else:
+            name = "annotator_typical_accuracy" if form.difficulty else "annotator_accuracy"
+            skill = pm.math.logit(pm.Uniform(name, guessing, 1.0)) + pt.zeros(form.first_system)
+        if n_systems:
+            typical = form.difficulty or form.related
+            name = "system_typical_accuracy" if typical else "system_accuracy"
+            system_skill = pm.math.logit(pm.Uniform(name, 0.0, 1.0, dims=SYSTEM))
+            skill = pt.concatenate([skill, system_skill])
+        logit = skill[:, None] + pt.zeros(form.n_labels)
         base = _base(process)
-        rows = _rows(process, base)
-        parts.observe(process, share, skill, rows, base)
+        log_error = _errors(process, base)
+
+        # Items in fifths by difficulty: (respondent, label, ease).
+        effect, slope = 0.0, pt.ones(form.first_system + n_systems)
+        if form.difficulty:
+            effect = pm.HalfNormal("difficulty_spread", sigma=prior.difficulty)
+            if n_systems:
+                slopes = pm.LogNormal("difficulty_slope", mu=0.0, sigma=prior.slope, dims=SYSTEM)
+                slope = pt.concatenate([pt.ones(form.first_system), slopes])
+        logit = logit[:, :, None] + effect * slope[:, None, None] * process.ease
+
+        # Related systems give the answer of their source with the probability `shared_answers`.
+        source = None
+        if form.related and n_systems:
+            taken = pm.Uniform("shared_answers", 0.0, 1.0)
+            accuracy = pm.Uniform("source_typical_accuracy", 0.0, 1.0)
+            source = likelihood.Source(taken, pm.math.logit(accuracy) + effect * process.ease, base)
+        likelihood.name_accuracies(process, prevalence, logit)
+        # truth[i] ~ Categorical(prevalence); labels of item i are truth[i] with the probability
+        # sigmoid(logit), and fall as log_error says otherwise. The truth is summed out.
+        likelihood.observe(process, prevalence, logit, log_error, source)
     return model
 
 
-def _typical(name: str, low: float, dims: Any, exact: bool) -> Any:
-    """Make an accuracy, or that of a typical item where the average is another; as logits."""
-    import pymc as pm
-
-    own = f"{name}_accuracy" if exact else f"{name}_typical_accuracy"
-    return pm.math.logit(pm.Uniform(own, low, 1.0, dims=dims))
-
-
-def _annotators(process: Process) -> Any:
-    """Make the logits of annotators' accuracies, one for each of their voices."""
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    low = 1.0 / process.form.n_labels
-    if process.form.own_accuracy:
-        mean = pm.math.logit(pm.Uniform("mean_accuracy", low, 1.0))
-        spread = pm.HalfNormal("accuracy_spread", sigma=process.priors.spread)
-        # In units of the spread: with few annotators NUTS would get stuck where that is small.
-        return mean + spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
-    logit = _typical("annotator", low, None, not process.form.difficulty)
-    return logit + pt.zeros(process.form.first_system)
-
-
-def _systems(process: Process) -> Any:
-    """Make the logits of systems' accuracies."""
-    if not parts.known_systems(process):
-        return None
-    exact = not (process.form.difficulty or process.form.related)
-    return _typical("system", 0.0, SYSTEM, exact)
-
-
 def _base(process: Process) -> Any:
-    """Make what errors are, or are drawn around (label, response), in logarithms."""
+    """Add how errors decay with distance; return log-probabilities of errors (label, response)."""
     import pymc as pm
     import pytensor.tensor as pt
 
     n = process.form.n_labels
-    away = np.where(np.eye(n, dtype=bool), -np.inf, 0.0)
-    if not process.form.ordered:
-        return pt.as_tensor(np.where(np.isfinite(away), -np.log(max(n - 1, 1)), 0.0))
-    decay = pm.Normal("distance_decay", mu=0.0, sigma=process.priors.decay)
     step = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    if not process.form.ordered:
+        return pt.as_tensor(np.where(step > 0, -np.log(n - 1), 0.0))
+    decay = pm.Normal("distance_decay", mu=0.0, sigma=process.priors.decay)
     weight = pt.exp(-decay * step) * ~np.eye(n, dtype=bool)
     return pt.switch(step > 0, -decay * step - pt.log(weight.sum(axis=1, keepdims=True)), 0.0)
 
 
-def _rows(process: Process, base: Any) -> Any:
-    """Make each voice's own errors (voice, label, response), or what all have."""
+def _errors(process: Process, base: Any) -> Any:
+    """Add each respondent's own errors; return their logarithms (respondent, label, response)."""
     import pymc as pm
     import pytensor.tensor as pt
 
     if process.form.errors != UNEQUAL:
         return base[None]
-    n = process.form.n_labels
-    voices = process.form.first_system + parts.known_systems(process)
+    n, respondents = process.form.n_labels, process.form.first_system + process.n_modelled_systems
     mean, sd = process.priors.concentration
     concentration = pm.LogNormal("error_concentration", mu=mean, sigma=sd)
-    if n == 2:  # there is one other label: nothing to draw
-        return pt.zeros((voices, n, n))
+    if n == 2:  # there is one wrong label
+        return pt.zeros((respondents, n, n))
     away = ~np.eye(n, dtype=bool)
     shape = concentration * pt.exp(base[away].reshape((n, n - 1)))
     rows = pm.Dirichlet(
-        "error_rows", a=pt.broadcast_to(shape, (voices, n, n - 1)),
-        dims=(parts.VOICE, LABEL, parts.OTHER_LABEL),
+        "error_rows", a=pt.broadcast_to(shape, (respondents, n, n - 1)),
+        dims=(likelihood.RESPONDENT, LABEL, likelihood.OTHER_LABEL),
     )  # fmt: skip
-    return pt.zeros((voices, n, n))[:, away].set(pt.log(rows).reshape((voices, -1)))
+    return pt.zeros((respondents, n, n))[:, away].set(pt.log(rows).reshape((respondents, -1)))
 
 
 def fit(
@@ -283,7 +292,7 @@ def fit(
     Parameters
     ----------
     annotations, predictions, accuracy, errors, difficulty, systems, evidence, prior_count
-        As in `build`.
+        As in `build`, as are ``truth``, ``error_correlation`` and ``on_missing``.
     draws, tune, chains : int
         Draws per chain, sweeps before the first of them, and chains.
     random_seed : int or numpy.random.Generator, optional
@@ -291,41 +300,31 @@ def fit(
     progressbar : bool
         Show progress.
     log_likelihood : bool
-        Add the log-likelihood of each item, all its labels together and the truth summed out:
-        `arviz.compare` then weighs variants that were fitted to the same data.
+        Add the log-likelihood of each item, all its labels together and the truth summed out, by
+        which `arviz.compare` weighs variants that were fitted to the same data.
     posterior_predictive : bool
-        Add labels drawn anew: by the same annotators and systems, of new items.
-    error_correlation : float, "learned" or (median, spread)
-        How much the errors of an item's labels hang together, see the card: 0 if not at all,
-        another number, what sets with a known truth say, or a median and the standard deviation of
-        its logarithm. True labels are then drawn given what labels point to, and all systems are
-        judged by them, each by itself; none is evidence of the truth.
+        Add labels of new items by the same annotators and systems.
     keep_items : bool
         Keep the draws of every item's truth. Without, nothing grows with items but the labels;
         ``truth_mean`` in ``constant_data`` stays.
     sampler : {"gibbs", "nuts"}
-        The Gibbs sampler, or NUTS on the same model, slower by far.
-    on_missing : {"raise", "drop"}
-        As in `build`.
+        The Gibbs sampler, or NUTS on the same model, which is far slower.
     checkpoint : path, optional
-        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
-        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
-        the package zarr. A fit that is finished is read from there.
+        A place for the draws so far, written every half minute. An interrupted fit goes on from
+        there when it is called again, to the same draws; a finished one is read. Needs the package
+        zarr.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` with ``annotator_accuracy`` (or one for each annotator), ``system_accuracy``
         (system): how often it is right on items like these; ``system_correct`` (system): the share
-        of *these* items it got right; ``prevalence`` (label); ``truth`` (item, label): how probable
-        each label is to be true, given the other parameters of the draw; and, as asked for,
-        ``mean_accuracy``, ``accuracy_spread``, ``distance_decay``, ``error_concentration``,
-        ``difficulty_spread``, ``difficulty_slope`` (system), ``item_difficulty`` (item, logits),
-        ``shared_answers``. Where errors are correlated ``truth``, and accuracies
-        of annotators and of systems, are of true labels; ``error_correlation`` is beside them,
-        ``system_weight`` (system), the log odds that its answer adds to an item's labels,
-        ``system_doubt`` (system), the mean over items of p (1 - p) with the probability p of being
-        right, and ``majority_correct``, how often the label that most annotators gave is true.
+        of *these* items it got right; ``prevalence`` (label); ``truth`` (item, label), the
+        probability that each label is true, given the other parameters of the draw; and, depending
+        on the settings, ``mean_accuracy``, ``accuracy_spread``, ``distance_decay``,
+        ``error_concentration``, ``difficulty_spread``, ``difficulty_slope`` (system),
+        ``item_difficulty`` (item, logits), ``shared_answers``. What correlated errors add stands
+        in `dissensus.models.dawid_skene.fit`.
         Attributes summarise r-hat and effective sample size.
 
     Raises
@@ -338,7 +337,7 @@ def fit(
     ConvergenceWarning
         If the chains have not run long enough.
     DesignWarning
-        If labels, or who gave them, leave some of this to priors, naming whom it concerns.
+        If the data leave some of this to the priors, naming the annotators.
     DissensusWarning
         If an annotator is right less often than by guessing.
 
@@ -386,7 +385,8 @@ def _process(
         )  # fmt: skip
     own = accuracy == "annotator"
     return truth_process(
-        "symmetric_confusion", annotations, predictions, shared=not own and errors != "unequal",
+        "symmetric_confusion", annotations, predictions,
+        interchangeable=not own and errors != "unequal",
         form={
             "own_accuracy": int(own), "errors": ERRORS[errors],
             "ordered": int(ordered and errors != "equal"),

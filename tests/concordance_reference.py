@@ -8,12 +8,31 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 
 import dissensus as dx
 
 NAN = math.nan
+
+
+def quietly(function, *args, **more):
+    """Call a function without warnings of undefined values (and of short chains)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dx.DissensusWarning)
+        return function(*args, **more)
+
+
+def close(value, expected):
+    np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12)
+
+
+def weights_for(rng, n):
+    """Equal weights, whole numbers (some of them 0), or any."""
+    ways = [np.ones(n), rng.integers(0, 3, size=n).astype(float), rng.random(n) + 0.01]
+    weights = ways[int(rng.integers(3))]
+    return weights if weights.sum() else np.ones(n)
 
 
 def study(rng, *, labels=3, annotators=4, items=5, missing=0.3, trials=False, sure="any"):

@@ -117,7 +117,7 @@ def no_figures_left():
 def no_pictures(request, monkeypatch):
     """Leave the pictures of reports empty, which take most of the time."""
     if request.node.get_closest_marker("pictures") is None:
-        monkeypatch.setattr("dissensus.reports.pictures.drawn", empty_picture)
+        monkeypatch.setattr("dissensus.reports.svg.drawn", empty_picture)
 
 
 @pytest.fixture

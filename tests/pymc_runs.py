@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import arviz as az
+import numpy as np
 import pymc as pm
 import pytensor
 import pytest
@@ -35,3 +37,16 @@ def by_nuts(model: Any, **options: Any) -> Any:
     """Sample by NUTS throughout, compiled."""
     with without_gibbs():
         return run(model, mode="NUMBA", nuts_sampler="pymc", **options)
+
+
+def same_draws(one: Any, other: Any, names: list[str], least: int = 150) -> None:
+    """Compare means and standard deviations of two runs, in Monte Carlo errors of both."""
+    for name in names:
+        a, b = one[name], other[name]
+        if name == "correlation":  # one number, and ones
+            a, b = a[..., 0, 1], b[..., 0, 1]
+        assert min(float(az.ess(draws).min()) for draws in (a, b)) > least
+        for method, move in (("mean", "mean"), ("sd", "std")):
+            gap = np.abs(getattr(a, move)(("chain", "draw")) - getattr(b, move)(("chain", "draw")))
+            error = np.hypot(az.mcse(a, method=method), az.mcse(b, method=method))
+            assert (gap.to_numpy() <= 4 * np.asarray(error)).all(), (name, method)

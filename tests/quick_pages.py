@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 
 def empty_picture(draw, prefix, words):
-    """Stand in for `dissensus.reports.pictures.drawn`."""
+    """Stand in for `dissensus.reports.svg.drawn`."""
     return Markup('<svg class="figure" role="img" id="{}" aria-label="{}"></svg>').format(
         prefix, words
     )

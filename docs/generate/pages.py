@@ -10,7 +10,7 @@ from dissensus import metrics, models, statistics
 from generate.drawn import figure_of
 from generate.metric_pictures import METRIC_PICTURES
 from generate.references import reference_page
-from generate.related import RELATED
+from generate.related import related
 from generate.statistic_pictures import STATISTIC_PICTURES
 
 _MODULES = (
@@ -94,7 +94,7 @@ def _of_picture(name: str) -> list[str]:
 
 def _of_related(name: str) -> list[str]:
     """Return links to what answers a question next to this one."""
-    links = [_link(other) for other in RELATED.get(name, ())]
+    links = [_link(other) for other in related(name)]
     return ["", f"Related: {', '.join(links)}."] if links else []
 
 

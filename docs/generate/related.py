@@ -1,11 +1,15 @@
-"""What answers a question next to that of a model, a metric or a statistic.
+"""Models, metrics and statistics that the documentation links from the page of another.
 
-The documentation links them; a test holds that none is forgotten and none is unknown.
+A name without a row here is linked to the functions that its docstring names in backticks.
 """
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Final
+
+import dissensus as dx
 
 RELATED: Final[dict[str, tuple[str, ...]]] = {
     # Models
@@ -75,3 +79,11 @@ RELATED: Final[dict[str, tuple[str, ...]]] = {
     "majority_vote_accuracy": ("naive_accuracy", "top_k_accuracy", "symmetric_confusion"),
     "lehner": ("symmetric_confusion", "majority_vote_accuracy"),
 }  # fmt: skip
+
+
+def related(name: str) -> tuple[str, ...]:
+    """Return the related names: the row of the table, or the names in the docstring."""
+    if name in RELATED:
+        return RELATED[name]
+    named = re.findall(r"`(\w+)`", inspect.getdoc(getattr(dx, name)) or "")
+    return tuple(dict.fromkeys(other for other in named if other != name and hasattr(dx, other)))

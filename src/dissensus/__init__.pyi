@@ -36,8 +36,8 @@ from .errors import DissensusWarning as DissensusWarning
 from .errors import FormatError as FormatError
 from .errors import PredictionError as PredictionError
 from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.evidence import summary as summary
 from .evaluation.pattern_accuracy import top_k_accuracy_by_pattern as top_k_accuracy_by_pattern
-from .evaluation.summary import summary as summary
 from .evaluation.warm_up import warm_up as warm_up
 from .families import distributions as distributions
 from .families import steps as steps

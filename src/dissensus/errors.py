@@ -115,6 +115,30 @@ class AnnotationError(DissensusError):
     """
 
 
+@contextmanager
+def relocated(place: Callable[[int], str], source: str = "") -> Iterator[None]:
+    """Relocate complaints about rows of a table that was made on the way.
+
+    Parameters
+    ----------
+    place, source
+        As in `DissensusError.relocated`.
+
+    Examples
+    --------
+    >>> from dissensus.errors import AnnotationError, relocated
+    >>> with relocated(lambda row: f"line {row + 2}", "a.csv"):
+    ...     raise AnnotationError("label", where="row 3", expected="text", found="5")
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.AnnotationError: a.csv: label, line 5: expected text; found 5
+    """
+    try:
+        yield
+    except AnnotationError as problem:
+        raise problem.relocated(place, source) from problem
+
+
 class PredictionError(AnnotationError):
     """The predictions cannot be used, or do not fit the annotations.
 

@@ -22,8 +22,8 @@ from scipy import special
 
 import dissensus as dx
 from dissensus.errors import DissensusWarning
+from dissensus.families.latent_truth import chain as sampler
 from dissensus.families.latent_truth import fit as fit_parts
-from dissensus.families.latent_truth import fit as sampler
 from dissensus.families.latent_truth.kernels import data as places
 from dissensus.families.latent_truth.kernels.data import blank
 

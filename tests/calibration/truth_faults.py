@@ -39,9 +39,9 @@ def other_prior(**priors):
 @other_process
 def systems_twice(what):
     """Count what systems said twice."""
-    theirs = what.voice >= what.form.first_system
+    theirs = what.respondent >= what.form.first_system
     again = {name: np.concatenate([getattr(what, name), getattr(what, name)[theirs]])
-             for name in ("item", "voice", "label")}  # fmt: skip
+             for name in ("item", "respondent", "label")}  # fmt: skip
     return what._replace(**again)
 
 

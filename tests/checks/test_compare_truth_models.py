@@ -135,7 +135,7 @@ def test_refuses_what_are_no_options_before_anything_is_fitted(votes):
         dx.compare_truth_models(*votes, drows=10)
     with pytest.raises(dx.ArgumentError, match=r"difficulty: .*belong in candidates="):
         dx.compare_truth_models(*votes, difficulty=True)  # of all, the "plain" one too
-    with pytest.raises(dx.PredictionError, match="what systems said"):
+    with pytest.raises(dx.PredictionError, match="answers of systems"):
         dx.compare_truth_models(votes[0], "systems.csv", draws=10, progressbar=False)
 
 

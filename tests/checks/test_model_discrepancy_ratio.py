@@ -156,7 +156,7 @@ def test_labels_that_annotators_could_not_give_are_warned_of_once(grades):
 def test_what_does_not_fit(grades, rankings):
     ann, pred = grades
     fit = fitted("dirichlet", ann)
-    with pytest.raises(dx.PredictionError, match="predictions: expected what systems said"):
+    with pytest.raises(dx.PredictionError, match="predictions: expected answers of systems"):
         dx.model_discrepancy_ratio(fit, ann)
     with pytest.raises(dx.ArgumentError, match="distance: expected one of"):
         dx.model_discrepancy_ratio(fit, pred, "cosine")

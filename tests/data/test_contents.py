@@ -106,6 +106,6 @@ def test_what_does_not_go_together_is_said():
 
 def test_inferred_grades_are_said_to_be_classes_for_agreement():
     ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [1, 2]})
-    assert "until the kind is said" in dict(describe_annotations(ann))["kind"]
+    assert "until the kind is given" in dict(describe_annotations(ann))["kind"]
     ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [1, 2]}, kind="ordinal")
     assert "until" not in dict(describe_annotations(ann))["kind"]

@@ -114,7 +114,11 @@ BROKEN = {
     ),
     "code too large": (
         lambda: changed(made(), "item_code", 1, 2),
-        "item_code, row 1: expected a code from 0 to 1; found 2",
+        "coordinate 'item': expected a name for each code in 'item_code', up to 2; found 2 names",
+    ),
+    "items selected": (
+        lambda: made().isel(item=slice(1)),
+        r"coordinate 'item'.*isel and sel over 'item' drop names, not rows.*\['item'\]\.isin",
     ),
     "code negative": (
         lambda: changed(made(), "label_code", 0, -1),

@@ -83,18 +83,6 @@ def test_majority_vote_charges_the_system_with_errors_of_the_annotators():
 
 
 @pytest.mark.long
-def test_the_same_seed_gives_the_same_and_none_leaves_it_out():
-    again = dx.evaluate(study().annotations, study().predictions, **QUIET)
-    xr.testing.assert_identical(
-        again["accuracy"].to_dataset(), evaluated()["accuracy"].to_dataset()
-    )
-    ann = dx.from_matrix([["a", "a"]] * 9 + [["b", "b"]])
-    without = dx.evaluate(ann, truth_model=None, **QUIET)
-    assert "accuracy" not in without.children
-    assert without.attrs["truth_model"] == "none: not asked for"
-
-
-@pytest.mark.long
 def test_a_system_is_judged_as_if_there_were_no_other():
     one = study().predictions.isel(system=[1])
     copies = xr.concat([one] * 8, dim="system").assign_coords(system=[f"s{k}" for k in range(8)])
@@ -162,13 +150,6 @@ def test_annotators_are_held_against_the_majority_of_the_others():
     assert "majority_accuracy" not in found
 
 
-def test_a_reason_that_a_reader_would_miss_is_among_the_notes():
-    ann = dx.from_matrix([["x", "x"], ["y", "y"], ["x", "y"]])
-    result = dx.evaluate(ann, **QUIET)
-    assert "accuracy" not in result.children
-    assert "Accuracies are not estimated: only 3 items" in result["agreement"].attrs["notes"]
-
-
 @pytest.mark.long
 def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monkeypatch):
     monkeypatch.setattr(accuracy, "LEAST_EFFECTIVE", 1e9)
@@ -210,3 +191,20 @@ def test_annotators_who_may_be_guessing_are_remembered():
     assert found["near_guessing"] > 0.1
     assert found["notes"].count("no better than guessing") == 1
     assert (dx.summary(evaluation, "accuracy")["doubt"] != "").all()
+
+
+@pytest.mark.long
+def test_the_same_seed_gives_the_same_sections():
+    xr.testing.assert_identical(dx.evaluate(study().annotations, study().predictions, **OPTIONS),
+                                evaluated())  # fmt: skip
+
+
+def test_sections_that_are_left_out_say_why():
+    ann = dx.from_matrix([[1, 2], [2, 2], [3, 1]])
+    options = {"draws": 20, "reliability": (1,), "random_seed": 1, "progressbar": False}
+    notes = dx.evaluate(ann, **options)["agreement"].attrs["notes"]
+    assert "Accuracies are not estimated: only 3 items" in notes
+    assert "There is no ICC: whole numbers that nobody called ordered" in notes
+    none = {"truth_model": None, "ground_truth": None, "components": None}
+    attrs = dx.evaluate(ann, **none, **options).attrs
+    assert {attrs[name] for name in none} == {"none: not asked for"}

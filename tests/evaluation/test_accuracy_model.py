@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dissensus as dx
-from dissensus.evaluation.accuracy import planned
+from dissensus.evaluation.accuracy import plan
 
 
 def study(n_items=30, n_annotators=3, n_labels=4, **more):
@@ -24,47 +24,47 @@ def systems(n_items=30, **more):
     return dx.predictions(table, **more)
 
 
-def settings_of(plan):
-    return {one.model: one.settings for one in plan.candidates}
+def settings_of(found):
+    return {one.model: one.settings for one in found.candidates}
 
 
 def test_names_have_equal_errors_and_ordered_labels_graded_ones():
-    plan = planned(study(n_items=200), systems(200), "auto", None)
-    assert [one.model for one in plan.candidates] == ["dawid_skene", "symmetric_confusion"]
-    assert settings_of(plan) == {
+    found = plan(study(n_items=200), systems(200), "auto", None)
+    assert [one.model for one in found.candidates] == ["dawid_skene", "symmetric_confusion"]
+    assert settings_of(found) == {
         "dawid_skene": {"pooling": "none"},
         "symmetric_confusion": {"accuracy": "annotator", "errors": "equal"},
     }
-    assert not plan.asked
-    assert plan.remarks == ()
-    ordered = planned(study(kind="ordinal"), None, "auto", None)
+    assert not found.by_name
+    assert found.remarks == ()
+    ordered = plan(study(kind="ordinal"), None, "auto", None)
     assert settings_of(ordered)["symmetric_confusion"]["errors"] == "graded"
 
 
 def test_matrices_take_a_hundred_labels_for_each():
-    assert list(settings_of(planned(study(), None, "auto", None))) == ["symmetric_confusion"]
-    asked = planned(study(), None, "dawid_skene", None)
+    assert list(settings_of(plan(study(), None, "auto", None))) == ["symmetric_confusion"]
+    asked = plan(study(), None, "dawid_skene", None)
     assert list(settings_of(asked)) == ["dawid_skene"]
 
 
 def test_whole_numbers_that_nobody_called_ordered_are_classes():
     item, who = np.indices((9, 3)).reshape(2, -1)
     ann = dx.annotations({"item": item, "annotator": who, "label": (item + who) % 4})
-    plan = planned(ann, None, "auto", None)
-    assert settings_of(plan)["symmetric_confusion"]["errors"] == "equal"
+    found = plan(ann, None, "auto", None)
+    assert settings_of(found)["symmetric_confusion"]["errors"] == "equal"
 
 
 def test_known_labels_stand_in_for_a_second_annotator():
     alone = study(n_annotators=1)
     known = dict.fromkeys(range(10), "l00")
-    assert "no item has two" in planned(alone, None, "auto", None).why_not
-    assert planned(alone, None, "auto", None, known).candidates
+    assert "no item has two" in plan(alone, None, "auto", None).text
+    assert plan(alone, None, "auto", None, known).candidates
     with pytest.raises(dx.ArgumentError, match="truth: expected None: no item has two"):
-        planned(alone, None, "auto", None, {0: "l00"})
+        plan(alone, None, "auto", None, {0: "l00"})
     with pytest.raises(dx.ArgumentError, match="truth: expected None with truth_model=None"):
-        planned(study(), None, None, None, known)
+        plan(study(), None, None, None, known)
     with pytest.raises(dx.ArgumentError, match="truth: expected labels of annotated items"):
-        planned(study(), None, "auto", None, {99: "l00"})
+        plan(study(), None, "auto", None, {99: "l00"})
 
 
 def test_annotators_whom_nobody_knows_again_have_one_accuracy():
@@ -72,15 +72,15 @@ def test_annotators_whom_nobody_knows_again_have_one_accuracy():
     n = ann.sizes["annotation"]
     alone = ann.drop_dims("annotator").assign(annotator_code=("annotation", np.arange(n)))
     alone = alone.assign_coords(annotator=np.arange(n))
-    plan = planned(alone, None, "auto", None)
-    assert settings_of(plan)["symmetric_confusion"]["accuracy"] == "common"
-    assert "No annotator labelled two items" in plan.remarks[0]
-    asked = planned(alone, None, "dawid_skene", None)
+    found = plan(alone, None, "auto", None)
+    assert settings_of(found)["symmetric_confusion"]["accuracy"] == "common"
+    assert "No annotator labelled two items" in found.remarks[0]
+    asked = plan(alone, None, "dawid_skene", None)
     assert settings_of(asked)["dawid_skene"]["pooling"] == "complete"
 
 
 @pytest.mark.parametrize(
-    ("annotations", "threshold", "reason", "told"),
+    ("annotations", "threshold", "reason", "noted"),
     [
         (lambda: study(n_annotators=1), None, "no item has two annotators", False),
         (lambda: study(n_items=4), None, "only 4 items have two annotators", True),
@@ -91,33 +91,32 @@ def test_annotators_whom_nobody_knows_again_have_one_accuracy():
         (lambda: dx.simulate.study(n_items=9, random_seed=1).annotations, None, "rankings", False),
     ],
 )
-def test_what_has_no_one_true_label_says_why(annotations, threshold, reason, told):
-    plan = planned(annotations(), None, "auto", threshold)
-    assert plan.candidates == ()
-    assert reason in plan.why_not
-    assert plan.told == told
+def test_what_has_no_one_true_label_says_why(annotations, threshold, reason, noted):
+    found = plan(annotations(), None, "auto", threshold)
+    assert reason in found.text
+    assert found.noted == noted
 
 
 def test_a_model_that_is_asked_for_is_taken_or_refused():
-    assert planned(study(), None, None, None).why_not == "not asked for"
-    many = planned(study(n_items=40, n_labels=31), None, "symmetric_confusion", None)
-    assert many.asked
+    assert plan(study(), None, None, None).text == "not asked for"
+    many = plan(study(n_items=40, n_labels=31), None, "symmetric_confusion", None)
+    assert many.by_name
     assert list(settings_of(many)) == ["symmetric_confusion"]
     with pytest.raises(dx.ArgumentError, match="truth_model: expected None or 'auto': rankings"):
         ann = dx.simulate.study(n_items=9, random_seed=1).annotations
-        planned(ann, None, "symmetric_confusion", None)
+        plan(ann, None, "symmetric_confusion", None)
     with pytest.raises(dx.ArgumentError, match="truth_model: expected 'auto'"):
-        planned(study(), None, "kappa", None)
+        plan(study(), None, "kappa", None)
 
 
 def test_lists_count_with_their_first_labels():
     rows = [(i, "s", label, rank) for i in range(30) for rank, label in enumerate(("l01", "l02"))]
     frame = pd.DataFrame(rows, columns=["item", "system", "label", "rank"])
     frame["rank"] += 1
-    plan = planned(study(), dx.predictions(frame, rank="rank"), "auto", None)
-    assert plan.predictions.sizes["position"] == 1
+    found = plan(study(), dx.predictions(frame, rank="rank"), "auto", None)
+    assert found.predictions.sizes["position"] == 1
     frame["rank"] = 1
-    tied = planned(study(), dx.predictions(frame, rank="rank"), "auto", None)
+    tied = plan(study(), dx.predictions(frame, rank="rank"), "auto", None)
     assert tied.predictions is None
     assert "up to 2 labels tied in first place" in tied.remarks[0]
 
@@ -125,5 +124,5 @@ def test_lists_count_with_their_first_labels():
 def test_clusters_are_noted():
     item, who = np.indices((9, 3)).reshape(2, -1)
     table = {"item": item, "annotator": who, "label": list("ab") * 13 + ["a"], "c": item // 3}
-    plan = planned(dx.annotations(table, cluster="c"), None, "auto", None)
-    assert "items of a cluster to be independent" in plan.remarks[-1]
+    found = plan(dx.annotations(table, cluster="c"), None, "auto", None)
+    assert "items of a cluster to be independent" in found.remarks[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import lean
 import numpy as np
 import pytest
 import xarray as xr
@@ -13,7 +14,7 @@ from dissensus.evaluation.answers import agreements, question_of, votes_of
 from dissensus.wording import share
 
 SAMPLE = ("chain", "draw")
-LEAN = {"components": None, "truth_model": None, "ground_truth": None, "reliability": (1.0,)}
+LEAN = {**lean.LEAN, "reliability": (1.0,)}
 RUN = {"draws": 200, "random_seed": 1, "progressbar": False}
 
 
@@ -130,8 +131,7 @@ def test_an_evaluation_has_them_and_says_which_leads():
 @pytest.mark.long
 def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     from dissensus.cli.tables import sections
-    from dissensus.reports import words
-    from dissensus.reports.language import text
+    from dissensus.reports import opening
 
     study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.9, 0.6], random_seed=1)
     truth = study.truth["truth_label"].to_series().iloc[:25]
@@ -139,16 +139,16 @@ def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     result = dx.evaluate(study.annotations, study.predictions, truth=truth, **RUN, **settings)
     answers = result["answers"].to_dataset()
     assert answers.attrs["question"] == "truth"
-    (one,) = words.true_label_words(result)
+    lines = opening.text("true_label", opening.true_label(result))
     first, second = (answers["accuracy"].sel(system=f"system {name}") for name in "AB")
     low, high = first.quantile([0.055, 0.945]).to_numpy()
     held = f"{share(float(first.mean()))} ({share(low)} to {share(high)})"
     start = f"system A gives the one true label on {held}"
-    assert text(one).startswith(start)
-    assert f"system B, the next, on {share(float(second.mean()))}" in text(one)
+    assert lines[0].startswith(start)
+    assert f"system B, the next, on {share(float(second.mean()))}" in lines[0]
     assert next(sections(result)).startswith(start)
     result["answers"].attrs["question"] = "panel"
-    assert words.true_label_words(result) == []
+    assert opening.true_label(result) == {}
 
 
 @pytest.mark.long
@@ -179,12 +179,11 @@ def test_the_question_follows_from_what_is_known():
 
 @pytest.mark.long
 def test_the_page_says_all_three_of_the_leading_system():
-    from dissensus.reports import words
+    from dissensus.reports import opening
 
     study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.9, 0.6], random_seed=1)
     result = dx.evaluate(study.annotations, study.predictions, **RUN, **LEAN)
-    (one,) = words.answer_words(result, "system A")
-    said = "".join(str(part) for part in one)
+    (said,) = opening.text("answers", opening.answers(result, "system A"))
     answers = result["answers"].to_dataset().sel(system="system A")
     low, high = answers["panel_agreement"].quantile([0.055, 0.945]).to_numpy()
     for value in (answers["annotator_agreement"].mean(), answers["human_agreement"].mean()):
@@ -192,4 +191,4 @@ def test_the_page_says_all_three_of_the_leading_system():
     assert f"({share(low)} to {share(high)})" in said
     assert "one true label" not in said
     alone = dx.evaluate(study.annotations, **RUN, **LEAN)
-    assert words.answer_words(alone, "system A") == []
+    assert opening.answers(alone, "system A") == {}

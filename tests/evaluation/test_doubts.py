@@ -15,7 +15,7 @@ import xarray as xr
 import dissensus as dx
 from dissensus import plots
 from dissensus.cli.tables import accuracy_table, components_table, ground_truth_table, summary_table
-from dissensus.evaluation import summary
+from dissensus.evaluation import evidence
 from dissensus.evaluation.doubts import DOUBT, MARK, of_numbers, reasons
 from dissensus.reports.page import _opening, page
 from dissensus.reports.two_models import both
@@ -62,14 +62,14 @@ def planted(good):
 
 @pytest.mark.long
 def test_a_good_evaluation_is_not_marked(good):
-    for of in summary._OF:
+    for of in evidence._OF:
         rows = dx.summary(good, of)
         assert list(rows.columns)[-1] == DOUBT
     assert set(dx.summary(good)[DOUBT]) == {""}
     assert set(dx.summary(good, "statistics")[DOUBT]) == {""}
 
 
-@pytest.mark.parametrize("of", summary._OF)
+@pytest.mark.parametrize("of", evidence._OF)
 def test_every_summary_says_of_every_row_whether_it_is_to_be_relied_on(good, planted, of):
     """A new summary, or a new row with an interval, that has no doubt of its own fails here."""
     group = {"weighted_reliability": "accuracy"}.get(of, of)
@@ -130,7 +130,7 @@ def test_every_interval_on_the_terminal_is_marked(planted):
 )  # fmt: skip
 def test_every_table_and_picture_of_the_page_says_so(good, planted, group, ids):
     html = page(planted(group))
-    assert "Do not rely on these numbers yet" in html
+    assert "Do not rely on these numbers</h2>" in html
     for one in ids:
         part = html[html.index(f'id="{one}"') :]
         end = part.index("</table>" if one.startswith("table") else "</figure>")
@@ -195,7 +195,7 @@ def test_words_on_several_reliabilities_say_that_one_of_them_failed():
         random_seed=1,
         progressbar=False,
     )
-    assert "Do not rely on the numbers that follow" not in page(tree)
+    assert "Do not rely on the following numbers" not in page(tree)
     poor = {name: ("reliability", [0.0, value]) for name, value in BROKEN.items()
             if name != "ess_bulk_min_item"}  # fmt: skip
     poor["ess_bulk_min_item"] = ("reliability", ["x", "x"])
@@ -203,7 +203,7 @@ def test_words_on_several_reliabilities_say_that_one_of_them_failed():
     tree["convergence"] = xr.Dataset(poor, {"reliability": [1.0, 5.0]})
     opening = _opening(tree, both(tree)[0])
     first = "".join(str(part) for part in opening["after"][0])
-    assert "Do not rely on the numbers that follow" in first
+    assert "Do not rely on the following numbers" in first
 
 
 def test_a_picture_of_too_few_replicates_says_so(good):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from lean import LEAN
 from typer.testing import CliRunner
 
 import dissensus as dx
@@ -12,14 +13,7 @@ from dissensus.cli import app
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
-RUN = {
-    "draws": 20,
-    "random_seed": 1,
-    "progressbar": False,
-    "truth_model": None,
-    "ground_truth": None,
-    "components": None,
-}
+RUN = {"draws": 20, "random_seed": 1, "progressbar": False, **LEAN}
 
 
 @pytest.fixture(scope="module")
@@ -154,21 +148,8 @@ def test_from_the_command_line(tmp_path):
     path = tmp_path / "a.csv"
     rows = [f"{k},{who},{'xy'[(k + who) % 3 == 0]}\n" for k in range(20) for who in range(2)]
     path.write_text("item,annotator,label\n" + "".join(rows))
-    given = (
-        "evaluate",
-        path,
-        "--draws",
-        20,
-        "--seed",
-        1,
-        "--truth-model",
-        "none",
-        "--ground-truth",
-        "none",
-        "--components",
-        "none",
-        "--no-progress",
-    )
+    lean = "--truth-model none --ground-truth none --components none --no-progress"
+    given = ("evaluate", path, "--draws", 20, "--seed", 1, *lean.split())
     done = call(*given, "--out", tmp_path / "out", "--chunks", 6)
     assert done.exit_code == 0, done.output
     with xr.open_datatree(tmp_path / "out" / "evaluation.nc", engine="h5netcdf") as tree:
@@ -187,6 +168,6 @@ def test_too_few_draws_to_tell_of_chains_say_nothing_in_chunks_either(tmp_path):
         random_seed=1, progressbar=False,
     )  # fmt: skip
     assert "convergence" not in result.children
-    assert "do not tell whether the chains" in dx.report(result, tmp_path / "r.html").read_text(
+    assert "it is unknown whether the chains" in dx.report(result, tmp_path / "r.html").read_text(
         "utf-8"
     )

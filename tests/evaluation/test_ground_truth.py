@@ -10,7 +10,7 @@ from one_truth import OPTIONS, evaluated, kept, study
 
 import dissensus as dx
 from dissensus.evaluation import ground_truth
-from dissensus.evaluation.ground_truth import planned
+from dissensus.evaluation.ground_truth import plan
 
 
 def judged(annotations, **options):
@@ -128,19 +128,6 @@ def test_many_labels_take_fewer_draws(monkeypatch):
 
 
 @pytest.mark.long
-def test_the_same_seed_gives_the_same_and_none_leaves_it_out():
-    again = dx.evaluate(study().annotations, study().predictions, **OPTIONS)
-    xr.testing.assert_identical(
-        again["weighted_reliability"].to_dataset(), evaluated()["weighted_reliability"].to_dataset()
-    )
-    without = dx.evaluate(study().annotations, truth_model=None, ground_truth=None, **OPTIONS)
-    assert "weighted_reliability" not in without.children
-    assert without.attrs["ground_truth"] == "none: not asked for"
-    with pytest.raises(dx.ArgumentError, match="none: not asked for"):
-        dx.plots.truth_nomogram(without)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("annotations", "threshold", "reason"),
     [
@@ -153,11 +140,11 @@ def test_the_same_seed_gives_the_same_and_none_leaves_it_out():
     ],
 )
 def test_what_has_no_ground_truth_says_why(annotations, threshold, reason):
-    plan = planned(annotations(), "auto", threshold)
-    assert reason in plan.why_not
+    found = plan(annotations(), "auto", threshold)
+    assert reason in found.text
     if "only 4" not in reason:
         with pytest.raises(dx.ArgumentError, match=f"^ground_truth: .*{reason}"):
-            planned(annotations(), 0.8, threshold)
+            plan(annotations(), 0.8, threshold)
 
 
 @pytest.mark.parametrize(
@@ -172,3 +159,10 @@ def test_what_has_no_ground_truth_says_why(annotations, threshold, reason):
 def test_accuracies_that_are_none_are_refused_before_anything_is_fitted(given, said):
     with pytest.raises(dx.ArgumentError, match=rf"^ground_truth.*{said}"):
         dx.evaluate(study().annotations, ground_truth=given, **OPTIONS)
+
+
+def test_there_is_no_nomogram_without_the_section():
+    without = dx.evaluate(dx.from_matrix([["a", "b"]] * 3), truth_model=None, ground_truth=None,
+                          **OPTIONS)  # fmt: skip
+    with pytest.raises(dx.ArgumentError, match="none: not asked for"):
+        dx.plots.truth_nomogram(without)

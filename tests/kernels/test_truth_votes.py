@@ -14,7 +14,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 2
 
 
 def plain(rows, n_items):
-    """Return what each item was given: (voice, label) -> times, as a sorted tuple."""
+    """Return what each item was given: (respondent, label) -> times, as a sorted tuple."""
     return [
         tuple(sorted(Counter((v, y) for i, v, y in rows if i == one).items()))
         for one in range(n_items)
@@ -24,14 +24,14 @@ def plain(rows, n_items):
 @settings(deadline=None, max_examples=50)
 @given(ROWS, st.integers(7, 9))
 def test_patterns_are_the_distinct_tuples(rows, n_items):
-    item, voice, label = (np.array([row[k] for row in rows], dtype=np.int64) for k in range(3))
-    found, pattern = votes(item, voice, label, n_items)
+    item, respondent, label = (np.array([row[k] for row in rows], dtype=np.int64) for k in range(3))
+    found, pattern = votes(item, respondent, label, n_items)
     want = plain(rows, n_items)
     assert found.start[0] == 0
-    assert found.start[-1] == len(found.voice) == len(found.label) == len(found.times)
+    assert found.start[-1] == len(found.respondent) == len(found.label) == len(found.times)
     told = [
         tuple(
-            ((int(found.voice[e]), int(found.label[e])), int(found.times[e]))
+            ((int(found.respondent[e]), int(found.label[e])), int(found.times[e]))
             for e in range(low, high)
         )
         for low, high in zip(found.start, found.start[1:], strict=False)

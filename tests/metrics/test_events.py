@@ -45,14 +45,6 @@ def test_metrics_take_it(posterior):
     np.testing.assert_allclose(dx.top_k_accuracy(found, predictions).squeeze("system"), expected)
 
 
-def test_bad_input(posterior):
-    with pytest.raises(dx.ArgumentError, match="fit: expected a fit of normal_scores"):
-        dx.event_plausibility(posterior[["mean"]], 0)
-    for threshold in (np.nan, np.inf):
-        with pytest.raises(dx.ArgumentError, match="threshold: expected a finite number"):
-            dx.event_plausibility(posterior, threshold)
-
-
 def test_takes_a_fit_its_group_and_its_dataset(posterior):
     whole = dx.event_plausibility(posterior, 1.0)
     fit = xr.DataTree.from_dict({"posterior": posterior})
@@ -60,34 +52,20 @@ def test_takes_a_fit_its_group_and_its_dataset(posterior):
     xr.testing.assert_identical(dx.event_plausibility(fit["posterior"], 1.0), whole)
 
 
-@pytest.mark.parametrize("bad", [{"threshold": "a"}, {"threshold": None}, {"labels": ("a", "a")}])
-def test_bad_arguments_are_refused_by_name(posterior, bad):
-    with pytest.raises(dx.ArgumentError, match=f"^{next(iter(bad))}: "):
-        dx.event_plausibility(posterior, **{"threshold": 1.0, **bad})
-
-
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [
-        ("threshold", {"threshold": 10**30}),
-        ("threshold", {"threshold": "x"}),
-        ("labels", {"threshold": 0.5, "labels": None}),
-        ("labels", {"threshold": 0.5, "labels": (["a"], ["b"])}),
-        ("labels", {"threshold": 0.5, "labels": ("a", "a")}),
-    ],
+    [("threshold", {"threshold": bad}) for bad in (np.nan, np.inf, "a", None, 10**30)]
+    + [("labels", {"labels": bad}) for bad in (("a", "a"), None, (["a"], ["b"]))],
 )
-def test_settings_that_make_no_sense_are_refused_by_name(name, arguments):
-    draws = xr.DataArray([[[1.0]]], dims=("chain", "draw", "item"))
+def test_bad_arguments_are_refused_by_name(posterior, name, arguments):
     with pytest.raises(dx.ArgumentError, match=f"^{name}: "):
-        dx.event_plausibility(xr.Dataset({"mean": draws, "variance": draws}), **arguments)
+        dx.event_plausibility(posterior, **{"threshold": 1.0, **arguments})
 
 
-def test_a_fit_of_text_is_refused():
-    draws = xr.DataArray([[["a"]]], dims=("chain", "draw", "item"))
-    with pytest.raises(dx.ArgumentError, match="fit: expected a fit of normal_scores"):
-        dx.event_plausibility(xr.Dataset({"mean": draws, "variance": draws}), 0.5)
-
-
-def test_a_negative_variance_is_refused(posterior):
+def test_what_is_no_fit_of_normal_scores_is_refused(posterior):
+    text = xr.DataArray([[["a"]]], dims=("chain", "draw", "item"))
+    for fit in (posterior[["mean"]], xr.Dataset({"mean": text, "variance": text})):
+        with pytest.raises(dx.ArgumentError, match="fit: expected a fit of normal_scores"):
+            dx.event_plausibility(fit, 0.5)
     with pytest.raises(dx.ArgumentError, match=r"^fit: expected variances of 0 or more; found -"):
         dx.event_plausibility(posterior.assign(variance=-posterior["variance"] - 1), threshold=0.5)

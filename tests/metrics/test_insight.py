@@ -25,18 +25,19 @@ def test_none_at_all_changes_nothing(make, k):
     xr.testing.assert_allclose(found, dx.top_k_accuracy(theta, pred, k), atol=1e-12)
 
 
-def test_odds_of_every_item_are_as_many_times_what_they_were(make):
+@pytest.mark.parametrize("k", [1, 2])
+def test_odds_of_every_item_are_as_many_times_what_they_were(make, k):
     theta = make.theta(5, n_items=200, chains=2, draws=4000)
     theta = (theta**0.2).pipe(lambda x: x / x.sum("label"))  # often close
     theta = theta.copy(data=np.random.default_rng(1).permuted(theta.values, axis=1))
     pred = make.lists(5, theta, ties=False)
     plain, found = (
-        dx.top_k_accuracy(theta, pred, per_item=True, insight=of(given, "s", "t")).mean(DRAWS)
+        dx.top_k_accuracy(theta, pred, k, per_item=True, insight=of(given, "s", "t")).mean(DRAWS)
         for given in ([0.0, 0.0], [0.9, -0.6])
     )
     odds = plain / (1 - plain) * np.exp(of([0.9, -0.6], "s", "t"))
     expected = odds / (1 + odds)
-    assert 0.1 < float(plain.mean()) < 0.4
+    assert 0.1 * k < float(plain.mean()) < 0.4 * k
     np.testing.assert_allclose(found, expected.transpose(*found.dims), atol=0.02)
     np.testing.assert_allclose(
         found.mean("item"), expected.transpose(*found.dims).mean("item"), atol=0.002
@@ -74,13 +75,13 @@ def answering(**answers):
 def test_drawn_it_is_a_shifted_lognormal_the_same_for_copies():
     found = draw_insights(answering(a="xyxyxyxy", copy="xyxyxyxy", other="xyxyxyxx"), (4, 5000), 1)
     assert found.dims == (*DRAWS, "system")
-    theirs = stats.lognorm(s=1, scale=0.28, loc=-0.4)
+    theirs = stats.lognorm(s=1.3, scale=0.2, loc=-0.4)
     np.testing.assert_allclose(
         found.quantile([0.055, 0.5, 0.945], DRAWS).values,
         np.repeat(theirs.ppf([[0.055], [0.5], [0.945]]), 3, axis=1), atol=0.04,
     )  # fmt: skip
     assert (found.sel(system="a") == found.sel(system="copy")).all()
-    normal = np.log((found + 0.4) / 0.28).transpose("system", ...).values.reshape(3, -1)
+    normal = (np.log((found + 0.4) / 0.2) / 1.3).transpose("system", ...).values.reshape(3, -1)
     # Seven of eight labels are the same.
     assert np.corrcoef(normal)[0, 2] == pytest.approx((7 / 8) ** 8, abs=0.02)
     assert insight_of(np.array(0.0)) == pytest.approx(theirs.median())
@@ -147,6 +148,19 @@ def test_chains_and_items_have_random_numbers_of_their_own(make):
     )
     assert not (found.sel(chain=0, drop=True) == found.sel(chain=1, drop=True)).all()
     assert not (found.sel(item=0, drop=True) == found.sel(item=1, drop=True)).all()
+
+
+def test_leaning_items_have_streams_apart_from_the_weights(make):
+    theta = make.theta(6, n_items=20, chains=2, draws=4000)
+    pred = make.lists(6, theta, ties=False)
+    options = {"insight": of([1.5, -1.5], "s", "t"), "random_seed": 1}
+    even, weighted = (
+        dx.top_k_accuracy(theta, pred, weights=weights, **options)
+        for weights in (None, "bayesian-bootstrap")
+    )
+    apart = weighted - even
+    error = apart.std(DRAWS) / np.sqrt(apart.sizes["chain"] * apart.sizes["draw"])
+    assert (abs(apart.mean(DRAWS)) < 4 * error).all()
 
 
 def test_seeded_it_comes_again(make):
@@ -236,7 +250,7 @@ def test_an_evaluation_leaves_it_open(split_panel, judged):
     again = dx.top_k_accuracy(theta, pred, insight="learned", random_seed=3)
     xr.testing.assert_allclose(found.transpose(*again.dims).drop_attrs(), again.drop_attrs())
     without = dx.top_k_accuracy(theta, pred)
-    low, high = found.quantile([0.01, 0.99], DRAWS)
+    low, high = found.quantile([0.055, 0.945], DRAWS)
     for system, value in truth.items():
         assert low.sel(system=system) < value < high.sel(system=system)
     assert without.max(DRAWS).sel(system="noise") < truth["noise"]  # what is mended

@@ -62,3 +62,28 @@ def test_an_evaluation_looks_once_at_each_reliability(votes, monkeypatch):
         random_seed=1, progressbar=False,
     )  # fmt: skip
     assert sum("draw" in dims for dims in calls) == 2
+
+
+@pytest.mark.parametrize("most", [4096, 0])  # by a table of sequences, and draw by draw
+def test_scores_of_distinct_sequences_are_those_of_every_draw(monkeypatch, most):
+    monkeypatch.setattr(_lists, "_MOST_SEQUENCES", most)
+    rng = np.random.default_rng(5)
+    theta = xr.DataArray(
+        rng.dirichlet(np.full(5, 0.3), size=(2, 50, 4)),
+        dims=("chain", "draw", "item", "label"),
+        coords={"item": range(4), "label": list("abcde")},
+    )
+    rows = [(item, system, label, rank) for item in range(4) for system in "st"
+            for rank, label in enumerate(rng.permutation(list("abcde"))[:3], 1)]  # fmt: skip
+    names = ("item", "system", "label", "rank")
+    both = dx.predictions(dict(zip(names, zip(*rows, strict=True), strict=True)), rank="rank")
+    metrics = (
+        lambda lists: dx.top_k_accuracy(theta, lists, k=2, per_item=True),
+        lambda lists: dx.set_accuracy(theta, lists, per_item=True),
+        lambda lists: dx.average_overlap(theta, lists, depth=3, per_item=True),
+    )
+    for metric in metrics:  # a system alone is scored draw by draw
+        alone = [metric(both.isel(system=[place])) for place in range(2)]
+        xr.testing.assert_identical(metric(both), xr.concat(alone, dim="system"))
+        with looked_at_once(3):
+            xr.testing.assert_identical(metric(both), xr.concat(alone, dim="system"))

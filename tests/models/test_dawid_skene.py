@@ -1,79 +1,15 @@
-"""Confusion matrices against integration over the prior, and the anaesthetists."""
+"""Confusion matrices of the anaesthetists, and of simulated crowds."""
 
 from __future__ import annotations
 
 import arviz as az
-import crossed_reference
 import numpy as np
 import pytest
-import truth_pymc
-import truth_reference
-from seeds import in_two_sizes
 from truth_cases import ROWS, THREE, rows
 
 import dissensus as dx
 from dissensus.models import dawid_skene
 from dissensus.sampling.step import uncompiled
-
-by_case = pytest.mark.parametrize("name", ROWS)
-LONG = ("complete, related systems", "hierarchical, difficulty, related systems",
-        "hierarchical, difficulty, three labels", "none, three labels",
-        "evidence of annotators")  # fmt: skip
-
-
-ORDINARY, FULL = (4000, {}, {"enough": 200}), (8000, {}, {"enough": 200})
-REDUCED = (2000, {"log2": 15, "outer": 1000}, {"enough": 100, "points": 200})
-"""Draws of a chain, how the prior is integrated over, and what is asked of both."""
-
-
-@pytest.mark.unit(0, long=3)
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        *((name, ORDINARY) for name in ROWS if name not in LONG),
-        *in_two_sizes({name: name for name in LONG}, REDUCED, FULL),
-    ],
-)
-def test_posterior_is_what_integration_over_the_prior_gives(name, size):
-    draws, extent, asked = size
-    case = ROWS[name]
-    reference = truth_reference.integrate(case, **extent)
-    fit = case.fit(draws=draws, tune=300)
-    assert set(fit["posterior"].data_vars) == set(reference.points) | set(reference.inner)
-    for values in (fit["posterior"], reference.points):
-        for one in ("truth", "confusion", "population_confusion", "system_confusion"):
-            if one in values:  # of 1e-290 floating point numbers know little
-                values[one] = values[one].clip(min=1e-4)
-    crossed_reference.compare(fit, reference, **asked)
-
-
-@pytest.mark.long
-@by_case
-def test_pymc_form_has_the_likelihood_of_sums_over_states(name):
-    truth_pymc.likelihood_agrees(ROWS[name])
-
-
-@pytest.mark.long
-@pytest.mark.unit(3)
-@by_case
-def test_pymc_form_has_the_priors_of_the_card(name):
-    truth_pymc.prior_agrees(ROWS[name])
-
-
-@pytest.mark.unit(3)
-@by_case
-def test_what_is_said_of_items_follows_from_the_other_parameters(name):
-    case = ROWS[name]
-    fit = case.fit(draws=20, tune=50, chains=2, log_likelihood=True)
-    points = truth_reference.points_of(case, fit["posterior"])
-    want = truth_reference.log_likelihood(case, points)
-    each = fit["log_likelihood"]["labels"].to_numpy().reshape(want.shape)
-    np.testing.assert_allclose(each, want, rtol=1e-5)
-    kept, _ = truth_reference.kept(case, points)
-    for one in kept:
-        draws = fit["posterior"][one].to_numpy().reshape(kept[one].shape)
-        np.testing.assert_allclose(draws, kept[one], rtol=1e-4, atol=1e-7, err_msg=one)
 
 
 def test_rows_sum_to_1():
@@ -132,24 +68,6 @@ def test_em_is_the_mode_that_chains_are_near(anaesthetists):
     fit = dawid_skene.fit(anaesthetists, pooling="none", random_seed=1, progressbar=False)
     one, two = fit["constant_data"]["truth_mean"], dawid_skene.em(anaesthetists)["truth"]
     assert (one.argmax("label") == two.argmax("label")).mean() > 0.9
-
-
-@pytest.mark.long
-def test_many_items_give_back_what_they_were_drawn_from():
-    study = dx.simulate.confusion_study(
-        3000, 5, 3, ipc=[0.6, 0.7, 0.8, 0.7, 0.9], asymmetry=3.0, system_accuracy=[0.85],
-        prevalence=[0.5, 0.3, 0.2], random_seed=1,
-    )  # fmt: skip
-    post = dawid_skene.fit(
-        study.annotations, predictions=study.predictions, random_seed=1, progressbar=False,
-        keep_items=False,
-    )["posterior"].mean(("chain", "draw"))  # fmt: skip
-    truth = study.truth
-    want = truth["confusion"].isel(group=0)  # no item is harder: all are alike
-    np.testing.assert_allclose(post["confusion"], want, atol=0.05)
-    np.testing.assert_allclose(post["annotator_accuracy"], truth["annotator_accuracy"], atol=0.03)
-    np.testing.assert_allclose(post["system_accuracy"], truth["system_accuracy"], atol=0.03)
-    np.testing.assert_allclose(post["prevalence"], truth["prevalence"], atol=0.03)
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ import dissensus as dx
 from dissensus.data.plausibility import with_candidates
 from dissensus.families.base import FitOptions
 from dissensus.families.latent_truth.fit import TruthFit
-from dissensus.families.latent_truth.parameters import parameters
+from dissensus.families.latent_truth.parameters import named
 
 pytestmark = pytest.mark.long
 
@@ -86,7 +86,7 @@ def test_accuracies_are_those_that_the_kernel_makes_of_the_same_parameters(name,
     process = model._process(study.annotations, study.predictions, **settings)
     posterior = run(model._model(process), draws=3, tune=2, chains=1)["posterior"].to_dataset()
     fit = TruthFit(process, FitOptions(draws=3, chains=1))
-    by_kernel = parameters(process, fit.replayed(posterior, np.random.default_rng(1)))
+    by_kernel = named(process, fit.replayed(posterior, np.random.default_rng(1)))
     names = {"annotator_accuracy", "system_accuracy"} & set(posterior)
     assert len(names) == (1 if settings["systems"] == "related" else 2)
     for each in names:

@@ -88,7 +88,9 @@ def test_systems_are_in_a_legend():
 
 
 def test_what_is_no_such_thing_is_refused():
-    with pytest.raises(dx.ArgumentError, match=r"draws of 'false_positive_rate'"):
+    with pytest.raises(
+        dx.ArgumentError, match=r"annotator_roc returns, with 'false_positive_rate' "
+    ):
         dx.plots.annotator_roc(roc().drop_vars("false_positive_rate"))
     with pytest.raises(dx.ArgumentError, match="ci_prob"):
         dx.plots.annotator_roc(roc(), ci_prob=1.5)

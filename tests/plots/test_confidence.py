@@ -135,11 +135,3 @@ def test_no_line_where_confidence_does_not_vary():
     ax = dx.plots.confidence_difficulty(found).axes[0]
     assert not ax.lines
     assert ax.get_title(loc="left") == ""
-
-
-def test_what_is_no_such_thing_is_refused():
-    check = dx.confidence_check(labels(), TRUTH, draws=100, random_seed=1)
-    with pytest.raises(dx.ArgumentError, match="draws of 'error_rate'"):
-        dx.plots.confidence_errors(check.drop_vars("error_rate"))
-    with pytest.raises(dx.ArgumentError, match="draws of 'slope'"):
-        dx.plots.confidence_difficulty(check)

@@ -1,14 +1,18 @@
-"""Pictures of items: one in full, the triangle, expected risk; and the matrix of systems."""
+"""Plots of items: one in full, certainty, triangle, expected risk, items to review."""
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
 
 import dissensus as dx
 from dissensus.errors import ArgumentError
-from dissensus.plots._item import predicted, said, spelled
+from dissensus.plots._item import predictions_of, spelled, statements_of
+
+# Pictures of items: one in full, the triangle, expected risk; and the matrix of systems.
+
 
 # Three of the six differential diagnoses of Stutz et al. (2023), Figure 5, shortened.
 RANKINGS = {
@@ -45,7 +49,7 @@ def test_predictions_with_the_probability_of_a_hit(case):
         rank="rank",
     )
     hit = float(dx.top_k_accuracy(fit, pred, k=2).mean())
-    assert predicted(pred, "case", dx.plausibility.plausibility_of(fit))[0].hit == hit
+    assert predictions_of(pred, "case", dx.plausibility.plausibility_of(fit))[0].hit == hit
     figure = dx.plots.item(fit, "case", annotations=ann, predictions=pred)
     assert any(line.endswith("m: Melanoma > Wart") for line in texts(figure))
 
@@ -53,7 +57,7 @@ def test_predictions_with_the_probability_of_a_hit(case):
 def test_a_label_outside_the_label_space_cannot_hit(case):
     _, fit = case
     pred = dx.predictions({"item": ["case"], "system": ["m"], "label": ["Burn"]})
-    assert predicted(pred, "case", dx.plausibility.plausibility_of(fit))[0].hit == 0
+    assert predictions_of(pred, "case", dx.plausibility.plausibility_of(fit))[0].hit == 0
 
 
 def test_unknown_items(case):
@@ -83,7 +87,7 @@ def test_the_remainder_is_one_row():
 
 def test_scores_are_said_as_numbers():
     ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.25, 1.5]})
-    assert [spelled(one.blocks) for one in said(ann, 1)] == [".25", "1.5"]
+    assert [spelled(one.blocks) for one in statements_of(ann, 1)] == [".25", "1.5"]
 
 
 def test_names_are_no_formulas(case):
@@ -133,3 +137,118 @@ def test_better_orders_by_the_probability_of_being_best():
     assert [t.get_text() for t in ax.texts] == [".75", "> .99", ".25", "> .99", "< .01", "< .01"]
     with pytest.raises(ArgumentError, match="comparison"):
         dx.plots.better(draws)
+
+
+# Annotation certainty, sorted.
+
+
+def test_a_sorted_line_for_each_reliability(dense):
+    figure = dx.plots.certainty(dense)
+    lines = figure.axes[0].lines
+    values = dense["certainty"]["annotation_certainty"]
+    assert len(lines) == values.sizes["reliability"]
+    for line, expected in zip(lines, values.to_numpy(), strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), np.sort(expected))
+    alphas = [line.get_alpha() for line in lines]
+    assert alphas == sorted(alphas)
+    assert alphas[-1] == 1
+
+
+def test_a_panel_for_each_top_set(candidates):
+    assert len(dx.plots.certainty(candidates).axes) == 3
+    assert len(dx.plots.certainty(candidates, top=[1, 2]).axes) == 2
+    with pytest.raises(ArgumentError, match="top"):
+        dx.plots.certainty(candidates, top=7)
+
+
+def test_draws_into_given_axes(candidates):
+    _, ax = plt.subplots()
+    assert dx.plots.certainty(candidates, top=2, ax=ax) is ax.figure
+    assert ax.get_ylabel() == "certainty of the leading 2 labels"
+    with pytest.raises(ArgumentError, match="one of"):
+        dx.plots.certainty(candidates, top=[1, 2], ax=ax)
+
+
+def test_takes_what_the_metric_returns(dense):
+    values = dx.annotation_certainty(dense)
+    line = dx.plots.certainty(values).axes[0].lines[0]
+    np.testing.assert_array_equal(line.get_ydata(), np.sort(values))
+
+
+def test_a_thousand_items_are_thinned_but_keep_their_ends():
+    import xarray as xr
+
+    values = xr.DataArray(
+        np.random.default_rng(1).uniform(0.2, 1, 5000), dims="item", name="annotation_certainty"
+    )
+    line = dx.plots.certainty(values).axes[0].lines[0]
+    assert len(line.get_xdata()) <= 300
+    assert line.get_ydata()[[0, -1]].tolist() == [values.min(), values.max()]
+    assert line.get_xdata()[-1] == 5000
+
+
+# The picture of items to send back: points and lines are where the numbers are.
+
+
+def made_review(gain=(0.3, 0.2, 0.1, 0.1, 0.0), right=(0.5, 0.6, 0.6, 0.7, 0.9)):
+    gain, right = np.array(gain), np.array(right)
+    columns = {"gain": gain, "probability_right": right, "probability_right_after": right + gain}
+    return xr.Dataset(
+        {name: ("item", values) for name, values in columns.items()},
+        coords={"item": [f"case {k}" for k in range(len(gain))]}, attrs={"further": 2},
+    )  # fmt: skip
+
+
+def texts_of(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [3, 4, 0, 2, 1]])
+def test_points_are_before_and_after_and_the_line_is_the_expected_accuracy(order):
+    data = made_review()
+    figure = dx.plots.items_to_review(data.isel(item=order))
+    first, along = figure.axes
+    np.testing.assert_allclose(np.sort(first.lines[0].get_xdata()), [0.5, 0.6, 0.6, 0.7])
+    np.testing.assert_allclose(first.lines[1].get_xdata()[:2], [0.8, 0.8])
+    assert [text.get_text() for text in first.get_yticklabels()][:2] == ["case 0", "case 1"]
+    assert texts_of(first)[:2] == ["+.30", "+.20"]
+    now, line, half = along.lines[:3]
+    assert now.get_ydata()[0] == pytest.approx(0.66)
+    np.testing.assert_array_equal(line.get_xdata(), [0, 1, 2, 3, 4])
+    np.testing.assert_allclose(line.get_ydata()[0], 0.66)
+    np.testing.assert_allclose(line.get_ydata()[-1], 0.66 + 0.7 / 5)
+    assert half.get_xdata()[0] == 2
+    assert texts_of(along) == ["now .66", "2 items: .76", "4 items: .80"]
+    assert figure.get_supxlabel().startswith("Gain by 2 further labels for each item.")
+
+
+def test_only_so_many_items_are_named():
+    figure = dx.plots.items_to_review(made_review(), limit=2)
+    assert len(figure.axes[0].get_yticks()) == 2
+    assert figure.get_supxlabel().endswith("2 more items gain, too.")
+
+
+def test_nothing_to_gain_is_said():
+    figure = dx.plots.items_to_review(made_review(gain=(0.0,) * 5), figsize=(3.7, None))
+    assert figure.get_supxlabel().endswith("\nNo item gains.")
+    figure.canvas.draw()
+    one = dx.plots.items_to_review(made_review(gain=(0.0,), right=(1.0,)))
+    one.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "words"),
+    [
+        (
+            lambda data: data[["gain"]],
+            {},
+            "source: expected what dissensus.items_to_review returns",
+        ),
+        (lambda data: data.isel(item=[]), {}, "source: .*with something to draw"),
+        (lambda data: data, {"limit": 0}, "limit: expected a whole number"),
+        (lambda data: data, {"limit": True}, "limit: expected a whole number"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(change, more, words):
+    with pytest.raises(dx.ArgumentError, match=words):
+        dx.plots.items_to_review(change(made_review()), **more)

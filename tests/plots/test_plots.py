@@ -1,4 +1,4 @@
-"""What holds for every picture, run off the registry."""
+"""Every plot of the registry: figures, signatures, settings and errors."""
 
 from __future__ import annotations
 
@@ -6,15 +6,27 @@ import ast
 import inspect
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from matplotlib.figure import Figure
+from refusals import check_refused
 
 import dissensus as dx
 from dissensus.errors import ArgumentError
 from dissensus.plots import PLOTS
+from dissensus.plots import _style as look
+from dissensus.plots._names import spread
+
+# What holds for every picture, run off the registry.
+
 
 NAMES = [plot.name for plot in PLOTS]
 ARVIZ = {"forest", "distribution"}
@@ -74,6 +86,47 @@ def test_a_missing_group_is_named(name, dense):
         dx.plots.get(name).function("result.nc")
 
 
+RETURNED = {
+    "accuracy_plan": ("plan_accuracy", "half_width"),
+    "agreement_check": ("agreement_check", "replicated"),
+    "annotator_roc": ("annotator_roc", "false_positive_rate"),
+    "assumptions": ("check_assumptions", "p_value"),
+    "confidence_difficulty": ("confidence_difficulty", "slope"),
+    "confidence_errors": ("confidence_check", "error_rate"),
+    "items_to_review": ("items_to_review", "probability_right"),
+    "label_check": ("label_check", "lower"),
+    "prior_predictive": ("prior_predictive", "icc"),
+    "reliability_plan": ("plan_reliability", "reliability"),
+    "residual_check": ("residual_check", "tail_probability"),
+}
+"""The function whose result a plot draws, and a variable that it needs."""
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_what_a_function_did_not_return_is_refused(name, dense):
+    function, variable = RETURNED[name]
+    plot = dx.plots.get(name)
+    part = dense[plot.group].to_dataset()
+    expected = f"^source: expected what dissensus.{function} returns, with '{variable}'"
+    with pytest.raises(ArgumentError, match=expected):
+        plot.function(part.drop_vars(variable))
+    dims = [dim for dim in part[variable].dims if dim not in {"chain", "draw"}]
+    if name in {"label_check", "residual_check", "annotator_roc", "confidence_errors"}:
+        with pytest.raises(ArgumentError, match=f"^source: expected what dissensus.{function}"):
+            plot.function(part.rename({dim: f"other_{dim}" for dim in dims}))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_is_described(name):
+    function = dx.plots.get(name).function
+    text = inspect.getdoc(function)
+    parameters = text.partition("Parameters\n")[2].partition("Returns\n")[0]
+    described = {part.strip(" *") for line in parameters.splitlines() if not line.startswith(" ")
+                 for part in line.partition(" : ")[0].split(",")}  # fmt: skip
+    assert set(inspect.signature(function).parameters) <= described
+    assert text.count("Raises\n------") == text.count("Examples\n--------") == 1
+
+
 def test_registry_and_type_hints_agree():
     source = Path(inspect.getfile(dx.plots)).read_text(encoding="utf-8")
     hinted = {
@@ -96,3 +149,72 @@ def test_listing_plots_does_not_load_matplotlib():
     code = "import sys, dissensus as dx; dx.plots.names(); print('matplotlib' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"
+
+
+# Settings that pictures share are refused by name, whatever the picture.
+
+
+WRONG = {
+    "limit": [0, 1.5, "x", None, True],
+    "bins": [0, "x"],
+    "candidates": [0, "x"],
+    "ax": ["x", 5],
+    "figsize": ["ab", 5, (1,), (0, 1), ("a", 1), (float("nan"), 1), (10**30, 1)],
+    "scope": [xr.DataArray([1.0, 2.0], dims="item"), 5],
+    "ci_prob": ["x", 0, 1, float("nan")],
+    "ci_kind": [5, "x"],
+    "reliability": ["x", float("nan")],
+    "margin": ["x", float("inf")],
+    "naive": [0.5],
+    "metric": [5, ["a"]],
+    "metrics": [5, [5]],
+    "statistics": [0.5, [5]],
+}
+
+
+def test_a_group_with_nothing_in_it_is_refused():
+    nothing = xr.DataArray(np.zeros((1, 0, 2)), dims=("chain", "draw", "system"), name="icc")
+    with pytest.raises(dx.ArgumentError, match=r"source: .*found nothing along draw"):
+        dx.plots.forest(nothing)
+
+
+@pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
+def test_a_setting_that_makes_no_sense_is_refused_by_name(plot):
+    arguments = ("i",) if plot.name == "item" else ()
+    names = sorted(set(WRONG) & set(inspect.signature(plot.function).parameters))
+    check_refused(dx.ArgumentError, [
+        (f"{name}={value!r}", partial(plot.function, None, *arguments, **{name: value}),
+         f"^{name}: ")
+        for name in names for value in WRONG[name]
+    ])  # fmt: skip
+
+
+def test_arguments_that_a_picture_does_not_have_are_refused_with_its_name():
+    with pytest.raises(TypeError, match=r"^reliability.* got an unexpected keyword"):
+        dx.plots.reliability(None, me=None)
+
+
+# The common look: labels apart, names harmless, one colour for each system.
+
+
+@settings(deadline=None, max_examples=50)
+@given(arrays(float, st.integers(0, 12), elements=st.floats(-5, 5)), st.floats(0.01, 1))
+def test_spread_keeps_labels_apart_and_in_order(positions, gap):
+    found = spread(positions, gap)
+    order = np.argsort(positions, kind="stable")
+    assert (np.diff(found[order]) >= gap - 1e-9).all()
+    apart = len(positions) < 2 or np.diff(np.sort(positions)).min() >= gap
+    if apart:
+        np.testing.assert_allclose(found, positions, atol=1e-9)
+
+
+def test_spread_stays_inside():
+    found = spread([0.95, 0.97, 1.0], 0.1, 0.0, 1.0)
+    assert found.max() <= 1 + 1e-12
+    assert found.min() >= 0
+
+
+def test_colours_follow_the_place_of_a_system():
+    styles = [look.style(place) for place in range(28)]
+    assert len({(one.color, str(one.dash)) for one in styles}) == 28
+    assert look.style(3) == look.style(3)

@@ -12,6 +12,14 @@ import xarray as xr
 import dissensus as dx
 from dissensus.dims import SCOPES
 from dissensus.evaluation import runs
+from dissensus.reports.sentences import paragraph
+
+
+def spoken(topic, facts):
+    """Return the sentences of a topic, with breakable spaces."""
+    text = paragraph(topic, facts) if facts else ""
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
 
 VOID = {"meta", "input", "br", "link", "img", "col", "wbr"}
 

@@ -118,7 +118,7 @@ def test_the_slider_changes_words_tables_and_marks(page):
     assert words.inner_text() != before
     assert page.locator("output").inner_text() == "10"
     assert slider.get_attribute("aria-valuetext") == "10"
-    assert page.locator("#table-metrics tbody:visible").first.get_attribute("data-at") == "4"
+    assert page.locator("#table-metrics tbody:visible").first.get_attribute("data-at") == "2"
 
 
 def test_marks_say_their_numbers(page):

@@ -1,4 +1,4 @@
-"""What the report says of a label's variance, and what it warns of."""
+"""The section on variance components, for dictated numbers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from component_fits import fit_of
+from reports.conftest import spoken
 
 import dissensus as dx
 from dissensus.evaluation.components import component_draws
 from dissensus.reports import checks, components
-from dissensus.reports.language import text
 
 NAMES = ("crowd", "experts", "tool")
 
@@ -54,36 +54,37 @@ def pools():
 
 
 def words(tree):
-    frame = dx.summary(tree, "components")
-    return " ".join(text(part) for part in components.words(tree, frame))
+    return spoken("components", components.component_facts(tree))
+
+
+def warnings(tree):
+    return [spoken("outweighed", facts) for facts in components.outweighed(tree)]
 
 
 def test_the_words_are_the_numbers(evaluation):
     # Variances 4, 1 and 1: the item has 2/3, and by Spearman-Brown 4 labels (8/3) / 3 = 8/9.
-    said = words(with_components(evaluation, one())).replace("\N{NO-BREAK SPACE}", " ")
-    assert "An item explains 67 % [67 to 67] of a label's variance, the annotator 17 %" in said
+    said = words(with_components(evaluation, one()))
+    assert "The item explains 67 % [67 to 67] of a label's variance, the annotator 17 %" in said
     assert "The mean of the 4 labels of a typical item has reliability .89 [.89 to .89]" in said
-
-
-@pytest.mark.long
-def test_one_label_is_no_mean(evaluation):
-    said = words(with_components(evaluation, one(), n_labels=1.0))
-    assert "One label of an item has reliability .67" in said
+    single = words(with_components(evaluation, one(), n_labels=1.0))
+    assert "One label of an item has reliability .67" in single
 
 
 def test_labels_that_are_no_numbers_have_two_scales(evaluation):
     said = words(with_components(evaluation, one("bernoulli")))
     assert "of the variance behind a label" in said
-    assert "As they are given, two annotators' labels of one item correlate at" in said
+    assert "On the observed scale, two annotators' labels of an item have the correlation" in said
 
 
 @pytest.mark.usefixtures("no_pictures")
 def test_annotators_who_outweigh_items_are_warned_of(evaluation, page):
     tree = with_components(evaluation, one(item=1.0, annotator=2.0))
     found = page(tree)
-    assert "the annotators explain more than the items (probability > .99)" in found.text
-    assert "single labels are no measurement of the items" in found.text
-    assert checks.outweighed(with_components(evaluation, one())) == []
+    assert "The annotators explain more of the variance than the items (probability > .99)" in (
+        found.text
+    )
+    assert "a single label does not measure the item" in found.text
+    assert warnings(with_components(evaluation, one())) == []
 
 
 @pytest.mark.parametrize(("chance", "sure"), [(0.76, False), (0.95, False), (0.96, True)])
@@ -91,16 +92,20 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
     # Variances 1, 4 and 1: the ICC is 1/6, and by Spearman-Brown that of 4 labels (4/6) / (9/6).
     tree = with_components(evaluation, one(item=1.0, annotator=2.0))
     tree["components"]["annotators_outweigh_items"] = xr.DataArray(chance)
-    (said,) = map(text, checks.outweighed(tree))
+    (said,) = warnings(tree)
     if sure:
-        assert said.startswith("the annotators explain more than the items (probability .96): ")
+        assert said.startswith(
+            "The annotators explain more of the variance than the items (probability .96): "
+        )
     else:
-        assert said.startswith("the annotators probably explain more than the items (probability ")
-        assert ": a single label says more about who gave it than about the item;" in said
-        assert "no measurement" not in said
+        assert said.startswith(
+            "The annotators probably explain more of the variance than the items"
+        )
+        assert ": a single label depends more on the annotator than on the item;" in said
+        assert "does not measure" not in said
     assert said.endswith("; the mean of the 4 labels of a typical item has reliability .44.")
     single = with_components(evaluation, one(item=1.0, annotator=2.0), n_labels=1.0)
-    assert "the mean of" not in text(checks.outweighed(single)[0])
+    assert "the mean of" not in warnings(single)[0]
 
 
 @pytest.mark.long
@@ -108,12 +113,11 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
 def test_pools_are_told_apart(evaluation, page):
     tree = with_components(evaluation, pools(), reference="crowd")
     said = words(tree)
-    assert "crowd and experts see the items most alike" in said
-    assert "experts and tool see them least alike: .20" in said
-    assert "experts sees the items more as crowd does than tool does with probability" in said
-    warned = [text(part) for part in checks.outweighed(tree)]
-    assert len(warned) == 1
-    assert warned[0].startswith("In tool, the annotators")
+    assert "crowd and experts are the most similar pools" in said
+    assert "experts and tool are the least similar pools: they have the correlation .20" in said
+    assert "experts is closer to crowd than tool is, with probability" in said
+    (warning,) = warnings(tree)
+    assert warning.startswith("In tool, the annotators")
     found = page(tree)
     assert {"components", "table-components", "table-pools", "table-differences"} <= set(found.ids)
     assert "crowd and experts, 7 items in common" in found.text
@@ -124,16 +128,18 @@ def test_pools_are_told_apart(evaluation, page):
 def test_poor_chains_are_no_small_print(evaluation, page):
     poor = with_components(evaluation, one(), n_items_poor=1, ess_bulk_min=30.0, r_hat_max=1.2)
     found = page(poor)
-    assert "Do not rely on these numbers yet" in found.text
-    assert "as few as 30 effective draws, r-hat up to 1.20" in found.text
+    assert "Do not rely on these numbers" in found.text
+    assert "effective sample size is 30, and r-hat is up to 1.20" in found.text
     wrong = with_components(evaluation, one())
     wrong["components"].attrs["finite"] = 0
-    assert "not all finite" in text(checks.component_troubles(wrong)[0])
+    assert "Draws of ICCs and xCCs are not finite." in [
+        spoken(*one) for one in checks.troubles(wrong)
+    ]
 
 
 @pytest.mark.usefixtures("no_pictures")
 def test_without_components_nothing_is_said(evaluation, page):
-    assert components.section(evaluation) is None
+    assert components.components(evaluation) is None
     assert "components" not in page(evaluation).ids
 
 
@@ -145,7 +151,7 @@ def test_an_icc_far_from_alpha_is_pointed_out():
     ann = dx.from_matrix(np.where(sure, "yes", "no").astype(object))
     result = dx.evaluate(ann, draws=50, random_seed=1, progressbar=False, components=None)
     tree = with_components(result, one("bernoulli", item=1.0))
-    assert "As to how far annotators agree, rely on alpha" in words(tree)
+    assert "for agreement, rely on alpha" in words(tree)
 
 
 @pytest.mark.long

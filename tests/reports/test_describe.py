@@ -69,7 +69,7 @@ def test_undefined_draws_do_not_hide_chains_that_part():
     draws[0, :, 1] += 0.3
     draws[1, 0, 1] = np.nan
     said = dx.describe(draws)
-    assert "Not to be relied on (r-hat" in said or "effective draws" in said.splitlines()[-1]
+    assert "Not reliable (r-hat" in said or "effective draws" in said.splitlines()[-1]
     assert "less than 0.1% of them" in said
 
 
@@ -97,9 +97,7 @@ def test_what_is_within_a_pool_is_given():
 
 def test_what_is_written_beside_draws_is_heeded():
     data = accuracy().to_dataset().assign_attrs(n_items_poor=1, r_hat_max=2.2, ess_bulk_min=9.0)
-    assert "Not to be relied on (chains too short: 9 effective draws, r-hat 2.20)" in dx.describe(
-        data
-    )
+    assert "Not reliable (chains too short: 9 effective draws, r-hat 2.20)" in dx.describe(data)
 
 
 def test_divergences_of_pymcs_own_fits_are_heeded():
@@ -137,14 +135,14 @@ def test_what_is_not_to_be_relied_on_is_said_so():
     said = dx.describe(draws).splitlines()
     assert said[1].endswith(" !.")
     assert not said[0].endswith(" !.")
-    assert said[-1].startswith("Not to be relied on (")
+    assert said[-1].startswith("Not reliable (")
     assert "r-hat" in said[-1]
     assert said[-1].endswith("Top-1 accuracy, B.")
 
 
 def test_too_few_draws_are_said_of_all():
     said = dx.describe(accuracy(draws=10)).splitlines()
-    assert said[-1] == "Not to be relied on (only 10 draws a chain): all of this."
+    assert said[-1] == "Not reliable (only 10 draws a chain): all numbers."
 
 
 def test_a_fit_is_described_by_its_parameters_under_their_names():

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import dissensus as dx
-from dissensus.reports import page as page_module
+from dissensus.reports import sentences
 
 RUN = "document.title='HACKED'"
 NAMES = [
@@ -204,11 +204,10 @@ def test_only_our_script_may_run(written, parse):
 
 
 def test_the_templates_escape_everything():
-    environment = page_module._environment()
+    environment = sentences.environment(page=True)
     assert environment.autoescape is True
     sources = [
-        path.read_text(encoding="utf-8")
-        for path in Path(page_module.__file__).parent.glob("*.html")
+        path.read_text(encoding="utf-8") for path in Path(sentences.__file__).parent.glob("*.html")
     ]
     assert sources
     for source in sources:

@@ -116,7 +116,7 @@ def test_truth_is_shown_beside_the_intervals(page):
     result["truth"] = study.truth
     text = page(result).text
     assert "Truth, new items" in text
-    assert "The truth is known here" in text
+    assert "The truth is known: " in text
     assert re.search(r"\.\d+, (inside|above|below)", text)
 
 
@@ -133,7 +133,7 @@ def test_trouble_is_loud(evaluate, dictated, page):
     assert "r-hat is up to 1.200" in page(apart).text
     broken = good.copy(deep=True)
     broken["metrics"]["top_1_accuracy"][0, 0, 0, 0, 0] = np.nan
-    assert "1 value of top-1 accuracy is not finite numbers" in page(broken).text
+    assert "1 value of top-1 accuracy is not finite" in page(broken).text
 
 
 @pytest.mark.usefixtures("no_pictures")

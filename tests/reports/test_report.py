@@ -48,7 +48,7 @@ def test_hundreds_of_systems_and_a_thousand_items_stay_small(tmp_path):
     )  # fmt: skip
     path = dx.report(result, tmp_path / "r.html")
     assert path.stat().st_size < 3_000_000
-    assert "4 further systems, with lower places, are left out." in path.read_text("utf-8")
+    assert "4 further systems, with lower means, are left out." in path.read_text("utf-8")
 
 
 @pytest.mark.long

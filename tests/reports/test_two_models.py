@@ -5,76 +5,81 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from reports.conftest import spoken
 
 import dissensus as dx
 from dissensus.data.plausibility import space
 from dissensus.reports import two_models
-from dissensus.reports.language import text
 
 
-def verdict(evaluation):
-    return two_models.verdict(evaluation, two_models.both(evaluation))
+def facts(evaluation):
+    return two_models.facts(evaluation, two_models.both(evaluation))
+
+
+def short(evaluation):
+    return spoken("verdict", facts(evaluation))
 
 
 def full(evaluation):
-    said = [text(one) for paragraph in verdict(evaluation).full for one in paragraph]
-    return " ".join(said).replace("\N{NO-BREAK SPACE}", " ")
+    return spoken("two_models", facts(evaluation))
 
 
 def test_models_that_agree(two):
     result = two({"a": [0.80, 0.81], "b": [0.60, 0.61]}, {"a": [0.801, 0.81], "b": [0.6, 0.61]})
-    assert verdict(result).agree
-    assert text(verdict(result).short) == (
+    assert facts(result)["agree"]
+    assert short(result) == (
         "A second model, inverse_rank, agrees with dirichlet on the top-1 accuracy of the systems."
     )
     out = full(result)
     assert "In top-1 accuracy the models agree: the two intervals of each system overlap" in out
-    assert "the means differing by at most .001 (a)" in out
-    assert "Both put the systems in the same order." in out
-    assert "the same label leads on average in all of 3 items" in out
-    assert "does not hang on which of the two models one takes" in out
-    assert "dirichlet at 1 and inverse_rank at 1. The two scales mean different things" in out
+    assert "the means differ by at most .001 (a)" in out
+    assert "Both give the same order of the systems." in out
+    assert "give the same leading label in all of 3 items" in out
+    assert "do not depend on the choice between the two models" in out
+    assert "dirichlet at 1 and inverse_rank at 1. Reliabilities of different models" in out
 
 
 def test_levels_that_part_and_an_order_that_does_not(two):
     result = two({"a": [0.80], "b": [0.6]}, {"a": [0.9], "b": [0.61]})
-    assert not verdict(result).agree
-    assert "parts from dirichlet: the intervals of the top-1 accuracy of 1 of 2 systems do not" in (
-        text(verdict(result).short)
+    assert not facts(result)["agree"]
+    assert (
+        "differs from dirichlet: the intervals of the top-1 accuracy of 1 of 2 systems do not"
+        in (short(result))
     )
     out = full(result)
     assert (
         "the intervals of 1 of 2 systems do not overlap "
         "(a .800 under dirichlet, .900 under inverse_rank)"
     ) in out
-    assert "a is at .800 to .800 under dirichlet and at .900 to .900 under inverse_rank" in out
-    assert "no choice of reliabilities brings the two together" in out
-    assert "hang on the model, but which system is better does not" in out
+    assert "a has .800 to .800 under dirichlet and .900 to .900 under inverse_rank" in out
+    assert "at no choice of reliabilities do the two agree" in out
+    assert "depend on the model, but the order of the systems does not" in out
 
 
 def test_ranges_that_meet_are_said_to(two):
     out = full(two({"a": [0.80, 0.92], "b": [0.6, 0.6]}, {"a": [0.9, 0.95], "b": [0.6, 0.6]}))
-    assert "at .800 to .920 under dirichlet and at .900 to .950" in out
-    assert "ranges that meet, so that some of the difference may be one of trust" in out
+    assert "has .800 to .920 under dirichlet and .900 to .950" in out
+    assert "these ranges overlap, so that the difference may be one of reliability" in out
 
 
 def test_an_order_that_both_are_sure_of_and_do_not_share(two):
     # Far enough apart to be sure, near enough for intervals to overlap across the models.
     result = two({"a": [0.80], "b": [0.785]}, {"a": [0.785], "b": [0.80]}, spread=0.006)
-    assert not verdict(result).agree
-    assert "contradicts dirichlet on the order of the systems" in text(verdict(result).short)
+    assert not facts(result)["agree"]
+    assert "contradicts dirichlet on the order of the systems" in short(result)
     out = full(result)
     assert "the models agree" in out  # the levels
     assert (
-        "changes for the pair: dirichlet puts a before b, inverse_rank b before a, each sure of it."
+        "differs for the pair: a is before b under dirichlet, and after it under inverse_rank; "
+        "both models are sure (probability .80 or more)."
     ) in out
-    assert "which system is better does not" not in out
+    assert "but the order of the systems does not" not in out
 
 
 def test_an_order_that_changes_by_chance(two):
     result = two({"a": [0.806], "b": [0.80]}, {"a": [0.80], "b": [0.806]}, spread=0.02)
-    assert verdict(result).agree
-    assert "though not both are sure of it." in full(result)
+    assert facts(result)["agree"]
+    assert "not both models are sure" in full(result)
 
 
 @pytest.mark.long
@@ -86,7 +91,7 @@ def test_swaps_are_those_of_the_probabilities(two):
     assert {(swap.first, swap.second) for swap in found} == {("a", "b"), ("a", "c"), ("b", "c")}
     assert all(swap.sure for swap in found)
     assert "all 3 pairs" in full(result)
-    assert "of the 2 other pairs, they are sure of 2" in full(result)
+    assert "Of the 2 other pairs, they are sure of 2" in full(result)
 
 
 def test_one_system_has_no_order(two):
@@ -110,15 +115,15 @@ def test_other_metrics_are_counted(two):
         side["statistics"] = naive.assign(
             naive_average_overlap_at_3=naive["naive_top_1_accuracy"] - shift
         )
-    assert "part in other metrics: average overlap at depth 3 (2)." in full(result)
+    assert "do not overlap in other metrics: average overlap at depth 3 (2)." in full(result)
 
 
 @pytest.mark.long
 def test_without_predictions_the_items_speak(rankings):
     result = dx.evaluate(rankings[0], draws=50, random_seed=1, progressbar=False)
-    said = two_models.verdict(result, [])
-    assert "plackett_luce and inverse_rank" in text(said.short)
-    assert "items" in text(said.short)
+    (text,) = two_models.verdict(result)
+    assert text.startswith("plackett_luce and inverse_rank give")
+    assert "items" in text
 
 
 @pytest.fixture
@@ -165,8 +170,8 @@ def test_items_apart_by_hand(two, mean):
     # Those whose leading label differs come first; those alike are left out.
     assert two_models.furthest(found) == [0, 2]
     out = full(result)
-    assert "different labels lead on average in 1 of 3 items" in out
-    assert ".26 of the plausibility lies on other labels; most for i and k (.70, .09)" in out
+    assert "different leading labels in 1 of 3 items" in out
+    assert ".26 of an item's plausibility is on other labels; most for i and k (.70, .09)" in out
 
 
 @pytest.mark.long
@@ -182,9 +187,9 @@ def test_the_page_shows_both(rankings, page):
     assert "plackett_luce: Plackett-Luce: partial rankings with ties" in words
     assert "inverse_rank: Probabilistic inverse rank normalisation" in words
     assert "a > {b, c}" in words
-    assert "Fewer than 100 draws a chain do not tell" in words
-    assert "The 6 labels are put into 3 categories: low, high and medium." in words
-    assert "Under plackett_luce at 1, the annotations leave the leading category in doubt" in words
+    assert "With fewer than 100 draws a chain, it is unknown" in words
+    assert "The 6 labels are in 3 categories: low, high and medium." in words
+    assert "Under plackett_luce at 1, the leading category is uncertain" in words
     rows = {"table-models", "table-category-accuracy", "table-category-certainty"}
     assert rows <= set(parsed.ids)
 

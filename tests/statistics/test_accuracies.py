@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from concordance_reference import close, quietly
 
 import dissensus as dx
-
-
-def quietly(function, *args, **more):
-    """Chains are short here, and need not have converged."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dx.DissensusWarning)
-        return function(*args, **more)
-
-
-def close(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def posterior(**variables):

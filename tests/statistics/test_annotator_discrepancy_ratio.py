@@ -8,7 +8,6 @@ from fractions import Fraction
 import discrepancy_reference as reference
 import numpy as np
 import pytest
-import xarray as xr
 from seeds import over_seeds
 
 import dissensus as dx
@@ -167,33 +166,6 @@ def test_others_who_agree_are_seen_to_on_items_of_all_magnitudes(seeds):
             )
             assert np.isnan(found.isel(annotator=0))
             assert np.isfinite(found.isel(annotator=slice(1, None))).all()
-
-
-@pytest.mark.long
-def test_bootstrap_draws_are_the_statistic_at_drawn_weights():
-    study = dx.simulate.study(n_items=40, n_annotators=5, kind="nominal", random_seed=4)
-    for alpha_items in ("same", "all"):
-        fast = dx.bayesian_bootstrap(
-            "annotator_discrepancy_ratio", study.annotations, alpha_items=alpha_items,
-            random_seed=1,
-        )  # fmt: skip
-
-        def again(ann, weights, how=alpha_items):
-            return dx.annotator_discrepancy_ratio(ann, alpha_items=how, weights=weights)
-
-        slow = dx.bayesian_bootstrap(again, study.annotations, draws=120, random_seed=2)
-        assert fast.dims == slow.dims == ("chain", "draw", "annotator")
-        gap = np.abs(fast.mean("draw") - slow.mean("draw"))
-        assert (gap < 5 * slow.std("draw") / np.sqrt(120)).all()
-
-
-def test_whole_weights_are_repeated_items():
-    rng = np.random.default_rng(5)
-    labels = rng.integers(0, 3, size=(8, 4))
-    times = np.array([1, 3, 0, 2, 1, 1, 2, 1])
-    weighted = dx.annotator_discrepancy_ratio(dx.from_matrix(labels), weights=times)
-    repeated = dx.annotator_discrepancy_ratio(dx.from_matrix(np.repeat(labels, times, axis=0)))
-    xr.testing.assert_allclose(weighted, repeated)
 
 
 @pytest.mark.filterwarnings("default:annotator_discrepancy_ratio is undefined")

@@ -16,7 +16,7 @@ from statistic_cases import arguments, arrays, every_variant, studies, taken, un
 import dissensus as dx
 from dissensus.kernels.random import generator
 from dissensus.statistics._resampling import replicated
-from dissensus.statistics._sums import Doubts, Sums
+from dissensus.statistics._sums import Sums, Undefined
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_many_sets_of_weights_at_once_are_one_after_the_other(entry, variant, se
         sums = entry.sums(*args, **variant)
         weights = rng.gamma(0.5, size=(sets, 10)) * (rng.random((sets, 10)) < 0.8) + 1e-3
         each = [sums.weighted(one).totals() for one in weights]
-        together = sums.labelled(sums.finish(np.concatenate(each), Doubts()), ("chain", "draw"))
+        together = sums.labelled(sums.finish(np.concatenate(each), Undefined()), ("chain", "draw"))
         with undefined_in_silence():
             values = [sums.value(one) for one in weights]
         for d, one in enumerate(values):
@@ -195,7 +195,7 @@ def test_undefined_draws_are_nan_and_said_once():
 
 def test_draws_do_not_depend_on_their_blocks(monkeypatch, ann):
     # More draws at a time than one block holds come from several streams, all of them used.
-    monkeypatch.setattr("dissensus.statistics._resampling._CELLS", 400)
+    monkeypatch.setattr("dissensus.statistics._resampling.CELLS", 400)
     found = dx.bayesian_bootstrap("percent_agreement", ann, draws=95, random_seed=1)
     assert len(np.unique(found)) == 95
     whole = float(dx.percent_agreement(ann))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,11 @@ from concordance_reference import (
     empirical,
     item_value,
     mean,
+    quietly,
     slim,
     study,
     value,
+    weights_for,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,19 +26,6 @@ import dissensus as dx
 
 SEEDS = st.integers(0, 2**31)
 few = settings(max_examples=15, deadline=None)
-
-
-def weights_for(rng, n):
-    ways = [np.ones(n), rng.integers(0, 3, size=n).astype(float), rng.random(n) + 0.01]
-    found = ways[int(rng.integers(3))]
-    return found if found.sum() else np.ones(n)
-
-
-def quietly(function, *args, **more):
-    """What is undefined is NaN, with a warning, which other tests look at."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dx.DissensusWarning)
-        return function(*args, **more)
 
 
 def shares(rng, items, weights, labels=3):

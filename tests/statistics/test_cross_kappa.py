@@ -266,16 +266,6 @@ def test_agreement_throughout_is_one_and_contradiction_below_zero():
     assert float(dx.cross_kappa(numbers, distance="interval")) == 1.0
 
 
-def test_weights_leave_out_and_repeat_items():
-    made = study(3, "ordinal", n_items=8)
-    names = sorted({row[0] for row in made.rows})
-    times = dict(zip(names, [2, 0, 1, 3, 1, 1, 0, 1], strict=True))
-    for missing in ("weighted", "pairs", "items"):
-        weighted = dx.cross_kappa(made.annotations(), missing=missing, weights=times)
-        repeated = dx.cross_kappa(made.repeated(times).annotations(), missing=missing)
-        assert float(weighted) == pytest.approx(float(repeated), abs=1e-12)
-
-
 def test_large_pools_do_not_overflow():
     # Half a million labels in either pool: their product does not fit into 32 bits.
     rng = np.random.default_rng(1)
@@ -340,20 +330,6 @@ def test_what_is_no_pair_of_pools_is_refused():
             dx.cross_kappa(three, pools)
     with pytest.raises(dx.AnnotationError, match=r"no pools.*pool="):
         dx.cross_kappa(dx.from_matrix([[1, 2], [1, 1]]))
-
-
-def test_what_is_no_argument_is_refused(rankings):
-    ann = _two_tables(["a", "b"], ["ab", "bb"])
-    with pytest.raises(dx.ArgumentError, match=r"missing: expected 'weighted' or .*; found 'drop'"):
-        dx.cross_kappa(ann, missing="drop")
-    with pytest.raises(dx.ArgumentError, match="distance"):
-        dx.cross_kappa(ann, distance="ordinal")
-    with pytest.raises(dx.ArgumentError, match="normalized"):
-        dx.cross_kappa(ann, normalized="yes")
-    with pytest.raises(dx.AnnotationError, match="names have no distances"):
-        dx.cross_kappa(ann, distance="interval")
-    with pytest.raises(dx.AnnotationError, match="rankings"):
-        dx.cross_kappa(rankings[0])
 
 
 def test_pools_are_found_by_their_names_whatever_these_are():

@@ -1,4 +1,4 @@
-"""Discrepancy ratios in strata and pools, under weights, and with items missing on one side."""
+"""Discrepancy ratios in strata and pools, with missing items, undefined ones, and refusals."""
 
 from __future__ import annotations
 
@@ -133,3 +133,109 @@ def test_the_same_with_items_dropped_for_every_distance(distance):
     whole = dx.discrepancy_ratio(dx.from_matrix(labels), pred, distance, on_missing="drop")
     part = dx.discrepancy_ratio(dx.from_matrix(labels[:6]), pred, distance)
     xr.testing.assert_allclose(whole, part)
+
+
+def unequal(y, z):
+    return float(y != z)
+
+
+def test_annotators_who_agree_have_no_ratio():
+    ann = dx.from_matrix([["a", "a", None], ["b", "b", "b"]])
+    pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": ["a", "a"]})
+    with pytest.warns(DissensusWarning, match="annotators agree on every item"):
+        found = dx.discrepancy_ratio(ann, pred)
+    assert np.isnan(found["discrepancy_ratio"]).all()
+    assert found["annotator_discrepancy"].item() == 0.0
+    assert found["system_discrepancy"].item() == 0.5
+
+
+@pytest.mark.parametrize("distance", ["squared", "absolute", "hinge"])
+def test_equal_numbers_are_exactly_0_apart(distance):
+    how = {"tolerance": 0.01} if distance == "hinge" else {}
+    ann = dx.from_matrix(np.repeat([[0.1], [1e9 / 3], [-7.3]], 7, axis=1))
+    pred = dx.predictions({"item": [0, 1, 2], "system": ["s"] * 3, "label": [0.1, 0.2, 0.3]})
+    with pytest.warns(DissensusWarning, match="annotators agree"):
+        found = dx.discrepancy_ratio(ann, pred, distance, **how)
+    assert found["annotator_discrepancy"].item() == 0.0
+
+
+def test_equal_rankings_are_exactly_0_apart(rankings):
+    said = {i: {n: [["a"], ["c", "b"]] for n in "xyz"} for i in ("p", "q")}
+    said["p"]["z"] = [["a"], ["b", "c"]]  # the same, written the other way round
+    ann = dx.from_rankings(said, labels=list("abcdef"))
+    with pytest.warns(DissensusWarning, match="annotators agree"):
+        found = dx.discrepancy_ratio(ann, rankings[1], depth=5)
+    assert found["annotator_discrepancy"].item() == 0.0
+
+
+def test_one_annotator_everywhere():
+    ann = dx.from_matrix([["a", None], [None, "b"]])
+    pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": ["a", "a"]})
+    with pytest.warns(DissensusWarning, match="no item has labels of two annotators"):
+        found = dx.discrepancy_ratio(ann, pred)
+    assert all(np.isnan(found[name]).all() for name in found.data_vars)
+
+
+def test_labels_outside_the_label_space_agree_with_nobody(votes):
+    ann, _ = votes
+    pred = dx.predictions({"item": list("ijk"), "system": ["s"] * 3, "label": ["z", "y", "x"]})
+    for distance in ("nominal", "jaccard", unequal):
+        with pytest.warns(DissensusWarning, match="outside the label space.*'z'"):
+            found = dx.discrepancy_ratio(ann, pred, distance)
+        assert found["system_discrepancy"].item() == pytest.approx((1 + 0 + 0.5) / 3)
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"distance": "kappa"}, "distance: expected one of 'squared'"),
+        ({"distance": 3}, "distance: expected one of"),
+        ({"distance": "hinge"}, "tolerance: expected a number"),
+        ({"distance": "hinge", "tolerance": -1}, "tolerance: expected a number"),
+        ({"distance": "nominal", "tolerance": 1}, "unless distance=\"hinge\""),
+        ({"depth": 2}, "unless distance=\"ranking\""),
+        ({"on_missing": "ignore"}, "on_missing"),
+        ({"weights": [-1, 1, 1]}, "weights"),
+        ({"distance": lambda y, z: -1.0}, "0 or more"),
+        ({"distance": lambda y, z: 1.0}, "0 from a label to itself"),
+        ({"distance": lambda y, z: float(y < z)}, "the same in both directions"),
+        ({"distance": lambda y: 0.0}, "TypeError"),
+        ({"distance": lambda y, z: float("nan")}, "finite"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_named(votes, how, says):
+    with pytest.raises(ArgumentError, match=says):
+        dx.discrepancy_ratio(*votes, **how)
+
+
+def test_data_that_do_not_have_the_distance(votes, rankings):
+    with pytest.raises(AnnotationError, match="names have no distances"):
+        dx.discrepancy_ratio(*votes, "squared")
+    with pytest.raises(AnnotationError, match="one label or number"):
+        dx.discrepancy_ratio(*rankings, "nominal")
+    with pytest.raises(ArgumentError, match="depth"):
+        dx.discrepancy_ratio(*rankings, depth=7)
+    with pytest.raises(PredictionError, match="one label from each system"):
+        dx.discrepancy_ratio(dx.from_matrix(pd.DataFrame("a", list("pq"), [1, 2])), rankings[1])
+    with pytest.raises(AnnotationError, match="predictions"):
+        dx.discrepancy_ratio(votes[1], votes[0])
+    numbers = dx.predictions({"item": list("ijk"), "system": ["s"] * 3, "label": [0.1, 0.2, 0.3]})
+    for distance in ("nominal", "jaccard"):
+        with pytest.raises(PredictionError, match="numbers"):
+            dx.discrepancy_ratio(votes[0], numbers, distance)
+
+
+def test_ordered_numbers_take_fractions_from_systems():
+    ann = dx.from_matrix([[1, 2], [2, 4]], kind="ordinal")
+    pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": [1.5, 3.0]})
+    found = dx.discrepancy_ratio(ann, pred)
+    assert found.attrs["distance"] == "squared"
+    assert found["system_discrepancy"].item() == (0.25 + 1.0) / 2
+    asked = dx.discrepancy_ratio(ann, pred, squared)
+    xr.testing.assert_allclose(found.drop_attrs(), asked.drop_attrs())
+
+
+def test_ordered_words_are_names():
+    ann = dx.from_matrix([["low", "high"], ["mid", "high"]], labels=["low", "mid", "high"])
+    pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": ["low", "low"]})
+    assert dx.discrepancy_ratio(ann, pred).attrs["distance"] == "nominal"

@@ -291,13 +291,6 @@ def test_a_posterior_holds_all_but_the_truth_of_items():
     assert float(better) > 0.99
 
 
-def test_clusters_are_drawn_together():
-    ann, pred = simulated(5, 90, [0.5, 0.3, 0.2], 0.7, {"m": 0.9})
-    cluster = np.arange(ann.sizes["item"]) // 3
-    draws = dx.bayesian_bootstrap("lehner", ann, pred, cluster=cluster, draws=50, random_seed=1)
-    assert np.isfinite(draws["system_accuracy"]).all()
-
-
 # Items that somebody left out, and labels nobody could give ------------------------------------
 
 

@@ -222,14 +222,3 @@ def test_a_label_nobody_could_give_is_a_miss():
         with pytest.warns(dx.DissensusWarning, match="outside"):
             found = dx.relative_f1(ann, pred, [2], average=average)
         assert float(found[0]) == pytest.approx(expected - 1)
-
-
-def test_has_a_posterior():
-    rng = np.random.default_rng(6)
-    ann = dx.from_matrix(rng.integers(3, size=(150, 4)).tolist(), kind="nominal")
-    said = rng.integers(3, size=150)
-    pred = dx.predictions({"item": range(150), "system": ["m"] * 150, "label": said})
-    draws = dx.bayesian_bootstrap(dx.relative_f1, ann, pred, [2, 3], draws=800, random_seed=1)
-    assert draws.dims == ("chain", "draw", "system")
-    value = float(dx.relative_f1(ann, pred, [2, 3])[0])
-    assert float(draws.mean()) == pytest.approx(value, abs=0.01)

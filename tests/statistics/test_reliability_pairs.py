@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 
 import numpy as np
 import pytest
@@ -12,10 +11,12 @@ import xarray as xr
 from concordance_reference import (
     NAN,
     as_annotations,
+    close,
     empirical,
     equal,
     majority,
     meant,
+    quietly,
     right,
     slim,
     study,
@@ -30,17 +31,6 @@ from dissensus.statistics import _reliability_sums
 SEEDS = st.integers(0, 2**31)
 few = settings(max_examples=12, deadline=None)
 SAMPLE = ("chain", "draw")
-
-
-def quietly(function, *args, **more):
-    """What is undefined is NaN, with a warning, which other tests look at."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dx.DissensusWarning)
-        return function(*args, **more)
-
-
-def close(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def by_definition(items, names, share, weights, *, near=equal, accuracy=None, ways=1.0, factor=()):
@@ -237,7 +227,7 @@ def test_what_makes_no_sense_or_no_room_is_refused(monkeypatch):
         with pytest.raises(dx.ArgumentError, match="per_pair: expected True or False"):
             of(ann, per_pair="yes", **more)
     draws = xr.DataArray(np.full((2, 50), 0.8), dims=SAMPLE)
-    monkeypatch.setattr(_reliability_sums, "_CELLS", 300)
+    monkeypatch.setattr(_reliability_sums, "CELLS", 300)
     with pytest.raises(dx.ArgumentError, match=r"per_pair: expected up to 300 numbers.*Thin"):
         dx.weighted_reliability(ann, accuracy=draws, per_pair=True)
     monkeypatch.setattr(_reliability_sums, "MOST", 1)

@@ -13,7 +13,7 @@ from dissensus.statistics._sums import Sums
 
 def sums_of(*parts):
     n = parts[0].shape[0]
-    return Sums("totals", parts, lambda totals, doubts: totals[:, 0], np.arange(n))
+    return Sums("totals", parts, lambda totals, undefined: totals[:, 0], np.arange(n))
 
 
 def drawn(sums, draws, seed=1):

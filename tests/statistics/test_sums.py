@@ -1,4 +1,4 @@
-"""Statistics as functions of sums: weights, dims, dense and sparse sums alike."""
+"""Statistics as functions of sums: weights, dims, dense and sparse sums, undefined values."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import xarray as xr
 from scipy import sparse
 
 import dissensus as dx
-from dissensus.statistics._sums import Sums, compact, times
+from dissensus.statistics._sums import Sums, Undefined, compact, times
 
 ITEMS = np.array(["i", "j", "k"])
 DENSE = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
 
 
-def ratio(totals, doubts):
-    return doubts.divided(totals[:, 0], totals[:, 1] + totals[:, 2], "there is nothing")
+def ratio(totals, undefined):
+    return undefined.divide(totals[:, 0], totals[:, 1] + totals[:, 2], "there is nothing")
 
 
-def both(totals, doubts):
+def both(totals, undefined):
     return {"each": totals[:, 1:], "whole": totals.sum(axis=1)}
 
 
@@ -123,3 +123,54 @@ def test_items_bear_on_a_value_by_what_is_not_zero(form):
     item, value = weighted.bearing.nonzero()
     assert (item.tolist(), value.tolist()) == ([1], [1])
     assert Sums("ratio", (matrix,), ratio, ITEMS).weighted([1, 1, 0]).bearing is None
+
+
+def test_nothing_undefined_says_nothing(recwarn):
+    undefined = Undefined()
+    assert undefined.divide(np.array([1.0]), np.array([2.0]), "why").tolist() == [0.5]
+    undefined.warn("kappa")
+    assert undefined.message("kappa", "draws") == ""
+    assert len(recwarn) == 0
+
+
+@pytest.mark.parametrize("below", [0.0, -1e-300, -3.0, np.nan])
+def test_only_what_is_positive_divides(below):
+    found = Undefined().divide(np.array([1.0]), np.array([below]), "why")
+    assert np.isnan(found).all()
+
+
+def test_a_quotient_of_other_shapes():
+    found = Undefined().divide(np.ones((2, 3)), np.array([1.0, 0.0, 4.0]), "why")
+    np.testing.assert_array_equal(found, [[1.0, np.nan, 0.25]] * 2)
+
+
+def test_the_first_reason_stands():
+    undefined = Undefined()
+    values = undefined.where(np.array([True, False, False]), np.ones(3), "no pairs")
+    values = undefined.where(np.array([True, True, False]), values, "no spread")
+    np.testing.assert_array_equal(values, [np.nan, np.nan, 1.0])
+    assert undefined.message("kappa", "draws") == (
+        "kappa is undefined (NaN) in 1 of 3 draws: no pairs. "
+        "kappa is undefined (NaN) in 1 of 3 draws: no spread."
+    )
+
+
+def test_one_value_needs_no_count_and_blocks_add_up():
+    undefined = Undefined()
+    for _ in range(2):
+        undefined.divide(np.ones(1), np.zeros(1), "why")
+    assert "in 2 of 2 values" in undefined.message("kappa")
+    one = Undefined()
+    one.divide(np.ones(1), np.zeros(1), "why")
+    with pytest.warns(dx.DissensusWarning, match=r"^kappa is undefined \(NaN\): why\.$"):
+        one.warn("kappa")
+
+
+def test_the_warning_points_at_the_callers_line():
+    with pytest.warns(dx.DissensusWarning) as caught:
+        dx.percent_agreement(dx.from_matrix([[1, np.nan], [np.nan, 2]]))
+    assert caught[0].filename == __file__
+    ann = dx.from_matrix([[1, 1]] * 30)
+    with pytest.warns(dx.DissensusWarning) as caught:
+        dx.bayesian_bootstrap("krippendorff_alpha", ann, draws=3, random_seed=1)
+    assert caught[0].filename == __file__

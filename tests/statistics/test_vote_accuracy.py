@@ -110,16 +110,3 @@ def test_is_undefined_where_weighted_items_lack_predictions(name):
     with pytest.warns(dx.DissensusWarning, match="no item has a label and a prediction"):
         found = getattr(dx, name)(ann, pred, on_missing="drop", weights=[0, 1])
     assert np.isnan(found).all()
-
-
-@each_accuracy
-def test_draws_of_a_posterior_are_right(name):
-    rng = np.random.default_rng(5)
-    ann = dx.from_matrix(rng.integers(2, size=(80, 3)).tolist())
-    pred = dx.predictions(
-        {"item": range(80), "system": ["m"] * 80, "label": rng.integers(2, size=80)}
-    )
-    draws = dx.bayesian_bootstrap(name, ann, pred, draws=1000, random_seed=1)
-    value = float(getattr(dx, name)(ann, pred)[0])
-    assert draws.dims == ("chain", "draw", "system")
-    assert float(draws.mean()) == pytest.approx(value, abs=0.01)

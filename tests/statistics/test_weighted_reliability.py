@@ -8,34 +8,27 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from concordance_reference import as_annotations, empirical, item_value, majority, study, value
+from concordance_reference import (
+    as_annotations,
+    close,
+    empirical,
+    item_value,
+    majority,
+    quietly,
+    study,
+    value,
+    weights_for,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seeds import seeds
 
 import dissensus as dx
 from dissensus.statistics._resampling import over_units
-from dissensus.statistics._sums import Doubts
+from dissensus.statistics._sums import Undefined
 
 SEEDS = st.integers(0, 2**31)
 few = settings(max_examples=12, deadline=None)
-
-
-def quietly(function, *args, **more):
-    """What is undefined is NaN, with a warning, which other tests look at."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dx.DissensusWarning)
-        return function(*args, **more)
-
-
-def close(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-
-
-def weights_for(rng, n):
-    ways = [np.ones(n), rng.integers(0, 3, size=n).astype(float), rng.random(n) + 0.01]
-    found = ways[int(rng.integers(3))]
-    return found if found.sum() else np.ones(n)
 
 
 def made(seed, **more):
@@ -253,7 +246,7 @@ def test_names_and_the_order_of_rows_do_not_matter(seed):
 
 @pytest.mark.parametrize("cells", [400_000, 300])
 def test_the_bootstrap_takes_one_draw_of_accuracies_with_each_set_of_weights(cells, monkeypatch):
-    monkeypatch.setattr("dissensus.statistics._resampling._CELLS", cells)  # in blocks, or in one
+    monkeypatch.setattr("dissensus.statistics._resampling.CELLS", cells)  # in blocks, or in one
     # No item differs from another: all that varies are the accuracies, and each is used once.
     ann = dx.from_matrix([["a", "a"]] * 30, labels=["a", "b"])
     accuracy = xr.DataArray(np.linspace(0.5, 0.9, 100).reshape(4, 25), dims=("chain", "draw"))
@@ -281,7 +274,7 @@ def test_where_labels_agree_accuracies_learned_from_them_are_high(cells, by_item
     Of 100 studies of 200 items by three annotators of .8, whose accuracies a fit learned: 95 hold
     it; 100 items by five: 98.
     """
-    monkeypatch.setattr("dissensus.statistics._resampling._CELLS", cells)  # in blocks, or in one
+    monkeypatch.setattr("dissensus.statistics._resampling.CELLS", cells)  # in blocks, or in one
     rng = np.random.default_rng(3)
     right = rng.random((150, 3)) < 0.8
     ann = dx.from_matrix(np.where(right, "a", "b").tolist())
@@ -313,7 +306,7 @@ def test_bootstrap_draws_are_the_statistic_under_their_weights(form, chance):
     totals = np.concatenate([weights @ part for part in sums.parts if part.ndim > 1], axis=1)
     totals = np.concatenate([(weights @ sums.parts[0])[:, None], totals], axis=1)
     draws = sums.resampled([totals], np.random.default_rng(1))
-    found = draws.finish(totals, Doubts())
+    found = draws.finish(totals, Undefined())
     for w, one in zip(weights, found, strict=True):
         expected = dx.weighted_reliability(ann, accuracy=accuracy, chance=chance, weights=w)
         assert np.isclose(expected.values.ravel(), one, rtol=1e-10).any()
@@ -323,7 +316,7 @@ def test_bootstrap_draws_are_the_statistic_under_their_weights(form, chance):
     totals = np.concatenate(
         [np.atleast_2d(part.T @ weights).reshape(1, -1) for part in by_cluster.parts], axis=1
     )
-    found = by_cluster.finish(totals, Doubts())
+    found = by_cluster.finish(totals, Undefined())
     close(found[0], dx.weighted_reliability(
         ann, accuracy=accuracy, chance=chance, weights=weights[cluster]))  # fmt: skip
     drawn = dx.bayesian_bootstrap(

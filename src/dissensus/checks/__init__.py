@@ -1,8 +1,7 @@
-"""Does a fitted model reproduce the annotations? Statistics of what it predicts, beside the data.
+"""Posterior predictive checks: statistics of replicated annotations beside those of the data.
 
-A fit with posterior-predictive draws holds one replicate of the annotations in each draw
-(`predictive_draws` reads them, model by model). Replicates are laid out as further items, so that
-the statistics of `dissensus.statistics` are taken of thousands of them at once (`replicates`).
+Each posterior predictive draw of a fit is one replicate of the annotations. `_replicates` lays
+replicates out as further items, so that `dissensus.statistics` computes thousands at once.
 """
 
 import lazy_loader as _lazy

@@ -1,4 +1,4 @@
-"""Whether a fitted model reproduces how far the annotators agree."""
+"""Posterior predictive checks of the agreement of annotators."""
 
 from __future__ import annotations
 
@@ -19,11 +19,8 @@ from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._distances import pairs_of
 from dissensus.statistics._read import numbers_of, rows_of
-from dissensus.statistics._sums import Doubts, Sums
+from dissensus.statistics._sums import Sums, Undefined
 from dissensus.wording import number, probability, share
-
-# Which statistics of agreement are compared for which form of data, and how they are computed.
-
 
 _LEVELS: Final = {
     "labels": ("nominal", "ordinal", "interval", "ratio"),
@@ -35,20 +32,20 @@ _LEVELS: Final = {
 
 
 class Check(NamedTuple):
-    """How a statistic is computed of annotations laid one after the other."""
+    """A statistic, and how it is computed from stacked annotations."""
 
     name: str
     meaning: str
     kind: str
     sums: Callable[[xr.Dataset], Sums]
     firsts: bool = False
-    """Whether of first choices."""
+    """Whether it is computed from first choices."""
     width: int = 1
-    """Totals that it needs of each version, about."""
+    """About how many totals it needs for each version."""
 
 
 def checks(both: Replicates, level: str) -> list[Check]:
-    """List what is checked for this form of data."""
+    """List the checks for this form of data."""
     if both.form == "numbers":
         alpha = f"Krippendorff's alpha ({level})"
         return [
@@ -91,13 +88,13 @@ def _alpha(level: str) -> Callable[[xr.Dataset], Sums]:
 
 
 def checked_level(both: Replicates, level: str | None) -> str:
-    """Return the level asked for, or the default, or raise if the data do not have it."""
+    """Return the level given, or the default; raise if the data do not have it."""
     known = _LEVELS[both.form]
     if both.another:
         known = known[:1]
     if level is None:
         return known[0]
-    if not isinstance(level, str) or level not in known:  # an array has an idea of its own of `in`
+    if not isinstance(level, str) or level not in known:  # `in` compares arrays element by element
         raise ArgumentError(
             "level",
             expected=f"{' or '.join(map(repr, known))} for replicates that are {both.form}",
@@ -106,14 +103,14 @@ def checked_level(both: Replicates, level: str | None) -> str:
     return level
 
 
-def values_of(check: Check, both: Replicates, said: Said, doubts: Doubts) -> Floats:
+def values_of(check: Check, both: Replicates, said: Said, undefined: Undefined) -> Floats:
     """Compute a statistic of every version (version), block by block."""
     said = said.first_choices() if check.firsts else said
     labels = np.arange(len(both.labels) + 1) if both.another else both.labels
     found = []
     for some in said.blocks(check.width):
         ann = stacked(said, said.values(some), len(both.items), check.kind, labels)
-        found.append(evaluated(check.sums(ann), some.stop - some.start, doubts))
+        found.append(evaluated(check.sums(ann), some.stop - some.start, undefined))
     return np.concatenate(found)
 
 
@@ -124,14 +121,14 @@ def _absolute_difference(annotations: xr.Dataset) -> Sums:
     pairs = pairs_of(rows.voices)
     parts = ((pairs > 0).astype(np.float64), within / np.maximum(pairs, 1.0))
 
-    def finish(totals: Floats, doubts: Doubts) -> Floats:
-        return doubts.divided(totals[:, 1], totals[:, 0], NO_PAIRS)
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        return undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
 
     return Sums("mean_absolute_difference", parts, finish, annotations[ITEM].to_numpy())
 
 
 def given_of(both: Replicates) -> list[tuple[str, str, float]]:
-    """Return name, meaning and value of what replicates share with the data by construction."""
+    """Return name, meaning and value of statistics that replicates share by construction."""
     if both.form != "rankings":
         return []
     said = both.observed
@@ -150,20 +147,20 @@ def given_of(both: Replicates) -> list[tuple[str, str, float]]:
 
 STATISTIC: Final = "statistic"
 EXTREME: Final = 0.05
-"""A tail probability below this, or above one minus this, is called a misfit in words."""
+"""Tail probabilities below this, or above one minus this, are reported as misfits."""
 _SAME: Final = 1e-9
-"""Values this near are one value, summed up in another order."""
+"""Tolerance for values that differ only by the order of summation."""
 
 
 def agreement_check(
     fit: xr.DataTree, annotations: xr.Dataset | None = None, *, level: str | None = None
 ) -> xr.Dataset:
-    r"""Compare the annotators' agreement with that of new annotators of a fitted model.
+    r"""Check whether a fitted model reproduces the agreement of annotators.
 
     Each posterior draw gives one replicate of the annotations: the same items with as many
-    annotators each, who say what the model would have them say. Statistics of agreement are
-    computed of the annotations and of all replicates. If the observed value lies in a tail, the
-    model does not reproduce it, and what it says of future annotators is not to be relied on.
+    annotators each, whose labels are drawn from the model. Statistics of agreement are computed
+    from the annotations and from all replicates. If the observed value lies in a tail, the model
+    does not reproduce it, and its predictions of future annotators are not reliable.
 
     .. math:: p_T = P(T(y^{rep}) > T(y) \mid y) + \tfrac{1}{2} P(T(y^{rep}) = T(y) \mid y)
 
@@ -207,13 +204,12 @@ def agreement_check(
 
     Notes
     -----
-    Both small and large tail probabilities are misfits. A Dirichlet prior of one label each
-    (``prior_count=1``) with many labels and few annotators makes replicates agree less than
-    the data do; annotators who copy each other, or see hints of each other, make the data agree
-    more than any model of independent annotators. The data are used twice, so that tail
-    probabilities of a true model are nearer to .5 than uniform: .04 says more than a p-value would.
-    The converse does not hold: a model that passes has agreement right, and may have other
-    things wrong.
+    Both small and large tail probabilities are misfits. With many labels and few annotators, a
+    Dirichlet prior with ``prior_count=1`` makes replicates agree less than the data. Annotators
+    who copy each other make the data agree more than any model of independent annotators. The data
+    are used twice, so tail probabilities of a true model are closer to .5 than uniform ones, and
+    .04 is stronger evidence than a p-value of .04. A model that passes reproduces agreement; it may
+    fail in other respects.
 
     Source: Gelman, Meng & Stern (1996), "Posterior predictive assessment of model fitness via
     realized discrepancies", *Statistica Sinica* 6.
@@ -273,7 +269,7 @@ class _Found(NamedTuple):
         return float(np.where(near, 0.5, known > self.observed).mean())
 
     def words(self) -> str:
-        """Say what was found, in one line."""
+        """Summarise the result in one line."""
         start = f"{self.name}: observed {_written(self.observed)}"
         if not self.checked:
             return f"{start}; given, not checked: replicates have the same by construction."
@@ -297,10 +293,10 @@ def _written(value: float) -> str:
 
 def _checked(both: Replicates, check: Check) -> _Found:
     """Compute a statistic of the data and of all replicates."""
-    seen, drawn = Doubts(), Doubts()
+    seen, drawn = Undefined(), Undefined()
     observed = values_of(check, both, both.observed, seen)
     replicated = values_of(check, both, both.drawn, drawn)
-    texts = [seen.words(check.name, False), drawn.words(f"{check.name} of replicates", True)]
+    texts = [seen.message(check.name), drawn.message(f"{check.name} of replicates", "draws")]
     if any(texts):
         warnings.warn(" ".join(filter(None, texts)), DissensusWarning, stacklevel=3)
     return _Found(check.name, check.meaning, float(observed[0]), replicated)

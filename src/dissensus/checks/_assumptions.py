@@ -1,4 +1,4 @@
-"""Whether the assumptions of a model of the truth hold: of errors, annotators, items, systems."""
+"""Checks of the assumptions of models of the truth about errors, annotators, items and systems."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from dissensus.dims import LABEL, SAMPLE
 from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.wording import capital, listed, share, short
 
-# What to try when a model of the truth does not reproduce what annotators and systems said.
-
-
 _ERRORS: Final = {"error_pairs", "error_distance"}
 _HARD: Final = {"item_agreement", "system_unanimity"}
 
@@ -28,7 +25,7 @@ class Advice(NamedTuple):
     settings: dict[str, Any]
 
     def words(self) -> str:
-        """Write it as it is called."""
+        """Write it as a call."""
         given = "".join(f", {name}={value!r}" for name, value in self.settings.items())
         return f"dissensus.models.{self.model}.fit(...{given})"
 
@@ -37,20 +34,20 @@ def advice(
     model: str, settings: Mapping[str, Any], against: Collection[str], *, ordered: bool,
     labels_each: float,
 ) -> Advice | None:  # fmt: skip
-    """Return what to fit next; None if no setting answers to what was found.
+    """Return the model to fit next; None if no setting addresses the failed checks.
 
     Parameters
     ----------
     model : str
-        That was fitted.
+        The fitted model.
     settings : mapping
-        It was fitted with.
+        Settings of the fit.
     against : collection of str
-        Names of the checks that speak against it.
+        Names of the failed checks.
     ordered : bool
         Whether labels have an order.
     labels_each : float
-        Labels given by annotators for each label there is.
+        Annotations per label of the label space.
 
     Examples
     --------
@@ -66,12 +63,12 @@ def advice(
         if rows & set(against) and settings.get("pooling") == "complete":
             change["pooling"] = "hierarchical"
     else:
-        change = _of_voices(settings, set(against), ordered=ordered)
+        change = _changes(settings, set(against), ordered=ordered)
         if change.pop("model", None) and labels_each >= ENOUGH:
             after, change = "dawid_skene", {}
     if _HARD & set(against) and not settings.get("difficulty"):
         change["difficulty"] = True
-    # Errors that fall near the truth, and hard items, make systems err alike by themselves.
+    # Errors near the truth, and hard items, also make systems err alike: fix these first.
     first = _ERRORS & set(against) and (change or after != model)
     if "system_pairs" in against and settings.get("systems") == "independent" and not first:
         change["systems"] = "related"
@@ -79,21 +76,21 @@ def advice(
 
 
 def _richer(errors: str, *, ordered: bool) -> str | None:
-    """Return the next richer way for errors to fall; None if there is none but matrices."""
+    """Return the next richer setting of errors; None if only confusion matrices are richer."""
     if errors == "equal" and ordered:
         return "graded"
     return None if errors == "unequal" else "unequal"
 
 
-def _of_voices(settings: Mapping[str, Any], against: set[str], *, ordered: bool) -> dict[str, Any]:
-    """Return what to change about accuracies and errors; ``model`` if that is not enough."""
+def _changes(settings: Mapping[str, Any], against: set[str], *, ordered: bool) -> dict[str, Any]:
+    """Return changed settings of accuracies and errors; with ``model`` if no setting suffices."""
     change: dict[str, Any] = {}
     if "annotator_agreement" in against and settings.get("accuracy") == "common":
         change["accuracy"] = "annotator"
     if _ERRORS & against:
         richer = _richer(str(settings.get("errors")), ordered=ordered)
         change |= {"errors": richer} if richer else {"model": True}
-    # Who is less accurate than others errs more, and by that alone uses labels otherwise.
+    # Annotators of lower accuracy err more, and so use labels differently.
     if "label_use" in against and "accuracy" not in change:
         if settings.get("errors") == "unequal":
             change["model"] = True
@@ -104,19 +101,19 @@ def _of_voices(settings: Mapping[str, Any], against: set[str], *, ordered: bool)
 
 CHECK: Final = "check"
 CLEAR: Final = 0.01
-"""A p-value below this speaks against the model."""
+"""p-values below this speak against the model."""
 HINT: Final = 0.05
-"""Below this it is a hint, of which there are seven or eight chances."""
+"""p-values below this are a hint; one in several checks is expected by chance."""
 _IN_PLACE: Final = 0.95
 
 
 def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
-    r"""Compare what annotators and systems said with what a model of the truth would have them say.
+    r"""Check the assumptions of a model of the truth by posterior predictive checks.
 
-    A system's accuracy is inferred from how annotators agree, by a model of how they err. If they
-    do not err so, it is inferred wrongly. Each check is a statistic of the labels that shows one
-    assumption at work, of the data and of replicates: the same annotators and systems, as the
-    posterior knows them, label as many new items.
+    A system's accuracy is inferred from the agreement of annotators and a model of their errors.
+    If the model of errors is wrong, the accuracy is wrong. Each check compares a statistic of the
+    labels, sensitive to one assumption, in the data and in replicates: new items labelled by the
+    same annotators and systems under the posterior.
 
     Parameters
     ----------
@@ -124,7 +121,7 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
         What ``fit(..., posterior_predictive=True)`` of `dissensus.models.symmetric_confusion` or
         `dissensus.models.dawid_skene` returned.
     draws : int or None
-        Replicates at most, evenly spaced; None is all there are, as far as memory goes.
+        Largest number of replicates, evenly spaced; None for all that fit in memory.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Whether a fitted model reproduces how every annotator uses labels, and each item's labels."""
+"""Posterior predictive checks of each annotator's use of labels, and of each item's residuals."""
 
 from __future__ import annotations
 
@@ -22,17 +22,14 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints
 
-# Statistics of each annotator's or item's labels, beside those of replicates of the same rows.
-
-
 ENDS: Final = (0.05, 0.95)
-"""Quantiles of replicates that are reported; beyond them is called a misfit."""
+"""Quantiles of replicates; values outside are misfits."""
 _SAME: Final = 1e-9
-"""Values this near are one value, summed up in another order."""
+"""Tolerance for values that differ only by the order of summation."""
 
 
 class Rows(NamedTuple):
-    """What was said and what is replicated, row by row, with who said it."""
+    """Observed and replicated labels by row, and their annotators."""
 
     both: Replicates
     annotator: Ints
@@ -88,7 +85,7 @@ Statistics = Callable[[npt.NDArray[Any]], Floats]
 
 
 def compared(both: Replicates, statistics: Statistics, dims: tuple[str, str]) -> xr.Dataset:
-    """Set observed statistics beside the mean, the ends and the tail of replicated ones."""
+    """Return observed statistics with the mean, quantiles and tail of replicated ones."""
     observed = statistics(both.observed.values(slice(0, 1)))[0]
     drawn = _all(both.drawn, statistics, observed.size)
     near = np.isclose(drawn, observed, rtol=_SAME, atol=_SAME)
@@ -104,7 +101,7 @@ def compared(both: Replicates, statistics: Statistics, dims: tuple[str, str]) ->
 
 
 def _all(said: Said, statistics: Statistics, width: int) -> Floats:
-    """Compute statistics of all versions, some at a time."""
+    """Compute statistics of all versions, block by block."""
     return np.concatenate([statistics(said.values(some)) for some in said.blocks(width)])
 
 
@@ -116,18 +113,15 @@ def outside(found: xr.Dataset, dim: str) -> list[Any]:
     return list(found[dim].to_numpy()[far.any(other).to_numpy()])
 
 
-# Whether a fitted model reproduces how every annotator uses the labels.
-
-
 STATISTIC = "statistic"
 
 
 def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
-    r"""Compare how each annotator uses the labels with how the model has them use these.
+    r"""Check whether a model reproduces each annotator's use of the labels.
 
-    Crossed effects give an annotator one number: how lenient they are. Somebody who only uses the
-    ends of the scale, or never the last label, or whose numbers spread more than others', has no
-    place in the model, and shows here.
+    Crossed effects describe an annotator by one number, the leniency. This check finds annotators
+    whom one number does not describe: they use only the ends of the scale, or never the last label,
+    or their numbers spread more than others'.
 
     .. math:: p_{jk} = P(T_{jk}(y^{rep}) > T_{jk}(y) \mid y)
         + \tfrac{1}{2} P(T_{jk}(y^{rep}) = T_{jk}(y) \mid y)
@@ -158,8 +152,8 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
 
     Notes
     -----
-    Of a true model about one in ten tail probabilities lies below .05 or above .95 (fewer, since
-    the data are used twice): with many annotators, look at how many there are and how far out.
+    For a true model at most about one in ten tail probabilities lies below .05 or above .95 (the
+    data are used twice). With many annotators, look at their number and at how extreme they are.
 
     Examples
     --------
@@ -214,20 +208,16 @@ def _words(found: xr.Dataset) -> str:
     return f"{start}, of {len(people)} of {found.sizes[ANNOTATOR]} annotators: {shown(people)}."
 
 
-# Whether a fitted model reproduces how far every item's labels are from what it expects.
-
-
 STATISTICS = ("mean", "spread")
 
 
 def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
-    r"""Compare the residuals of each item with those of replicates.
+    r"""Check whether a model reproduces the residuals of each item.
 
-    A residual is a label less what the model expects of this annotator for this item: the mean of
-    its replicates. Labels count as the numbers they are, else by their place from 0. An item whose
-    residuals spread more than those of its replicates splits the annotators in a way that one
-    number per item does not tell; one whose residuals have a mean far from 0 is an outlier that
-    the distribution of items' effects pulls in.
+    A residual is a label minus the mean of its replicates. Labels that are not numbers count by
+    their place, from 0. If the residuals of an item spread more than those of its replicates,
+    annotators are split in a way that one number per item does not describe. If their mean is far
+    from 0, the item is an outlier whose effect is shrunk towards the others.
 
     .. math:: r_{ij} = y_{ij} - E(y^{rep}_{ij} \mid y), \qquad
         T_i = \frac{1}{n_i} \sum_j r_{ij} \quad\text{and}\quad

@@ -13,8 +13,8 @@ from dissensus.data.alignment import common_items
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, DissensusWarning
-from dissensus.statistics._discrepancy_ratio import sums
-from dissensus.statistics._sums import Doubts
+from dissensus.statistics._discrepancy_ratio import discrepancy_ratio
+from dissensus.statistics._sums import SUMS, Undefined
 
 _NAME = "discrepancy_ratio"
 _NOMINAL = (None, "nominal", "jaccard")
@@ -111,7 +111,7 @@ def model_discrepancy_ratio(
 
 def _drawn(both: Replicates, predictions: xr.Dataset, place: Any, how: dict[str, Any]) -> Any:
     """Return the ratio of each version and system, and what the statistic says of itself."""
-    said, n_items, doubts, found = both.drawn, len(both.items), Doubts(), []
+    said, n_items, undefined, found = both.drawn, len(both.items), Undefined(), []
     kind = _kind(both, how["distance"])
     cells = predictions.sizes[SYSTEM] * predictions.sizes.get(POSITION, 1)
 
@@ -120,15 +120,16 @@ def _drawn(both: Replicates, predictions: xr.Dataset, place: Any, how: dict[str,
         ann = stacked(said, said.values(some), n_items, kind, both.labels)
         item = (place + n_items * np.arange(n)[:, None]).ravel()
         again = predictions.isel({ITEM: np.tile(np.arange(len(place)), n)})
-        return sums(ann, again.assign_coords({ITEM: item}), **how)
+        again = again.assign_coords({ITEM: item})
+        return discrepancy_ratio(ann, again, **how, weights=SUMS)
 
     attrs = prepared(slice(0, 1)).attrs  # warns of predictions, once and with the right numbers
     for some in said.blocks(cells * n_items):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DissensusWarning)
             ready = prepared(some)
-        found.append(evaluated(ready, some.stop - some.start, doubts)[_NAME])
-    text = doubts.words(f"{_NAME} of replicates", draws=True)
+        found.append(evaluated(ready, some.stop - some.start, undefined)[_NAME])
+    text = undefined.message(f"{_NAME} of replicates", "draws")
     if text:
         warnings.warn(text, DissensusWarning, stacklevel=3)
     return np.concatenate(found), dict(attrs)

@@ -1,12 +1,11 @@
-"""Annotations in many versions: what was said, and what a model's new annotators would have said.
+"""Annotations in many versions: the data, and replicates of a fitted model.
 
-All versions have the same rows (item, annotator), and differ in what they say. Laid one after the
-other, each with items of its own, they are one large set of annotations: what is a sum over items
-is then computed for all of them at once.
+All versions have the same rows (item, annotator) with other labels. Laid one after the other, each
+with items of its own, they are one large set of annotations, so that statistics that are sums over
+items are computed for all versions at once.
 
-Reading the predictive draws of a fitted model, in whichever form the model keeps them.
-Counts of labels, scores, lists and first choices become the rows of
-`replicates`.
+`replicates` reads predictive draws in the form that the model keeps them: counts of labels,
+scores, lists, or first choices.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._resampling import over_units
-from dissensus.statistics._sums import Doubts, Sums
+from dissensus.statistics._sums import Sums, Undefined
 
 ROWS: Final = 500_000
-"""Rows laid one after the other at a time."""
+"""Rows in one block of versions."""
 _CELLS: Final = 20_000_000
-"""Totals (version, sum) held at a time."""
+"""Totals (version, sum) in one block of versions."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +50,10 @@ class Said:
     rank: Ints | None = None
     """(row): 1 for the first block of a ranking."""
     trial: Ints | None = None
-    """(row): which of several statements of one annotator about one item."""
+    """(row): number of a repeated label of one annotator for one item."""
 
     def first_choices(self) -> Said:
-        """Return the first blocks of rankings; tied labels become statements of their own."""
+        """Return the first blocks of rankings; tied labels become repeated labels."""
         if self.rank is None:
             return self
         rows = np.flatnonzero(self.rank == 1)
@@ -66,7 +65,7 @@ class Said:
         )
 
     def blocks(self, width: int = 1) -> Iterator[slice]:
-        """Go through the versions, so many at a time as rows and ``width`` totals each allow."""
+        """Yield blocks of versions, by the limits on rows and on ``width`` totals a version."""
         step = max(1, min(ROWS // max(len(self.item), 1), _CELLS // max(width, 1)))
         for start in range(0, self.count, step):
             yield slice(start, min(start + step, self.count))
@@ -74,27 +73,27 @@ class Said:
 
 @dataclass(frozen=True)
 class Replicates:
-    """What was said, and what new annotators of a fitted model would have said in its place."""
+    """The observed annotations, and replicates of a fitted model."""
 
     form: str
     """"labels", "numbers", "rankings" or "first choices"."""
     items: npt.NDArray[Any]
     labels: npt.NDArray[Any]
-    """The label space; nothing for numbers."""
+    """The label space; empty for numbers."""
     observed: Said
     drawn: Said
     sample: dict[str, npt.NDArray[Any]]
-    """Coordinates of chain and draw; the versions of ``drawn`` go through their product."""
+    """Coordinates of chain and draw; ``drawn`` has a version for each pair."""
     attrs: dict[str, Any]
-    """How the fit was made."""
+    """Attributes of the fit."""
     kind: str = ""
-    """Of the annotations, if they were given."""
+    """Kind of the annotations, if they were given."""
     another: bool = False
-    """Whether there is a code past the last label: one that nobody named, whichever it is."""
+    """Whether the code past the last label stands for all labels that nobody named."""
 
 
 def place_within(group: Ints) -> Ints:
-    """Count the rows of each group through: the place of each.
+    """Return the place of each row within its group.
 
     Examples
     --------
@@ -107,20 +106,19 @@ def place_within(group: Ints) -> Ints:
 def stacked(
     said: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
 ) -> xr.Dataset:
-    """Lay versions one after the other, as annotations whose items are numbered through.
+    """Lay versions one after the other, as annotations with items of their own.
 
     Parameters
     ----------
     said : Said
-        The rows.
     values : array (version, row)
-        What was said.
+        Label codes, or numbers.
     n_items : int
         Items of one version.
     kind : str
-        What the annotations are to be.
+        Kind of the annotations.
     labels : array
-        The label space, which codes point into; not used for numbers.
+        The label space; not used for numbers.
 
     Examples
     --------
@@ -145,11 +143,11 @@ def stacked(
     return xr.Dataset(parts, coords, {"kind": kind})
 
 
-def evaluated(sums: Sums, n: int, doubts: Doubts) -> Any:
-    """Finish a statistic of annotations laid one after the other, for each version by itself."""
+def evaluated(sums: Sums, n: int, undefined: Undefined) -> Any:
+    """Finish a statistic of `stacked` annotations, version by version."""
     unit = np.repeat(np.arange(n), len(sums.items) // n)
     totals = [_dense(part, n) for part in over_units(sums, unit, n).parts]
-    return sums.finish(np.concatenate(totals, axis=1), doubts)
+    return sums.finish(np.concatenate(totals, axis=1), undefined)
 
 
 def _dense(part: Any, n: int) -> Floats:
@@ -157,15 +155,12 @@ def _dense(part: Any, n: int) -> Floats:
     return np.asarray(found, dtype=np.float64).reshape(n, -1)
 
 
-# Which label it was, where a new annotator chose one that nobody had named for the item.
-
-
 def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
-    r"""Draw which label it was where an annotator chose one of those that nobody named.
+    r"""Replace the code of the remainder by a drawn label.
 
-    Given a draw's masses, the remainder's is split by a symmetric Dirichlet distribution: those
-    who choose from it draw from Pólya's urn. The t-th takes the label of an earlier one with
-    probability :math:`t / (t + aU)`, else any of the U.
+    A symmetric Dirichlet distribution splits the remainder's mass among its U labels, so choices
+    from it follow Pólya's urn: the t-th choice repeats an earlier one with probability
+    :math:`t / (t + aU)`, and is any of the U labels else.
     """
     version, row = np.nonzero(codes == REMAINDER)
     if not len(row):
@@ -188,7 +183,7 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
 
 
 def beside(named: Ints, n_labels: int) -> Ints:
-    """List each item's labels that nobody named, in order: (item, place).
+    """Return the labels of each item, those that nobody named first: (item, place).
 
     Examples
     --------
@@ -212,14 +207,14 @@ def replicates(fit: Any, annotations: Any = None) -> Replicates:
     fit : DataTree
         From a model's ``fit(..., posterior_predictive=True)``.
     annotations : Dataset, optional
-        What it was fitted to: says who said what, where the fit does not know.
+        The data of the fit; needed if the fit does not hold the annotators of rows.
 
     Raises
     ------
     ArgumentError
-        If there are no predictive draws, or none that are annotations.
+        If there are no predictive draws of annotations.
     AnnotationError
-        If the annotations are not those the model was fitted to.
+        If the annotations are not those of the fit.
     """
     drawn, observed = group_of(fit, PREDICTIVE), group_of(fit, OBSERVED)
     given = None if annotations is None else checked_annotations(annotations)
@@ -240,12 +235,12 @@ class _Source(NamedTuple):
     annotations: xr.Dataset | None
 
     def versions(self, name: str, *dims: str) -> npt.NDArray[Any]:
-        """Return draws of all chains, one after the other: (version, ...)."""
+        """Return the draws of all chains: (version, ...)."""
         values = self.drawn[name].transpose(*SAMPLE, *dims).to_numpy()
         return values.reshape(-1, *values.shape[2:])
 
     def made(self, form: str, **parts: Any) -> Replicates:
-        """Put together what was read."""
+        """Return replicates of this fit."""
         coords = {dim: np.arange(self.drawn.sizes[dim]) for dim in SAMPLE}
         coords |= {d: self.drawn[d].to_numpy() for d in SAMPLE if d in self.drawn.coords}
         attrs = {str(name): value for name, value in self.fit.attrs.items()}
@@ -253,7 +248,7 @@ class _Source(NamedTuple):
         return Replicates(form, sample=coords, attrs=attrs, kind=kind, **parts)
 
     def require_same(self, items: npt.NDArray[Any], *, same: bool) -> None:
-        """Raise if annotations were given that the model was not fitted to."""
+        """Raise if annotations were given that are not those of the fit."""
         if self.annotations is None:
             return
         if same and np.array_equal(self.annotations[ITEM].to_numpy(), items):
@@ -267,12 +262,12 @@ class _Source(NamedTuple):
         )
 
     def items(self) -> npt.NDArray[Any]:
-        """Return the names of items, which the posterior may do without."""
+        """Return the names of items, which the posterior may lack."""
         groups = ("posterior", "constant_data")
         return next(self.fit[g][ITEM].to_numpy() for g in groups if ITEM in self.fit[g].coords)
 
     def people(self, item: Ints) -> tuple[Ints, Ints | None]:
-        """Return annotators and trials, row by row; without annotations, one for each row."""
+        """Return annotators and trials by row; without annotations, each row is another's."""
         if self.annotations is None:
             return place_within(item), None
         who = self.annotations["annotator_code"].to_numpy().astype(np.int64)
@@ -282,7 +277,7 @@ class _Source(NamedTuple):
 
 
 def group_of(fit: Any, name: str) -> xr.Dataset:
-    """Return a group of a fit, or say how to get it."""
+    """Return a group of a fit, or raise with advice on how to get it."""
     if not isinstance(fit, xr.DataTree):
         raise ArgumentError(
             "fit", expected="the DataTree that a model's fit returns", found=type(fit).__name__
@@ -301,7 +296,7 @@ def group_of(fit: Any, name: str) -> xr.Dataset:
 
 
 def _counts(source: _Source) -> Replicates:
-    """Read counts of labels by item, which do not tell who said what."""
+    """Read counts of labels by item, which do not hold the annotators."""
     there = source.observed["counts"].transpose(ITEM, LABEL)
     given, counts = there.to_numpy(), source.versions("counts", ITEM, LABEL)
     _require_sizes(counts.sum(axis=2), given.sum(axis=1))
@@ -331,7 +326,7 @@ def _counts(source: _Source) -> Replicates:
 
 
 def _require_sizes(drawn: Ints, observed: Ints) -> None:
-    """Raise unless each item has as many new annotators as it had: else rows do not match."""
+    """Raise unless replicates have as many labels of each item as the data."""
     if drawn.shape[1:] != observed.shape or (drawn != observed).any():
         raise ArgumentError(
             "fit",
@@ -341,13 +336,13 @@ def _require_sizes(drawn: Ints, observed: Ints) -> None:
 
 
 def _spelled(codes: Ints, counts: Ints) -> Ints:
-    """Turn counts (version, item, place) of codes (item, place) into rows (version, row)."""
+    """Repeat codes (item, place) by counts (version, item, place): (version, row)."""
     every = np.broadcast_to(codes, counts.shape)
     return np.repeat(every.ravel(), counts.ravel()).reshape(len(counts), -1)
 
 
 def _shuffled(values: Ints, item: Ints, start: int) -> Ints:
-    """Deal the labels of an item to its rows: counts have lost who said what, as good as any."""
+    """Assign the labels of an item to its rows at random: counts do not hold the annotators."""
     rng = np.random.default_rng((20_05, start))
     order = np.argsort(item + rng.random(values.shape), axis=1)
     return np.take_along_axis(values, order, axis=1)
@@ -397,13 +392,13 @@ def _codes(source: _Source) -> Replicates:
 
 
 class _Rows(NamedTuple):
-    """Rankings as a fit keeps them."""
+    """Rankings as a fit holds them."""
 
     said: Said
     space: Space
     items: npt.NDArray[Any]
     lists: bool
-    """Whether any has more than one label."""
+    """Whether a ranking has more than one label."""
 
 
 def _ranked(source: _Source) -> _Rows:
@@ -413,7 +408,7 @@ def _ranked(source: _Source) -> _Rows:
     lacking = [name for name in ("label_code", "rank") if name not in rows]
     if lacking:
         raise ArgumentError(
-            "fit", expected="what annotators said, in the group 'observed_data'",
+            "fit", expected="the annotations, in the group 'observed_data'",
             found=f"no {' and no '.join(lacking)}",
             hint="Fits made before dissensus kept it: fit again, with posterior_predictive=True",
         )  # fmt: skip
@@ -435,7 +430,7 @@ def _ranked(source: _Source) -> _Rows:
 
 
 def _lists(source: _Source) -> Replicates:
-    """Read lists, as long and as tied as they were; codes of single labels are none."""
+    """Read lists with the lengths and ties of the data, or codes of single labels."""
     if "rank" not in source.observed and LABEL in source.fit["constant_data"].coords:
         return _codes(source)
     given, lists = _ranked(source), source.versions("label_code", ANNOTATION)

@@ -18,9 +18,6 @@ from dissensus.kernels.formulas import CELLS, n_counts, right_after, right_after
 from dissensus.kernels.types import Floats, Ints
 from dissensus.wording import counted, digits_for, share
 
-# What a fit of a latent truth says of items, and of how a further annotator would label them.
-
-
 RASCH: Final = "rasch"
 ROWS: Final = "dawid_skene"
 MODELS: Final = (RASCH, "symmetric_confusion", ROWS)
@@ -31,44 +28,44 @@ UNSAID: Final = {
     "those it has, given its truth",
     "error_concentration": 'errors="unequal": the errors of each annotator are not kept',
 }
-"""What a posterior may have that says it does not hold all that is needed."""
+"""Variables of posteriors that do not suffice, and why."""
 
 
 @dataclass(frozen=True)
 class ReviewDraws:
-    """Draws of items' truths, and of a further annotator's labels."""
+    """Draws of true labels, and of the labels of a further annotator."""
 
     truth: xr.DataArray
     """(chain, draw, item, label)"""
     accuracy: xr.DataArray | None
-    """(chain, draw, annotator, item), where it is of items; errors are all alike then."""
+    """(chain, draw, annotator, item) if accuracies depend on items; errors are then alike."""
     response: Floats
-    """(draw, label, response), where items are all alike; else empty."""
+    """(draw, label, response) if all items are alike; else empty."""
     given: Ints
     """(item): labels it has."""
     known: npt.NDArray[np.bool_]
     """(item): whether its truth is known."""
 
     def mean(self) -> Floats:
-        """Return how probable each label is to be true (item, label)."""
+        """Return the probability that each label is true (item, label)."""
         mean = self.truth.mean(SAMPLE).transpose(ITEM, LABEL)
         return np.asarray(mean.to_numpy(), dtype=np.float64)
 
     def after(self, further: int) -> Floats:
-        """Return how probably the leading label is right after so many further labels (item)."""
+        """Return the probability that the leading label is right after further labels (item)."""
         parts = []
         for some in self._lots():
             truth = _laid(self.truth.isel({ITEM: some}), ITEM, LABEL)
             if self.accuracy is None:
                 parts.append(right_after(truth, self.response, further))
                 continue
-            # Whoever of them is asked: a mean over annotators, whose labels are independent.
+            # A random annotator: the mean over annotators, whose labels are independent.
             right = _laid(self.accuracy.isel({ITEM: some}).mean(ANNOTATOR), ITEM)
             parts.append(right_after_alike(truth, right, further))
         return np.concatenate(parts)
 
     def _lots(self) -> Iterator[slice]:
-        """Yield items, as many at a time as there is room for."""
+        """Yield blocks of items that fit in memory."""
         size, n = self.truth.sizes, self.truth.sizes[ITEM]
         wide = size[LABEL]
         if self.accuracy is not None:
@@ -128,7 +125,7 @@ def _require(posterior: xr.Dataset, model: str, names: tuple[str, ...]) -> None:
 
 
 def _response(posterior: xr.Dataset, model: str) -> Floats:
-    """Return what a further annotator says, by what is true (draw, label, response)."""
+    """Return the confusion matrix of a further annotator (draw, label, response)."""
     if model == ROWS:
         return _laid(posterior["confusion"].mean(ANNOTATOR), LABEL, RESPONSE)
     whole = common_confusion(posterior, posterior.sizes[LABEL])
@@ -136,15 +133,15 @@ def _response(posterior: xr.Dataset, model: str) -> Floats:
 
 
 def _laid(draws: xr.DataArray, *dims: str) -> Floats:
-    """Lay draws of all chains one after the other: (draw, *dims)."""
+    """Return the draws of all chains: (draw, *dims)."""
     values = draws.transpose(*SAMPLE, *dims).to_numpy()
     return np.asarray(values.reshape(-1, *values.shape[2:]), dtype=np.float64)
 
 
 MOST: Final = 100
-"""Further labels of an item."""
+"""Largest number of further labels of an item."""
 MOST_COUNTS: Final = 10_000
-"""Of further labels, by what they say."""
+"""Largest number of combinations of further labels."""
 _NOTHING: Final = 1e-12
 """Gains below it are rounding."""
 _OPEN: Final = 0.75
@@ -154,9 +151,9 @@ _HARDLY: Final = 0.01
 def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     r"""Rank items by how much further labels are expected to help the ground truth.
 
-    The ground truth is the most probable label of each item. What n further labels
-    :math:`y` of an item are worth is by how much more often it is expected to be right, before
-    anybody knows what they will be (the expected value of sample information):
+    The ground truth is the most probable label of each item. The gain of n further labels
+    :math:`y` of an item is the expected increase of the probability that it is right, before
+    the labels are known (the expected value of sample information):
 
     .. math::
 
@@ -168,16 +165,16 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
         What ``fit`` of `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
         `dissensus.models.dawid_skene` returned, with ``keep_items=True``.
     further : int
-        How many further annotators are asked about an item, 1 to 100. Each is anybody of those of
-        the study, at random. What one label cannot turn gains nothing by one, and may by two: of
-        annotators who are alike one makes a tie of two against one, at best.
+        Number of further labels of an item, 1 to 100, each by a random annotator of the study. An
+        item that one label cannot change has no gain from one, but may have from two: against two
+        equal annotators, one label makes a tie at best.
 
     Returns
     -------
     Dataset
-        Over ``item``, by falling gain: ``rank`` (1 is to be sent back first); ``gain``;
-        ``probability_right``, of the leading label as things are; ``probability_right_after``,
-        what is expected with further labels; ``leading_label``; ``labels_given``; and
+        Over ``item``, by falling gain: ``rank`` (1 is sent back first); ``gain``;
+        ``probability_right``, of the leading label now; ``probability_right_after``, expected with
+        further labels; ``leading_label``; ``labels_given``; and
         ``expected_accuracy``, the share of all items on which the ground truth is expected to be
         right if this item and all before it are sent back. Attributes: ``further``,
         ``expected_accuracy_now``, and ``in_words``, sentences, one a line.
@@ -196,24 +193,22 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
 
     Notes
     -----
-    The gain is from 0 to what is missing, :math:`1 - \max_z P(z_i = z)`, and exactly 0 where the
-    truth is known. Disagreement is not what makes it large. On an item on which all guess, which
-    `rasch` finds to be very difficult, annotators disagree for ever, and a further guess tells
-    nothing; an item with few labels, by annotators who are mostly right, is worth sending back
-    although nobody disagrees. And an item with a single clear answer gains nothing either.
+    The gain lies between 0 and :math:`1 - \max_z P(z_i = z)`, and is exactly 0 where the truth is
+    known. It does not measure disagreement. On a very difficult item in `rasch` all annotators
+    guess and disagree, and a further guess has no gain. An item with few labels by accurate
+    annotators has a gain although nobody disagrees. An item with one clear answer has none.
 
     :math:`P(z_i, y)` is the mean over draws of the product
     :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which a label is of
-    an annotator at random, and labels are independent given the draw; only then the maximum
-    is taken. Taken draw by draw it would be that of somebody who knew which draw is right, and
-    :math:`G_i` would be positive without any further label. Labels are gone through by how often
-    each is given, all of them: nothing is simulated.
+    a random annotator, and labels are independent given the draw. The maximum is taken after the
+    mean: a maximum draw by draw would assume that the right draw is known, and :math:`G_i` would
+    be positive without further labels. All combinations of labels are enumerated by their counts;
+    nothing is simulated.
 
-    Gains add up over items, up to one thing that is left out: labels of one item also tell who is
-    able, and so of other items. So does confidence that a further annotator may state. Both make
-    what is to be had somewhat larger. Rank and gain are as good as the model: mistakes that all
-    annotators share look like certainty, and in `symmetric_confusion` and `dawid_skene`, to which
-    all items are alike, no item is known to be beyond the annotators.
+    Gains of items are added. This leaves out that labels of one item also inform about annotators,
+    and so about other items, and that further annotators may state a confidence; both would raise
+    the gain somewhat. Rank and gain depend on the model: mistakes that all annotators share look
+    like certainty, and `symmetric_confusion` and `dawid_skene` treat all items as equally hard.
 
     Source: Raiffa & Schlaifer (1961), *Applied statistical decision theory*, the expected value of
     sample information, with a gain of 1 for each item whose label is right.
@@ -235,7 +230,7 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     _warn_of_chains(fit.attrs)
     mean = draws.mean()
     now, lead = mean.max(axis=1), mean.argmax(axis=1)
-    # Rounding apart it is neither below 0 nor above what is missing.
+    # Bounds hold up to rounding.
     gain = np.clip(draws.after(int(further)) - now, 0.0, np.maximum(1.0 - now, 0.0))
     gain[(gain < _NOTHING) | draws.known] = 0.0
     found = _ranked(draws, gain, now, lead)
@@ -272,7 +267,7 @@ def _warn_of_chains(attrs: dict[Any, Any]) -> None:
 
 
 def _ranked(draws: ReviewDraws, gain: Floats, now: Floats, lead: npt.NDArray[Any]) -> xr.Dataset:
-    """Put items in the order of their gain; equal ones stay as they came."""
+    """Sort items by falling gain; ties keep their order."""
     order = np.argsort(-gain, kind="stable")
     labels, items = (draws.truth[dim].to_numpy() for dim in (LABEL, ITEM))
     columns = {
@@ -290,7 +285,7 @@ def _ranked(draws: ReviewDraws, gain: Floats, now: Floats, lead: npt.NDArray[Any
 
 
 def _sentences(found: xr.Dataset, further: int) -> list[str]:
-    """Say what it comes to."""
+    """Summarise the result in sentences."""
     gain, right = found["gain"].to_numpy(), found["probability_right"].to_numpy()
     along, n, now = found["expected_accuracy"].to_numpy(), len(gain), float(right.mean())
     half = int(np.searchsorted(np.cumsum(gain), 0.5 * gain.sum())) + 1

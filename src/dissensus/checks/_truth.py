@@ -1,7 +1,6 @@
-"""Reading a fit of a latent truth: labels as given and as replicated, and statistics of both.
+"""Checks of fits of a latent truth: statistics of the observed labels and of replicates.
 
-What is checked of a latent truth: statistics of the labels, for the data and every replicate.
-Each is None where the data cannot show it, which the reason then says.
+A statistic returns None, with a reason, if it cannot be computed from the data.
 """
 
 from __future__ import annotations
@@ -22,19 +21,16 @@ from dissensus.kernels.types import Floats
 from dissensus.kernels.votes import Rows, Sums, rows, sums
 from dissensus.wording import number, share, short
 
-# Reading a fit of a latent truth: labels of annotators and systems, as given and as replicated.
-
-
 Ints = npt.NDArray[np.integer[Any]]
 
 MODELS: Final = ("symmetric_confusion", "dawid_skene")
 _CELLS: Final = 50_000_000
-"""Numbers that the sums of all versions may take."""
+"""Largest size of the sums of all versions."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels and answers in versions: that of the data first, then replicates."""
+    """Labels and answers in versions: first the data, then replicates."""
 
     where: Rows
     given: Ints
@@ -48,27 +44,20 @@ class Labels:
     systems: npt.NDArray[Any]
     ordered: bool
     sample: dict[str, npt.NDArray[Any]]
-    """Coordinates of the replicates' dims."""
+    """Coordinates of chain and draw."""
 
     @property
     def n_of_items(self) -> Ints:
-        """How many labels each item has."""
+        """The number of labels of each item."""
         return np.diff(self.where.start)
 
     def sums(self) -> Sums:
-        """Sum up how all versions agree."""
+        """Return sums of agreements of all versions."""
         return sums(self.where, self.given, self.answers)
 
 
 def read(fit: Any, draws: int | None) -> Labels:
-    """Read a fit, and at most so many replicates of it.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no fit of a latent truth, or a part of one, or has no replicates, or none are
-        wanted.
-    """
+    """Read a fit, and at most ``draws`` replicates of it."""
     observed = group_of(fit, OBSERVED)
     model = fit.attrs.get("model", "?")
     if model not in MODELS:
@@ -100,7 +89,7 @@ def read(fit: Any, draws: int | None) -> Labels:
 
 
 def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) -> None:
-    """Raise if chains, draws or systems are no dimension any more, or codes name what is gone.
+    """Raise if dims of chains, draws or systems were dropped, or items, annotators or labels were.
 
     Parameters
     ----------
@@ -108,8 +97,7 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
     drawn : Dataset
         A group of it that has draws.
     dims : tuple of str
-        Of which all must be there that the data speak of. Kernels count by these codes, and
-        would write beyond their arrays.
+        Dims that must be complete: kernels index arrays by their codes.
     """
     observed, constant = group_of(fit, OBSERVED), group_of(fit, "constant_data")
     wanted = [(dim, drawn) for dim in SAMPLE]
@@ -132,7 +120,7 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
 
 
 def _thinned(drawn: xr.Dataset, draws: int | None, width: int) -> xr.Dataset:
-    """Keep at most so many draws, evenly spaced, as many of each chain, and what memory allows."""
+    """Keep at most ``draws`` draws, evenly spaced, and as many of each chain, within memory."""
     n_chains, n = drawn.sizes[CHAIN], drawn.sizes[DRAW]
     wanted = n * n_chains if draws is None else arguments.whole("draws", draws)
     wanted = min(wanted, _CELLS // width)
@@ -141,26 +129,23 @@ def _thinned(drawn: xr.Dataset, draws: int | None, width: int) -> xr.Dataset:
 
 
 def _versions(given: xr.DataArray, drawn: xr.DataArray, dims: tuple[str, ...]) -> Ints:
-    """Lay the data in front of their replicates."""
+    """Concatenate the data and their replicates."""
     rest = drawn.transpose(*SAMPLE, *dims).to_numpy()
     first = given.transpose(*dims).to_numpy().astype(rest.dtype)[None]
     return np.concatenate([first, rest.reshape(-1, *first.shape[1:])])
 
 
 def _repeats(item: Ints, who: Ints) -> Ints:
-    """Return neighbouring rows that are of one annotator and one item."""
+    """Return pairs of neighbouring rows of one annotator and one item."""
     first = np.flatnonzero((np.diff(item) == 0) & (np.diff(who) == 0))
     return np.stack([first, first + 1], axis=-1)
 
 
-# Whether labels of a fitted latent truth have kept their meaning.
-
-
 def in_place(posterior: xr.Dataset, labels: npt.NDArray[np.generic]) -> xr.DataArray:
-    """Return how probable it is that each label is what is mostly said where it is true.
+    """Return the probability that each label is the most frequent response where it is true.
 
-    Of annotators together, their population or their mean: the diagonal must be the largest entry
-    of its row of the confusion matrix.
+    The diagonal of the annotators' confusion matrix, of their population or their mean, must be the
+    largest entry of its row.
 
     Examples
     --------
@@ -213,13 +198,13 @@ class Found:
     values: Floats
     """(version); nothing where it is not checked."""
     size: str
-    """What was found in words, or why it was not looked for."""
+    """The size of the effect in words, or why the statistic was not computed."""
     two_sided: bool = False
-    """Whether too little of it speaks against the model as well."""
+    """Whether small values speak against the model too."""
 
     @property
     def observed(self) -> float:
-        """That of the data."""
+        """The value of the data."""
         return float(self.values[0]) if len(self.values) else float("nan")
 
     @property
@@ -233,13 +218,13 @@ class Found:
 
     @property
     def p_value(self) -> float:
-        """The tail probability, of both sides where both are looked at."""
+        """The tail probability, two-sided where both sides count."""
         tail = self.tail
         return 2.0 * min(tail, 1.0 - tail) if self.two_sided else tail
 
 
 _ROUNDING: Final = 1e-14
-"""A variance below this is none: one item of millions that differs makes more."""
+"""Smaller variances are rounding; one differing item in millions has a larger one."""
 
 Statistic = Callable[[Labels, Sums], tuple[Floats | None, str]]
 """From labels to values (version) with words about their size, or None with the reason."""
@@ -422,7 +407,7 @@ def _divided(above: Floats, below: Floats) -> Floats:
 
 
 def _mean(values: Floats) -> Floats:
-    """Return the mean of all versions: the data are one more, so that nothing is impossible."""
+    """Return the mean over all versions, the data included, so that none is 0 by chance."""
     known = np.isfinite(values)
     return _divided(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
 

@@ -1,8 +1,9 @@
-"""The command `dissensus check`: what is in the files, before anything is made of it."""
+"""The command `dissensus check`, and how commands read files of predictions and known labels."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,95 +11,75 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from dissensus.cli import options
 from dissensus.cli.console import SafeConsole
-from dissensus.cli.options import (
-    Annotator,
-    Cluster,
-    Confidence,
-    Delimiter,
-    Encoding,
-    Format,
-    Item,
-    Json,
-    Kind,
-    Label,
-    Labels,
-    OnMissing,
-    Pool,
-    PredictionLabel,
-    PredictionRank,
-    Predictions,
-    Rank,
-    Score,
-    Stratum,
-    System,
-    Trial,
-    as_options,
-    label_space,
-)
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import ArgumentError, DissensusError, shown
 
 
 def check(
-    annotations: Annotated[Path, typer.Argument(help="What the annotators said.")],
-    predictions: Predictions = None,
-    item: Item = "item",
-    annotator: Annotator = "annotator",
-    label: Label = "label",
-    rank: Rank = None,
-    confidence: Confidence = None,
-    trial: Trial = None,
-    pool: Pool = None,
-    cluster: Cluster = None,
-    stratum: Stratum = None,
-    kind: Kind = None,
-    labels: Labels = None,
-    format: Format = None,  # noqa: A002 (the option is called --format)
-    delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
-    system: System = "system",
-    score: Score = None,
-    prediction_label: PredictionLabel = None,
-    prediction_rank: PredictionRank = None,
-    predictions_format: Format = None,
-    on_missing: OnMissing = "raise",
-    as_json: Json = False,
+    annotations: Annotated[Path, typer.Argument(help="File of annotations.")],
+    predictions: options.Predictions = None,
+    item: options.Item = "item",
+    annotator: options.Annotator = "annotator",
+    label: options.Label = "label",
+    rank: options.Rank = None,
+    confidence: options.Confidence = None,
+    trial: options.Trial = None,
+    pool: options.Pool = None,
+    cluster: options.Cluster = None,
+    stratum: options.Stratum = None,
+    kind: options.Kind = None,
+    labels: options.Labels = None,
+    format: options.Format = None,  # noqa: A002 (the option is called --format)
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    system: options.System = "system",
+    score: options.Score = None,
+    prediction_label: options.PredictionLabel = None,
+    prediction_rank: options.PredictionRank = None,
+    predictions_format: options.Format = None,
+    on_missing: options.OnMissing = "raise",
+    as_json: options.Json = False,
 ) -> None:
-    """Read and validate annotations (and predictions), and say what is in them."""
+    """Read and validate annotations (and predictions), and describe their contents."""
     import dissensus as dx
     from dissensus.cli.output import print_json
     from dissensus.data.contents import annotation_contents, prediction_contents
+    from dissensus.reports.contents import NEEDS, annotation_lines, prediction_lines
 
     try:
         ann = dx.read_annotations(
             annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
             confidence=confidence, trial=trial, pool=pool, cluster=cluster, stratum=stratum,
-            kind=kind, labels=label_space(labels), delimiter=delimiter, encoding=encoding,
+            kind=kind, labels=options.label_space(labels), delimiter=delimiter, encoding=encoding,
         )  # fmt: skip
-        pred = said_by_systems(
+        pred = read_predictions(
             predictions, item=item, system=system, label=prediction_label or label, score=score,
             rank=prediction_rank, format=predictions_format, on_missing=on_missing, kind=kind,
             delimiter=delimiter, encoding=encoding,
         )  # fmt: skip
     except DissensusError as problem:
         if as_json:
-            print_json({"valid": False, "error": as_options(str(problem))})
+            print_json({"valid": False, "error": options.as_options(str(problem))})
             raise typer.Exit(2) from problem
         raise
-    found = annotation_contents(ann)
-    of_systems = None if pred is None else prediction_contents(ann, pred)
+    contents = annotation_contents(ann)
+    of_systems: Any = None if pred is None else prediction_contents(ann, pred)
     if as_json:
-        print_json({"valid": True, "annotations": found, "predictions": of_systems})
+        print_json({"valid": True, "annotations": contents, "predictions": of_systems})
         return
-    _show(annotations, found, predictions, of_systems, dropped=on_missing == "drop")
+    _print_table(annotations, annotation_lines(contents))
+    if predictions is not None:
+        needs = "" if on_missing == "drop" else options.as_options(NEEDS)
+        _print_table(predictions, prediction_lines(of_systems, needs))
 
 
-def said_by_systems(
+def read_predictions(
     path: Path | None, *, kind: str | None, score: str | None, rank: str | None,
     threshold: float | None = None, **how: Any,
 ) -> Any:  # fmt: skip
-    """Read predictions, if there are any; of labels, where annotations are said to be labels."""
+    """Read predictions, if a file is given; as nominal labels if ``kind`` says labels."""
     import dissensus as dx
 
     if path is None:
@@ -113,12 +94,12 @@ def known_labels(
     path: Path | None, annotations: Any, *, item: str, label: str, delimiter: str | None,
     encoding: str,
 ) -> dict[Any, Any] | None:  # fmt: skip
-    """Read labels that are known to be true, if there are any, from item to label.
+    """Read known labels, if a file is given, as a mapping from item to label.
 
-    Names are those of the annotations that are written alike: text files have nothing but text.
+    Names are matched with those of the annotations by their text: text files hold text only.
     """
     from dissensus.data.formats._any_table import read_table
-    from dissensus.data.formats._table import Asked
+    from dissensus.data.formats._table import ReadOptions
     from dissensus.data.formats._text import checked_path
 
     if path is None:
@@ -127,53 +108,38 @@ def known_labels(
         raise ArgumentError(
             "--known", expected="annotations that are labels", found="numbers, not right or wrong"
         )
-    asked = Asked({ITEM: item, LABEL: label}, encoding=encoding, delimiter=delimiter)
-    table = read_table(checked_path(path), asked)
-    for role, name in asked.columns.items():
+    columns = {ITEM: item, LABEL: label}
+    reading = ReadOptions(columns, encoding=encoding, delimiter=delimiter)
+    table = read_table(checked_path(path), reading)
+    for role, name in columns.items():
         if name not in table.columns:
             raise ArgumentError(
                 "--known", expected=f"a file with the columns {item!r} and {label!r}, as the "
                 "annotations have them", found=f"{path.name} with {shown(list(table.columns))}",
                 hint=f"Rename the column that holds the {role}",
             )  # fmt: skip
-    names, labels = (
-        [own.get(str(cell), cell) for cell in table.columns[column]]
-        for column, own in (
-            (column, {str(one): one for one in annotations[dim].to_numpy().tolist()})
-            for column, dim in ((item, ITEM), (label, LABEL))
-        )
-    )
-    again = [name for name, n in Counter(names).items() if n > 1]
+    own = {dim: annotations[dim].to_numpy().tolist() for dim in columns}
+    by_text = {dim: {str(name): name for name in names} for dim, names in own.items()}
+    cells = {
+        dim: [by_text[dim].get(str(cell), cell) for cell in table.columns[column]]
+        for dim, column in columns.items()
+    }
+    again = [name for name, n in Counter(cells[ITEM]).items() if n > 1]
     if again:
-        raise ArgumentError(
-            "--known", expected="one label for each item", found=f"several for {shown(again)}"
-        )
-    own = (annotations[dim].to_numpy().tolist() for dim in (ITEM, LABEL))
-    for what, mine, here in zip(("items", "labels"), own, (names, labels), strict=True):
-        strange = [one for one in dict.fromkeys(here) if one not in set(mine)]
-        if strange:
-            raise ArgumentError(
-                "--known", expected=f"{what} of the annotations, such as {shown(mine, 3)}",
-                found=f"in {path.name} also {shown(strange)}",
-                hint="Leave those rows out" if what == "items" else "--labels names all that can "
-                "be true",
-            )  # fmt: skip
-    return dict(zip(names, labels, strict=True))
+        found = f"several for {shown(again)}"
+        raise ArgumentError("--known", expected="one label for each item", found=found)
+    hints = {ITEM: "Leave those rows out", LABEL: "--labels names all that can be true"}
+    for dim, hint in hints.items():
+        unknown = [name for name in dict.fromkeys(cells[dim]) if name not in set(own[dim])]
+        if unknown:
+            expected = f"{dim}s of the annotations, such as {shown(own[dim], 3)}"
+            found = f"in {path.name} also {shown(unknown)}"
+            raise ArgumentError("--known", expected=expected, found=found, hint=hint)
+    return dict(zip(cells[ITEM], cells[LABEL], strict=True))
 
 
-def _show(
-    annotations: Path, found: Any, predictions: Path | None, of_systems: Any, *, dropped: bool
-) -> None:
-    """Print a table of each file."""
-    from dissensus.reports.contents import NEEDS, annotation_lines, prediction_lines
-
-    tables = [(annotations, annotation_lines(found))]
-    if predictions is not None:
-        needs = "" if dropped else as_options(NEEDS)
-        tables.append((predictions, prediction_lines(of_systems, needs)))
-    console = SafeConsole()
-    for path, lines in tables:
-        table = Table(title=escape(str(path)), show_header=False, title_justify="left")
-        for what, value in lines:
-            table.add_row(what, escape(value))
-        console.print(table)
+def _print_table(path: Path, lines: Iterable[tuple[str, str]]) -> None:
+    table = Table(title=escape(str(path)), show_header=False, title_justify="left")
+    for name, value in lines:
+        table.add_row(name, escape(value))
+    SafeConsole().print(table)

@@ -18,7 +18,7 @@ from dissensus.cli.options import as_options
 from dissensus.cli.tables import certainty_table, models_table, sections, summary_table
 from dissensus.data.spreadsheets import disarmed_table
 from dissensus.dims import CHAIN, ITEM, SAMPLE
-from dissensus.evaluation.summary import summary
+from dissensus.evaluation.evidence import summary
 from dissensus.reports import report
 from dissensus.storage import Writer, replace_all
 
@@ -35,12 +35,9 @@ _console = SafeConsole()
 def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False) -> None:
     """Write the files and print the table."""
     import dissensus as dx
-
-    # NOW-HERE
-    # NOW-HERE
     from dissensus.evaluation.recipes import HEAVY_PRIOR
-    from dissensus.reports import words
-    from dissensus.reports.two_models import parting_words
+    from dissensus.reports.opening import ALONE, has_shared_items
+    from dissensus.reports.two_models import verdict
 
     written = write_evaluation(result, out, store)
     if as_json:
@@ -56,11 +53,12 @@ def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False)
     else:
         _console.print(certainty_table(result))
     if "companion" in result.children:
-        _console.print(parting_words(result), markup=False, highlight=False)
+        for line in verdict(result):
+            _console.print(line, markup=False, highlight=False)
     for one in sections(result):
         _console.print(as_options(one) if isinstance(one, str) else one, highlight=False)
-    if not words.some_shared(result["annotations"].to_dataset()):
-        _console.print(f"[yellow]note[/yellow] {words.ALONE}")
+    if not has_shared_items(result["annotations"].to_dataset()):
+        _console.print(f"[yellow]note[/yellow] {ALONE}")
     if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
         _console.print(
             f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "
@@ -158,8 +156,6 @@ def print_json(said: Any) -> None:
 
 def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any]:
     """Say what an evaluation found: the tables that are written, row by row."""
-    # NOW-HERE
-
     metrics = summary(result)
     out: dict[str, Any] = {
         name: result.attrs.get(name)

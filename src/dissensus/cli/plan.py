@@ -7,26 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dissensus.cli import options
 from dissensus.cli.console import SafeConsole
-from dissensus.cli.options import (
-    Annotator,
-    Delimiter,
-    Encoding,
-    Force,
-    Format,
-    Item,
-    Json,
-    Kind,
-    Label,
-    Labels,
-    Pool,
-    PriorCount,
-    Progress,
-    Seed,
-    Trial,
-    given,
-    label_space,
-    whole_numbers,
-)
 from dissensus.errors import ArgumentError
 from dissensus.storage import check_target, replace, require_writable, there
 from dissensus.wording import listed
@@ -35,10 +15,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _PICTURES: Final = [".png", ".svg", ".pdf"]
-_UNASKED: Final = {
+_DEFAULTS: Final = {
     "item": "item", "annotator": "annotator", "label": "label", "encoding": "utf-8",
 }  # fmt: skip
-"""Options for reading a pilot that are given without being asked for."""
+"""Defaults of the options for reading a pilot."""
 
 
 def plan(
@@ -59,68 +39,70 @@ def plan(
     assurance: options.Assurance = None,
     studies: options.Studies = None,
     reliability: options.Reliability = None,
-    prior_count: PriorCount = None,
+    prior_count: options.PriorCount = None,
     plot: options.Plot = None,
-    item: Item = "item",
-    annotator: Annotator = "annotator",
-    label: Label = "label",
-    trial: Trial = None,
-    pool: Pool = None,
-    kind: Kind = None,
-    labels: Labels = None,
-    format: Format = None,  # noqa: A002 (the option is called --format)
-    delimiter: Delimiter = None,
-    encoding: Encoding = "utf-8",
-    seed: Seed = None,
-    progress: Progress = True,
-    force: Force = False,
-    as_json: Json = False,
+    item: options.Item = "item",
+    annotator: options.Annotator = "annotator",
+    label: options.Label = "label",
+    trial: options.Trial = None,
+    pool: options.Pool = None,
+    kind: options.Kind = None,
+    labels: options.Labels = None,
+    format: options.Format = None,  # noqa: A002 (the option is called --format)
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    seed: options.Seed = None,
+    progress: options.Progress = True,
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Foresee how much a study with so many annotators and items would tell.
+    """Plan a study: how many annotators, how many items.
 
-    --target, --width: how reliable labels are, and how well that is known.
+    --target, --width: how reliable labels are, and how precisely that is known.
     --truth, --kappa: a system's accuracy; items have one true label, unknown.
-    Otherwise: a system's accuracy, truth being a matter of plausibility.
+    Otherwise: a system's accuracy, by the plausibility of labels.
     """
     import dissensus as dx
 
     _require_picture(plot, force=force)
     ann = _read(
         pilot, format=format, item=item, annotator=annotator, label=label, trial=trial, pool=pool,
-        kind=kind, labels=label_space(labels), delimiter=delimiter, encoding=encoding,
+        kind=kind, labels=options.label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
-    shared = given(
-        annotators=annotators and whole_numbers(annotators, "--annotators"),
-        items=items and whole_numbers(items, "--items"),
+    shared = options.given(
+        annotators=annotators and options.whole_numbers(annotators, "--annotators"),
+        items=items and options.whole_numbers(items, "--items"),
         accuracy=accuracy, assurance=assurance, studies=studies, random_seed=seed,
     )  # fmt: skip
-    of_truth = given(
+    of_truth = options.given(
         kappa=kappa, n_labels=label_count, within=within, violated=violated or None
     )  # fmt: skip
-    others = given(
+    others = options.given(
         target=target, width=width, panel=panel, family=family, scale=scale,
         reliability=reliability, prior_count=prior_count,
     )  # fmt: skip
     if truth or of_truth:
         _none_of(others)
-        found = dx.plan_accuracy(ann, **shared, **of_truth, progressbar=progress and not as_json)
+        result = dx.plan_accuracy(ann, **shared, **of_truth, progressbar=progress and not as_json)
+    elif ann is None:
+        hint = "Only with --kappa and --label-count can a study be planned without one"
+        expected = "a file with annotations of a pilot study"
+        raise ArgumentError("PILOT", expected=expected, found="none", hint=hint)
     else:
-        found = dx.plan(_required(ann), **shared, **others, progressbar=progress and not as_json)
-    _show(found, plot, force=force, as_json=as_json)
+        result = dx.plan(ann, **shared, **others, progressbar=progress and not as_json)
+    _show(result, plot, force=force, as_json=as_json)
 
 
 def _read(pilot: Path | None, **columns: Any) -> xr.Dataset | None:
-    """Read the pilot, if there is one; raise if there is none to which options for it apply."""
+    """Read the pilot, if a file is given; raise if options for reading it are given without it."""
     import dissensus as dx
 
     if pilot is not None:
         return dx.read_annotations(pilot, **columns)
     for name, value in columns.items():
-        if value != _UNASKED.get(name):
-            raise ArgumentError(
-                f"--{name}", found=repr(value),
-                expected="none, as it says how to read a pilot, and no file of a pilot is given",
-            )  # fmt: skip
+        if value != _DEFAULTS.get(name):
+            expected = "none, as it says how to read a pilot, and no file of a pilot is given"
+            raise ArgumentError(f"--{name}", expected=expected, found=repr(value))
     return None
 
 
@@ -132,16 +114,6 @@ def _none_of(others: dict[str, Any]) -> None:
             expected="none, as --truth, --kappa, --label-count, --within or --violated ask for "
             "the accuracy of a system where the truth is unknown",
         )  # fmt: skip
-
-
-def _required(pilot: Any) -> Any:
-    """Return the pilot, or raise if there is none."""
-    if pilot is None:
-        raise ArgumentError(
-            "PILOT", expected="a file with annotations of a pilot study", found="none",
-            hint="Only with --kappa and --label-count can a study be planned without one",
-        )  # fmt: skip
-    return pilot
 
 
 def _require_picture(plot: Path | None, *, force: bool) -> None:
@@ -162,40 +134,33 @@ def _require_picture(plot: Path | None, *, force: bool) -> None:
     require_writable(plot.parent, "--plot")
 
 
-def _show(found: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) -> None:
+def _show(result: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) -> None:
     """Print tables and sentences, and write the picture."""
     from dissensus.cli.output import of_plan, print_json
     from dissensus.cli.tables import plan_tables
     from dissensus.plots import get
+    from dissensus.studies.planning.sentences import sentences
 
     console = SafeConsole()
-    picture, lines = _told(found)
+    picture, lines = None, []
+    if "within_share" in result:
+        picture, lines = "accuracy_plan", result.attrs["in_words"].splitlines()
+    elif "reliability" in result:
+        picture, lines = "reliability_plan", sentences(result)
     if plot is not None and picture is None:
-        raise ArgumentError(
-            "--plot", expected="none, as this kind of plan has no picture", found=str(plot),
-            hint="--target and --truth ask for such as have one",
-        )  # fmt: skip
+        hint = "--target and --truth ask for plans that have one"
+        expected = "none, as this kind of plan has no picture"
+        raise ArgumentError("--plot", expected=expected, found=str(plot), hint=hint)
     if as_json:
-        print_json(of_plan(found) | {"sentences": lines})
+        print_json(of_plan(result) | {"sentences": lines})
     else:
-        for table in plan_tables(found):
+        for table in plan_tables(result):
             console.print(table)
         for line in lines:
             console.print(line, markup=False, highlight=False)
     if plot is None or picture is None:
         return
-    figure = get(picture).function(found)
+    figure = get(picture).function(result)
     replace(plot, lambda path: figure.savefig(path, dpi=200), overwrite=force)
     if not as_json:
         console.print(f"wrote {plot}", markup=False, highlight=False)
-
-
-def _told(found: xr.Dataset) -> tuple[str | None, list[str]]:
-    """Return the name of a plan's picture, if it has one, and what it says in sentences."""
-    from dissensus.studies.planning.sentences import sentences
-
-    if "within_share" in found:
-        return "accuracy_plan", found.attrs["in_words"].splitlines()
-    if "reliability" in found:
-        return "reliability_plan", sentences(found)
-    return None, []

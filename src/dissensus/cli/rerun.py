@@ -1,4 +1,4 @@
-"""The command `dissensus rerun`: an evaluation made again, and held against its file."""
+"""The command `dissensus rerun`: makes an evaluation again and compares it with its file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli import options
 from dissensus.cli.console import SafeConsole
-from dissensus.cli.options import Json, Progress, kept_apart
 
 _MOST = 20
 """Variables that are named."""
@@ -16,34 +16,34 @@ _MOST = 20
 
 def rerun(
     evaluation: Annotated[Path, typer.Argument(help="evaluation.nc or .zarr.")],
-    progress: Progress = True,
-    as_json: Json = False,
+    progress: options.Progress = True,
+    as_json: options.Json = False,
 ) -> None:
-    """Make an evaluation again from what its file holds; fail if anything comes out otherwise."""
+    """Make an evaluation again from its file; fail if anything differs."""
     from dissensus.evaluation import rerun as _rerun
 
-    with kept_apart(as_json):
-        found = _rerun.rerun(_rerun.stored(evaluation), progressbar=progress and not as_json)
+    with options.kept_apart(as_json):
+        result = _rerun.rerun(_rerun.stored(evaluation), progressbar=progress and not as_json)
     if as_json:
         from dissensus.cli.output import print_json
 
-        different = [{"where": one.where, "how": one.how} for one in found.differences]
-        print_json({"compared": found.compared, "differences": different,
-                    "versions": list(found.versions)})  # fmt: skip
+        different = [{"where": part.where, "how": part.how} for part in result.differences]
+        summary = {"compared": result.compared, "differences": different}
+        print_json(summary | {"versions": list(result.versions)})
         raise typer.Exit(1 if different else 0)
     console = SafeConsole()
 
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    for change in found.versions:
+    for change in result.versions:
         say(f"another version: {change}")
-    if not found.differences:
-        say(f"the same to the last digit: {found.compared} variables")
+    if not result.differences:
+        say(f"the same to the last digit: {result.compared} variables")
         return
-    say(f"{len(found.differences)} of {found.compared} variables differ")
-    for one in found.differences[:_MOST]:
-        say(f"  {one.where}: {one.how}")
-    if len(found.differences) > _MOST:
-        say(f"  and {len(found.differences) - _MOST} more")
+    say(f"{len(result.differences)} of {result.compared} variables differ")
+    for part in result.differences[:_MOST]:
+        say(f"  {part.where}: {part.how}")
+    if len(result.differences) > _MOST:
+        say(f"  and {len(result.differences) - _MOST} more")
     raise typer.Exit(1)

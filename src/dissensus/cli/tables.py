@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Any, Final
 
@@ -15,51 +15,50 @@ from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES, SYSTEM
 from dissensus.evaluation.doubts import DOUBT, marked, of_metrics, reasons
 from dissensus.studies.planning.sentences import per_pool, quantities
 from dissensus.studies.planning.unknown_truth import ESTIMATORS
-from dissensus.wording import (
-    capital,
-    coefficient_title,
-    metric_title,
-    probability,
-    share,
-    short,
-)
-
-# Tables of plans for a terminal of 80 columns.
+from dissensus.wording import capital, coefficient_title, metric_title, probability, share, short
 
 
-def plan_tables(found: xr.Dataset) -> list[Table]:
+def _table(title: str, *columns: str, wrap: bool = False) -> Table:
+    """Return an empty table; all columns but the first are aligned to the right."""
+    table = Table(title=title, title_justify="left")
+    for place, name in enumerate(columns):
+        side = "right" if place or name else "left"
+        table.add_column(name, justify=side, no_wrap=not wrap and name != "")  # type: ignore[arg-type]
+    return table
+
+
+def plan_tables(plan: xr.Dataset) -> list[Table]:
     """Lay out a plan, of whichever kind."""
-    if "within_share" in found:
-        return [_closeness_table(found)]
-    if "reliability" not in found:
-        return [_accuracy_table(found)]
-    return [_reliability_table(found), *([_width_table(found)] if "half_width" in found else [])]
+    if "within_share" in plan:
+        return [_closeness_table(plan)]
+    if "reliability" not in plan:
+        return [_accuracy_table(plan)]
+    return [_reliability_table(plan), *([_width_table(plan)] if "half_width" in plan else [])]
 
 
-def _accuracy_table(found: xr.Dataset) -> Table:
+def _accuracy_table(plan: xr.Dataset) -> Table:
     """Lay out how well the accuracy of a system would be known."""
-    accuracy = found.attrs["accuracy"]
+    level, accuracy = plan.attrs["probability"], plan.attrs["accuracy"]
     table = Table(
-        "annotators", "certainty", "items above .9", "shortfall",
-        *(f"± at {n} items" for n in found[ITEM].to_numpy()),
-        title=f"{found.attrs['probability']:.0%} interval of a system of accuracy {accuracy:g}",
+        *("annotators", "certainty", "items above .9", "shortfall"),
+        *(f"± at {n} items" for n in plan[ITEM].to_numpy()),
+        title=f"{level:.0%} interval of a system of accuracy {accuracy:g}",
         title_justify="left",
-    )  # fmt: skip
-    for n in found[ANNOTATOR].to_numpy():
-        row = found.sel({ANNOTATOR: n})
-        cells = [row["certainty"].item(), row["certain_share"].item(), row["shortfall"].item()]
+    )
+    for n in plan[ANNOTATOR].to_numpy():
+        row = plan.sel({ANNOTATOR: n})
+        cells = [row[name].item() for name in ("certainty", "certain_share", "shortfall")]
         cells += row["half_width"].to_numpy().tolist()
         table.add_row(str(n), *(f"{cell:.3f}" for cell in cells))
     return table
 
 
-def _reliability_table(found: xr.Dataset) -> Table:
-    """Lay out what the mean of so many labels is worth."""
-    level, target = found.attrs["probability"], share(found.attrs["target"])
-    table = Table(title="Reliability of the mean label of an item", title_justify="left")
-    for name in ("annotators", "median", f"{level:.0%} eti", f"P(≥ {target})"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name, part in per_pool(found):
+def _reliability_table(plan: xr.Dataset) -> Table:
+    """Lay out the reliability of the mean of so many labels."""
+    level, target = plan.attrs["probability"], share(plan.attrs["target"])
+    columns = ("annotators", "median", f"{level:.0%} eti", f"P(≥ {target})")
+    table = _table("Reliability of the mean label of an item", *columns)
+    for name, part in per_pool(plan):
         _section(table, name)
         for k in part[ANNOTATOR].to_numpy():
             row = part.sel({ANNOTATOR: k})
@@ -72,31 +71,28 @@ def _reliability_table(found: xr.Dataset) -> Table:
     return table
 
 
-def _width_table(found: xr.Dataset) -> Table:
-    """Lay out how wide intervals would be, and how often they are short enough."""
-    level, width = found.attrs["probability"], share(found.attrs["width"])
+def _width_table(plan: xr.Dataset) -> Table:
+    """Lay out the widths of intervals, and how often they are narrow enough."""
+    level, width = plan.attrs["probability"], share(plan.attrs["width"])
     title = (
-        f"Half the {level:.0%} interval (share of {found.attrs['studies']} simulated\n"
+        f"Half the {level:.0%} interval (share of {plan.attrs['studies']} simulated\n"
         f"studies where the whole is {width} or shorter)"
     )
-    table = Table(title=title, title_justify="left")
-    table.add_column("annotators", justify="right", no_wrap=True)
-    for n in found[ITEM].to_numpy():
-        table.add_column(f"{n:,} items", justify="right")
-    for name, part in quantities(found):
+    items = [f"{n:,} items" for n in plan[ITEM].to_numpy()]
+    table = _table(title, "annotators", *items, wrap=True)
+    for name, part in quantities(plan):
         _section(table, capital(name.removeprefix("the ")) if name != "the ICC" else "")
         for k in part[ANNOTATOR].to_numpy():
             row = part.sel({ANNOTATOR: k})
-            pairs = zip(
-                row["half_width"].to_numpy(), row["probability_narrow"].to_numpy(), strict=True
-            )
-            table.add_row(str(k), *(f"± {share(half, 3)} ({share(p)})" for half, p in pairs))
+            halves, narrow = (row[n].to_numpy() for n in ("half_width", "probability_narrow"))
+            cells = [f"± {share(h, 3)} ({share(p)})" for h, p in zip(halves, narrow, strict=True)]
+            table.add_row(str(k), *cells)
     return table
 
 
-def _closeness_table(found: xr.Dataset) -> Table:
-    """Lay out how often estimates come near a system's accuracy, the truth being unknown."""
-    about = found.attrs
+def _closeness_table(plan: xr.Dataset) -> Table:
+    """Lay out how often estimates of an accuracy are close to it, without known labels."""
+    about = plan.attrs
     title = (
         f"Share of {about['studies']} simulated studies whose estimate is within "
         f"{share(about['within'])} of\nthe system's accuracy, {share(about['accuracy'])}; "
@@ -104,10 +100,10 @@ def _closeness_table(found: xr.Dataset) -> Table:
     )
     table = Table(title=title, title_justify="left")
     table.add_column("annotators", no_wrap=True)
-    for n in [*(f"{n:,} items" for n in found[ITEM].to_numpy()), "enough"]:
+    for n in [*(f"{n:,} items" for n in plan[ITEM].to_numpy()), "enough"]:
         table.add_column(n, justify="right")
-    new = found.sel({SCOPE: SCOPES[1]})
-    for k in found[ANNOTATOR].to_numpy():
+    new = plan.sel({SCOPE: SCOPES[1]})
+    for k in plan[ANNOTATOR].to_numpy():
         table.add_section()
         for name, title in zip(ESTIMATORS, ("model", "lehner"), strict=True):
             row = new.sel({ANNOTATOR: k, ESTIMATOR: name})
@@ -115,13 +111,13 @@ def _closeness_table(found: xr.Dataset) -> Table:
             if name == ESTIMATORS[0]:
                 halves = row["half_width"].to_numpy()
                 cells = [f"{p} ± {share(h)}" for p, h in zip(cells, halves, strict=True)]
-            table.add_row(f"{k}, {title}", *cells, _enough(row["items_enough"].item(), found))
+            table.add_row(f"{k}, {title}", *cells, _enough(row["items_enough"].item(), plan))
     return table
 
 
-def _enough(items: float, found: xr.Dataset) -> str:
-    """Write how many items it takes: exactly, at most, or more than were tried."""
-    tried = found[ITEM].to_numpy()
+def _enough(items: float, plan: xr.Dataset) -> str:
+    """Write how many items are enough: exactly, at most, or more than were tried."""
+    tried = plan[ITEM].to_numpy()
     if not np.isfinite(items):
         return f"> {tried[-1]:,}"
     at_most = "≤ " if items == tried[0] else ""
@@ -135,31 +131,23 @@ def _section(table: Table, name: str) -> None:
         table.add_row(f"[bold]{escape(short(name, 40))}[/bold]")
 
 
-# Tables for a terminal of 80 columns.
-
-
 def _warned(title: str, doubts: Any) -> str:
-    """Say in a title why some of what is below it is not to be relied on."""
+    """Add to a title why numbers below it are unreliable, if some are."""
     why = reasons(doubts)
     return f"{title}\n[red]! do not rely on what is marked: {escape(why)}[/red]" if why else title
 
 
-def _unreliable(rows: Any) -> Iterator[str]:
-    """Say before words that the numbers in them are not to be relied on."""
-    why = reasons(rows[DOUBT])
-    if why:
-        yield f"[red]do not rely on the numbers that follow[/red] {escape(why)}"
+def _level(rows: Any) -> str:
+    return f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
 
 
 def summary_table(summary: Any, reference: float) -> Table:
-    """Lay out the summary of one model at one reliability for a terminal of 80 columns."""
-    level = f"{summary.attrs['probability']:.0%} {summary.attrs['interval']}"
+    """Lay out the summary of one model at one reliability."""
     model = f"{summary['model'].iloc[0]}, " if summary["model"].iloc[0] else ""
-    title = f"{model}reliability {reference:g}: mean, {level} interval"
+    title = f"{model}reliability {reference:g}: mean, {_level(summary)} interval"
     shown = summary[summary["reliability"] == reference]
-    table = Table(title=_warned(title, shown[DOUBT]), title_justify="left")
-    for name in ("", "these items", "new items", "best", "naive"):
-        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
+    title = _warned(title, shown[DOUBT])
+    table = _table(title, "", "these items", "new items", "best", "naive")
     for metric, of_metric in shown.groupby("metric", sort=False):
         table.add_section()
         table.add_row(f"[bold]{metric_title(str(metric))}[/bold]")
@@ -175,28 +163,18 @@ def models_table(evaluation: Any, summary: Any) -> Table:
     """Lay out the first metric under both models, for the items at hand."""
     first = summary["metric"].iloc[0]
     shown = summary[(summary["metric"] == first) & (summary["scope"] == SCOPES[0])]
-    sides = (evaluation, evaluation["companion"])
-    doubts = [row[DOUBT] for side in sides for row in _of_side(shown, side)]
-    title = _warned(f"Under both models: {metric_title(first)}", doubts)
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    columns = []
-    for side in sides:
-        reference = side.attrs["reference_reliability"]
-        table.add_column(f"{side.attrs['model']} at {reference:g}", justify="right", no_wrap=True)
-        columns.append({row["system"]: row for row in _of_side(shown, side)})
+    names, columns = [], []
+    for side in (evaluation, evaluation["companion"]):
+        model, reference = (side.attrs[name] for name in ("model", "reference_reliability"))
+        names.append(f"{model} at {reference:g}")
+        own = shown[(shown["model"] == model) & (shown["reliability"] == reference)]
+        columns.append({row["system"]: row for _, row in own.iterrows()})
+    doubts = [row[DOUBT] for column in columns for row in column.values()]
+    table = _table(_warned(f"Under both models: {metric_title(first)}", doubts), "", *names)
     for system in columns[0]:
         cells = [short(system, 24), *(_interval(column[system]) for column in columns)]
         table.add_row(*(escape(cell) for cell in cells))
     return table
-
-
-def _of_side(rows: Any, side: Any) -> list[Any]:
-    """Return the rows of one model at its reference."""
-    own = (rows["model"] == side.attrs["model"]) & (
-        rows["reliability"] == side.attrs["reference_reliability"]
-    )
-    return [row for _, row in rows[own].iterrows()]
 
 
 def _interval(row: Any) -> str:
@@ -209,42 +187,60 @@ def _bounds(row: Any) -> str:
 
 
 def certainty_table(evaluation: Any) -> Table:
-    """Lay out how certain the annotations leave us of the items, along reliability."""
+    """Lay out the certainty of the items' labels by reliability."""
     values = evaluation["certainty"].to_dataset()["annotation_certainty"]
-    trust = values["reliability"].to_numpy()
-    doubts = {gamma: of_metrics(evaluation, gamma) for gamma in trust}
+    reliabilities = values["reliability"].to_numpy()
+    doubts = {gamma: of_metrics(evaluation, gamma) for gamma in reliabilities}
     title = _warned("Annotation certainty of the most plausible label", doubts.values())
-    table = Table(title=title, title_justify="left")
-    for name in ("reliability", "mean", "items below .9", "below .5"):
-        table.add_column(name, justify="right")
-    for gamma in trust:
-        one = values.sel(reliability=gamma)
-        below = [share((one < cut).mean().item(), 3) for cut in (0.9, 0.5)]
-        table.add_row(f"{gamma:g}", marked(share(one.mean().item(), 3), doubts[gamma]), *below)
+    columns = ("reliability", "mean", "items below .9", "below .5")
+    table = _table(title, *columns, wrap=True)
+    for gamma in reliabilities:
+        own = values.sel(reliability=gamma)
+        below = [share((own < cut).mean().item(), 3) for cut in (0.9, 0.5)]
+        table.add_row(f"{gamma:g}", marked(share(own.mean().item(), 3), doubts[gamma]), *below)
     return table
 
 
 def sections(evaluation: Any) -> Iterator[Table | str]:
-    """Go through what an evaluation says beside its metrics: tables, and lines about them."""
-    from dissensus.evaluation.summary import summary
-    from dissensus.reports import words
-    from dissensus.reports.language import text
+    """Go through the parts of an evaluation beside its metrics: tables, and lines about them."""
+    from dissensus.evaluation.evidence import summary
+    from dissensus.reports import components, opening
+    from dissensus.reports.sections import accuracy_facts, ground_truth_facts
+    from dissensus.reports.sentences import paragraph, sentences
 
-    yield from (escape(text(one)) for one in words.true_label_words(evaluation))
+    yield from map(escape, opening.text("true_label", opening.true_label(evaluation)))
     if "agreement" in evaluation.children:
         yield from _agreement(evaluation, summary(evaluation, "statistics"))
     if "components" in evaluation.children:
         rows = summary(evaluation, "components")
         yield components_table(rows)
-        yield from components_lines(evaluation, rows)
+        warnings = [paragraph("outweighed", facts) for facts in components.outweighed(evaluation)]
+        lines = sentences("components", components.component_facts(evaluation))
+        yield from _lines(evaluation, rows, ("components", "pools"), lines, warnings)
     if "accuracy" in evaluation.children:
         rows = summary(evaluation, "accuracy")
         yield accuracy_table(rows)
-        yield from accuracy_lines(evaluation, rows)
+        lines = sentences("accuracy", accuracy_facts(evaluation))
+        yield from _lines(evaluation, rows, ("accuracy",), lines)
     if "weighted_reliability" in evaluation.children:
         rows = summary(evaluation, "weighted_reliability")
         yield ground_truth_table(evaluation, rows)
-        yield from ground_truth_lines(evaluation, rows)
+        lines = sentences("ground_truth", ground_truth_facts(evaluation))
+        yield from _lines(evaluation, rows, ("weighted_reliability",), lines)
+
+
+def _lines(
+    evaluation: Any, rows: Any, groups: tuple[str, ...], lines: Iterable[str],
+    warnings: Iterable[str] = (),
+) -> Iterator[str]:  # fmt: skip
+    """Yield warnings, notes of groups, and sentences about a table."""
+    from dissensus.reports.evidence import notes
+
+    if why := reasons(rows[DOUBT]):
+        yield f"[red]do not rely on the numbers that follow[/red] {escape(why)}"
+    yield from (f"[red]warning[/red] {escape(line)}" for line in warnings)
+    yield from (f"[yellow]note[/yellow] {escape(line)}" for line in notes(evaluation, *groups))
+    yield from map(escape, lines)
 
 
 def _agreement(evaluation: Any, statistics: Any) -> Iterator[Table | str]:
@@ -258,44 +254,36 @@ def _agreement(evaluation: Any, statistics: Any) -> Iterator[Table | str]:
 
 def agreement_table(statistics: Any) -> Table:
     """Lay out the coefficients of agreement."""
-    level = f"{statistics.attrs['probability']:.0%} {statistics.attrs['interval']}"
-    title = _warned(f"The annotators among themselves: observed, {level}", statistics[DOUBT])
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    table.add_column("observed", justify="right")
-    table.add_column("new items", justify="right", no_wrap=True)
+    title = f"The annotators among themselves: observed, {_level(statistics)}"
+    table = _table(_warned(title, statistics[DOUBT]), "", "observed", "new items")
     for _, row in statistics[statistics[SYSTEM].isna() & statistics[ANNOTATOR].isna()].iterrows():
         if row["statistic"] != "annotator_discrepancy":  # a distance, not a coefficient
-            table.add_row(
-                coefficient_title(row["statistic"]), share(row["observed"], 3), _bounds(row)
-            )
+            name = coefficient_title(row["statistic"])
+            table.add_row(name, share(row["observed"], 3), _bounds(row))
     return table
 
 
 def discrepancy_table(evaluation: Any, statistics: Any) -> Table:
-    """Lay out how far systems are from the annotators, who are at 1 from each other."""
+    """Lay out the distance of systems from annotators, relative to that between annotators."""
     data = evaluation["discrepancy"].to_dataset()
     title = (
         "Discrepancy ratio: below 1, closer to annotators than they are to each other"
         f"\n(distance: {data.attrs['distance']})"
     )
     rows = statistics[statistics["statistic"] == "discrepancy_ratio"]
-    table = Table(title=_warned(title, rows[DOUBT]), title_justify="left")
-    for name in ("", "ratio", "new items", "P(< 1)", f"P(< {1 + data.attrs['margin']:g})"):
-        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
+    columns = ("", "ratio", "new items", "P(< 1)", f"P(< {1 + data.attrs['margin']:g})")
+    table = _table(_warned(title, rows[DOUBT]), *columns)
     for _, row in rows.sort_values("observed", kind="stable").iterrows():
-        one = {SYSTEM: row[SYSTEM]}
-        below = float((data["discrepancy_ratio"].sel(one) < 1).mean())
-        table.add_row(
-            escape(short(row[SYSTEM], 24)), share(row["observed"], 3),
-            _bounds(row),
-            probability(below), probability(float(data["non_inferiority"].sel(one))),
-        )  # fmt: skip
+        draws = data.sel({SYSTEM: row[SYSTEM]})
+        chances = (draws["discrepancy_ratio"] < 1).mean(), draws["non_inferiority"]
+        cells = [share(row["observed"], 3), _bounds(row)]
+        cells += [probability(float(chance)) for chance in chances]
+        table.add_row(escape(short(row[SYSTEM], 24)), *cells)
     return table
 
 
 _PEOPLE: Final = 5
-"""Annotators whose accuracy is shown; the others are in the table that is written."""
+"""Annotators whose accuracy is shown; accuracy.csv has the others."""
 
 COMPONENTS: Final = {
     ("icc", "latent"): "ICC, latent",
@@ -308,13 +296,9 @@ COMPONENTS: Final = {
 
 
 def components_table(rows: Any) -> Table:
-    """Lay out ICCs and xCCs; those of chains that are too short say so."""
-    level = f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
-    title = f"How reliable labels are: mean, {level}"
-    table = Table(title=_warned(title, rows[DOUBT]), title_justify="left")
-    table.add_column("")
-    table.add_column("mean", justify="right")
-    table.add_column("interval", justify="right", no_wrap=True)
+    """Lay out ICCs and xCCs; those of chains that are too short are marked."""
+    title = f"How reliable labels are: mean, {_level(rows)}"
+    table = _table(_warned(title, rows[DOUBT]), "", "mean", "interval")
     for (quantity, scale), name in COMPONENTS.items():
         shown = rows[(rows["quantity"] == quantity) & (rows["scale"] == scale)]
         for _, row in shown.iterrows():
@@ -324,30 +308,14 @@ def components_table(rows: Any) -> Table:
     return table
 
 
-def components_lines(evaluation: Any, rows: Any) -> Iterator[str]:
-    """Say what the components mean, warnings and notes first."""
-    from dissensus.reports import checks, components
-    from dissensus.reports.language import text
-
-    yield from _unreliable(rows)
-    for one in checks.outweighed(evaluation):
-        yield f"[red]warning[/red] {escape(text(one))}"
-    for line in components.notes(evaluation):
-        yield f"[yellow]note[/yellow] {escape(line)}"
-    for one in components.words(evaluation, rows):
-        yield escape(text(one))
-
-
 def accuracy_table(rows: Any) -> Table:
-    """Lay out estimated accuracies of systems with what else is called accuracy."""
-    level = f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
+    """Lay out estimated accuracies, beside agreement with the majority and adjusted accuracies."""
     shown = rows[rows["scope"] == SCOPES[1]].sort_values(
         ["of", "mean"], ascending=False, kind="stable"
     )
-    title = f"Accuracy, if every item has one true label: mean, {level}"
-    table = Table(title=_warned(title, shown[DOUBT]), title_justify="left")
-    for name in ("", "estimated, new items", "majority vote", "adjusted"):
-        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
+    title = f"Accuracy, if every item has one true label: mean, {_level(rows)}"
+    columns = ("", "estimated, new items", "majority vote", "adjusted")
+    table = _table(_warned(title, shown[DOUBT]), *columns)
     people = shown[shown["of"] == "annotator"]
     for _, row in shown[shown["of"] == "system"].iterrows():
         _add_accuracy(table, short(row["name"], 24), row)
@@ -361,44 +329,17 @@ def accuracy_table(rows: Any) -> Table:
 
 
 def _add_accuracy(table: Table, name: str, row: Any) -> None:
-    beside = [share(row[column], 3) if isfinite(row[column]) else ""
-              for column in ("majority", "uncertainty_adjusted")]  # fmt: skip
-    table.add_row(escape(name), escape(_interval(row)), *beside)
-
-
-def accuracy_lines(evaluation: Any, rows: Any) -> Iterator[str]:
-    """Say what the accuracies mean, notes first."""
-    from dissensus.reports import accuracy
-    from dissensus.reports.language import text
-
-    yield from _unreliable(rows)
-    for line in accuracy.notes(evaluation):
-        yield f"[yellow]note[/yellow] {escape(line)}"
-    for one in accuracy.words(evaluation, rows):
-        yield escape(text(one))
+    beside = [row["majority"], row["uncertainty_adjusted"]]
+    cells = [share(value, 3) if isfinite(value) else "" for value in beside]
+    table.add_row(escape(name), escape(_interval(row)), *cells)
 
 
 def ground_truth_table(evaluation: Any, rows: Any) -> Table:
-    """Lay out what the label of most annotators is worth."""
-    from dissensus.reports import ground_truth
+    """Lay out how reliable the majority label is."""
+    from dissensus.reports.sections import ground_truth_rows
 
-    level = f"{rows.attrs['probability']:.0%} {rows.attrs['interval']}"
-    title = _warned(f"Can this ground truth be trusted? Mean, {level}", rows[DOUBT])
-    table = Table(title=title, title_justify="left")
-    for name in ("", "mean", "interval"):
-        table.add_column(name, justify="left" if name == "" else "right", no_wrap=name != "")
-    for title, *cells in ground_truth.table_rows(evaluation, rows):
-        table.add_row(escape(short(title, 60)), *cells)
+    title = f"Can this ground truth be trusted? Mean, {_level(rows)}"
+    table = _table(_warned(title, rows[DOUBT]), "", "mean", "interval")
+    for name, *cells in ground_truth_rows(evaluation):
+        table.add_row(escape(short(name, 60)), *cells)
     return table
-
-
-def ground_truth_lines(evaluation: Any, rows: Any) -> Iterator[str]:
-    """Say what the ground truth is worth, notes first."""
-    from dissensus.reports import ground_truth
-    from dissensus.reports.language import text
-
-    yield from _unreliable(rows)
-    for line in ground_truth.notes(evaluation):
-        yield f"[yellow]note[/yellow] {escape(line)}"
-    for one in ground_truth.words(evaluation, rows):
-        yield escape(text(one))

@@ -1,4 +1,4 @@
-"""Annotations in, from a table with one row per statement."""
+"""Reads annotations from a table with one row per statement."""
 
 # No "from __future__ import annotations" here: type checkers would take that name, which is also
 # the name of the function below, for the feature.
@@ -35,29 +35,29 @@ def annotations(
     kind: str | None = None,
     labels: Sequence[Any] | None = None,
 ) -> xr.Dataset:
-    """Read what the annotators said from a table with one row per statement.
+    """Read annotations from a table with one row per statement.
 
     Parameters
     ----------
     frame : dataframe, mapping of columns, or rows
-        Anything narwhals knows (pandas, polars, pyarrow, duckdb, ...), rows as a list of mappings,
-        or a `Dataset` of Hugging Face's `datasets`, its classes by their names.
+        Any dataframe narwhals knows (pandas, polars, pyarrow, duckdb, ...), a list of mappings, or
+        a `Dataset` of Hugging Face's `datasets`, whose classes are read by name.
     item, annotator, label : str
-        The columns that say what was annotated, by whom, and how.
+        Columns of the item, the annotator, and the label.
     rank : str, optional
-        Column of ranks in a partial ranking: 1, 2, 2, 3 (ties share a rank, no gaps). A label
-        without a row is unranked. Makes the kind "ranking".
+        Column of ranks in a partial ranking: 1, 2, 2, 3 (ties share a rank, no gaps). Labels
+        without a row are unranked. The kind is then "ranking".
     confidence : str, optional
         Column of confidences in [0, 1].
     pool, cluster, stratum, trial : str, optional
         Columns naming the annotator's group, the item's cluster (say, a patient), the item's
         stratum, and the number of a repetition.
     kind : {"nominal", "ordinal", "continuous", "ranking"}, optional
-        What the labels are. Inferred where absent, and the reason is kept in
-        ``attrs["kind_source"]``: text is nominal, whole numbers are ordinal (continuous if
-        more than 20 differ), other numbers are continuous.
+        Kind of the labels. If None it is inferred, and ``attrs["kind_source"]`` gives the
+        reason: text is nominal, whole numbers are ordinal (continuous if more than 20 differ),
+        other numbers are continuous.
     labels : sequence, optional
-        The whole label space, in order. Needed for ordinal labels in words, and for labels
+        The whole label space, in order. Needed for ordinal labels in words, and to include labels
         that nobody used.
 
     Returns
@@ -69,9 +69,9 @@ def annotations(
     Raises
     ------
     AnnotationError
-        On a missing column or entry, one annotator labelling one item twice (without
-        ``trial=``), a label outside ``labels=``, ranks with gaps, confidence outside [0, 1],
-        text mixed with numbers.
+        If a column or entry is missing, an annotator labels an item twice (without ``trial=``),
+        a label is outside ``labels=``, ranks have gaps, a confidence is outside [0, 1], or text
+        is mixed with numbers.
 
     Examples
     --------
@@ -91,9 +91,8 @@ def annotations(
     }  # fmt: skip
     column = columns(frame, wanted, needed=("item", "annotator", "label"))
     names = {role: str(name) for role, name in wanted.items() if name is not None}
-    said, kind, source = coded_labels(
-        column["label"], names["label"], kind, labels, rank is not None
-    )
+    ranked = rank is not None
+    coded, kind, source = coded_labels(column["label"], names["label"], kind, labels, ranked)
     items = tables.encode(column["item"], names["item"])
     people = tables.encode(column["annotator"], names["annotator"])
     variables: dict[str, Any] = {
@@ -101,11 +100,11 @@ def annotations(
         "annotator_code": (ANNOTATION, people.codes),
     }
     coords = {ITEM: items.values, ANNOTATOR: people.values}
-    if isinstance(said, tables.Encoded):
-        variables["label_code"] = (ANNOTATION, said.codes)
-        coords[LABEL] = said.values
+    if isinstance(coded, tables.Encoded):
+        variables["label_code"] = (ANNOTATION, coded.codes)
+        coords[LABEL] = coded.values
     else:
-        variables["value"] = (ANNOTATION, said)
+        variables["value"] = (ANNOTATION, coded)
     if rank is not None:
         variables["rank"] = (ANNOTATION, whole_ranks(column["rank"], names["rank"]))
     if confidence is not None:
@@ -119,9 +118,9 @@ def annotations(
         variables["pool_code"], coords[POOL] = (ANNOTATION, pools.codes), pools.values
     for dim in (CLUSTER, STRATUM):
         if dim in column:
-            found = grouped(column[dim], names[dim])
-            variables[f"{dim}_code"] = (ITEM, _per_item(found, items, names[dim]))
-            coords[dim] = found.values
+            groups = grouped(column[dim], names[dim])
+            variables[f"{dim}_code"] = (ITEM, _per_item(groups, items, names[dim]))
+            coords[dim] = groups.values
     out = xr.Dataset(variables, coords=coords, attrs={"kind": kind, "kind_source": source})
     check_annotations(out, names)
     return out
@@ -134,29 +133,25 @@ def coded_labels(
     labels: Sequence[Any] | None,
     ranked: bool,
 ) -> tuple[tables.Encoded | npt.NDArray[np.float64], str, str]:
-    """Return labels as codes (or numbers), their kind, and how the kind is known."""
+    """Return labels as codes (or numbers), their kind, and the source of the kind."""
     if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
         raise AnnotationError("kind", expected=f"one of {KINDS} or None", found=repr(kind))
-    if ranked != (kind == "ranking") and (ranked or kind == "ranking") and kind is not None:
-        raise AnnotationError(
-            "kind",
-            expected='kind="ranking" together with rank=, the column of ranks',
-            found=f"kind={kind!r} and rank={'given' if ranked else None}",
-        )
+    if kind is not None and ranked != (kind == "ranking"):
+        expected = 'kind="ranking" together with rank=, the column of ranks'
+        found = f"kind={kind!r} and rank={'given' if ranked else None}"
+        raise AnnotationError("kind", expected=expected, found=found)
     if kind == "continuous":
         if labels is not None:
-            raise AnnotationError(
-                "labels", expected='None with kind="continuous"', found=brief(labels)
-            )
+            expected = 'None with kind="continuous"'
+            raise AnnotationError("labels", expected=expected, found=brief(labels))
         return tables.numbers(column, name), kind, "given"
     encoded = tables.encode(column, name, sort=True)
+    source = "given"
     if kind is None:
         kind, reason = _infer_kind(encoded, column, labels is not None, ranked)
         source = f"inferred: {reason}"
         if kind == "continuous":
             return encoded.values.astype(np.float64)[encoded.codes], kind, source
-    else:
-        source = "given"
     if labels is not None:
         encoded = _into(encoded, labels, column, name)
     elif kind == "ordinal" and encoded.is_text and not _ordered(column):
@@ -220,21 +215,19 @@ def _into(
 def _space(labels: Sequence[Any]) -> tables.Encoded:
     """Encode the label space as it was given, in its order."""
     if isinstance(labels, set | frozenset) or not isinstance(labels, Iterable):
-        raise AnnotationError(
-            "labels",
-            expected="a list of labels in order (a set has none)",
-            found=f"{type(labels).__name__} {labels!r}",
-        )
+        expected = "a list of labels in order (a set has none)"
+        found = f"{type(labels).__name__} {labels!r}"
+        raise AnnotationError("labels", expected=expected, found=found)
     given = list(labels)
     if not given:
         raise AnnotationError("labels", expected="None, or the labels in order", found="none")
     try:
         space = tables.encode(pd.Series(given, dtype=object), "labels")
     except AnnotationError as problem:
-        # Its rows are places in labels=; a reader of files would take them for lines of the file.
-        named = problem.relocated(lambda row: f"entry {row}")
+        # Rows are places in labels=, which a reader of files must not take for lines of the file.
+        where = problem.relocated("entry {}".format).where
         raise AnnotationError(
-            "labels", where=named.where, expected=named.expected, found=named.found
+            "labels", where=where, expected=problem.expected, found=problem.found
         ) from problem
     if len(space.values) != len(given):
         raise AnnotationError("labels", expected="distinct labels", found=shown(given, 12))
@@ -242,7 +235,7 @@ def _space(labels: Sequence[Any]) -> tables.Encoded:
 
 
 def whole_ranks(column: "pd.Series[Any]", name: str) -> npt.NDArray[np.int64]:
-    """Return ranks as whole numbers, or say which are none."""
+    """Return ranks as whole numbers, or raise naming the first that is not."""
     values = tables.numbers(column, name)
     bad = np.flatnonzero(values != np.rint(values))
     if len(bad):
@@ -256,24 +249,25 @@ def whole_ranks(column: "pd.Series[Any]", name: str) -> npt.NDArray[np.int64]:
 
 
 def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
-    """Encode the names of groups, in order; a category without a member is no group."""
+    """Encode the names of groups, in order, without categories that nobody used."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.remove_unused_categories()
     return tables.encode(column, name, sort=True)
 
 
-def _per_item(found: tables.Encoded, items: tables.Encoded, name: str) -> npt.NDArray[np.int64]:
-    """Return the one cluster (or stratum) of each item; an item in two is an error."""
+def _per_item(groups: tables.Encoded, items: tables.Encoded, name: str) -> npt.NDArray[np.int64]:
+    """Return the cluster (or stratum) of each item, or raise if an item is in two."""
     per_item = np.empty(len(items.values), dtype=np.int64)
-    per_item[items.codes] = found.codes
-    clash = np.flatnonzero(per_item[items.codes] != found.codes)
+    per_item[items.codes] = groups.codes
+    clash = np.flatnonzero(per_item[items.codes] != groups.codes)
     if len(clash):
         row = int(clash[0])
+        here, elsewhere = groups.codes[row], per_item[items.codes[row]]
         raise AnnotationError(
             f"column {name!r}",
             where=f"row {row} (item {shown([items.values[items.codes[row]]])})",
             expected="the same value in every row of one item",
-            found=f"{shown([found.values[found.codes[row]]])} here and "
-            f"{shown([found.values[per_item[items.codes[row]]]])} elsewhere",
+            found=f"{shown([groups.values[here]])} here and "
+            f"{shown([groups.values[elsewhere]])} elsewhere",
         )
     return per_item

@@ -1,11 +1,9 @@
-"""Annotations in chunks of whole items: cut, named by their rows, and kept on disk.
+"""Annotations in chunks of whole items, in memory and on disk.
 
-Annotations in chunks of whole items, for what is drawn and scored item by item.
-A row says something about one item, so that to cut rows into chunks along ``annotation`` is only of
-use if no item is cut with them. `chunked` sorts the rows, and notes in the attributes
-``item_chunks`` and ``row_chunks`` how many items and rows to take at once. Dask's own chunks are
-all of one length, as Zarr wants them; `by_item` cuts them at the items' borders, which costs next
-to nothing where rows are sorted.
+Models that draw item by item, and metrics of them, work on one chunk of items at a time. `chunked`
+sorts the rows by item, and stores in the attributes ``item_chunks`` and ``row_chunks`` the numbers
+of items and rows of each chunk. Dask's own chunks all have one length, as Zarr needs them;
+`by_item` cuts them at the borders of items, which is cheap if rows are sorted.
 """
 
 from __future__ import annotations
@@ -21,33 +19,34 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.schema import CODES, PART, checked_annotations
 from dissensus.dims import ANNOTATION, ITEM
-from dissensus.errors import AnnotationError, ArgumentError, brief
+from dissensus.errors import AnnotationError, ArgumentError, brief, relocated
 from dissensus.kernels.types import Names
 from dissensus.storage import replace
 
 ITEM_CHUNKS: Final = "item_chunks"
 ROW_CHUNKS: Final = "row_chunks"
 _ROWS: Final = 100_000
-"""Of a chunk, where nobody says how many: a few megabytes."""
+"""Default number of rows of a chunk: a few megabytes."""
 
 
 def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
     """Cut annotations into Dask chunks of whole items.
 
     `fit` of every model that draws item by item (`models.dirichlet`, `models.inverse_rank`,
-    `models.plackett_luce`, `models.normal_scores`) then returns arrays that are drawn when they are
-    asked for, chunk by chunk, and so do metrics of them: never is more held in memory than the
-    chunks at work. Draws are the same as without chunks.
+    `models.plackett_luce`, `models.normal_scores`) and metrics of the fit then return lazy arrays,
+    which are computed chunk by chunk. Memory holds only the chunks at work. Draws are the same as
+    without chunks.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         From `dissensus.annotations` or one of its kin; in memory, or in other chunks.
     items : int, optional
-        How many a chunk holds; by default about 100,000 rows' worth. Of what is drawn a chunk
-        holds fewer: as many as fit into Dask's setting ``array.chunk-size``.
+        Items in a chunk; by default those of about 100,000 rows. Chunks of draws hold fewer items:
+        as many as fit into Dask's setting ``array.chunk-size``.
 
     Returns
     -------
@@ -58,7 +57,7 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
     Raises
     ------
     AnnotationError
-        If the annotations do not keep to the schema.
+        If the annotations do not follow the schema.
     ArgumentError
         If ``items`` is not a positive whole number.
 
@@ -83,9 +82,9 @@ def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
 
 
 def missed_if_lost(annotations: xr.Dataset) -> xr.Dataset:
-    """Have Zarr put what no row can say where it does not find a chunk, as after a killed run.
+    """Set the fill value of Zarr to an invalid code, for chunks that are missing on disk.
 
-    By itself it would put zeros there: the first label.
+    Zarr's default is 0, which is the code of the first label.
     """
     out = annotations.copy()
     for name, values in out.data_vars.items():
@@ -96,22 +95,22 @@ def missed_if_lost(annotations: xr.Dataset) -> xr.Dataset:
 
 
 def items_at_once(items: int | None, n_items: int, n_rows: int) -> int:
-    """Return how many items a chunk is to hold."""
+    """Return the number of items in a chunk."""
     return max(1, _ROWS * n_items // n_rows) if items is None else checked_items(items, "items")
 
 
 def checked_items(items: Any, argument: str) -> int:
-    """Return a number of items for a chunk, if it is one."""
-    if isinstance(items, bool) or not isinstance(items, int | np.integer) or items < 1:
+    """Return a number of items in a chunk, or raise."""
+    if not arguments.is_whole(items) or items < 1:
         raise ArgumentError(argument, expected="a whole number, 1 or more", found=brief(items))
     return int(items)
 
 
 def computed[Lazy](lazy: Lazy, progressbar: bool) -> Lazy:
-    """Compute all that is lazy in a collection, in one go, by whatever scheduler is set."""
+    """Compute a lazy collection with Dask's current scheduler."""
     import dask
 
-    if not progressbar or _on_cluster():  # whose dashboard shows more
+    if not progressbar or _on_cluster():  # its dashboard shows the progress
         return dask.compute(lazy)[0]
     from dask.diagnostics import ProgressBar
 
@@ -120,7 +119,7 @@ def computed[Lazy](lazy: Lazy, progressbar: bool) -> Lazy:
 
 
 def _on_cluster() -> bool:
-    """Return whether there is a client of `distributed`, which Dask then sends all work to."""
+    """Return whether Dask has a client of `distributed`."""
     if "distributed" not in sys.modules:
         return False
     from distributed import default_client
@@ -138,10 +137,10 @@ def is_chunked(annotations: Any) -> bool:
 
 
 def by_item(annotations: xr.Dataset) -> xr.Dataset:
-    """Return annotations with chunks of whole items, as they say of themselves, or else cut anew.
+    """Return annotations with chunks of whole items: those in their attributes, or new ones.
 
-    Cut anew they are held in memory; how many items a chunk has follows from the rows that the
-    given chunks have.
+    New chunks have as many items as the longest of the given chunks has on average, and need all
+    rows in memory.
     """
     n_items, n_rows = (annotations.sizes[dim] for dim in (ITEM, ANNOTATION))
     items, rows = (_noted(annotations, name) for name in (ITEM_CHUNKS, ROW_CHUNKS))
@@ -152,7 +151,7 @@ def by_item(annotations: xr.Dataset) -> xr.Dataset:
 
 
 def _noted(annotations: xr.Dataset, name: str) -> list[int]:
-    """Return what a Dataset says of its chunks; a file gives a list of one back as the one."""
+    """Return the sizes of chunks in an attribute; files return a list of one as a number."""
     found = np.atleast_1d(annotations.attrs.get(name, []))
     return [int(size) for size in found] if found.dtype.kind in "iu" else []
 
@@ -162,21 +161,18 @@ def item_edges(annotations: xr.Dataset) -> list[int]:
     return [0, *np.cumsum(_noted(annotations, ITEM_CHUNKS)).tolist()]
 
 
-# The rows of a chunk of annotations, yet to be read, and what all chunks have in common.
-
-
 class Frame(NamedTuple):
-    """What all chunks have in common: all of annotations but rows and items."""
+    """What all chunks share: everything but rows and items."""
 
     names: dict[str, Names]
     """Annotators, labels, pools."""
     columns: tuple[str, ...]
-    """What is said in each row."""
+    """Names of the variables along rows."""
     attrs: dict[str, Any]
 
     @classmethod
     def of(cls, annotations: xr.Dataset) -> Frame:
-        """Take it out of annotations."""
+        """Return that of annotations."""
         columns = tuple(
             str(name) for name, v in annotations.data_vars.items() if v.dims == (ANNOTATION,)
         )
@@ -189,14 +185,14 @@ class Frame(NamedTuple):
     def part(
         self, rows: Sequence[npt.NDArray[Any]], items: Names, chunk: tuple[int, int], low: int
     ) -> xr.Dataset:
-        """Put together the annotations of some items of a chunk.
+        """Return the annotations of some items of a chunk.
 
         Parameters
         ----------
         rows : sequence of arrays
-            The chunk's, column by column.
+            Columns of the chunk.
         items : array of names
-            Of the items wanted, which begin with number ``low``.
+            The items wanted; ``low`` is the number of the first.
         chunk : (int, int)
             The first item of the chunk, and the first after it.
         """
@@ -218,10 +214,10 @@ class Frame(NamedTuple):
 
 
 class Rows:
-    """A chunk's rows, to be read anew for whatever is made of them.
+    """The rows of a chunk, read again by each task that needs them.
 
-    As a task of their own they would be read once, and Dask would then draw all blocks of the chunk
-    before it scores any. To read them is nothing beside drawing.
+    If reading were a task of its own, Dask would draw all blocks of the chunk before it scores any.
+    Reading takes little time compared with drawing.
     """
 
     def __init__(self, columns: Sequence[Any]) -> None:
@@ -249,12 +245,10 @@ class Chunk(NamedTuple):
         return self.frame.part(self.rows.read(), self.items, ends, self.first)
 
     def check(self) -> None:
-        """Raise unless they keep to the schema."""
-        try:
+        """Raise unless they follow the schema."""
+        place = f"of a chunk sorted by item, from item {brief(self.items[0].item())} on"
+        with relocated(lambda row: f"row {row} {place}"):
             checked_annotations(self.read())
-        except AnnotationError as problem:
-            place = f"of a chunk sorted by item, from item {brief(self.items[0].item())} on"
-            raise problem.relocated(lambda row: f"row {row} {place}") from problem
 
 
 def chunks_of(annotations: xr.Dataset) -> list[Chunk]:
@@ -269,14 +263,11 @@ def chunks_of(annotations: xr.Dataset) -> list[Chunk]:
 
 
 def alone[Lazy](*lazy: Lazy) -> tuple[Lazy, ...]:
-    """Return collections without the tasks that they do not need, which would be sent along."""
+    """Return collections without the tasks that they do not need."""
     import dask
 
     found: tuple[Lazy, ...] = dask.optimize(*lazy)
     return found
-
-
-# Annotations in chunks on disk: Zarr stores, whole or not there.
 
 
 def new_store(store: Any) -> Path:
@@ -287,17 +278,16 @@ def new_store(store: Any) -> Path:
     except (TypeError, ValueError, OSError) as problem:
         raise ArgumentError("store", expected="a path", found=brief(store)) from problem
     if taken:
-        raise ArgumentError(
-            "store", expected="a path where nothing is", found=f"something at {brief(str(place))}",
-            hint="To go on with what was stored: xr.open_zarr",
-        )  # fmt: skip
+        hint = "To open a store that exists: dx.read_annotations(path)"
+        found = f"something at {brief(str(place))}"
+        raise ArgumentError("store", expected="a path where nothing is", found=found, hint=hint)
     return place
 
 
 def stored(annotations: xr.Dataset, store: Path) -> xr.Dataset:
-    """Write annotations in chunks into a store, and open it; each chunk is checked on the way.
+    """Write annotations in chunks into a store, check each chunk, and open the store.
 
-    The store gets its name when it is whole.
+    The store appears under its name only when it is complete.
     """
     store.parent.mkdir(parents=True, exist_ok=True)
     replace(store, partial(_write, missed_if_lost(annotations)), overwrite=False)
@@ -312,5 +302,5 @@ def _write(annotations: xr.Dataset, place: Path) -> None:
 
 
 def opened(store: Path) -> xr.Dataset:
-    """Open what was stored, its chunks yet to be read."""
+    """Open a store; its chunks are lazy."""
     return xr.open_zarr(store, consolidated=False, zarr_format=3)

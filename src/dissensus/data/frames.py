@@ -1,4 +1,4 @@
-"""The named columns of any table, each as a pandas Series."""
+"""Takes named columns out of any table, each as a pandas Series."""
 
 from __future__ import annotations
 
@@ -14,51 +14,30 @@ from narwhals.exceptions import DuplicateError
 
 from dissensus.errors import AnnotationError, brief, resembling, shown
 
-# Tables that are no dataframes: rows, and the data sets of Hugging Face's `datasets`.
 
-
-def is_rows(frame: Any) -> bool:
-    """Say whether these are rows, each a mapping from column to cell.
-
-    Examples
-    --------
-    >>> is_rows([{"item": 1}]), is_rows({"item": [1]}), is_rows("item")
-    (True, False, False)
-    """
+def _is_rows(frame: Any) -> bool:
+    """Return whether these are rows, each a mapping from column to cell."""
     rows = isinstance(frame, Sequence) and not isinstance(frame, str | bytes)
     return rows and len(frame) > 0 and any(isinstance(row, Mapping) for row in frame)
 
 
-def of_rows(rows: Sequence[Any], error: type[AnnotationError]) -> dict[str, list[Any]]:
-    """Return the columns of rows; a cell that a row does not have is missing.
-
-    Examples
-    --------
-    >>> of_rows([{"item": 1}, {"item": 2, "pool": "a"}], AnnotationError)
-    {'item': [1, 2], 'pool': [None, 'a']}
-    """
+def _of_rows(rows: Sequence[Any], error: type[AnnotationError]) -> dict[str, list[Any]]:
+    """Return the columns of rows; a cell that a row does not have is missing."""
     odd = next((n for n, row in enumerate(rows) if not isinstance(row, Mapping)), None)
     if odd is not None:
-        raise error(
-            "the table", where=f"row {odd}", found=brief(rows[odd]),
-            expected="a mapping from column to cell, as other rows",
-        )  # fmt: skip
+        expected = "a mapping from column to cell, as other rows"
+        raise error("the table", where=f"row {odd}", expected=expected, found=brief(rows[odd]))
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def is_hub(frame: Any) -> bool:
-    """Say whether this is of Hugging Face's `datasets`, without loading that."""
-    return type(frame).__module__.partition(".")[0] == "datasets"
-
-
 def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]:
-    """Return the columns of a data set; classes by their names, those that are missing as missing.
+    """Return the columns of a `Dataset` of Hugging Face; classes by their names.
 
     Raises
     ------
     AnnotationError
-        If it is several data sets, or one that is read as it is gone through.
+        If it is a mapping of several data sets, or a stream.
     """
     if isinstance(data, Mapping):
         raise error(
@@ -66,10 +45,8 @@ def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]
             hint=f"Choose one of them, such as data[{next(iter(data), 'train')!r}]",
         )  # fmt: skip
     if not hasattr(data, "with_format") or not hasattr(data, "__len__"):
-        raise error(
-            "the table", expected="a data set that is here as a whole", found=type(data).__name__,
-            hint="Take its rows: list(data)",
-        )  # fmt: skip
+        expected, hint = "a data set in memory, not a stream", "Take its rows: list(data)"
+        raise error("the table", expected=expected, found=type(data).__name__, hint=hint)
     table = data.with_format("arrow")[:]
     out = {}
     for name in table.column_names:
@@ -79,14 +56,11 @@ def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]
 
 
 def _named(codes: pd.Series[Any], names: Sequence[str] | None) -> pd.Series[Any]:
-    """Return classes by name, in their order; a code below 0 is how a missing one is written."""
+    """Return classes by name, in their order; codes below 0 are missing values."""
     if names is None:
         return codes
     known = codes.fillna(-1).astype("int64").clip(-1).to_numpy()
     return pd.Series(pd.Categorical.from_codes(known, categories=pd.Index(names)))
-
-
-# The named columns of any dataframe, each as a pandas Series.
 
 
 def columns(
@@ -99,8 +73,8 @@ def columns(
 
     Parameters
     ----------
-    frame : any dataframe narwhals knows, a mapping of equally long columns, rows, or a `Dataset`
-        The table; the last of Hugging Face's `datasets`.
+    frame : dataframe, mapping of columns, or rows
+        As in `dissensus.annotations`.
     wanted : mapping from role to column name
         Roles with the name None are left out.
     error : type
@@ -146,17 +120,17 @@ def columns(
 def opened(
     frame: Any, error: type[AnnotationError] = AnnotationError
 ) -> Mapping[str, pd.Series[Any]]:
-    """Look at any table as a mapping from column name to pandas Series.
+    """Return any table as a mapping from column name to pandas Series.
 
     Examples
     --------
     >>> list(opened({"item": [1, 2], 7: ["a", "b"]}))
     ['item', '7']
     """
-    if is_hub(frame):
+    if type(frame).__module__.partition(".")[0] == "datasets":  # without importing it
         return of_hub(frame, error)
-    if is_rows(frame):
-        frame = of_rows(frame, error)
+    if _is_rows(frame):
+        frame = _of_rows(frame, error)
     if isinstance(frame, Mapping):
         return _from_mapping(frame, error)
     return _from_frame(frame, error)
@@ -180,14 +154,14 @@ def _require_distinct(names: list[str], error: type[AnnotationError]) -> None:
             "the table",
             expected="distinct column names",
             found=f"{shown(doubled)} more than once",
-            hint="Rename or leave out the copies, so that it is plain which column is meant",
+            hint="Rename or leave out the copies",
         )
 
 
 def _column(name: str, values: Any, error: type[AnnotationError]) -> pd.Series[Any]:
-    """Hold one column of a mapping as a Series.
+    """Return a column of a mapping as a Series.
 
-    A list is held as objects, so that NumPy does not turn the 1 in ``[1, "a"]`` into text.
+    Lists become objects: NumPy would turn the 1 in ``[1, "a"]`` into text.
     """
     if isinstance(values, xr.DataArray):
         values = values.to_numpy()
@@ -195,9 +169,8 @@ def _column(name: str, values: Any, error: type[AnnotationError]) -> pd.Series[A
         return values.reset_index(drop=True)
     if isinstance(values, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
         if values.ndim != 1:
-            raise error(
-                f"column {name!r}", expected="one dimension", found=f"the shape {values.shape}"
-            )
+            found = f"the shape {values.shape}"
+            raise error(f"column {name!r}", expected="one dimension", found=found)
         if isinstance(values, np.ma.MaskedArray):  # as an array it would lose its mask
             return _objects(values.tolist())
         return pd.Series(values)
@@ -205,11 +178,8 @@ def _column(name: str, values: Any, error: type[AnnotationError]) -> pd.Series[A
     if isinstance(series, nw.Series):
         return _series(series)
     if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
-        raise error(
-            f"column {name!r}",
-            expected="a list or array, one value for each row",
-            found=type(values).__name__,
-        )
+        expected = "a list or array, one value for each row"
+        raise error(f"column {name!r}", expected=expected, found=type(values).__name__)
     return _objects(list(values))
 
 
@@ -230,17 +200,14 @@ def _from_frame(frame: Any, error: type[AnnotationError]) -> Mapping[str, pd.Ser
         ) from problem
     except DuplicateError as problem:
         doubled = re.findall(r"- (.+) \d+ times", str(problem))
-        raise error(
-            "the table",
-            expected="distinct column names",
-            found=f"{' and '.join(doubled)} more than once" if doubled else str(problem),
-        ) from problem
+        found = f"{' and '.join(doubled)} more than once" if doubled else str(problem)
+        raise error("the table", expected="distinct column names", found=found) from problem
     _require_distinct([str(name) for name in table.columns], error)
     return _Columns(table)
 
 
 class _Columns(Mapping[str, "pd.Series[Any]"]):
-    """The columns of a narwhals frame, converted one by one as they are asked for."""
+    """The columns of a narwhals frame, each converted when it is read."""
 
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
         self._frame = frame
@@ -274,7 +241,7 @@ def _series(series: nw.Series[Any]) -> pd.Series[Any]:
     zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
     wide = kind in {nw.Int128, nw.UInt128}
     if zoned or wide or series.null_count():
-        # pandas would make floats of integers to hold the missing ones, and lose digits; narwhals
-        # would drop the time zone of a pyarrow column; Arrow knows no integers of 128 bits.
+        # Beside missing values pandas turns integers into floats, which lose digits. narwhals
+        # drops the time zone of a pyarrow column. Arrow has no integers of 128 bits.
         return _objects(series.to_list())
     return pd.Series(series.to_pandas()).reset_index(drop=True)

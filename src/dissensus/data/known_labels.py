@@ -1,6 +1,7 @@
-"""True labels that somebody knows: of all items, or of some.
+"""Known true labels, of all items or of some.
 
-Where some will do, items must be named; where all are needed, places will do, as for weights.
+`known_codes` takes labels of some items by name. `codes_of_all` takes labels of all items, by
+name or by place.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
     annotations : Dataset
         With labels.
     truth : mapping, Series, DataArray (item) or table, optional
-        From names of items to labels; a table has them in columns ``item`` and ``label``. Items
-        that are not named, or whose label is missing, are not known.
+        From items to labels; a table has them in the columns ``item`` and ``label``. Other items,
+        and those whose label is missing, are unknown.
 
     Raises
     ------
     ArgumentError
-        If it is no such thing, names an item twice or one that is not annotated, or a label that
-        nobody could give.
+        If it is none of these, or an item stands twice or is not annotated, or a label is outside
+        the label space.
 
     Examples
     --------
@@ -55,14 +56,12 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
         raise ArgumentError(
             "truth", expected="labels of annotated items",
             found=f"items that are not: {shown(list(names[place < 0]))}",
-            hint="Leave them out: nothing else is said of them",
+            hint="Leave them out: they have no annotations",
         )  # fmt: skip
     again = pd.Index(place).duplicated()
     if again.any():
-        raise ArgumentError(
-            "truth", expected="one label for each item",
-            found=f"several for {shown(list(names[again]))}",
-        )  # fmt: skip
+        found = f"several for {shown(list(names[again]))}"
+        raise ArgumentError("truth", expected="one label for each item", found=found)
     known = ~pd.isna(values)
     code = _codes(values[known], labels)
     if (code < 0).any():
@@ -76,7 +75,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
 
 
 def recorded(truth: Any) -> Any:
-    """Return true labels by name, as they can be written down; anything else as it is.
+    """Return true labels as a dict that can be stored; return anything else unchanged.
 
     Examples
     --------
@@ -92,21 +91,21 @@ def recorded(truth: Any) -> Any:
 
 
 def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> Ints:
-    """Return the code of each item's true label, where every item has to have one.
+    """Return the code of each item's true label; every item must have one.
 
     Parameters
     ----------
     truth : array-like (item), mapping, Series or DataArray
-        Labels, by place or by name, as `weights.by_item` takes them.
+        Labels, by place or by name, see `weights.by_item`.
     items, labels : array
         Of the annotations.
     closed : bool
-        Whether nothing but these labels can be true; if not, others are -1.
+        Whether other labels are refused; if not, their code is -1.
 
     Raises
     ------
     ArgumentError
-        If an item has none, or one that nobody could give.
+        If an item has no label, or one that is refused.
 
     Examples
     --------
@@ -122,28 +121,27 @@ def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> In
         lacking = shown(list(items[missing]))
         raise ArgumentError("truth", expected="a label for every item", found=f"none for {lacking}")
     code = _codes(given, labels)
-    strange = code < 0
-    if closed and strange.any():
+    outside = code < 0
+    if closed and outside.any():
         raise ArgumentError(
             "truth",
-            where=f"item {shown([items[strange][0]])}",
+            where=f"item {shown([items[outside][0]])}",
             expected=f"one of the labels {shown(list(labels))}",
-            found=shown(list(given[strange][:1])),
+            found=shown(list(given[outside][:1])),
             hint="If nobody gave it, read the annotations with labels=[...], the whole label space",
         )
     return code
 
 
 def _codes(given: Names, labels: Names) -> Ints:
-    """Find labels among those there are, -1 where they are not; true and false are 1 and 0."""
+    """Return the codes of labels, -1 outside the label space; true and false are 1 and 0."""
     try:
         values = np.array(given.tolist())
         values = values.astype(np.int64) if values.dtype.kind == "b" else values
         return tables.match(values, labels)
-    except (TypeError, ValueError) as problem:  # such as lists, which name no label
-        raise ArgumentError(
-            "truth", expected="a label for each item", found=str(problem)
-        ) from problem
+    except (TypeError, ValueError) as problem:  # such as lists
+        expected = "a label for each item"
+        raise ArgumentError("truth", expected=expected, found=str(problem)) from problem
 
 
 def _named(truth: Any) -> tuple[Names, Names]:
@@ -154,13 +152,13 @@ def _named(truth: Any) -> tuple[Names, Names]:
         return truth.index.to_numpy(), truth.to_numpy(dtype=object)
     if hasattr(truth, "columns") or (isinstance(truth, Mapping) and set(truth) == set(_COLUMNS)):
         try:
-            found = frames.columns(truth, dict(zip(_COLUMNS, _COLUMNS, strict=True)))
+            table = frames.columns(truth, dict(zip(_COLUMNS, _COLUMNS, strict=True)))
         except AnnotationError as problem:
             raise ArgumentError(
                 "truth", expected="a table with the columns item and label", found=str(problem),
                 hint="Rename its columns, or give a mapping from items to labels",
             ) from problem  # fmt: skip
-        names, labels = (found[name].to_numpy() for name in _COLUMNS)
+        names, labels = (table[name].to_numpy() for name in _COLUMNS)
         return names, labels.astype(object)
     if isinstance(truth, Mapping):
         labels = np.empty(len(truth), dtype=object)

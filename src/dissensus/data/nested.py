@@ -1,4 +1,4 @@
-"""Annotations in, from nested rankings or from a matrix of items by annotators."""
+"""Reads annotations from nested rankings or from a matrix of items by annotators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dissensus.data import tables
 from dissensus.data.frames import opened
 from dissensus.data.schema import validate
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM
-from dissensus.errors import AnnotationError, shown
+from dissensus.errors import AnnotationError, relocated, shown
 
 
 def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = None) -> xr.Dataset:
@@ -25,12 +25,12 @@ def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = No
     Parameters
     ----------
     rankings : mapping from item to annotators
-        Annotators are a mapping from name to ranking, or a list of rankings by readers
-        without a name (reader 2 of one item is then nobody else's reader 2). A ranking is a
-        list of blocks from best to worst, a block a list of tied labels. An empty ranking is
-        legal: that annotator says nothing.
+        Annotators are a mapping from name to ranking, or a list of rankings by annotators
+        without names (the second annotators of two items are then two people). A ranking is a
+        list of blocks from best to worst, a block a list of tied labels. A ranking may be empty:
+        that annotator ranks nothing.
     labels : sequence, optional
-        The whole label space; by default the labels somebody named.
+        The whole label space; by default the labels that annotators named.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = No
     Raises
     ------
     AnnotationError
-        On an empty block, or a label twice in one ranking.
+        If a block is empty, or a label stands twice in a ranking.
 
     Examples
     --------
@@ -55,36 +55,31 @@ def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = No
         )
     rows: list[tuple[Any, Any, Any, int]] = []
     readers: dict[Any, None] = {}
-    for item, said in rankings.items():
-        for annotator, blocks in _named(item, said):
+    for item, by_annotator in rankings.items():
+        for annotator, blocks in _named(item, by_annotator):
             readers[annotator] = None
             rows += [(item, annotator, *pair) for pair in _blocks(item, annotator, blocks)]
     if not rows:
-        raise AnnotationError(
-            "rankings", expected="at least one ranked label", found="only empty rankings"
-        )
+        expected = "at least one ranked label"
+        raise AnnotationError("rankings", expected=expected, found="only empty rankings")
     table = dict(zip(("item", "annotator", "label", "rank"), zip(*rows, strict=True), strict=True))
-    try:
+    with relocated(lambda row: f"item {rows[row][0]!r}, annotator {rows[row][1]!r}"):
         ann = _annotations.annotations(table, rank="rank", labels=labels)
-    except AnnotationError as problem:
-        raise problem.relocated(
-            lambda row: f"item {rows[row][0]!r}, annotator {rows[row][1]!r}"
-        ) from problem
     return with_silent(ann, list(rankings), list(readers))
 
 
-def _named(item: Any, said: Any) -> Iterable[tuple[Any, Any]]:
+def _named(item: Any, rankings: Any) -> Iterable[tuple[Any, Any]]:
     """Pair each ranking of an item with its annotator."""
-    if isinstance(said, Mapping):
-        return said.items()
-    if isinstance(said, str | Set) or not isinstance(said, Iterable):
+    if isinstance(rankings, Mapping):
+        return rankings.items()
+    if isinstance(rankings, str | Set) or not isinstance(rankings, Iterable):
         raise AnnotationError(
             "rankings",
             where=f"item {item!r}",
             expected="a list of rankings, or a mapping from annotator to ranking",
-            found=repr(said),
+            found=repr(rankings),
         )
-    return ((f"{item}: {number}", blocks) for number, blocks in enumerate(said, start=1))
+    return ((f"{item}: {number}", blocks) for number, blocks in enumerate(rankings, start=1))
 
 
 def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]:
@@ -112,7 +107,7 @@ def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]
                 expected="each label once in a ranking",
                 found=f"{block!r} after {seen[: -len(named)]!r}",
             )
-        if isinstance(block, Set):  # without an order of its own: two runs make the same rows
+        if isinstance(block, Set):  # has no order: sort, for the same rows in every run
             named.sort(key=repr)
         yield from ((label, rank) for label in named)
 
@@ -120,19 +115,12 @@ def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]
 def _repeated(labels: Sequence[Any]) -> bool:
     try:
         return len(set(labels)) < len(labels)
-    except TypeError:  # without a hash: refused where labels are read
+    except TypeError:  # not hashable: refused where labels are read
         return False
 
 
 def with_silent(ann: xr.Dataset, items: Sequence[Any], annotators: Sequence[Any]) -> xr.Dataset:
-    """Keep the items and annotators that have no row because they are without any label.
-
-    Examples
-    --------
-    >>> ann = _annotations.annotations({"item": [1], "annotator": ["a"], "label": ["x"]})
-    >>> with_silent(ann, [0, 1], ["a", "b"])["annotator"].values
-    array(['a', 'b'], dtype='<U1')
-    """
+    """Add the items and annotators without any label."""
     for dim, names in ((ITEM, items), (ANNOTATOR, annotators)):
         everyone = tables.encode(pd.Series(list(names), dtype=object), dim).values
         place = tables.match(ann[dim].to_numpy(), everyone)
@@ -150,8 +138,8 @@ def from_matrix(
     Parameters
     ----------
     matrix : two-dimensional array or dataframe
-        NaN, None or NA marks a label that was not given. A pandas index names the items and
-        column names the annotators; else both are numbered from 0.
+        Missing labels are NaN, None or NA. The index of a pandas frame names the items, its
+        columns the annotators; else both are numbered from 0.
     kind, labels
         As in `annotations`.
 
@@ -181,12 +169,8 @@ def from_matrix(
         "annotator": [readers[j] for j in column],
         "label": cells_of(frame, row, column),
     }
-    try:
+    with relocated(lambda n: f"item {items[row[n]]!r}, annotator {readers[column[n]]!r}"):
         ann = _annotations.annotations(table, kind=kind, labels=labels)
-    except AnnotationError as problem:
-        raise problem.relocated(
-            lambda n: f"item {items[row[n]]!r}, annotator {readers[column[n]]!r}"
-        ) from problem
     return with_silent(ann, items, readers)
 
 
@@ -199,46 +183,38 @@ def _as_pandas(matrix: Any) -> pd.DataFrame:
         # As objects, so that NumPy does not make text of the 1 in [[1, "a"]].
         frame = _from_array(np.array(matrix, dtype=object))
     elif isinstance(matrix, xr.Dataset):  # a mapping too, but of variables
-        raise AnnotationError(
-            "matrix", expected="a two-dimensional array or dataframe", found="an xarray.Dataset"
-        )
+        expected = "a two-dimensional array or dataframe"
+        raise AnnotationError("matrix", expected=expected, found="an xarray.Dataset")
     else:
         frame = pd.DataFrame(dict(opened(matrix)))
     if frame.size == 0:
-        raise AnnotationError(
-            "matrix", expected="at least one label", found=f"the shape {frame.shape}"
-        )
-    for what, index in (("row", frame.index), ("column", frame.columns)):
+        found = f"the shape {frame.shape}"
+        raise AnnotationError("matrix", expected="at least one label", found=found)
+    for side, index in (("row", frame.index), ("column", frame.columns)):
         if index.has_duplicates:
-            raise AnnotationError(
-                f"{what} names",
-                expected="distinct names",
-                found=f"{shown(list(index[index.duplicated()]))} more than once",
-            )
+            found = f"{shown(list(index[index.duplicated()]))} more than once"
+            raise AnnotationError(f"{side} names", expected="distinct names", found=found)
     return frame
 
 
 def _from_array(array: Any) -> pd.DataFrame:
     if array.ndim != 2:
-        raise AnnotationError(
-            "matrix",
-            expected="two dimensions, items by annotators",
-            found=f"the shape {array.shape}",
-        )
+        expected, found = "two dimensions, items by annotators", f"the shape {array.shape}"
+        raise AnnotationError("matrix", expected=expected, found=found)
     return pd.DataFrame(array.to_pandas() if isinstance(array, xr.DataArray) else array)
 
 
 def _blank(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
     try:
         return frame.isna().to_numpy()
-    except InvalidOperation:  # of a decimal that signals when it is compared
+    except InvalidOperation:  # pandas compares a signalling decimal
         return np.stack([tables.missing(frame.iloc[:, j]) for j in range(frame.shape[1])], axis=1)
 
 
 def cells_of(
     frame: pd.DataFrame, row: npt.NDArray[np.intp], column: npt.NDArray[np.intp]
 ) -> pd.Series[Any]:
-    """Take cells out of a frame without changing a type on the way."""
+    """Take cells out of a frame without changing their type."""
     kinds = set(frame.dtypes)
     kind = next(iter(kinds))
     if len(kinds) == 1 and isinstance(kind, pd.CategoricalDtype):

@@ -1,4 +1,4 @@
-"""Predictions in: what the systems under evaluation said about the items, checked."""
+"""Reads predictions of systems from tables, and turns them into features of labels."""
 
 from __future__ import annotations
 
@@ -22,34 +22,30 @@ from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
 from dissensus.errors import PredictionError, misspelt, shown, warn_caller
 from dissensus.kernels.types import Floats
 
-# Predicted labels that no annotator could have given.
-
 
 def warn_of_outside(
-    what: str, names: Sequence[object], labels: Sequence[object], count: int | None = None
+    consequence: str,
+    names: Sequence[object],
+    labels: Sequence[object],
+    count: int | None = None,
 ) -> None:
     """Warn of predicted labels outside the label space of the annotations.
 
     Parameters
     ----------
-    what : str
-        What that means for them, as the sentence goes on.
-    names : sequence
-        These labels.
-    labels : sequence
-        The label space.
+    consequence : str
+        What follows for these labels; completes the sentence.
+    names, labels : sequence
+        These labels, and the label space.
     count : int, optional
-        How many predictions have them, where that is known.
+        How many predictions have them, if that is known.
     """
     by = "" if count is None else f" (predictions with them: {count})"
     warn_caller(
-        f"Labels outside the label space of the annotations{what}: {shown(names)}{by}. "
-        f"{misspelt(names, labels)}If annotators could have said so, read the annotations with "
+        f"Labels outside the label space of the annotations{consequence}: {shown(names)}{by}. "
+        f"{misspelt(names, labels)}If annotators could have given them, read the annotations with "
         "labels=."
     )
-
-
-# Predictions in: what the systems under evaluation said about the items.
 
 
 def predictions(
@@ -65,16 +61,16 @@ def predictions(
 ) -> xr.Dataset:
     """Read predictions from a table: one row per item and system, or several if ordered.
 
-    Where scores are probabilities of every label, models that learn a prior use them (see
+    If the scores are probabilities of every label, models that learn a prior use them (see
     `dissensus.models.dirichlet`).
 
     Parameters
     ----------
     frame : dataframe, mapping of columns, or rows
-        As `dissensus.annotations` takes them. Or a wide table: items, systems, and for each label a
-        column of that name with its probability; these add up to 1 in each row.
+        As in `dissensus.annotations`. Or a wide table: items, systems, and for each label a
+        column of that name with its probability; the probabilities of a row sum to 1.
     item, system, label : str
-        The columns that say what was predicted about what, and by which system.
+        Columns of the item, the system, and the predicted label.
     score : str, optional
         Column of scores; each system's labels for an item are ordered by falling score, equal
         scores are tied.
@@ -84,8 +80,8 @@ def predictions(
         "continuous" reads the labels as numbers. By default "ranking" if ``score`` or
         ``rank`` is given, else "nominal" (or "continuous" for numbers with fractions).
     on_missing : {"raise", "drop"}
-        What to do about items for which some system has no prediction. How many were dropped
-        is kept in ``attrs["items_dropped"]``.
+        What to do with items for which a system has no prediction. ``attrs["items_dropped"]``
+        is the number of items dropped.
 
     Returns
     -------
@@ -95,8 +91,8 @@ def predictions(
     Raises
     ------
     PredictionError
-        On missing columns, entries or items, on two rows for one item and system without
-        ``score`` or ``rank``, on a label listed twice, and on ranks with gaps.
+        If columns, entries or items are missing, an item and system have two rows without
+        ``score`` or ``rank``, a label is listed twice, or ranks have gaps.
 
     Examples
     --------
@@ -108,7 +104,8 @@ def predictions(
     >>> pred["label_code"].sel(item=1, system="m").values
     array([1, 0])
     """
-    _check_options(score, rank, kind, on_missing)
+    _check_options(score, rank, kind)
+    check_on_missing(on_missing)
     wide = _wide(frame, item, system, label) if score is None and rank is None else None
     if wide is not None:
         frame, score = wide, _PROBABILITY
@@ -125,13 +122,18 @@ def predictions(
             ordered = score is not None or rank is not None
             fractions = labels.values.dtype.kind == "f"
             kind = "ranking" if ordered else "continuous" if fractions else "nominal"
+    if kind != "ranking":
+        _require_distinct(
+            rows,
+            rows.pair,
+            expected="one row for each item and system",
+            hint="For lists of labels name the column that orders them with score= or rank=",
+        )
     if kind == "continuous":
-        _require_one_each(rows)
         out = _grid(rows.pair, tables.numbers(column["label"], str(label), PredictionError), coords)
     else:
-        if kind == "nominal":
-            _require_one_each(rows)
-        _require_listed_once(rows, labels)
+        listed = rows.pair * len(labels.values) + labels.codes
+        _require_distinct(rows, listed, expected="each label once in a list", labels=labels)
         key = _order(column, rows, score, rank)
         out = _lists(rows.pair, labels, key, coords, scored=score is not None)
     out.attrs["kind"] = kind
@@ -174,10 +176,10 @@ def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | No
 
 
 class _Rows(NamedTuple):
-    """Which item and which system each row is about."""
+    """The item and the system of each row."""
 
     columns: str
-    """What the caller calls the columns of items and systems."""
+    """The names of the columns of items and systems, for error messages."""
     items: tables.Encoded
     systems: tables.Encoded
     pair: npt.NDArray[np.int64]
@@ -190,54 +192,46 @@ class _Rows(NamedTuple):
         return f"item {shown([item])}, system {shown([system])}"
 
 
-def _check_options(score: str | None, rank: str | None, kind: str | None, on_missing: str) -> None:
-    if score is not None and rank is not None:
-        raise PredictionError(
-            "score and rank", expected="one of the two", found=f"{score!r} and {rank!r}"
-        )
-    if kind is not None and (not isinstance(kind, str) or kind not in PREDICTION_KINDS):
-        raise PredictionError(
-            "kind", expected=f"one of {PREDICTION_KINDS} or None", found=repr(kind)
-        )
-    if kind == "ranking" and score is None and rank is None:
-        raise PredictionError(
-            "kind", expected='score= or rank= together with kind="ranking"', found="neither"
-        )
-    if kind in ("nominal", "continuous") and (score is not None or rank is not None):
-        raise PredictionError(
-            "kind", expected='kind="ranking" (or None) together with score= or rank=',
-            found=repr(kind),
-        )  # fmt: skip
+def check_on_missing(on_missing: Any) -> None:
+    """Raise unless the argument is one of its two values."""
     if not isinstance(on_missing, str) or on_missing not in {"raise", "drop"}:
         raise PredictionError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
 
 
-def _require_one_each(rows: _Rows) -> None:
-    again = np.flatnonzero(pd.Series(rows.pair).duplicated().to_numpy())
-    if len(again):
-        row = int(again[0])
-        first = int(np.flatnonzero(rows.pair == rows.pair[row])[0])
-        raise PredictionError(
-            rows.columns,
-            where=f"rows {first} and {row} ({rows.named(row)})",
-            expected="one row for each item and system",
-            found=f"another (repeated rows: {len(again)})",
-            hint="For lists of labels name the column that orders them with score= or rank=",
-        )
+def _check_options(score: str | None, rank: str | None, kind: str | None) -> None:
+    if score is not None and rank is not None:
+        found = f"{score!r} and {rank!r}"
+        raise PredictionError("score and rank", expected="one of the two", found=found)
+    if kind is not None and (not isinstance(kind, str) or kind not in PREDICTION_KINDS):
+        expected = f"one of {PREDICTION_KINDS} or None"
+        raise PredictionError("kind", expected=expected, found=repr(kind))
+    ordered = score is not None or rank is not None
+    if kind == "ranking" and not ordered:
+        expected = 'score= or rank= together with kind="ranking"'
+        raise PredictionError("kind", expected=expected, found="neither")
+    if kind in ("nominal", "continuous") and ordered:
+        expected = 'kind="ranking" (or None) together with score= or rank='
+        raise PredictionError("kind", expected=expected, found=repr(kind))
 
 
-def _require_listed_once(rows: _Rows, labels: tables.Encoded) -> None:
-    key = rows.pair * len(labels.values) + labels.codes
+def _require_distinct(
+    rows: _Rows,
+    key: npt.NDArray[np.int64],
+    *,
+    expected: str,
+    labels: tables.Encoded | None = None,
+    hint: str = "",
+) -> None:
+    """Raise if a key stands in two rows; ``labels`` are those that a list has twice."""
     again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if len(again):
         row = int(again[0])
         first = int(np.flatnonzero(key == key[row])[0])
-        raise PredictionError(
-            rows.columns,
-            where=f"rows {first} and {row} ({rows.named(row)})",
-            expected="each label once in a list",
-            found=f"{shown([labels.values[labels.codes[row]]])} a second time",
-        )
+        found = f"another (repeated rows: {len(again)})"
+        if labels is not None:
+            found = f"{shown([labels.values[labels.codes[row]]])} a second time"
+        where = f"rows {first} and {row} ({rows.named(row)})"
+        raise PredictionError(rows.columns, where=where, expected=expected, found=found, hint=hint)
 
 
 def _order(
@@ -307,7 +301,10 @@ def _lists(
 
 
 def _complete(pred: xr.Dataset, on_missing: str) -> xr.Dataset:
-    """Every system must speak on the same items, or comparisons compare nothing."""
+    """Drop items without a prediction of every system, or raise.
+
+    Systems can be compared only on the same items.
+    """
     lists = "label_code" in pred
     absent = (pred["label_code"] < 0).all(POSITION) if lists else pred["value"].isnull()
     lacking = absent.any(SYSTEM).to_numpy()
@@ -315,11 +312,9 @@ def _complete(pred: xr.Dataset, on_missing: str) -> xr.Dataset:
         return pred
     if on_missing == "drop":
         if lacking.all():
-            raise PredictionError(
-                "predictions",
-                expected="an item for which every system has a prediction",
-                found=f"none among {len(lacking)} items",
-            )
+            expected = "an item for which every system has a prediction"
+            found = f"none among {len(lacking)} items"
+            raise PredictionError("predictions", expected=expected, found=found)
         return pred.isel({ITEM: ~lacking}).assign_attrs(items_dropped=int(lacking.sum()))
     bare = pred[ITEM].to_numpy()[lacking]
     per_system = absent.sum(ITEM).to_numpy()
@@ -333,19 +328,16 @@ def _complete(pred: xr.Dataset, on_missing: str) -> xr.Dataset:
     )
 
 
-# What predictions say of items' labels, as features that a learned prior can lean to.
-
-
 LEAST: Final = 1e-3
-"""A smaller predicted probability counts as this: classifiers say 1e-9 of labels that a tenth of
-all annotators give."""
+"""Smaller predicted probabilities are raised to this: classifiers predict 1e-9 for labels that a
+tenth of all annotators give."""
 
 
 class Features(NamedTuple):
-    """One for each system's answers, and one for its probabilities where it gave these."""
+    """Features of labels: one for each system's answers, one for each system's probabilities."""
 
     values: list[Floats]
-    """(item, label) each: first answers, then logarithms of probabilities; 0 says nothing."""
+    """(item, label) each: answers first, then log probabilities; 0 where there is no prediction."""
     systems: list[Any]
     """Names of the systems with answers, in the order of the features."""
     with_probabilities: list[Any]
@@ -357,13 +349,16 @@ class Features(NamedTuple):
 
 
 def features(
-    predictions: xr.Dataset | None, items: npt.NDArray[Any], labels: npt.NDArray[Any],
-    *, whole_lists: bool = False,
-) -> Features:  # fmt: skip
+    predictions: xr.Dataset | None,
+    items: npt.NDArray[Any],
+    labels: npt.NDArray[Any],
+    *,
+    whole_lists: bool = False,
+) -> Features:
     """Lay predictions out by items and labels.
 
-    An item of which nothing was predicted has zeros, and so has a label that is not in the space.
-    Of labels that are tied in the first place each has its part of a 1.
+    Items without predictions, and labels that are not in the space, are 0. Labels that are tied
+    in the first place share a 1.
 
     Parameters
     ----------
@@ -372,7 +367,7 @@ def features(
     items, labels : arrays
         Their names.
     whole_lists : bool
-        Whether what a system lists further down speaks too, where it gave no probabilities: by
+        Whether labels further down a list count too, if the system gave no probabilities: by
         1 / log2(1 + place), the discount of Jarvelin & Kekalainen (2002).
     """
     if predictions is None:
@@ -387,8 +382,8 @@ def features(
     answers, logs, scored = [], [], []
     for s, name in enumerate(names):
         first = block[:, s] == 1
-        said = first / np.maximum(first.sum(axis=1, keepdims=True), 1)
-        answers.append(_laid(said, place[:, s], row, len(labels)))
+        part = first / np.maximum(first.sum(axis=1, keepdims=True), 1)
+        answers.append(_laid(part, place[:, s], row, len(labels)))
         probability = _probabilities(predictions, s, place[:, s], row, len(labels))
         if probability is None and whole_lists:
             later = np.where(block[:, s] > 1, 1 / np.log2(1 + np.maximum(block[:, s], 1)), 0.0)
@@ -402,23 +397,26 @@ def features(
 def _laid(
     value: Floats, place: npt.NDArray[np.int64], row: npt.NDArray[np.int64], n_labels: int
 ) -> Floats:
-    """Put what stands in lists (item, position) at the labels."""
-    out = np.zeros((len(value) + 1, n_labels))  # the last row is of items without predictions
+    """Lay values in lists (item, position) out by label: (item, label)."""
+    out = np.zeros((len(value) + 1, n_labels))  # the last row: no predictions
     item, position = np.nonzero(place >= 0)
     out[item, place[item, position]] = value[item, position]
     return out[row]
 
 
 def _probabilities(
-    predictions: xr.Dataset, system: int, place: npt.NDArray[np.int64],
-    row: npt.NDArray[np.int64], n_labels: int,
-) -> Floats | None:  # fmt: skip
-    """Return a system's probabilities (item, label), if its scores are such."""
+    predictions: xr.Dataset,
+    system: int,
+    place: npt.NDArray[np.int64],
+    row: npt.NDArray[np.int64],
+    n_labels: int,
+) -> Floats | None:
+    """Return the probabilities (item, label) of a system; None if its scores are not such."""
     if "score" not in predictions:
         return None
     dims = (ITEM, SYSTEM, POSITION)
     score = predictions["score"].transpose(*dims).to_numpy()[:, system]
     if not are_probabilities(score).all():
         return None
-    found = np.maximum(_laid(np.nan_to_num(score), place, row, n_labels), LEAST)
-    return found / found.sum(axis=1, keepdims=True)
+    out = np.maximum(_laid(np.nan_to_num(score), place, row, n_labels), LEAST)
+    return out / out.sum(axis=1, keepdims=True)

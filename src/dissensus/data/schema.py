@@ -1,7 +1,7 @@
-"""The written form of annotations and predictions, and the checks that hold them to it.
+"""The schema of annotations and predictions, and its checks.
 
-Annotations are an `xarray.Dataset`. Rows live along ``annotation`` and hold integer codes
-into the index coordinates, which spell out the names:
+Annotations are an `xarray.Dataset`. Rows along ``annotation`` hold integer codes into the index
+coordinates, which hold the names:
 
 ==================  ============  ===================================================
 variable            dims          meaning
@@ -18,8 +18,8 @@ variable            dims          meaning
 ``stratum_code``    item          place of the item's stratum in ``stratum`` (optional)
 ==================  ============  ===================================================
 
-Attributes: ``kind`` ("nominal", "ordinal", "continuous", "ranking") and ``kind_source``,
-which says whether the kind was given or why it was inferred.
+Attributes: ``kind`` ("nominal", "ordinal", "continuous", "ranking") and ``kind_source``:
+"given", or why the kind was inferred.
 
 Predictions are a Dataset as well, over ``item`` x ``system`` x ``position``:
 
@@ -89,9 +89,6 @@ __all__ = [
     "voices_per",
 ]
 
-# The checks that hold annotations to the schema that `dissensus.schema` writes down.
-
-
 KINDS: Final = ("nominal", "ordinal", "continuous", "ranking")
 
 CODES: Final = {
@@ -102,29 +99,26 @@ CODES: Final = {
     "cluster_code": (ITEM, CLUSTER),
     "stratum_code": (ITEM, STRATUM),
 }
-"""The dimension that each variable of codes lives on, and the coordinate it points into."""
+"""The dimension of each variable of codes, and the coordinate that its codes index."""
 
 NUMBERS: Final = {
     "value": (-np.inf, np.inf, "a finite number"),
     "rank": (1, np.inf, "1 for the first choice, 2 for the next, ..."),
     "confidence": (0.0, 1.0, "a number from 0 to 1"),
 }
-"""Each variable of numbers along the annotations: its bounds, and what to say of them."""
-
-
+"""The bounds of each variable of numbers along the annotations, and the bounds in words."""
 PART: Final = "is_part"
-"""Attribute of annotations that are cut out of others, and may be of items nobody spoke about."""
+"""Attribute of annotations that are a part of others, whose items may have no rows."""
 
 
 def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
-    """Raise unless the annotations keep to the schema.
+    """Raise unless the annotations follow the schema.
 
     Parameters
     ----------
     annotations : xarray.Dataset
-        Annotations.
     columns : mapping from role to column name
-        What the caller calls the columns; the complaint is made in those words.
+        The caller's names of the columns, for error messages.
 
     Examples
     --------
@@ -143,9 +137,9 @@ def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> No
 
 
 def check_form(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
-    """Raise unless the variables are there, and their codes and numbers within bounds.
+    """Raise unless the variables exist, and their codes and numbers are within bounds.
 
-    What can be seen row by row, without sorting them; whether somebody said a thing twice cannot.
+    These checks go row by row. Repeated statements are found by `check_annotations` only.
 
     Examples
     --------
@@ -155,7 +149,7 @@ def check_form(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
     >>> dx.schema.check_form(ann.assign(label_code=("annotation", [0, 5, 1])), {})
     Traceback (most recent call last):
     ...
-    dissensus.errors.AnnotationError: label_code, row 1: expected a code from 0 to 1; found 5
+    dissensus.errors.AnnotationError: coordinate 'label': expected a name for each code in...
     """
     kind = annotations.attrs.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -180,17 +174,13 @@ def _check_variables(annotations: xr.Dataset) -> None:
         needed.append("rank")
     missing = [name for name in needed if name not in annotations]
     if missing:
-        raise AnnotationError(
-            "annotations",
-            expected=f"the variables {', '.join(needed)}",
-            found=f"no {', '.join(missing)}",
-        )
+        expected, found = f"the variables {', '.join(needed)}", f"no {', '.join(missing)}"
+        raise AnnotationError("annotations", expected=expected, found=found)
     for name in (*needed, *NUMBERS, "trial"):
         if name in annotations and annotations[name].dims != (ANNOTATION,):
+            expected = f"one value along {ANNOTATION!r} for each row"
             raise AnnotationError(
-                name,
-                expected=f"one value along {ANNOTATION!r} for each row",
-                found=f"the dims {annotations[name].dims}",
+                name, expected=expected, found=f"the dims {annotations[name].dims}"
             )
     if annotations.sizes[ANNOTATION] == 0 and PART not in annotations.attrs:
         raise AnnotationError("annotations", expected="at least one row", found="0 rows")
@@ -205,23 +195,32 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
         )
     names = annotations.indexes[vocabulary]
     if names.hasnans or names.has_duplicates:
-        doubled = names[names.duplicated()]
-        raise AnnotationError(
-            f"coordinate {vocabulary!r}",
-            expected="distinct names, none missing",
-            found="a missing one" if names.hasnans else f"{shown(list(doubled))} more than once",
-        )
+        doubled = f"{shown(list(names[names.duplicated()]))} more than once"
+        found = "a missing one" if names.hasnans else doubled
+        expected = "distinct names, none missing"
+        raise AnnotationError(f"coordinate {vocabulary!r}", expected=expected, found=found)
     codes = annotations[name].to_numpy()
     if codes.dtype.kind not in "iu":
         raise AnnotationError(name, expected="integer codes", found=str(codes.dtype))
-    bad = np.flatnonzero((codes < 0) | (codes >= len(names)))
-    if len(bad):
+    if codes.max(initial=-1) >= len(names):
+        # Such as after isel(item=slice(30)): xarray selects names, and leaves the rows alone.
         raise AnnotationError(
-            name,
-            where=f"row {bad[0]}",
-            expected=f"a code from 0 to {len(names) - 1}",
-            found=str(codes[bad[0]]),
+            f"coordinate {vocabulary!r}",
+            expected=f"a name for each code in {name!r}, up to {codes.max()}",
+            found=f"{len(names)} names",
+            hint=_SELECT.format(dim=vocabulary),
         )
+    bad = np.flatnonzero(codes < 0)
+    if len(bad):
+        expected, row = f"a code from 0 to {len(names) - 1}", int(bad[0])
+        raise AnnotationError(name, where=f"row {row}", expected=expected, found=str(codes[row]))
+
+
+_SELECT: Final = (
+    "isel and sel over {dim!r} drop names, not rows. Select the rows instead: frame = "
+    "dx.to_dataframe(annotations), then dx.annotations(frame[frame[{dim!r}].isin(names)]), with "
+    "kind= and labels= as before"
+)
 
 
 def _check_numbers(annotations: xr.Dataset, name: str, columns: Mapping[str, str]) -> None:
@@ -230,12 +229,12 @@ def _check_numbers(annotations: xr.Dataset, name: str, columns: Mapping[str, str
     values = annotations[name].to_numpy()
     kinds = "iu" if name == "rank" else "iuf"
     if values.dtype.kind not in kinds:
-        what = "whole numbers" if name == "rank" else "numbers"
-        raise AnnotationError(_called(role, columns), expected=what, found=str(values.dtype))
+        words = "whole numbers" if name == "rank" else "numbers"
+        raise AnnotationError(_called(role, columns), expected=words, found=str(values.dtype))
     bad = np.flatnonzero(~np.isfinite(values) | (values < low) | (values > high))
     if len(bad):
         row = int(bad[0])
-        advice = "Map other scales of confidence to [0, 1] first, and say how"
+        advice = "Map other scales of confidence to [0, 1] first, and report how"
         raise AnnotationError(
             _called(role, columns),
             where=f"row {row} ({_who(annotations, row)})",
@@ -246,11 +245,11 @@ def _check_numbers(annotations: xr.Dataset, name: str, columns: Mapping[str, str
 
 
 def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
-    """One annotator says one thing about one item (per pool and trial, per label in a ranking)."""
+    """Raise if an annotator labels an item twice, or ranks a label twice."""
     key, ranking = ranking_code(annotations), annotations.attrs["kind"] == "ranking"
     if ranking:
         key = key * annotations.sizes[LABEL] + annotations["label_code"].to_numpy()
-    elif "pool_code" in annotations:  # the same people with two tools, say
+    elif "pool_code" in annotations:  # such as the same people with two tools
         key = key * annotations.sizes[POOL] + annotations["pool_code"].to_numpy()
     again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if not len(again):
@@ -261,22 +260,25 @@ def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> Non
         "each label once in a ranking" if ranking else "one label for each item and annotator"
     )
     name = "value" if annotations.attrs["kind"] == "continuous" else "rank" if ranking else ""
-    said = annotations[name].to_numpy() if name else _restored(annotations, LABEL)
-    what, second = ("ranks", LABEL) if ranking else ("labels", ANNOTATOR)
+    if name:
+        values = annotations[name].to_numpy()
+    else:
+        values = annotations[LABEL].to_numpy()[annotations["label_code"].to_numpy()]
+    noun, second = ("ranks", LABEL) if ranking else ("labels", ANNOTATOR)
     trial = ", once in each trial" if "trial" in annotations else ""
     trial += ", in each pool" if "pool_code" in annotations and not ranking else ""
     raise AnnotationError(
         f"columns {columns.get(ITEM, ITEM)!r} and {columns.get(second, second)!r}",
         where=f"rows {first} and {row} ({_who(annotations, row)})",
         expected=expected + trial,
-        found=f"the {what} {shown([said[first], said[row]])} (repeated rows: {len(again)})",
+        found=f"the {noun} {shown([values[first], values[row]])} (repeated rows: {len(again)})",
         hint="If these are repetitions, name the column that numbers them with trial=; if a row "
         "was stored twice, leave out the copy",
     )
 
 
 def _check_no_gap(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
-    """Ranks of one ranking are 1, 2, ..., L without a gap; ties share a rank."""
+    """Raise unless the ranks of each ranking are 1, 2, ..., L without a gap; ties share one."""
     ranks = annotations["rank"].to_numpy()
     ranking = ranking_code(annotations)
     order = np.lexsort((ranks, ranking))
@@ -296,35 +298,25 @@ def _check_no_gap(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
         )
 
 
-def _restored(annotations: xr.Dataset, dim: str) -> npt.NDArray[Any]:
-    """Spell out the codes of one vocabulary, row by row."""
-    return np.asarray(annotations[dim].to_numpy()[annotations[f"{dim}_code"].to_numpy()])
-
-
 def _who(annotations: xr.Dataset, row: int) -> str:
     dims = (ITEM, ANNOTATOR, LABEL) if "label_code" in annotations else (ITEM, ANNOTATOR)
     code = {dim: int(annotations[f"{dim}_code"].to_numpy()[row]) for dim in dims}
     return ", ".join(f"{dim} {shown([annotations[dim].to_numpy()[code[dim]]])}" for dim in dims)
 
 
-# The checks that hold predictions to the schema that `dissensus.schema` writes down.
-
-
 PREDICTION_KINDS: Final = ("nominal", "ranking", "continuous")
-
-
 _WHOLE: Final = 0.01
-"""How far from 1 an item's probabilities may add up, which are often rounded."""
+"""Tolerance of the sum of an item's probabilities, which are often rounded."""
 
 
 def are_probabilities(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Say of each item (the first dimension) whether its scores are probabilities; NaN is none."""
+    """Return for each item (first dimension) whether its scores are probabilities; NaN counts 0."""
     total = np.nansum(scores, axis=1)
     return np.asarray(~(scores < 0).any(axis=1) & (np.abs(total - 1.0) <= _WHOLE))
 
 
 def check_predictions(predictions: xr.Dataset) -> None:
-    """Raise unless the predictions keep to the schema.
+    """Raise unless the predictions follow the schema.
 
     Parameters
     ----------
@@ -334,7 +326,7 @@ def check_predictions(predictions: xr.Dataset) -> None:
     Raises
     ------
     PredictionError
-        Naming the variable, the item and system, what was expected and what was found.
+        The error names the variable, the item and system, what was expected and what was found.
 
     Examples
     --------
@@ -359,10 +351,10 @@ def check_predictions(predictions: xr.Dataset) -> None:
     for name in (ITEM, SYSTEM) if kind == "continuous" else (ITEM, SYSTEM, LABEL):
         _check_names(predictions, name)
     if predictions.sizes[ITEM] == 0 or predictions.sizes[SYSTEM] == 0:
+        found = f"{predictions.sizes[ITEM]} items, {predictions.sizes[SYSTEM]} systems"
         raise PredictionError(
-            "predictions", expected="at least one item and one system",
-            found=f"{predictions.sizes[ITEM]} items, {predictions.sizes[SYSTEM]} systems",
-        )  # fmt: skip
+            "predictions", expected="at least one item and one system", found=found
+        )
     if kind == "continuous":
         values = predictions["value"].transpose(*dims).to_numpy()
         good = np.isfinite(values) if values.dtype.kind in "iuf" else np.zeros(values.shape, bool)
@@ -437,7 +429,7 @@ def checked_once() -> Iterator[None]:
 
 
 def validate(data: xr.Dataset) -> xr.Dataset:
-    """Check that a Dataset of annotations (or of predictions) keeps to the schema.
+    """Check that a Dataset of annotations (or of predictions) follows the schema.
 
     Parameters
     ----------
@@ -452,7 +444,7 @@ def validate(data: xr.Dataset) -> xr.Dataset:
     Raises
     ------
     AnnotationError
-        Naming the variable, the row or item, what was expected and what was found.
+        The error names the variable, the row or item, what was expected and what was found.
 
     Examples
     --------
@@ -480,7 +472,7 @@ def validate(data: xr.Dataset) -> xr.Dataset:
 
 
 def checked_annotations(data: Any) -> xr.Dataset:
-    """Return annotations that keep to the schema, or raise; predictions are none.
+    """Return annotations that follow the schema, or raise; predictions are refused.
 
     Examples
     --------
@@ -489,13 +481,13 @@ def checked_annotations(data: Any) -> xr.Dataset:
     >>> dx.schema.checked_annotations(pred)
     Traceback (most recent call last):
     ...
-    dissensus.errors.AnnotationError: annotations: expected what annotators said...
+    dissensus.errors.AnnotationError: annotations: expected labels of annotators...
     """
     return validate(no_predictions(data))
 
 
 def no_predictions(data: Any) -> Any:
-    """Return data as it is, taken out of its node, or raise if they are predictions.
+    """Return data, as a Dataset if they are a node, or raise if they are predictions.
 
     Examples
     --------
@@ -503,17 +495,12 @@ def no_predictions(data: Any) -> Any:
     >>> ann = dx.annotations({"item": [1], "annotator": ["a"], "label": ["x"]})
     >>> dx.schema.no_predictions(ann) is ann
     True
-    >>> pred = dx.predictions({"item": [1], "system": ["m"], "label": ["x"]})
-    >>> dx.schema.no_predictions(pred)
-    Traceback (most recent call last):
-    ...
-    dissensus.errors.AnnotationError: annotations: expected what annotators said...
     """
     data = _dataset(data)
     if isinstance(data, xr.Dataset) and SYSTEM in data.dims:
         raise AnnotationError(
             "annotations",
-            expected="what annotators said, a Dataset made by dissensus.annotations",
+            expected="labels of annotators, a Dataset made by dissensus.annotations",
             found="predictions: a Dataset with the dim 'system'",
             hint="Annotations come first, then predictions",
         )
@@ -521,7 +508,7 @@ def no_predictions(data: Any) -> Any:
 
 
 def checked_predictions(data: Any) -> xr.Dataset:
-    """Return predictions that keep to the schema, or raise; annotations are none.
+    """Return predictions that follow the schema, or raise; annotations are refused.
 
     Examples
     --------
@@ -530,14 +517,14 @@ def checked_predictions(data: Any) -> xr.Dataset:
     >>> dx.schema.checked_predictions(ann)
     Traceback (most recent call last):
     ...
-    dissensus.errors.PredictionError: predictions: expected what systems said...
+    dissensus.errors.PredictionError: predictions: expected answers of systems...
     """
     data = _dataset(data)
     if not isinstance(data, xr.Dataset) or SYSTEM not in data.dims:
         of = f", with the dims {tuple(data.dims)}" if isinstance(data, xr.Dataset) else ""
         raise PredictionError(
             "predictions",
-            expected="what systems said, a Dataset made by dissensus.predictions",
+            expected="answers of systems, a Dataset made by dissensus.predictions",
             found=f"{type(data).__name__}{of}",
         )
     return validate(data)
@@ -549,19 +536,7 @@ def _dataset(data: Any) -> Any:
 
 
 def require_two_annotators(annotations: xr.Dataset, *, every_item: bool = True) -> None:
-    """Raise unless two annotators spoke about each item (or about one at least).
-
-    Parameters
-    ----------
-    annotations : xarray.Dataset
-        Annotations.
-    every_item : bool
-        Every item needs two annotators; else it is enough that some item has them.
-
-    Raises
-    ------
-    AnnotationError
-        Naming the items, or the only annotator.
+    """Raise unless every item (or, if not ``every_item``, some item) has two annotators.
 
     Examples
     --------
@@ -575,19 +550,17 @@ def require_two_annotators(annotations: xr.Dataset, *, every_item: bool = True) 
     """
     people = np.flatnonzero(voices_per(annotations, ANNOTATOR))
     if len(people) < 2:
-        raise AnnotationError(
-            "annotations",
-            expected="two annotators or more, to see how far they agree",
-            found=f"only {shown(list(annotations[ANNOTATOR].to_numpy()[people])) or 'none'}",
-        )
+        expected = "two annotators or more, to see how far they agree"
+        found = f"only {shown(list(annotations[ANNOTATOR].to_numpy()[people])) or 'none'}"
+        raise AnnotationError("annotations", expected=expected, found=found)
     few = voices_per(annotations, ITEM) < 2
     if few.all() or (every_item and few.any()):
         names = annotations[ITEM].to_numpy()[few]
+        whom = "for every item" if every_item else "for one item at least"
         raise AnnotationError(
             "annotations",
             where=f"item{'s' if len(names) > 1 else ''} {shown(list(names))}",
-            expected="two annotators or more "
-            + ("for every item" if every_item else "for one item at least"),
+            expected=f"two annotators or more {whom}",
             found=f"{len(names)} of {annotations.sizes[ITEM]} items with fewer",
             hint="Leave those items out" if not few.all() else "",
         )

@@ -1,16 +1,12 @@
-"""Columns, checked and turned into integer codes of plain names.
+"""Columns of tables, checked and turned into integer codes and plain names.
 
-Distinct values in their plain form: whole numbers, other numbers, or text.
-Tables hold the same content in many types: the number 3 as an integer, a float, a decimal or
-a nullable; a day as a date or a time stamp. Here each becomes one of three kinds of array,
-so that the same content compares equal wherever it came from. What has no plain form (a list,
-a duration, a complex number) is an error, and so is a mixture that would have to be guessed at.
+`encode` replaces names by codes into a sorted or first-seen vocabulary, `numbers` reads numbers,
+`match` looks names up. Errors name the column and the row (counted from 0).
 
-Columns, checked and turned into integer codes.
-The first step of everything that is read in: `encode` replaces names by codes into a sorted
-or first-seen vocabulary, `numbers` reads numbers, `match` looks names up. All refuse rather
-than guess: missing entries, text mixed with numbers and the like are errors that name the
-column and the row (counted from 0).
+Tables hold the same content in many types: the number 3 as an integer, a float, a decimal or a
+nullable; a day as a date or a time stamp. Names become arrays of int64, float64 or text, so that
+the same content is equal from any source. Lists, durations, complex numbers, missing entries and
+text mixed with numbers are errors.
 """
 
 from __future__ import annotations
@@ -41,7 +37,7 @@ _OBJECT_TEXT_BYTES = 1 << 28
 
 
 def kind_of(value: Any) -> str:
-    """Name the kind of one value; what has no plain form gets the name of its type.
+    """Return the kind of a value, or the name of its type if it cannot be a name.
 
     Examples
     --------
@@ -107,7 +103,7 @@ def plain(
 
 
 def unusable(name: str, kind: str, where: str, error: type[AnnotationError]) -> AnnotationError:
-    """Say that values of some type cannot name or number anything."""
+    """Return an error about values of a type that cannot be names or numbers."""
     return error(
         f"column {name!r}",
         where=where,
@@ -118,7 +114,7 @@ def unusable(name: str, kind: str, where: str, error: type[AnnotationError]) -> 
 
 
 def as_text(values: Sequence[str]) -> npt.NDArray[Any]:
-    """Hold text in a fixed-width array, or as objects where one long name would fill memory."""
+    """Return text as a fixed-width array, or as objects if one long name would fill memory."""
     width = max((len(value) for value in values), default=1)
     if 4 * width * len(values) > _OBJECT_TEXT_BYTES:
         return np.array(values, dtype=object)
@@ -138,7 +134,7 @@ def _fit(numbers: list[int]) -> bool:
 
 
 def _integers(numbers: list[int]) -> npt.NDArray[Any]:
-    """Hold integers as such if all fit; else by their digits, since a float would merge some."""
+    """Return integers as int64 if all fit, else as text: floats would merge some."""
     if _fit(numbers):
         return np.array(numbers, dtype=np.int64)
     return as_text([str(number) for number in numbers])
@@ -177,7 +173,7 @@ def _numbers(cells: list[Any], name: str, error: type[AnnotationError]) -> npt.N
 
 
 def _times(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Spell time stamps as briefly as loses nothing: days as days."""
+    """Write time stamps in the longest unit that loses nothing: days as days."""
     for unit in ("D", "s", "ms", "us"):
         shorter = values.astype(f"datetime64[{unit}]")
         if (shorter == values).all():
@@ -186,7 +182,7 @@ def _times(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _moments(cells: list[Any], name: str, error: type[AnnotationError]) -> npt.NDArray[Any]:
-    """Spell dates and times held as objects; those with a time zone in UTC."""
+    """Write dates and times held as objects; those with a time zone in UTC."""
     zoned = [getattr(cell, "tzinfo", None) is not None for cell in cells]
     if any(zoned) != all(zoned):
         raise error(
@@ -203,7 +199,7 @@ def _moments(cells: list[Any], name: str, error: type[AnnotationError]) -> npt.N
 _UNIFORM: Final = frozenset(
     {"string", "integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty"}
 )
-"""What pandas calls columns of objects that hold one of our kinds of values throughout."""
+"""Pandas' names for columns of objects of one kind."""
 
 
 class Encoded(NamedTuple):
@@ -276,7 +272,7 @@ def encode(
 
 
 def _by_category(column: pd.Series[Any], name: str, error: type[AnnotationError]) -> Encoded:
-    """Keep the order of the categories, and those that nobody used."""
+    """Encode an ordered categorical: its order, and its unused categories, are kept."""
     assert isinstance(column.dtype, pd.CategoricalDtype)
     codes, values = column.cat.codes.to_numpy().astype(np.int64), column.dtype.categories.to_numpy()
     _require_one_kind(pd.Series(values, dtype=object), f"{name} (its categories)", error)
@@ -290,12 +286,8 @@ def present(
     """Raise if an entry is missing, naming the first such row."""
     rows = np.flatnonzero(missing(column))
     if len(rows):
-        raise error(
-            f"column {name!r}",
-            where=f"row {rows[0]}",
-            expected="a value",
-            found=f"a missing one ({len(rows)} of {len(column)} rows)",
-        )
+        found = f"a missing one ({len(rows)} of {len(column)} rows)"
+        raise error(f"column {name!r}", where=f"row {rows[0]}", expected="a value", found=found)
 
 
 def missing(column: pd.Series[Any]) -> npt.NDArray[np.bool_]:
@@ -337,7 +329,7 @@ def _require_usable(
     name: str,
     error: type[AnnotationError],
 ) -> None:
-    """Raise on names that nobody could read back and numbers that are none, naming the row."""
+    """Raise on names that cannot be stored and on infinities, naming the row."""
     place, found = 0, ""
     if values.dtype.kind in "OU":
         cells = enumerate(values.tolist())
@@ -346,23 +338,20 @@ def _require_usable(
         place, found = int(np.isinf(values).argmax()), "an infinity"
     if found:
         rows = np.flatnonzero(codes == place)
-        raise error(
-            f"column {name!r}",
-            where=f"row {rows[0]}" if len(rows) else "",
-            expected="a name or a finite number",
-            found=found,
-        )
+        where = f"row {rows[0]}" if len(rows) else ""
+        expected = "a name or a finite number"
+        raise error(f"column {name!r}", where=where, expected=expected, found=found)
 
 
 def _unusable(cell: Any) -> str:
-    """Say what is wrong with one value held as an object, nothing if it is well."""
+    """Return why a value cannot be a name; empty if it can."""
     if not isinstance(cell, str):
         return "an infinity" if isinstance(cell, float | Decimal) and math.isinf(cell) else ""
     if cell and cell.isprintable():
         return ""
     if not cell:
         return "empty text"
-    if "\0" in cell:  # NumPy drops trailing ones, so that two names would become one
+    if "\0" in cell:  # NumPy drops trailing ones, which would merge names
         return f"{cell!r}, with a NUL character"
     if any("\ud800" <= character <= "\udfff" for character in cell):
         return f"{cell!r}, with half of a surrogate pair, which no file can hold"
@@ -375,7 +364,7 @@ def numbers(
     error: type[AnnotationError] = AnnotationError,
     hint: str = "",
 ) -> npt.NDArray[np.float64]:
-    """Return a column as finite floats, or raise naming the first row that is none.
+    """Return a column as finite floats, or raise naming the first row that is not.
 
     Examples
     --------
@@ -385,13 +374,11 @@ def numbers(
     present(column, name, error)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.dtype.categories.dtype)
-    if column.dtype.kind in "mMc":  # pandas would count nanoseconds, or drop a part
-        raise error(
-            f"column {name!r}", where="row 0", expected="a finite number",
-            found=repr(column.iloc[0]),
-        )  # fmt: skip
+    if column.dtype.kind in "mMc":  # pandas would count nanoseconds, or drop the imaginary part
+        found = repr(column.iloc[0])
+        raise error(f"column {name!r}", where="row 0", expected="a finite number", found=found)
     read = pd.to_numeric(column, errors="coerce").to_numpy()
-    if read.dtype.kind == "c":  # what has a second part is no number of this kind
+    if read.dtype.kind == "c":  # complex numbers with an imaginary part
         read = np.where(read.imag == 0, read.real, np.nan)
     values = read.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
@@ -407,17 +394,17 @@ def numbers(
 
 
 def match(values: npt.NDArray[Any], vocabulary: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Find each value's place in a vocabulary, -1 where it has none.
+    """Return the place of each value in a vocabulary, -1 if it is not there.
 
-    Where one side is text and the other numbers (a CSV file with one stray word makes a
-    whole column text), they are compared by their spelling.
+    If one side is text and the other numbers, they are compared as text: one stray word in a CSV
+    file makes a whole column text.
 
     Examples
     --------
     >>> match(np.array(["1", "tie"]), np.array([0, 1, 2]))
     array([ 1, -1])
     """
-    # NumPy's variable-width text (what Zarr gives back) is text too.
+    # "T" is NumPy's variable-width text, which Zarr returns.
     values, vocabulary = (
         v.astype(object) if v.dtype.kind == "T" else v for v in (values, vocabulary)
     )
@@ -428,7 +415,7 @@ def match(values: npt.NDArray[Any], vocabulary: npt.NDArray[Any]) -> npt.NDArray
 
 
 def _spelled(values: npt.NDArray[Any]) -> pd.Index[Any]:
-    """Spell numbers as a person would: 2.0, which is in a list with 1.5, is "2"."""
+    """Write numbers as text in the shortest form: 2.0 as "2"."""
     if values.dtype.kind == "f":
         return pd.Index([np.format_float_positional(value, trim="-") for value in values])
     return pd.Index(values.astype(str))

@@ -1,4 +1,4 @@
-"""Weights and clusters of items as people give them: by place, or by name."""
+"""Values that callers give for each item, such as weights and clusters: by place, or by name."""
 
 from __future__ import annotations
 
@@ -22,19 +22,17 @@ def item_weights(weights: Any, items: Names, argument: str, also: str = "") -> F
     Parameters
     ----------
     weights : array-like (item), mapping from item to weight, or DataArray (item)
-        Need not sum to 1. By place or by name, as `by_item` says.
+        Need not sum to 1. By place or by name, see `by_item`.
     items : array of names
-        Of the data.
     argument : str
-        What the caller calls the weights.
+        The argument's name in error messages.
     also : str
-        What else the caller takes, for the complaint.
+        Other values that the argument takes, for error messages.
 
     Raises
     ------
     ArgumentError
-        If weights are no numbers, negative, not finite, all zero, or of another length than the
-        items.
+        If weights are not numbers, negative, not finite, all zero, or too few or too many.
 
     Examples
     --------
@@ -51,77 +49,70 @@ def item_weights(weights: Any, items: Names, argument: str, also: str = "") -> F
 
 def check_values(values: Floats, argument: str) -> None:
     """Check weights whose last axis is the items."""
-    some = (values > 0).any(axis=-1)  # a sum could be too large to hold
+    some = (values > 0).any(axis=-1)  # a sum could overflow
     if not np.isfinite(values).all() or (values < 0).any() or not some.all():
-        raise ArgumentError(
-            argument,
-            expected="finite, non-negative weights, one of them positive",
-            found=f"values from {values.min()} to {values.max()}",
-        )
+        expected = "finite, non-negative weights, one of them positive"
+        found = f"values from {values.min()} to {values.max()}"
+        raise ArgumentError(argument, expected=expected, found=found)
 
 
 def _numbers(values: Names, argument: str, expected: str) -> Floats:
-    """Return numbers as floats. NumPy would read text and dates as numbers too."""
+    """Return numbers as floats; text and dates, which NumPy reads as numbers, are refused."""
     cells = values.tolist() if values.dtype.kind == "O" else []
     wrong = next((cell for cell in cells if isinstance(cell, str | bytes)), None)
     if wrong is not None or values.dtype.kind not in "biufO":
         wrong = values.tolist()[0] if wrong is None else wrong
-        raise ArgumentError(
-            argument, expected=expected, found=f"{type(wrong).__name__}, such as {wrong!r}"
-        )
+        found = f"{type(wrong).__name__}, such as {wrong!r}"
+        raise ArgumentError(argument, expected=expected, found=found)
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
         raise ArgumentError(argument, expected=expected, found=str(problem)) from problem
 
 
-def by_item(given: Any, items: Names, argument: str, what: str) -> Names:
-    """Return what is given for each item, in the order of the items.
+def by_item(given: Any, items: Names, argument: str, noun: str) -> Names:
+    """Return the value of each item, in the order of the items.
 
     Parameters
     ----------
     given : array-like (item), Series, DataArray (item), or mapping from item
         A DataArray with the coordinate ``item`` and a mapping are matched by name. So is a Series
-        whose index holds the items, unless that is the default index 0, 1, ...: then by place, and
-        an error if names say otherwise. All else is by place.
+        whose index holds the items. With the default index 0, 1, ... it is matched by place, which
+        is an error if the items are named 0, 1, ... in another order. All else is by place.
     items : array of names
-        Of the data.
-    argument, what : str
-        What the caller calls the argument, and what there is one of for each item.
+    argument, noun : str
+        The names of the argument and of one value in error messages.
 
     Raises
     ------
     ArgumentError
-        If an item has none or several, if the length is another, if values are masked, and where
-        places and names disagree.
+        If an item has no value or several, the length differs, values are masked, or place and
+        name disagree.
 
     Examples
     --------
     >>> by_item({"b": "x", "a": "y"}, np.array(["a", "b"]), "cluster", "cluster")
     array(['y', 'x'], dtype=object)
     """
-    names, values = _parts(given, argument, what)
-    if isinstance(given, pd.Series) and _goes_by_place(given.index, items, argument, what):
+    names, values = _parts(given, argument, noun)
+    if isinstance(given, pd.Series) and _goes_by_place(given.index, items, argument, noun):
         names = None
     if names is not None:
-        return values[by_name(names, items, argument, what)]
+        return values[by_name(names, items, argument, noun)]
     if values.shape != (len(items),):
         odd = values.dtype == object and values.ndim == 0
-        raise ArgumentError(
-            argument,
-            expected=f"one {what} for each of {len(items)} items",
-            found=type(given).__name__ if odd else f"an array of shape {values.shape}",
-        )
+        expected = f"one {noun} for each of {len(items)} items"
+        found = type(given).__name__ if odd else f"an array of shape {values.shape}"
+        raise ArgumentError(argument, expected=expected, found=found)
     return values
 
 
-def _parts(given: Any, argument: str, what: str) -> tuple[Names | None, Names]:
-    """Return the names that values come with, if any, and the values."""
+def _parts(given: Any, argument: str, noun: str) -> tuple[Names | None, Names]:
+    """Return the names of the values, if there are any, and the values."""
     if isinstance(given, xr.DataArray):
         if given.dims != (ITEM,):
-            raise ArgumentError(
-                argument, expected=f"a DataArray over {ITEM!r}", found=f"dims {given.dims}"
-            )
+            expected = f"a DataArray over {ITEM!r}"
+            raise ArgumentError(argument, expected=expected, found=f"dims {given.dims}")
         return given[ITEM].to_numpy() if ITEM in given.coords else None, given.to_numpy()
     if isinstance(given, Mapping):
         return _names(list(given)), _objects(given.values())
@@ -130,22 +121,22 @@ def _parts(given: Any, argument: str, what: str) -> tuple[Names | None, Names]:
         return _names(list(given.index)) if many else given.index.to_numpy(), given.to_numpy()
     listed = isinstance(given, list | tuple)
     if np.ma.is_masked(given) or (listed and any(value is np.ma.masked for value in given)):
-        raise ArgumentError(argument, expected=f"a {what} for every item", found="masked values")
+        raise ArgumentError(argument, expected=f"a {noun} for every item", found="masked values")
     return None, _objects(given) if listed else np.asarray(given)
 
 
 def _names(given: list[Any]) -> Names:
-    """Return names as an array. Tuples, which name no item, would give it two dims."""
+    """Return names as an array; tuples, of which NumPy would make rows, become text."""
     return np.asarray([repr(name) if isinstance(name, tuple) else name for name in given])
 
 
 def _objects(given: Collection[Any]) -> Names:
-    """Return an array of the very values: NumPy would make text of None beside text."""
+    """Return an array of objects: NumPy would make text of None beside text."""
     return np.fromiter(given, dtype=object, count=len(given))
 
 
-def _goes_by_place(index: pd.Index[Any], items: Names, argument: str, what: str) -> bool:
-    """Return whether a Series has no names of items but pandas' numbers of rows."""
+def _goes_by_place(index: pd.Index[Any], items: Names, argument: str, noun: str) -> bool:
+    """Return whether the index of a Series is pandas' default, and not names of items."""
     if not isinstance(index, pd.RangeIndex) or not index.equals(pd.RangeIndex(len(index))):
         return False
     place = places(index.to_numpy(), items)
@@ -154,35 +145,29 @@ def _goes_by_place(index: pd.Index[Any], items: Names, argument: str, what: str)
     if len(index) == len(items) and (place != np.arange(len(items))).any():
         raise ArgumentError(
             argument,
-            expected=f"a {what} for each item, by name or by place",
+            expected=f"a {noun} for each item, by name or by place",
             found=f"a Series with the default index 0, 1, ... for the items {shown(list(items))}",
             hint="Pass a mapping from item, or by place an array (.to_numpy())",
         )
     return False
 
 
-def by_name(names: Names, items: Names, argument: str, what: str = "weight") -> Ints:
-    """Find the items among names that values come with; names of other items are left out."""
+def by_name(names: Names, items: Names, argument: str, noun: str = "weight") -> Ints:
+    """Return the place of each item among names; names of other items are ignored."""
     doubled = pd.Index(names).duplicated()
     if doubled.any():
-        raise ArgumentError(
-            argument,
-            expected=f"one {what} for each item",
-            found=f"{shown(list(names[doubled]))} more than once",
-        )
+        found = f"{shown(list(names[doubled]))} more than once"
+        raise ArgumentError(argument, expected=f"one {noun} for each item", found=found)
     place = places(names, items)
     if (place < 0).any():
         lacking = items[place < 0]
-        raise ArgumentError(
-            argument,
-            expected=f"a {what} for every item",
-            found=f"none for {len(lacking)} of them: {shown(list(lacking))}",
-        )
+        found = f"none for {len(lacking)} of them: {shown(list(lacking))}"
+        raise ArgumentError(argument, expected=f"a {noun} for every item", found=found)
     return place
 
 
 def places(names: Names, items: Names) -> Ints:
-    """Find each item among names, -1 where it is not: days and times by how they are spelled.
+    """Return the place of each item among names, -1 if missing; dates and times match as text.
 
     Examples
     --------
@@ -196,9 +181,9 @@ def places(names: Names, items: Names) -> Ints:
 
 
 def _spellings(names: Names) -> list[Names]:
-    """Spell days and times as annotations hold them, in every length that loses nothing.
+    """Write dates and times as annotations hold them, in every unit that loses nothing.
 
-    How long the names of items are depends on all of them: days are days, unless one has hours.
+    Annotations use the unit that all their items need: days, unless one has hours.
     """
     kinds = {kind_of(name) for name in names} if names.dtype.kind == "O" else set()
     if names.dtype.kind != "M" and not (kinds and kinds <= {DAY, TIME}):
@@ -208,7 +193,7 @@ def _spellings(names: Names) -> list[Names]:
     if all(zoned):
         return [np.array([time.isoformat() for time in pd.to_datetime(cells, utc=True)])]
     if any(zoned):
-        return [names]  # nobody knows how far apart they are
+        return [names]  # with and without time zone: not comparable
     times = pd.DatetimeIndex(cells).to_numpy()
     shorter = [times.astype(f"datetime64[{unit}]") for unit in ("D", "s", "ms", "us", "ns")]
     return [np.where(each == times, np.datetime_as_string(each), "") for each in shorter]

@@ -1,7 +1,7 @@
-"""What an evaluation says of accuracy if every item has one true label, which nobody knows.
+"""The section ``accuracy``: accuracies if every item has one true label, which is unknown.
 
-Labels go through `models.dawid_skene` and `models.symmetric_confusion`, with errors of an item's
-annotators correlated; the one that predicts labels better is taken.
+`models.dawid_skene` and `models.symmetric_confusion` are fitted, with correlated errors of
+an item's annotators. The model that predicts labels better is taken.
 """
 
 from __future__ import annotations
@@ -38,9 +38,19 @@ from dissensus.errors import (
     DissensusWarning,
     brief,
 )
-from dissensus.evaluation.notes import Notes
-from dissensus.evaluation.observed import Settings, are_classes, first_labels
-from dissensus.evaluation.section import Planned, with_added
+from dissensus.evaluation.observed import are_classes, first_labels
+from dissensus.evaluation.section import (
+    AUTO,
+    FEWEST,
+    NO_PAIR,
+    NOT_WANTED,
+    Groups,
+    Notes,
+    Plan,
+    Reason,
+    Settings,
+    warn_of_chains,
+)
 from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.families.latent_truth.errors import LEARNED, checked_errors
 from dissensus.kernels.random import generator
@@ -48,22 +58,21 @@ from dissensus.sampling import convergence, fitting
 from dissensus.statistics._leave_one_out_agreement import by_annotator
 from dissensus.wording import counted, listed
 
-# Which model of one true label an evaluation fits, if any, settled before anything is fitted.
+# Which models of one true label are compared.
 
 
-AUTO: Final = "auto"
+GROUP: Final = "accuracy"
+SOURCE: Final = "model"
+NOTE: Final = "Accuracies are not estimated"
 MODELS: Final = ("dawid_skene", "symmetric_confusion")
-FEWEST: Final = 5
-"""Items with two annotators: of fewer the prior would speak, not the items."""
 MOST_LABELS: Final = 30
-"""Of more labels few are ever given twice, and hardly anybody is seen to agree."""
-NOBODY_TWICE: Final = "no item has two annotators"
-_NO_ONE_LABEL: Final = {"ranking": "rankings do not name one label",
-                        "continuous": "numbers are not right or wrong"}  # fmt: skip
+"""Maximum number of labels: of more, few are given twice and agreement is rare."""
+_NO_TRUTH: Final = {"ranking": "rankings do not name one label",
+                    "continuous": "numbers are not right or wrong"}  # fmt: skip
 
 
 class Candidate(NamedTuple):
-    """A model that could be, with its settings."""
+    """A model that may be taken, with its settings."""
 
     model: str
     settings: Mapping[str, Any]
@@ -71,34 +80,29 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan(Planned):
-    """What is to be fitted, or why nothing is."""
+class AccuracyPlan(Plan):
+    """The models to compare, and their data."""
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[Candidate, ...]
     """The first is taken, unless another one predicts labels better."""
     error_correlation: Any = LEARNED
     truth: Any = None
     """Labels known to be true, of some items."""
-    n_known: int = 0
     predictions: xr.Dataset | None = None
-    """One label from each system and item; None where systems gave none."""
+    """One label of each system and item; None if systems gave none."""
 
 
-def planned(
-    annotations: xr.Dataset,
-    predictions: xr.Dataset | None,
-    truth_model: str | None,
-    threshold: float | None,
-    truth: Any = None,
-    error_correlation: Any = LEARNED,
-) -> Plan:
-    """Settle what is fitted, before anything is.
+def plan(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, truth_model: str | None,
+    threshold: float | None, truth: Any = None, error_correlation: Any = LEARNED,
+) -> AccuracyPlan | Reason:  # fmt: skip
+    """Choose the models.
 
     Raises
     ------
     ArgumentError
-        If there is no such model, or it was named and cannot be fitted to such annotations, or
-        labels are known that these items cannot have.
+        If the model is unknown or cannot be fitted to such annotations, or ``truth`` has labels
+        that these items cannot have.
     """
     arguments.one_of("truth_model", truth_model, (AUTO, *MODELS, None))
     if truth is not None and truth_model is None:
@@ -108,27 +112,20 @@ def planned(
         )  # fmt: skip
     checked_errors(error_correlation, above=0.0)
     if truth_model is None:
-        return Plan(why_not="not asked for")
-    asked = truth_model != AUTO
-    why_not, told = _reason(annotations, threshold, asked)
-    known = 0
+        return Reason(NOT_WANTED)
+    by_name = truth_model != AUTO
+    reason = _reason(annotations, threshold, by_name)
     if truth is not None and not no_one_label(annotations, threshold, alone=True):
-        known = int((known_codes(annotations, truth) >= 0).sum())
-        if known >= FEWEST and why_not in (NOBODY_TWICE, too_few(annotations)):
-            why_not, told = "", False
-    if why_not and truth is not None:
-        few = f", or the truth of {FEWEST} items or more" if 0 < known < FEWEST else ""
-        raise ArgumentError(
-            "truth", expected=f"None: {why_not}{few}", found=brief(truth),
-            hint="" if no_one_label(annotations, threshold, alone=True)
-            else f"truth_model={MODELS[1]!r} takes them all the same",
-        )  # fmt: skip
-    if why_not and asked:
-        raise ArgumentError(
-            "truth_model", expected=f"None or {AUTO!r}: {why_not}", found=repr(truth_model)
-        )
-    if why_not:
-        return Plan(why_not=why_not, told=told)
+        known_codes(annotations, truth)  # raises if an item or a label is unknown
+    if truth is not None and reason is not None:
+        _require_enough(annotations, threshold, truth, reason)
+        reason = None
+    if reason is not None:
+        if by_name:
+            raise ArgumentError(
+                "truth_model", expected=f"None or {AUTO!r}: {reason.text}", found=repr(truth_model)
+            )
+        return reason
     systems, why = one_label_each(annotations, predictions)
     remarks = [f"Systems have no estimated accuracy: {why}."] if why else []
     anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
@@ -141,56 +138,77 @@ def planned(
             "Estimated accuracies take the items of a cluster to be independent: their intervals "
             "may be too narrow."
         )
-    able = annotations.sizes[ANNOTATION] >= ENOUGH * annotations.sizes[LABEL]
-    could_be = _candidates(annotations, systems, anonymous)
-    taken = [one for one in could_be if (one.model == truth_model if asked else True)]
-    return Plan(
-        tuple(taken if able or asked else taken[1:]), asked=asked, predictions=systems,
-        truth=truth, n_known=known,
+    candidates = _candidates(annotations, systems, anonymous)
+    if by_name:
+        candidates = tuple(one for one in candidates if one.model == truth_model)
+    elif annotations.sizes[ANNOTATION] < ENOUGH * annotations.sizes[LABEL]:
+        candidates = candidates[1:]  # too few labels for confusion matrices
+    return AccuracyPlan(
+        candidates, by_name=by_name, predictions=systems, truth=truth,
         error_correlation=error_correlation, remarks=tuple(remarks),
     )  # fmt: skip
 
 
-def _reason(annotations: xr.Dataset, threshold: float | None, asked: bool) -> tuple[str, bool]:
-    """Say why there is nothing to fit, and whether a reader would want to know."""
-    why_not = no_one_label(annotations, threshold)
-    if why_not or asked:
-        return why_not, False
+def n_known(annotations: xr.Dataset, truth: Any) -> int:
+    """Return the number of items whose true label is known."""
+    return 0 if truth is None else int((known_codes(annotations, truth) >= 0).sum())
+
+
+def _reason(annotations: xr.Dataset, threshold: float | None, by_name: bool) -> Reason | None:
+    """Return why no model is fitted, if so."""
+    text = no_one_label(annotations, threshold)
+    if text or by_name:
+        return Reason(text) if text else None
     n_labels = annotations.sizes[LABEL]
     if n_labels > MOST_LABELS:
-        return f"there are {n_labels:,} labels, more than {MOST_LABELS}", True
-    why_not = too_few(annotations)
-    return why_not, bool(why_not)
+        return Reason(f"there are {n_labels:,} labels, more than {MOST_LABELS}", noted=True)
+    text = too_few(annotations)
+    return Reason(text, noted=True) if text else None
+
+
+def _require_enough(
+    annotations: xr.Dataset, threshold: float | None, truth: Any, reason: Reason
+) -> None:
+    """Raise, unless the known labels are enough where items with two annotators are missing."""
+    impossible = bool(no_one_label(annotations, threshold, alone=True))
+    known = 0 if impossible else n_known(annotations, truth)
+    if known >= FEWEST and reason.text in (NO_PAIR, too_few(annotations)):
+        return
+    few = f", or the truth of {FEWEST} items or more" if 0 < known < FEWEST else ""
+    raise ArgumentError(
+        "truth", expected=f"None: {reason.text}{few}", found=brief(truth),
+        hint="" if impossible else f"truth_model={MODELS[1]!r} takes them all the same",
+    )  # fmt: skip
 
 
 def no_one_label(annotations: xr.Dataset, threshold: float | None, *, alone: bool = False) -> str:
-    """Say why no label can be right or wrong, or nobody can be seen to agree; else nothing.
+    """Return why no label can be right or wrong, or no two annotators be compared; or "".
 
-    With ``alone`` an annotator may be the only one of each item.
+    With ``alone``, items may have one annotator each.
     """
     kind = annotations.attrs["kind"]
-    if kind in _NO_ONE_LABEL:
-        return _NO_ONE_LABEL[kind]
+    if kind in _NO_TRUTH:
+        return _NO_TRUTH[kind]
     if threshold is not None:
         return "labels that are cut at a threshold are numbers"
     if annotations.sizes[LABEL] < 2:
         return "there is one label only"
-    return "" if alone or int(voices_per(annotations, ITEM).max()) > 1 else NOBODY_TWICE
+    return "" if alone or int(voices_per(annotations, ITEM).max()) > 1 else NO_PAIR
 
 
 def too_few(annotations: xr.Dataset) -> str:
-    """Say if there are too few items with two annotators; else nothing."""
+    """Return a text if too few items have two annotators; or ""."""
     several = int((voices_per(annotations, ITEM) > 1).sum())
     if several >= FEWEST:
         return ""
-    who = "item has" if several == 1 else "items have"
-    return f"only {several} {who} two annotators, and that needs {FEWEST}"
+    items = "item has" if several == 1 else "items have"
+    return f"only {several} {items} two annotators, and that needs {FEWEST}"
 
 
 def _candidates(
     annotations: xr.Dataset, predictions: xr.Dataset | None, anonymous: bool
-) -> tuple[Candidate, Candidate]:
-    """Return models whose parameters labels can tell: of annotators one by one, if they can."""
+) -> tuple[Candidate, ...]:
+    """Return the two models, for annotators one by one unless these are anonymous."""
     ordered = annotations.attrs["kind"] == "ordinal" and not are_classes(annotations, predictions)
     who = "all annotators" if anonymous else "each annotator"
     return (
@@ -210,7 +228,7 @@ def _candidates(
 def one_label_each(
     annotations: xr.Dataset, predictions: xr.Dataset | None
 ) -> tuple[xr.Dataset | None, str]:
-    """Return the one label that each system gave, or say why it has none."""
+    """Return the one label of each system and item, or why there is none."""
     if predictions is None:
         return None, ""
     firsts = first_labels(annotations, predictions)
@@ -222,82 +240,66 @@ def one_label_each(
     return firsts, ""
 
 
-# Fits of one true label: of models that could be, and the one that predicts the labels best.
+# Fits, and the choice among them.
 
 
 LEAST_EFFECTIVE: Final = 50.0
-"""Effective draws that an accuracy has at least, to be shown."""
+"""Minimum effective sample size of an accuracy that is shown."""
 MOST_R_HAT: Final = 1.1
 WIDTH, PROB = 0.1, 0.89
-"""Of an interval that a reader may want of a system's accuracy."""
+"""Width and probability of an interval of a system's accuracy, for ``known_items``."""
 _WARM_UP: Final = 300
 _COMPARED: Final = 1000
-"""Items that models are compared by: of more the same comes out, and takes longer."""
+"""Maximum number of items by which models are compared, to save time."""
 
 
 class Run(NamedTuple):
-    """What is fitted, and how long."""
+    """A plan, with the draws of a chain that are kept, and the draws made for each of these."""
 
-    plan: Plan
+    plan: AccuracyPlan
     draws: int
-    """Of a chain, that are kept."""
     thin: int
-    """Draws taken for each that is kept."""
-    chains: int
-    on_missing: str
+    settings: Settings
 
 
 class Fitted(NamedTuple):
-    """What came of it."""
+    """The fit that was taken."""
 
     draws: xr.Dataset
-    """Accuracies and, as means over draws, ``truth_mean``."""
     fit: xr.DataTree
     taken: Candidate
     remarks: list[str]
 
 
-def fits(
-    annotations: xr.Dataset, run: Run, rng: np.random.Generator, *, progressbar: bool
-) -> Fitted:
-    """Fit what could be the model, and take the one that predicts labels best.
+def fits(annotations: xr.Dataset, run: Run) -> Fitted:
+    """Fit all candidates, and take the one that predicts labels best.
 
-    All systems are judged in one fit, and none is evidence of the truth: else those that err alike
-    would outvote the annotators.
-
-    Returns
-    -------
-    Fitted
-        With ``estimated_accuracy`` (chain, draw, scope, system), where there are systems: the share
-        of these items that a system got right, and how often it is right on items like these;
-        ``above_annotators`` (system): the probability that this is more often than annotators are
-        on average; ``known_items`` (system): of how many items the truth would have to be known
-        for an interval of .1, ``n_known`` (system): of how many it is; ``annotator_accuracy``
-        (chain, draw) or (chain, draw, annotator), how often they are right; ``majority_correct``
-        (chain, draw), the share of items on which the label that most annotators gave is;
-        ``error_correlation`` (chain, draw); ``truth_mean`` (item, label).
+    All systems are judged in one fit. None is evidence of the truth: otherwise systems with the
+    same errors would outvote the annotators.
     """
+    rng = generator(run.settings.random_seed, "accuracy")
     done: list[tuple[Candidate, xr.DataTree, xr.Dataset]] = []
     problems: list[tuple[Candidate, AnnotationError]] = []
-    for one in fitting.tracked(list(run.plan.candidates), "Estimating accuracies", progressbar):
+    candidates = list(run.plan.candidates)
+    for one in fitting.tracked(candidates, "Estimating accuracies", run.settings.progressbar):
         fit = _fit(annotations, one, run, rng)
-        draws = _draws_of(fit, run.plan.predictions, run.thin)
+        kept = _draws_of(fit, run.plan.predictions, run.thin)
         try:
-            _require_settled(draws, run, one)
+            _require_settled(kept, run.plan, one)
         except AnnotationError as problem:
             problems.append((one, problem))
         else:
-            done.append((one, fit, draws))
+            done.append((one, fit, kept))
     if not done:
         raise problems[0][1]
     best, remarks = _best(done)
     remarks += [f"Left out: {one.in_words}. {problem}" for one, problem in problems]
-    taken, fit, draws = done[best]
-    return Fitted(draws, fit, taken, remarks)
+    taken, fit, kept = done[best]
+    return Fitted(kept, fit, taken, remarks)
 
 
 def _best(done: list[tuple[Candidate, xr.DataTree, xr.Dataset]]) -> tuple[int, list[str]]:
-    """Choose by leave-one-out prediction; the first, unless another one is clearly better."""
+    """Choose by leave-one-out prediction: the first, unless another is better by two errors."""
     if len(done) < 2:
         return 0, []
     elpd = [_pointwise(fit) for _, fit, _ in done]
@@ -317,28 +319,28 @@ def _best(done: list[tuple[Candidate, xr.DataTree, xr.Dataset]]) -> tuple[int, l
 
 
 def _pointwise(fit: xr.DataTree) -> Any:
-    """Return what each item contributes to the expected log density of items left out."""
+    """Return the contribution of each item to the expected log density of items left out."""
     import arviz as az
 
-    found = fit["log_likelihood"].to_dataset()
-    n = found.sizes[ITEM]
+    density = fit["log_likelihood"].to_dataset()
+    n = density.sizes[ITEM]
     if n > _COMPARED:
         places = np.linspace(0, n - 1, _COMPARED).round().astype(int)
-        found = found.isel({ITEM: places})
-    tree = xr.DataTree.from_dict({"log_likelihood": found, "posterior": fit["posterior"]})
+        density = density.isel({ITEM: places})
+    tree = xr.DataTree.from_dict({"log_likelihood": density, "posterior": fit["posterior"]})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of Pareto k: a few items seldom change the order
+        warnings.simplefilter("ignore")  # Pareto k: a few items seldom change the order
         return az.loo(tree, var_name="labels", pointwise=True).elpd_i.to_numpy()
 
 
-def _require_settled(draws: xr.Dataset, run: Run, one: Candidate) -> None:
-    """Raise if chains have found different answers, unless the model was asked for by name.
+def _require_settled(draws: xr.Dataset, plan: AccuracyPlan, one: Candidate) -> None:
+    """Raise if chains disagree, unless the model was named.
 
-    Labels of few items, or of annotators who hardly agree, can be explained in several ways: by
-    good annotators of hard items, and by bad ones.
+    Few labels, or labels that hardly agree, have several explanations: accurate annotators of hard
+    items, or inaccurate annotators.
     """
     found = diagnosed(draws)
-    if found["n_items_poor"] and not run.plan.asked:
+    if found["n_items_poor"] and not plan.by_name:
         r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
         raise AnnotationError(
             "annotations", expected="chains that agree on how accurate anybody is",
@@ -354,7 +356,7 @@ def on_average(people: xr.DataArray) -> xr.DataArray:
 
 
 def diagnosed(draws: xr.Dataset) -> dict[str, Any]:
-    """Judge the chains by systems, and by annotators on average: the worst that is to be said."""
+    """Return the worse diagnostics of systems and of the annotators' mean."""
     each = [settled(on_average(draws["annotator_accuracy"]))]
     if "estimated_accuracy" in draws:
         each.append(settled(draws["estimated_accuracy"]))
@@ -368,12 +370,12 @@ def diagnosed(draws: xr.Dataset) -> dict[str, Any]:
 
 
 def settled(draws: xr.DataArray) -> dict[str, Any]:
-    """Say how well chains agree on accuracies; those below what is shown at all are poor."""
+    """Return diagnostics of accuracies; ``n_items_poor`` is 1 if they are not to be shown."""
     flat = draws.to_numpy().reshape(*(draws.sizes[dim] for dim in SAMPLE), -1)
     names = _names(draws)
     whole = xr.DataArray(flat, dims=(*SAMPLE, "accuracy"), coords={"accuracy": names})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # said of all together
+        warnings.simplefilter("ignore", ConvergenceWarning)  # see diagnosed
         found = convergence.diagnosed(whole, "accuracy")
     few = found["ess_bulk_min"] < LEAST_EFFECTIVE
     broken = found["n_items_undefined"] or found["n_items_stuck"]
@@ -392,23 +394,32 @@ def _names(draws: xr.DataArray) -> list[str]:
 def _fit(
     annotations: xr.Dataset, one: Candidate, run: Run, rng: np.random.Generator
 ) -> xr.DataTree:
-    """Fit a model, with so many draws for each that is kept."""
+    """Fit one candidate."""
     with fitting.all_or_nothing():
         fit: xr.DataTree = models.get(one.model).module.fit(
             annotations, predictions=run.plan.predictions, draws=run.thin * run.draws,
-            tune=_WARM_UP, chains=run.chains, random_seed=rng, progressbar=False, keep_items=False,
-            log_likelihood=len(run.plan.candidates) > 1, on_missing=run.on_missing,
-            truth=run.plan.truth, error_correlation=run.plan.error_correlation, **one.settings,
+            tune=_WARM_UP, chains=run.settings.chains, random_seed=rng, progressbar=False,
+            keep_items=False, log_likelihood=len(run.plan.candidates) > 1,
+            on_missing=run.settings.on_missing, truth=run.plan.truth,
+            error_correlation=run.plan.error_correlation, **one.settings,
         )  # fmt: skip
     return fit
 
 
 def _draws_of(fit: xr.DataTree, predictions: xr.Dataset | None, thin: int) -> xr.Dataset:
-    """Return the draws of annotators and systems, and the mean truth of items."""
+    """Return draws of annotators and systems, and posterior means of items.
+
+    - ``annotator_accuracy`` (chain, draw[, annotator]), ``majority_correct`` and
+      ``error_correlation`` (chain, draw); ``truth_mean`` (item, label).
+    - ``estimated_accuracy`` (chain, draw, scope, system): of these items, and of new ones.
+    - ``above_annotators`` (system): probability that it exceeds the annotators' mean accuracy.
+    - ``known_items`` (system): number of items whose truth must be known for an interval of width
+      .1; ``n_known`` (system): number of items whose truth is known.
+    """
     posterior = _thinned(fit, thin)
     people = posterior["annotator_accuracy"].copy(deep=True)
     if ANNOTATOR in people.dims and bool((people == people.isel({ANNOTATOR: 0})).all()):
-        people = people.isel({ANNOTATOR: 0}, drop=True)  # one for all, under many names
+        people = people.isel({ANNOTATOR: 0}, drop=True)  # one accuracy for all
     higher = {"better": "higher"}
     out = xr.Dataset({
         "annotator_accuracy": people.drop_attrs().assign_attrs(higher),
@@ -425,98 +436,82 @@ def _draws_of(fit: xr.DataTree, predictions: xr.Dataset | None, thin: int) -> xr
     out["estimated_accuracy"] = found.drop_attrs().assign_attrs(higher)
     out["above_annotators"] = above.drop_attrs()
     observed = fit["observed_data"].to_dataset()
-    said = observed["system_label_code"] >= 0
-    out["known_items"] = _to_know(posterior["system_doubt"].mean(list(SAMPLE)), said.sum(ITEM))
+    answered = observed["system_label_code"] >= 0
+    variance = posterior["system_doubt"].mean(list(SAMPLE))
+    out["known_items"] = _to_know(variance, answered.sum(ITEM))
     known = observed.get("truth_code", xr.DataArray(-1)) >= 0
-    out["n_known"] = (said & known).sum(ITEM).drop_attrs()
+    out["n_known"] = (answered & known).sum(ITEM).drop_attrs()
     return out
 
 
-def _to_know(doubt: xr.DataArray, n_items: xr.DataArray) -> xr.DataArray:
-    """Say of how many items the truth has to be known for an interval of the width wanted.
+def _to_know(variance: xr.DataArray, n_items: xr.DataArray) -> xr.DataArray:
+    """Return the number of items whose truth must be known for an interval of width `WIDTH`.
 
-    The difference of m such items from what was expected of them has the variance v / m, of a
-    sample of all n items v (1/m - 1/n), with the doubt v of single answers.
+    With variance v of a single answer, the mean of m of n items has the variance v (1/m - 1/n).
     """
     z = float(stats.norm.ppf(0.5 + PROB / 2))
-    needed = 1 / (WIDTH**2 / (4 * z**2 * doubt) + 1 / n_items)
+    needed = 1 / (WIDTH**2 / (4 * z**2 * variance) + 1 / n_items)
     needed = needed.copy(data=np.ceil(needed.to_numpy()))
     return needed.drop_attrs().assign_attrs(width=WIDTH, probability=PROB)
 
 
 def _thinned(fit: xr.DataTree, thin: int) -> xr.Dataset:
-    """Keep every so manieth draw, the last one of each lot."""
+    """Keep the last of each ``thin`` draws."""
     posterior = fit["posterior"].to_dataset().isel({DRAW: slice(thin - 1, None, thin)})
     return posterior.assign_coords({DRAW: np.arange(posterior.sizes[DRAW])})
 
 
 LEAST_DRAWS: Final = 250
-"""A chain, of which draws of accuracies hardly hang on each other."""
+"""Minimum number of draws of a chain that are kept."""
 FEW_LABELS: Final = 5000
-"""Up to so many a sweep takes no time, and twice as many draws are taken."""
+"""Maximum number of annotations for which twice as many draws are made: sweeps are quick."""
 _OUTSIDE: Final = "Labels outside the label space"
 
 
-def with_accuracy(
-    found: dict[str, xr.Dataset], plan: Plan, settings: Settings, chains: int, progressbar: bool,
-    notes: Notes,
-) -> tuple[dict[str, xr.Dataset], str]:  # fmt: skip
-    """Add to the groups of an evaluation what it says of accuracy, or why nothing.
-
-    Returned with the groups: the model, or the reason, in words.
-    """
-
-    def made() -> dict[str, xr.Dataset]:
-        ann = found["annotations"]
-        return {"accuracy": accuracy(ann, plan, settings, chains, progressbar, notes)}
-
-    name = ", ".join(one.model for one in plan.candidates)
-    found, words = with_added(found, plan, name, made, missing="Accuracies are not estimated")
-    return found, str(found["accuracy"].attrs["model"]) if "accuracy" in found else words
-
-
-def accuracy(
-    annotations: xr.Dataset, plan: Plan, settings: Settings, chains: int, progressbar: bool,
-    notes: Notes,
-) -> xr.Dataset:  # fmt: skip
+def draws(groups: Groups, plan: AccuracyPlan, settings: Settings) -> Groups:
     """Fit, and return the group ``accuracy``."""
-    asked = settings.draws // chains
+    annotations = groups["annotations"]
+    per_chain = settings.draws // settings.chains
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
-    draws = max(asked // 2, 2 * LEAST_DRAWS) if few else max(asked // 4, LEAST_DRAWS)
-    run = Run(plan, draws, 2 if few else 1, chains, settings.on_missing)
+    n = max(per_chain // 2, 2 * LEAST_DRAWS) if few else max(per_chain // 4, LEAST_DRAWS)
     own = Notes()
-    with own.of("accuracy"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # said below, of what is shown
-        warnings.filterwarnings("ignore", _OUTSIDE, DissensusWarning)  # said of all metrics
-        rng = generator(settings.random_seed, "accuracy")
-        found = fits(annotations, run, rng, progressbar=progressbar)
+    with own.of(GROUP), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # see warn_of_chains below
+        warnings.filterwarnings("ignore", _OUTSIDE, DissensusWarning)  # the metrics warn
+        found = fits(annotations, Run(plan, n, 2 if few else 1, settings))
     attrs: dict[str, Any] = {
         "model": found.taken.model, "inference": str(found.fit.attrs["inference"]),
-        "settings": json.dumps(dict(found.taken.settings)), "n_known": plan.n_known,
+        "settings": json.dumps(dict(found.taken.settings)),
+        "n_known": n_known(annotations, plan.truth),
         "correlation_given": int(plan.error_correlation != LEARNED),
         "near_guessing": float(found.fit.attrs["near_guessing"]),
     }  # fmt: skip
     out = found.draws.merge(majority(annotations, plan.predictions, settings.on_missing))
-    diagnosed, rough = _diagnosed(out)
-    attrs |= diagnosed
+    diagnostics, rough = _diagnosed(out)
+    attrs |= diagnostics
     attrs["notes"] = "\n".join([*plan.remarks, *found.remarks, *rough, *own.texts()])
-    with notes.of(found.taken.model):
-        _warn_of_chains(found.taken.model, attrs, 16 * draws)
-    return out.assign_attrs(attrs)
+    with settings.notes.of(found.taken.model):
+        warn_of_chains(
+            attrs,
+            f"The chains of {found.taken.model} have not run long enough for some accuracies",
+            f"Do not trust their intervals; ask for more draws (draws={16 * n}), or leave them out "
+            "(truth_model=None).",
+        )
+    return {GROUP: out.assign_attrs(attrs)}
 
 
 def majority(
     annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str = "raise"
 ) -> xr.Dataset:
-    """Return how often systems, and annotators, give the label that most (other) annotators give.
+    """Return accuracies by majority vote: of systems, and of annotators against the others.
 
-    Ties count 1/n: ``majority_accuracy`` (system) and ``annotator_majority`` (annotator), NaN for
-    annotators who share no item with anybody.
+    ``majority_accuracy`` (system) and ``annotator_majority`` (annotator); n tied labels count 1/n
+    each. NaN for annotators who share no item with anybody.
     """
     out = xr.Dataset({"annotator_majority": by_annotator(annotations)})
     if predictions is not None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DissensusWarning)  # of items left out, said before
+            warnings.simplefilter("ignore", DissensusWarning)  # items left out are reported already
             out["majority_accuracy"] = (
                 statistics.get("majority_vote_accuracy")
                 .function(annotations, predictions, on_missing=on_missing)
@@ -526,7 +521,7 @@ def majority(
 
 
 def _diagnosed(out: xr.Dataset) -> tuple[dict[str, Any], list[str]]:
-    """Judge the chains by systems and by annotators on average; note where single ones are poor."""
+    """Return the diagnostics, and a note if only those of single annotators are poor."""
     worst, single = diagnosed(out), settled(out["annotator_accuracy"])
     if not single["n_items_poor"] or worst["n_items_poor"]:
         return worst, []
@@ -534,17 +529,3 @@ def _diagnosed(out: xr.Dataset) -> tuple[dict[str, Any], list[str]]:
         "Intervals of single annotators are rough: as few as "
         f"{single['ess_bulk_min']:.0f} effective draws. More draws (draws=) make them finer."
     ]
-
-
-def _warn_of_chains(model: str, attrs: dict[str, Any], better: int) -> None:
-    if not attrs.get("n_items_poor", 0):
-        return
-    r_hat = f", r-hat up to {attrs['r_hat_max']:.2f}" if "r_hat_max" in attrs else ""
-    warnings.warn(
-        f"The chains of {model} have not run long enough for some accuracies: as few as "
-        f"{attrs['ess_bulk_min']:.0f} effective draws ({attrs['ess_bulk_min_item']}){r_hat}. Do "
-        f"not trust their intervals; ask for more draws (draws={better}), or leave them out "
-        "(truth_model=None).",
-        ConvergenceWarning,
-        stacklevel=3,
-    )

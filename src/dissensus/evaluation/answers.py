@@ -19,10 +19,9 @@ from dissensus import arguments
 from dissensus.data.predictions import features
 from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, RELIABILITY, SCOPE, SCOPES, SYSTEM
+from dissensus.evaluation.section import Groups
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
-
-Groups = dict[str, xr.Dataset]
 
 PANEL, TRUTH = "panel", "truth"
 GROUP: Final = "answers"

@@ -1,4 +1,4 @@
-"""Labels put into categories, such as risks: what an evaluation says at their level."""
+"""Categories of labels, such as risks: their plausibilities, and accuracy at that level."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _PROBABILITY = "probability"
 
 @dataclass(frozen=True)
 class Categories:
-    """Which label is in which category, and the order of the categories."""
+    """Categories in order, and the category of each label."""
 
     names: npt.NDArray[Any]
     labels: npt.NDArray[Any]
     """Of annotations and predictions."""
     codes: npt.NDArray[np.int64]
-    """The place of each label's category."""
+    """(label): position of its category in ``names``."""
 
     def plausibility(self, theta: xr.DataArray) -> xr.DataArray:
         """Sum the plausibilities of each category's labels: a dense plausibility again."""
         mapping = dict(zip(self.labels.tolist(), self.codes.tolist(), strict=True))
-        found = metrics.get("group_labels").function(theta, mapping)
-        # A category that only systems know of is as implausible as can be.
-        found = found.reindex({LABEL: np.arange(len(self.names))}, fill_value=0.0)
-        return found.assign_coords({LABEL: self.names})
+        grouped = metrics.get("group_labels").function(theta, mapping)
+        # Categories that only systems name have plausibility 0.
+        grouped = grouped.reindex({LABEL: np.arange(len(self.names))}, fill_value=0.0)
+        return grouped.assign_coords({LABEL: self.names})
 
     def predictions(self, predictions: xr.Dataset) -> list[xr.Dataset]:
         """Return the category of each system's first label, as predictions of single labels.
@@ -54,11 +54,12 @@ class Categories:
         out = []
         for k in range(int(first.sum(POSITION).max())):
             there = first.isel({POSITION: [k]})
-            # Past the end of the first block anything will do: its probability is 0.
-            one = category.isel({POSITION: [k]}).where(there, category.isel({POSITION: [0]}))
+            # Past the end of the first block, any label will do: its probability is 0.
+            code = category.isel({POSITION: [k]}).where(there, category.isel({POSITION: [0]}))
             probability = there.isel({POSITION: 0}) / first.sum(POSITION)
-            found = {"label_code": one, "block": xr.ones_like(one), _PROBABILITY: probability}
-            data = xr.Dataset(found).drop_vars(LABEL, errors="ignore")
+            data = xr.Dataset(
+                {"label_code": code, "block": xr.ones_like(code), _PROBABILITY: probability}
+            ).drop_vars(LABEL, errors="ignore")
             out.append(data.assign_coords({LABEL: self.names}).assign_attrs(kind="nominal"))
         return out
 
@@ -81,7 +82,7 @@ def categories(
     Raises
     ------
     ArgumentError
-        Naming a label that has no category, or one that cannot be.
+        If a label has no category, or its category is not a name or a number.
 
     Examples
     --------
@@ -117,21 +118,21 @@ def categories(
 
 
 def _labels(annotations: xr.Dataset, predictions: xr.Dataset | None) -> npt.NDArray[Any]:
-    """Return the whole label space, and what systems put first beyond it."""
+    """Return the label space, and labels beyond it that systems put first."""
     labels = annotations[LABEL].to_numpy()
     if predictions is None:
         return labels
     first = predictions["label_code"].to_numpy()[(predictions["block"] == 1).to_numpy()]
-    said = predictions[LABEL].to_numpy()[np.unique(first)]
-    beyond = said[tables.match(said, labels) < 0]
+    predicted = predictions[LABEL].to_numpy()[np.unique(first)]
+    beyond = predicted[tables.match(predicted, labels) < 0]
     if not len(beyond):
         return labels
     text = {labels.dtype.kind, beyond.dtype.kind} & set("UOT")
-    return np.concatenate([one.astype(np.str_) if text else one for one in (labels, beyond)])
+    return np.concatenate([part.astype(np.str_) if text else part for part in (labels, beyond)])
 
 
 def _keys(groups: Mapping[Any, Any]) -> npt.NDArray[Any]:
-    """Return the labels that have a category, as the names of labels are read elsewhere."""
+    """Return the keys of ``groups``, encoded as the labels of annotations are."""
     keys = list(groups)
     try:
         found = tables.encode(pd.Series(keys, dtype=object).infer_objects(), "groups").values

@@ -1,12 +1,13 @@
-"""What an evaluation says of a label's variance: how much is the item's, how much the annotator's.
+"""The section ``components``: shares of a label's variance due to items and annotators.
 
-Numbers, ordered labels and two labels go through `models.crossed_effects`, those of several pools
-through `models.cross_replication`. The draws of the effects themselves are not kept.
+The model is `models.crossed_effects` or, for several pools, `models.cross_replication`. It takes
+numbers, ordered labels, or two labels. Draws of single effects are not kept.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
@@ -18,45 +19,56 @@ from dissensus import arguments, metrics, models
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown
-from dissensus.evaluation.notes import Notes
-from dissensus.evaluation.observed import Asking, Settings, are_classes
-from dissensus.evaluation.section import Planned, with_added
+from dissensus.evaluation.observed import Asking, are_classes
+from dissensus.evaluation.section import (
+    AUTO,
+    FEWEST,
+    NO_PAIR,
+    NOT_WANTED,
+    Groups,
+    Notes,
+    Plan,
+    Reason,
+    Settings,
+    warn_of_chains,
+)
 from dissensus.kernels.random import generator
 from dissensus.metrics._components import SCALES
 from dissensus.metrics._cross_replication import annotators_outweigh_items
 from dissensus.sampling import fitting
 from dissensus.wording import counted
 
-# From a fit of crossed effects to what an evaluation keeps of it: draws of reliability.
+# Draws of reliability from a fit.
 
 
 LATENT, OBSERVED = SCALES
 CONSTANTS: Final = ("sigma", "label_value", "n_labels_per_item")
-"""What of a fit's constant data is kept; the rest is in the annotations."""
+"""Constant data of a fit that is kept; the rest is in the annotations."""
 
 
 def component_draws(fit: xr.DataTree, n_labels: xr.DataArray, reference: Any = None) -> xr.Dataset:
-    r"""Return draws of all that a fit of crossed effects says of reliability.
+    r"""Return draws of reliability from a fit of crossed effects.
 
     Parameters
     ----------
     fit : DataTree
         Of `models.crossed_effects` or `models.cross_replication`.
     n_labels : DataArray
-        How many annotators an item typically has; a number, or (pool).
+        Typical number of annotators of an item; a number, or (pool).
     reference : pool, optional
-        The pool that others are compared with.
+        The pool that the others are compared with.
 
     Returns
     -------
     xarray.Dataset
-        ``icc``, ``annotator_icc`` (chain, draw, scale[, pool]); ``residual_share``, what neither
-        items nor annotators account for, on the latent scale; ``mean_reliability`` of the mean
-        of ``n_labels`` labels as they are given; ``annotators_outweigh_items``, a probability. Of
-        pools ``normalized_xcc`` and ``xcc`` (chain, draw, scale, pool, pool\_); with a reference
-        ``icc_difference`` (..., pool) from it, and ``xcc_difference`` and
-        ``normalized_xcc_difference`` (..., pool, pool\_): how much closer to it is the pool of
-        the row than that of the column. NaN where that is no question.
+        - ``icc``, ``annotator_icc`` (chain, draw, scale[, pool]).
+        - ``residual_share``: share of variance due to neither items nor annotators (latent scale).
+        - ``mean_reliability``: reliability of the mean of ``n_labels`` labels (observed scale).
+        - ``annotators_outweigh_items``: a probability.
+        - Of pools: ``xcc`` and ``normalized_xcc`` (chain, draw, scale, pool, pool\_).
+        - With a reference: ``icc_difference`` (..., pool) from it; ``xcc_difference`` and
+          ``normalized_xcc_difference`` (..., pool, pool\_), how much closer to the reference
+          ``pool`` is than ``pool_``. NaN for the reference itself.
     """
     known = "sigma_annotator" in fit["posterior"]
     out = xr.Dataset({"icc": _on_both_scales("icc", fit)})
@@ -83,10 +95,10 @@ def _on_both_scales(name: str, fit: xr.DataTree, **more: Any) -> xr.DataArray:
 
 
 def _between_pools(fit: xr.DataTree, icc: xr.DataArray, reference: Any) -> xr.Dataset:
-    """Return correlations between pools, and how far these differ from or against one of them."""
+    """Return correlations between pools, and differences from the reference."""
     out = xr.Dataset({"xcc": _on_both_scales("xcc", fit)})
     latent = metrics.get("normalized_xcc").function(fit)
-    # As the metric has it, without going through all pairs of labels once more: that takes long.
+    # The same as the metric on the observed scale, without a second sum over pairs of labels.
     own = icc.sel({SCALE: OBSERVED}, drop=True)
     root = (own * own.rename({POOL: other(POOL)})) ** 0.5
     observed = (out["xcc"].sel({SCALE: OBSERVED}, drop=True) / root.where(root > 0)).clip(-1.0, 1.0)
@@ -104,15 +116,15 @@ def _between_pools(fit: xr.DataTree, icc: xr.DataArray, reference: Any) -> xr.Da
 
 
 def _masked(draws: xr.DataArray, reference: Any) -> xr.DataArray:
-    """Blank what is of the reference itself, with which there is nothing to compare."""
+    """Set the reference itself to NaN."""
     for dim in (POOL, other(POOL)):
         if dim in draws.dims:
             draws = draws.where(draws[dim] != reference)
     return draws.drop_attrs()
 
 
-def kept(fit: xr.DataTree) -> dict[str, xr.Dataset]:
-    """Return what of the fit stays beside the draws, so that metrics can be asked of it again."""
+def _kept(fit: xr.DataTree) -> dict[str, xr.Dataset]:
+    """Return the groups of the fit that metrics such as `dissensus.icc` need."""
     constants = fit["constant_data"].to_dataset()
     names = [name for name in CONSTANTS if name in constants]
     return {
@@ -121,31 +133,30 @@ def kept(fit: xr.DataTree) -> dict[str, xr.Dataset]:
     }
 
 
-def is_finite(data: xr.Dataset) -> bool:
-    """Say whether the draws that should be numbers are."""
+def _is_finite(data: xr.Dataset) -> bool:
+    """Return whether all draws are finite."""
     return all(bool(np.isfinite(data[name]).all()) for name in ("icc", "residual_share"))
 
 
-# Which variance components an evaluation looks for, if any, settled before anything is fitted.
+# Which model of variance components is fitted, if any.
 
 
-AUTO: Final = "auto"
+GROUP: Final = "components"
+SOURCE: Final = "hyper_family"
+NOTE: Final = "There is no ICC"
 FAMILIES: Final = ("gaussian", "ordinal", "bernoulli")
 LEVELS: Final = 10
-"""Ordered labels up to so many have cutpoints of their own; more of them, if numbers, are numbers:
-so many cutpoints would take long to draw, and tell little that equal steps do not."""
-FEWEST: Final = 5
-"""Items with two annotators: of fewer the prior would speak, not the items."""
+"""Maximum number of ordered labels with cutpoints of their own. More labels, if they are numbers,
+are modelled as numbers: many cutpoints are slow to draw and add little to equal steps."""
 MOST_POOLS: Final = 8
-"""Pools that are compared with each other: past that nobody reads all pairs."""
-NOBODY_TWICE: Final = "no item has two annotators"
+"""Maximum number of pools that are compared pair by pair."""
 
 
 @dataclass(frozen=True)
-class Plan(Planned):
-    """What is to be fitted, or why nothing is."""
+class ComponentsPlan(Plan):
+    """The model of variance components."""
 
-    family: str = ""
+    family: str
     pools: bool = False
     anonymous: bool = False
     shared: bool = False
@@ -153,82 +164,82 @@ class Plan(Planned):
     reference: Any = None
 
 
-def planned(
+def plan(
     annotations: xr.Dataset, predictions: xr.Dataset | None, components: str | None, reference: Any
-) -> Plan:
-    """Settle what is fitted, before anything is.
+) -> ComponentsPlan | Reason:
+    """Choose the family and the form of the model.
 
     Raises
     ------
     ArgumentError
-        If there is no such family, or pools are to be compared with one that there is not.
+        If the family is unknown or cannot be fitted, or ``reference`` is not one of the pools.
     """
     arguments.one_of("components", components, (AUTO, *FAMILIES, None))
-    plan = _family(annotations, predictions, components)
-    if plan.family:
-        found = _worth_it(annotations, plan)
-        if found.why_not == NOBODY_TWICE and components != AUTO:
+    by_name = components not in (AUTO, None)
+    family = components if by_name else _family(annotations, predictions, components)
+    if isinstance(family, str):
+        reason = _too_little(annotations)
+        if by_name and reason is not None and reason.text == NO_PAIR:
             raise ArgumentError(
-                "components", expected=f"None or {AUTO!r}: {NOBODY_TWICE}", found=repr(components)
+                "components", expected=f"None or {AUTO!r}: {NO_PAIR}", found=repr(components)
             )
-        plan = found if components == AUTO else plan
-    if not plan.family:
-        if reference is not None:
-            raise ArgumentError(
-                "reference", expected="None, where variance components are not looked for "
-                f"({plan.why_not})", found=brief(reference),
-            )  # fmt: skip
-        return plan
-    return replace(_design(annotations, plan.family, reference), asked=components != AUTO)
+        if by_name or reason is None:
+            return _design(annotations, family, reference, by_name)
+        family = reason
+    assert isinstance(family, Reason)
+    if reference is not None:
+        raise ArgumentError(
+            "reference", expected="None, where variance components are not looked for "
+            f"({family.text})", found=brief(reference),
+        )  # fmt: skip
+    return family
 
 
 def _family(
     annotations: xr.Dataset, predictions: xr.Dataset | None, components: str | None
-) -> Plan:
-    """Choose what labels are to the model; what was asked for is left to the model to refuse."""
+) -> str | Reason:
+    """Choose the family by the labels."""
     if components is None:
-        return Plan(why_not="not asked for")
-    if components != AUTO:
-        return Plan(components)
+        return Reason(NOT_WANTED)
     kind = annotations.attrs["kind"]
     if kind == "continuous":
-        return Plan("gaussian")
+        return "gaussian"
     if kind == "ranking":
-        return Plan(why_not="rankings have none")
+        return Reason("rankings have none")
     labels = annotations[LABEL].to_numpy()
     if len(labels) == 2:
-        return Plan("bernoulli")
+        return "bernoulli"
     if kind == "nominal" or len(labels) < 2:
-        return Plan(why_not=f"{counted(len(labels), 'label')} without an order")
+        return Reason(f"{counted(len(labels), 'label')} without an order")
     if are_classes(annotations, predictions):
-        return Plan(
-            why_not="whole numbers that nobody called ordered are taken for classes, of which "
-            "there is no ICC", told=True,
+        return Reason(
+            "whole numbers that nobody called ordered are taken for classes, of which there is no "
+            "ICC", noted=True,
         )  # fmt: skip
     many = len(labels) > LEVELS and labels.dtype.kind in "if"
-    return Plan("gaussian" if many else "ordinal")
+    return "gaussian" if many else "ordinal"
 
 
-def _worth_it(annotations: xr.Dataset, plan: Plan) -> Plan:
-    """Drop the plan where there is too little to tell items from annotators."""
+def _too_little(annotations: xr.Dataset) -> Reason | None:
+    """Return why the labels cannot tell items from annotators, if so."""
     several = int((voices_per(annotations, ITEM) > 1).sum())
     if several == 0:
-        return Plan(why_not=NOBODY_TWICE)
+        return Reason(NO_PAIR)
     if several < FEWEST:
-        who = "item has" if several == 1 else "items have"
-        return Plan(
-            why_not=f"only {several} {who} two annotators, and an ICC needs {FEWEST}", told=True
+        items = "item has" if several == 1 else "items have"
+        return Reason(
+            f"only {several} {items} two annotators, and an ICC needs {FEWEST}", noted=True
         )
-    name = "value" if "value" in annotations else "label_code"
-    said = annotations[name].to_numpy()
-    if (said == said[0]).all():
-        return Plan(why_not="all labels are the same, so that there is no variance to share out",
-                    told=True)  # fmt: skip
-    return plan
+    values = annotations["value" if "value" in annotations else "label_code"].to_numpy()
+    if (values == values[0]).all():
+        return Reason(
+            "all labels are the same, so that there is no variance to share out", noted=True
+        )
+    return None
 
 
-def _design(annotations: xr.Dataset, family: str, reference: Any) -> Plan:
-    """See whether there are pools to compare, and annotators to know again."""
+def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool) -> ComponentsPlan:
+    """Choose whether pools are compared, and whether annotators have effects."""
     pools = annotations[POOL].to_numpy() if POOL in annotations.coords else np.empty(0)
     remarks: list[str] = []
     several = 2 <= len(pools) <= MOST_POOLS
@@ -256,8 +267,10 @@ def _design(annotations: xr.Dataset, family: str, reference: Any) -> Plan:
             f"{counted(shared, 'annotator')} in several pools: the model gives them an effect of "
             "their own in each, as if they were different people."
         )
-    return Plan(family, pools=several, anonymous=anonymous, shared=bool(shared),
-                reference=reference, remarks=tuple(remarks))  # fmt: skip
+    return ComponentsPlan(
+        family, pools=several, anonymous=anonymous, shared=bool(shared), reference=reference,
+        by_name=by_name, remarks=tuple(remarks),
+    )  # fmt: skip
 
 
 def _several_pools_each(annotations: xr.Dataset) -> int:
@@ -272,7 +285,7 @@ def _pairs(annotations: xr.Dataset, dim: str) -> Any:
 
 
 def shared_items(annotations: xr.Dataset) -> xr.DataArray:
-    """Count the items that two pools have in common, and those of each: a square over pools."""
+    """Return the number of items that each pair of pools shares (pool, pool_)."""
     n_pools = annotations.sizes[POOL]
     seen = np.zeros(annotations.sizes[ITEM] * n_pools)
     seen[_pairs(annotations, ITEM)] = 1.0
@@ -284,31 +297,20 @@ def shared_items(annotations: xr.Dataset) -> xr.DataArray:
     )  # fmt: skip
 
 
-# Agreement within pools of annotators and between them, as observed: no model is asked.
+# Observed agreement within pools and between them.
 
 
 POINT: Final = "observed_"
-"""Begins the names of values as observed; those without it are draws."""
+"""Prefix of the names of observed values; other names are draws."""
 BETWEEN: Final = ("cross_kappa", "normalized_cross_kappa")
 
 
 def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
-    r"""Return alpha of each pool, and agreement beyond chance of each pair of pools.
+    r"""Return alpha of each pool, and chance-corrected agreement of each pair of pools.
 
-    Parameters
-    ----------
-    annotations : Dataset
-        With pools, and labels or numbers.
-    settings : Settings
-        Draws and seed.
-
-    Returns
-    -------
-    xarray.Dataset
-        Draws by the Bayesian bootstrap of ``krippendorff_alpha`` (pool), ``cross_kappa`` and
-        ``normalized_cross_kappa`` (pool, pool\_), NaN between a pool and itself; the values as
-        observed under names that begin with ``observed_``. Attributes: the ``distance`` of labels,
-        and ``notes``.
+    Draws by the Bayesian bootstrap of ``krippendorff_alpha`` (pool), ``cross_kappa`` and
+    ``normalized_cross_kappa`` (pool, pool\_), NaN on the diagonal. Observed values have the prefix
+    ``observed_``.
     """
     distance = _distance(annotations)
     ask = Asking(annotations, settings, Notes(), xr.Dataset())
@@ -327,7 +329,7 @@ def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
 
 
 def _distance(annotations: xr.Dataset) -> str:
-    """Choose how far labels are apart: squared where they are numbers in an order."""
+    """Return the distance of labels: squared if they are ordered numbers."""
     numeric = "value" in annotations or annotations[LABEL].dtype.kind in "if"
     return "interval" if numeric and annotations.attrs["kind"] != "nominal" else "nominal"
 
@@ -340,7 +342,7 @@ def _both(ask: Asking, statistic: str, *, called: str | None = None, **options: 
 
 
 def _between(ask: Asking, names: Any, name: str, distance: str) -> xr.Dataset:
-    """Lay out all pairs, the same on both sides of the diagonal."""
+    """Return a symmetric square over pools."""
     found = {}
     for p, q in combinations(range(len(names)), 2):
         options = {"pools": (names[p], names[q]), "distance": distance}
@@ -360,41 +362,25 @@ def _between(ask: Asking, names: Any, name: str, distance: str) -> xr.Dataset:
 
 
 LEAST_DRAWS: Final = 500
-"""A chain."""
+"""Minimum number of draws of a chain."""
 FEW_LABELS: Final = 5000
-"""Up to so many a sweep takes no time, and twice as many draws are taken."""
+"""Maximum number of annotations for which twice as many draws are made: sweeps are quick."""
 _WARM_UP: Final = 300
 
 
-def with_components(
-    found: dict[str, xr.Dataset], plan: Plan, settings: Settings, chains: int, progressbar: bool,
-    notes: Notes,
-) -> tuple[dict[str, xr.Dataset], str]:  # fmt: skip
-    """Add to the groups of an evaluation what it says of variance components, or why nothing.
-
-    Returned with the groups: the family, or the reason, in words.
-    """
-
-    def made() -> dict[str, xr.Dataset]:
-        return components(found["annotations"], plan, settings, chains, progressbar, notes)
-
-    return with_added(found, plan, plan.family, made, missing="There is no ICC")
-
-
-def components(
-    annotations: xr.Dataset, plan: Plan, settings: Settings, chains: int, progressbar: bool,
-    notes: Notes,
-) -> dict[str, xr.Dataset]:  # fmt: skip
-    """Fit, and return the groups ``components`` (with two below it) and, of pools, ``pools``."""
-    per_chain = _draws(annotations, settings.draws // chains)
+def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
+    """Fit, and return ``components`` (with two groups below it) and, of pools, ``pools``."""
+    annotations = groups["annotations"]
+    per_chain = _draws(annotations, settings.draws // settings.chains)
     name = "cross_replication" if plan.pools else "crossed_effects"
     options: dict[str, Any] = {"shared_annotators": True} if plan.pools and plan.shared else {}
     own = Notes()
     with own.of(name), fitting.all_or_nothing(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # said below, with what helps here
+        warnings.simplefilter("ignore", ConvergenceWarning)  # see _warn
         fit = models.get(name).module.fit(
             annotations, family=plan.family, anonymous=plan.anonymous, keep_effects=False,
-            draws=per_chain, tune=_WARM_UP, chains=chains, progressbar=progressbar,
+            draws=per_chain, tune=_WARM_UP, chains=settings.chains,
+            progressbar=settings.progressbar,
             random_seed=generator(settings.random_seed, "components"), **options,
         )  # fmt: skip
     found = component_draws(fit, _typical(annotations, plan.pools), plan.reference)
@@ -402,18 +388,17 @@ def components(
     if plan.pools:
         found["n_items_shared"] = shared_items(annotations)
     found.attrs.update(fit.attrs, notes="\n".join([*plan.remarks, *own.texts()]),
-                       finite=int(is_finite(found)))  # fmt: skip
+                       finite=int(_is_finite(found)))  # fmt: skip
     if plan.reference is not None:
         found.attrs["reference"] = str(plan.reference)
-    with notes.of(name):
-        _warn_of_chains(found, 8 * per_chain)  # as few as half of what is asked for are taken
-    parts = kept(fit)
-    groups = {"components": found} | {f"components/{part}": data for part, data in parts.items()}
-    return groups | ({"pools": pool_agreement(annotations, settings)} if plan.pools else {})
+    with settings.notes.of(name):
+        _warn(found.attrs, 8 * per_chain)  # chains may have half of the draws that were set
+    out = {GROUP: found} | {f"{GROUP}/{part}": data for part, data in _kept(fit).items()}
+    return out | ({"pools": pool_agreement(annotations, settings)} if plan.pools else {})
 
 
 def _typical(annotations: xr.Dataset, pools: bool) -> xr.DataArray:
-    """Return the median number of annotators of an item: of those that a pool saw, pool by pool."""
+    """Return the median number of annotators of an item, for each pool among the items it saw."""
     if not pools:
         return xr.DataArray(float(np.median(voices_per(annotations, ITEM))))
     code = annotations["pool_code"].to_numpy()
@@ -425,23 +410,17 @@ def _typical(annotations: xr.Dataset, pools: bool) -> xr.DataArray:
 
 
 def _draws(annotations: xr.Dataset, asked: int) -> int:
-    """Choose the draws of a chain: these hardly hang on each other, and half as many will do."""
+    """Choose the draws of a chain. These are nearly independent, so that half as many suffice."""
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
     return max(asked, 2 * LEAST_DRAWS) if few else max(asked // 2, LEAST_DRAWS)
 
 
-def _warn_of_chains(found: xr.Dataset, better: int) -> None:
-    attrs = found.attrs
+def _warn(attrs: Mapping[Any, Any], better: int) -> None:
     if not attrs["finite"]:
         text = "The draws of variance components are not all finite numbers: do not use them."
-    elif attrs.get("n_items_poor", 0):
-        r_hat = f", r-hat up to {attrs['r_hat_max']:.2f}" if "r_hat_max" in attrs else ""
-        text = (
-            f"The chains of {attrs['model']} have not run long enough: as few as "
-            f"{attrs['ess_bulk_min']:.0f} effective draws ({attrs['ess_bulk_min_item']}){r_hat}. "
-            "Do not trust the intervals of ICCs; ask for more draws "
-            f"(draws={better})."
-        )
-    else:
+        warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return
-    warnings.warn(text, ConvergenceWarning, stacklevel=3)
+    warn_of_chains(
+        attrs, f"The chains of {attrs['model']} have not run long enough",
+        f"Do not trust the intervals of ICCs; ask for more draws (draws={better}).",
+    )  # fmt: skip

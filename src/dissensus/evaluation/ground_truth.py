@@ -1,13 +1,10 @@
-"""What an evaluation says of its ground truth: how far the label that most annotators gave holds.
+"""The section ``weighted_reliability``: how often the label of most annotators is true.
 
-How often the majority of those who labelled an item is right, if they are not equally accurate.
-Of annotators of whom one is right on 95 % of the items and another on 30 %, a majority is more
-often right than of as many who are all as accurate as these on average.
-
-Nothing is fitted here. Accuracies of annotators come with their draws from the model of one true
-label, where that was fitted, or else from how often they are with the others. Reliabilities are
-statistics, drawn by the Bayesian bootstrap. Each variable has an interval of its own; draws of one
-do not belong to those of another.
+Nothing is fitted here. Accuracies of annotators are those of the section ``accuracy``, with their
+draws, or else how often an annotator agrees with the majority of the others. Annotators may differ
+in accuracy: with accuracies of .95 and .30, a majority is right more often than with two equal to
+their mean. Reliabilities are statistics, drawn by the Bayesian bootstrap. Draws of one variable do
+not belong to draws of another.
 """
 
 from __future__ import annotations
@@ -15,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -24,68 +22,65 @@ from dissensus import metrics
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError, DissensusWarning, brief
-from dissensus.evaluation import accuracy as _accuracy_model
 from dissensus.evaluation.accuracy import no_one_label, too_few
-from dissensus.evaluation.notes import Notes
-from dissensus.evaluation.observed import Settings
-from dissensus.evaluation.section import Groups, Planned, with_added
+from dissensus.evaluation.section import (
+    AUTO,
+    NOT_WANTED,
+    Groups,
+    Notes,
+    Plan,
+    Reason,
+    Settings,
+)
 from dissensus.kernels.majority import MOST, annotators_for_target, in_all, majority_unlike
 from dissensus.kernels.types import Floats
+from dissensus.statistics._accuracies import Accuracies, accuracies
 from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
-from dissensus.statistics._truth import Accuracies, accuracies
 
-# Whether an evaluation says what its ground truth is worth, settled before anything is fitted.
-
-
-AUTO: Final = "auto"
-MAJORITY: Final = "majority"
 GROUP: Final = "weighted_reliability"
-"""What an evaluation calls it."""
+SOURCE: Final = "accuracy"
+NOTE: Final = "The ground truth is not judged"
+MAJORITY: Final = "majority"
 _KNOWN: Final = (
     "Labels that are known to be true go to dissensus.weighted_reliability(annotations, truth=...)"
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan(Planned):
-    """What it is judged by, or why it is not judged."""
+@dataclass(frozen=True)
+class GroundTruthPlan(Plan):
+    """The accuracies of annotators: "auto", "majority", or given ones."""
 
-    accuracy: Any = None
-    """Of annotators: "auto", "majority", or as given."""
+    accuracy: Any
 
 
-def planned(annotations: xr.Dataset, ground_truth: Any, threshold: float | None) -> Plan:
-    """Settle what is said of the ground truth, before anything is fitted.
+def plan(
+    annotations: xr.Dataset, ground_truth: Any, threshold: float | None
+) -> GroundTruthPlan | Reason:
+    """Choose the accuracies of annotators.
 
     Raises
     ------
     ArgumentError
-        If accuracies are given that are none, or to annotations that have no ground truth.
+        If they are no accuracies, or the annotations have no ground truth.
     """
     if ground_truth is None:
-        return Plan(why_not="not asked for")
+        return Reason(NOT_WANTED)
     named = isinstance(ground_truth, str)
-    asked = not (named and ground_truth == AUTO)
-    why_not = no_one_label(annotations, threshold) or ("" if asked else too_few(annotations))
-    if why_not and asked:
+    by_name = not (named and ground_truth == AUTO)
+    reason = no_one_label(annotations, threshold) or ("" if by_name else too_few(annotations))
+    if reason and by_name:
         raise ArgumentError(
-            "ground_truth", expected=f"None or {AUTO!r}: {why_not}", found=brief(ground_truth)
+            "ground_truth", expected=f"None or {AUTO!r}: {reason}", found=brief(ground_truth)
         )
-    if why_not:
-        return Plan(why_not=why_not)
-    if asked and not (named and ground_truth == MAJORITY):
+    if reason:
+        return Reason(reason)
+    if by_name and not (named and ground_truth == MAJORITY):
         by_annotator(ground_truth, annotations)
-    return Plan(accuracy=ground_truth, asked=asked)
+    return GroundTruthPlan(ground_truth, by_name=by_name)
 
 
 def by_annotator(given: Any, annotations: xr.Dataset) -> tuple[Accuracies, Floats]:
-    """Read accuracies of annotators (draw, cell), with the share of the labels that is each cell's.
-
-    Raises
-    ------
-    ArgumentError
-        If they are none, or are by item.
-    """
+    """Return accuracies of annotators (draw, cell), and the share of labels of each cell."""
     codes = (annotations[f"{dim}_code"].to_numpy() for dim in ("annotator", "item"))
     try:
         found = accuracies(given, annotations, *codes)
@@ -105,26 +100,16 @@ def by_annotator(given: Any, annotations: xr.Dataset) -> tuple[Accuracies, Float
 
 
 _CELLS: Final = 20_000_000
-"""Accuracies held at a time."""
+"""Maximum number of accuracies held in memory."""
 _STEPS: Final = 2_000_000_000
-"""Of work, some seconds; beyond, there are so many panels that they are like random ones."""
+"""Maximum work, some seconds. With more panels, random ones are a good approximation."""
 
 
 def right_by_panel(given: Any, annotations: xr.Dataset, label: xr.DataArray) -> xr.DataArray | None:
-    """Return draws of how often the majority label of an item is right (chain, draw), or None.
+    """Return draws (chain, draw) of how often the majority label of an item is right, or None.
 
-    None where all annotators are as accurate, there are too many different panels to go through
-    them all, or one is larger than `MOST`.
-
-    Parameters
-    ----------
-    given
-        Accuracies of annotators, as `weighted_reliability` takes them; or "majority", which are
-        of all together.
-    annotations : Dataset
-        Who labelled what.
-    label : DataArray (chain, draw)
-        How often a label is right.
+    None if all annotators are equally accurate, if there are too many different panels, or if one
+    is larger than `MOST`. ``label`` (chain, draw) is how often a label is right.
     """
     if isinstance(given, str):
         return None
@@ -144,96 +129,75 @@ def right_by_panel(given: Any, annotations: xr.Dataset, label: xr.DataArray) -> 
 
 
 def _panels(annotations: xr.Dataset) -> Counter[tuple[int, ...]]:
-    """Count items by who labelled them."""
-    item, who = (annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR))
+    """Count the items of each panel of annotators."""
+    item, annotator = (annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR))
     n = annotations.sizes[ANNOTATOR]
-    item, who = np.divmod(np.unique(item.astype(np.int64) * n + who), n)
-    parts = np.split(who, np.flatnonzero(np.diff(item)) + 1)
+    item, annotator = np.divmod(np.unique(item.astype(np.int64) * n + annotator), n)
+    parts = np.split(annotator, np.flatnonzero(np.diff(item)) + 1)
     return Counter(tuple(part.tolist()) for part in parts)
 
 
 TARGET: Final = 0.95
-"""How often a ground truth should be right, for the number of annotators that takes."""
+"""How often a ground truth should be right, for ``annotators_for_truth``."""
 LEAST_DRAWS: Final = 1000
 FEW_LABELS: Final = 5000
-"""Up to so many, draws take no time."""
+"""Maximum number of annotations for which all draws are made: they are quick."""
 _SAID: Final = r".*(are few:|bear on)"
-"""Begins to match warnings of few items, which agreement has had already."""
+"""Matches warnings about few items, which ``agreement`` notes already."""
 
 
-def with_ground_truth(found: Groups, plan: Plan, settings: Settings) -> tuple[Groups, str]:
-    """Add to the groups of an evaluation what it says of its ground truth, or why nothing.
-
-    Returned with the groups: where accuracies of annotators are from, or the reason, in words.
-    """
-
-    def made() -> Groups:
-        return {GROUP: ground_truth(found, plan, settings)}
-
-    source = "" if plan.why_not else _source(found, plan)
-    return with_added(found, plan, source, made, missing="The ground truth is not judged")
-
-
-def ground_truth(found: Groups, plan: Plan, settings: Settings) -> xr.Dataset:
-    """Return the group ``weighted_reliability``, from the groups there are already."""
-    annotations = found["annotations"]
-    given = _given(found, plan)
-    label = _label_accuracy(found, given, _draws(annotations, settings.draws))
+def draws(groups: Groups, plan: GroundTruthPlan, settings: Settings) -> Groups:
+    """Return the group ``weighted_reliability``, computed from the groups before it."""
+    annotations = groups["annotations"]
+    fit = groups.get("accuracy") if _is(plan.accuracy, AUTO) else None
+    given, source = plan.accuracy, "given"
+    if isinstance(given, str):
+        given, source = (MAJORITY, MAJORITY) if fit is None else (fit, str(fit.attrs["model"]))
+    label = _label_accuracy(groups, given, _draws(annotations, settings.draws))
     own = Notes()
     with own.of(GROUP):
         warnings.filterwarnings("ignore", _SAID, DissensusWarning)
-        ask = _Bootstrap(annotations, settings, label)
+        drawn = partial(_bootstrapped, annotations, settings, label)
         out = xr.Dataset({
-            "concordance": ask.of("concordance"),
-            GROUP: ask.of(GROUP, accuracy=given, errors="uniform"),
+            "concordance": drawn("concordance"),
+            GROUP: drawn(GROUP, accuracy=given, errors="uniform"),
         })  # fmt: skip
-    n_labels, voices = annotations.sizes[LABEL], voices_per(annotations, ITEM)
-    if _source(found, plan) in _accuracy_model.MODELS:
-        n_annotators = int(np.median(voices[voices > 0]))
-        majority = _fitted(found["accuracy"], label, n_labels, n_annotators)
+    n_labels, per_item = annotations.sizes[LABEL], voices_per(annotations, ITEM)
+    per_item = per_item[per_item > 0]
+    n_annotators = int(np.median(per_item))
+    if fit is not None:
+        majority = _fitted(fit, label, n_labels, n_annotators)
     else:
         right = right_by_panel(given, annotations, label)
-        majority = _of_majority(label, voices[voices > 0], n_labels, right)
+        majority = _of_majority(label, per_item, n_labels, right)
     out = out.merge(majority, combine_attrs="override")
     attrs: dict[str, Any] = {
-        "accuracy": _source(found, plan), "errors": "uniform", "target": TARGET,
-        "n_labels": n_labels, "n_annotators": int(np.median(voices[voices > 0])),
-        "fewest_annotators": int(voices[voices > 0].min()),
-        "most_annotators": int(voices.max()),
+        SOURCE: source, "errors": "uniform", "target": TARGET,
+        "n_labels": n_labels, "n_annotators": n_annotators,
+        "fewest_annotators": int(per_item.min()), "most_annotators": int(per_item.max()),
         "confidence": str(out["concordance"].attrs["confidence"]),
-        "typical_confidence": _confidence(found, out["concordance"], n_labels),
+        "typical_confidence": _confidence(groups, out["concordance"], n_labels),
         "notes": "\n".join(own.texts()),
     }  # fmt: skip
-    return out.assign_attrs(attrs)
+    return {GROUP: out.assign_attrs(attrs)}
+
+
+def _is(value: Any, name: str) -> bool:
+    return isinstance(value, str) and value == name
 
 
 def _draws(annotations: xr.Dataset, asked: int) -> int:
-    """Choose how many draws, where a model does not: of many labels a quarter will do."""
+    """Choose the number of draws where no fit does: a quarter for many labels."""
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
     return asked if few else min(asked, max(asked // 4, LEAST_DRAWS))
 
 
-def _source(found: Groups, plan: Plan) -> str:
-    """Say where accuracies of annotators are from."""
-    if not isinstance(plan.accuracy, str):
-        return "given"
-    fitted = plan.accuracy == AUTO and "accuracy" in found
-    return str(found["accuracy"].attrs["model"]) if fitted else MAJORITY
-
-
-def _given(found: Groups, plan: Plan) -> Any:
-    """Return accuracies as `weighted_reliability` takes them."""
-    if isinstance(plan.accuracy, str):
-        return found["accuracy"] if _source(found, plan) != MAJORITY else MAJORITY
-    return plan.accuracy
-
-
-def _label_accuracy(found: Groups, given: Any, draws: int) -> xr.DataArray:
+def _label_accuracy(groups: Groups, given: Any, draws: int) -> xr.DataArray:
     """Return how often a label is right: (chain, draw)."""
-    if isinstance(given, str):  # against the majority of the others, drawn with the agreement
-        agreement = found["agreement"]["leave_one_out_agreement"].isel({DRAW: slice(draws)})
+    if isinstance(given, str):  # against the majority of the others
+        agreement = groups["agreement"]["leave_one_out_agreement"].isel({DRAW: slice(draws)})
         return agreement.drop_attrs()
-    known, weight = by_annotator(given, found["annotations"])
+    known, weight = by_annotator(given, groups["annotations"])
     values = known.values @ weight
     if not known.coords:
         values = np.repeat(values, draws, axis=0)
@@ -246,21 +210,21 @@ def _label_accuracy(found: Groups, given: Any, draws: int) -> xr.DataArray:
 def _fitted(
     accuracy: xr.Dataset, label: xr.DataArray, n_labels: int, n_annotators: int
 ) -> xr.Dataset:
-    """Return the same from a fit, in which annotators of one item err together."""
+    """Return the quantities of `_of_majority` from a fit with correlated errors."""
     alone = annotators_for_target(label.to_numpy(), TARGET, n_labels)
     needed = in_all(alone, accuracy["error_correlation"].transpose(*SAMPLE).to_numpy())
     right = accuracy["majority_correct"].transpose(*SAMPLE).to_numpy()
-    enough = right >= TARGET  # as many as there are do, then
+    enough = right >= TARGET  # then no more annotators are needed
     needed = np.where(enough, np.minimum(needed, n_annotators), needed)
     return _named(label, accuracy["majority_correct"], needed)
 
 
 def _of_majority(
-    label: xr.DataArray, voices: Any, n_labels: int, right: xr.DataArray | None = None
+    label: xr.DataArray, per_item: Any, n_labels: int, right: xr.DataArray | None = None
 ) -> xr.Dataset:
-    """Return how often a label is right, and a majority, and how many annotators that takes."""
+    """Return how often a label and a majority are right, and the annotators needed."""
     if right is None:
-        size, n_items = np.unique(np.minimum(voices, MOST), return_counts=True)
+        size, n_items = np.unique(np.minimum(per_item, MOST), return_counts=True)
         share = xr.DataArray(n_items / n_items.sum(), {ANNOTATOR: size}, (ANNOTATOR,))
         each = metrics.get("majority_accuracy").function(size, label, n_labels)
         right = (each * share).sum(ANNOTATOR)
@@ -276,33 +240,27 @@ def _named(label: xr.DataArray, majority: xr.DataArray, needed: Floats) -> xr.Da
     })  # fmt: skip
 
 
-class _Bootstrap:
-    """Draws of statistics, laid out as others are."""
-
-    def __init__(self, annotations: xr.Dataset, settings: Settings, like: xr.DataArray) -> None:
-        self.annotations, self.settings = annotations, settings
-        self.coords = {dim: like[dim].to_numpy() for dim in SAMPLE}
-
-    def of(self, name: str, *args: Any, **options: Any) -> xr.DataArray:
-        """Return draws of a statistic."""
-        shape = tuple(len(names) for names in self.coords.values())
-        drawn = bayesian_bootstrap(
-            name, self.annotations, *args, draws=int(np.prod(shape)),
-            random_seed=self.settings.random_seed, **options,
-        )  # fmt: skip
-        values = drawn.to_numpy().reshape(*shape, *drawn.shape[2:])
-        rest = {str(dim): drawn[dim].to_numpy() for dim in drawn.dims[2:]}
-        return xr.DataArray(values, self.coords | rest, drawn.dims, attrs=drawn.attrs)
+def _bootstrapped(
+    annotations: xr.Dataset, settings: Settings, like: xr.DataArray, name: str, **options: Any
+) -> xr.DataArray:
+    """Return draws of a statistic, with the chains and draws of ``like``."""
+    sample = {dim: like[dim].to_numpy() for dim in SAMPLE}
+    drawn = bayesian_bootstrap(
+        name, annotations, draws=like.size, random_seed=settings.random_seed, **options
+    )
+    values = drawn.to_numpy().reshape(*(like.sizes[dim] for dim in SAMPLE), *drawn.shape[2:])
+    rest = {str(dim): drawn[dim].to_numpy() for dim in drawn.dims[2:]}
+    return xr.DataArray(values, sample | rest, drawn.dims, attrs=drawn.attrs)
 
 
-def _confidence(found: Groups, concordance: xr.DataArray, n_labels: int) -> float:
-    """Return the confidence that, if all labels had it, would make that concordance.
+def _confidence(groups: Groups, concordance: xr.DataArray, n_labels: int) -> float:
+    """Return the constant confidence that gives the same concordance.
 
-    The square of genuine confidence is what is left of the agreement.
+    The ratio of concordance to agreement is the square of genuine confidence.
     """
-    if "confidence" not in found["annotations"]:
+    if "confidence" not in groups["annotations"]:
         return 1.0
-    agreed = float(found["agreement"]["percent_agreement"].mean())
+    agreed = float(groups["agreement"]["percent_agreement"].mean())
     genuine = np.sqrt(min(float(concordance.mean()) / agreed, 1.0)) if agreed > 0 else 1.0
     typical = float(genuine / (n_labels - (n_labels - 1) * genuine))
     return typical if np.isfinite(typical) and typical > 0 else 1.0

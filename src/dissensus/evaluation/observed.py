@@ -1,7 +1,7 @@
-"""What an evaluation says of the annotations as they are: agreement, and systems among annotators.
+"""Statistics of the observed annotations: agreement, and discrepancies of systems and annotators.
 
-No model is asked here. Each number is a statistic with a posterior by the Bayesian bootstrap over
-items (or over the clusters that the annotations name).
+No model is fitted. Each statistic has a posterior by the Bayesian bootstrap over items, or over
+clusters if the annotations name any.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from dissensus.data import tables
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
 from dissensus.errors import DissensusWarning, PredictionError
-from dissensus.evaluation.notes import Notes
+from dissensus.evaluation.section import Groups, Notes, Settings
+from dissensus.statistics._advantage_probability import NO_ITEMS
 from dissensus.statistics._annotator_discrepancy_ratio import NO_OTHERS
 from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics._non_inferiority import non_inferiority
-from dissensus.statistics._ratios import NO_ITEMS
 from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.wording import counted
 
-Groups = dict[str, xr.Dataset]
 Options = Mapping[str, Any]
 
 COEFFICIENTS: Final[Mapping[str, tuple[tuple[str, str, Options], ...]]] = {
@@ -54,7 +53,7 @@ COEFFICIENTS: Final[Mapping[str, tuple[tuple[str, str, Options], ...]]] = {
 
 
 _OF_SOME: Final = rf".*(rests on fewer than|{NO_OTHERS}|{NO_ITEMS})"
-"""Begins to match warnings about annotators with few items or none that tell of them."""
+"""Matches warnings about annotators with few or no items to judge them by."""
 
 CLASSES: Final = (
     "The labels are whole numbers, and nothing says that they are in an order: agreement and "
@@ -62,23 +61,11 @@ CLASSES: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How it is asked."""
-
-    draws: int
-    random_seed: int | None
-    distance: Any
-    margin: float
-    on_missing: str
-
-
 def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: Settings) -> Groups:
-    """Return the groups ``agreement`` and ``discrepancy``, draws, and ``statistics``, as observed.
+    """Return ``agreement`` and ``discrepancy`` (draws), and ``statistics`` (observed values).
 
-    All are left out where no item has two annotators, so that nobody can be seen to disagree, and
-    where there is one item only, which is no sample. What there is to note (undefined values, few
-    items, whole numbers of which nobody said what they are) goes along in the attribute ``notes``.
+    Return nothing if no item has two annotators, or if there is only one item or cluster. The
+    attribute ``notes`` holds warnings: undefined values, few items, labels of unknown order.
     """
     units = annotations.get("cluster_code", annotations[ITEM]).to_numpy()
     if int(voices_per(annotations, ITEM).max()) < 2 or len(np.unique(units)) < 2:
@@ -101,7 +88,7 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
 
 
 def are_classes(annotations: xr.Dataset, predictions: xr.Dataset | None) -> bool:
-    """Say whether labels are whole numbers that are an order by inference only."""
+    """Return whether labels are whole numbers whose order is only inferred."""
     guessed = str(annotations.attrs.get("kind_source", "")).startswith("inferred")
     named = predictions is None or "label_code" in predictions
     return annotations.attrs["kind"] == "ordinal" and guessed and named
@@ -109,7 +96,7 @@ def are_classes(annotations: xr.Dataset, predictions: xr.Dataset | None) -> bool
 
 @dataclass(frozen=True)
 class Asking:
-    """What all statistics are asked of, and what is collected on the way."""
+    """Computes statistics of some annotations, and collects observed values and warnings."""
 
     annotations: xr.Dataset
     settings: Settings
@@ -118,14 +105,14 @@ class Asking:
     """The values as observed."""
 
     def of(self, name: str, *args: Any, called: str | None = None, **more: Any) -> xr.Dataset:
-        """Return draws of a statistic, and put its observed value to the points."""
+        """Return draws of a statistic, and add its observed value to ``points``."""
         with self.notes.of("statistics"):
             function = statistics.get(name).function
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", _OF_SOME, DissensusWarning)
                 once = _dataset(function(self.annotations, *args, **more), name)
             with _said_before(once[name]):
-                # Of annotators with few items it is said that they are left out, in any case.
+                # `_note_those_left_out` reports annotators with few items.
                 warnings.filterwarnings("ignore", _OF_SOME, DissensusWarning)
                 found = bayesian_bootstrap(
                     name, self.annotations, *args, draws=self.settings.draws,
@@ -135,7 +122,7 @@ class Asking:
         return _dataset(found, name).rename({name: called} if called else {})
 
     def warn(self, text: str) -> None:
-        """Note something."""
+        """Add a note."""
         with self.notes.of("statistics"):
             warnings.warn(text, DissensusWarning, stacklevel=2)
 
@@ -152,7 +139,7 @@ def _agreement(ask: Asking, kind: str) -> xr.Dataset:
 
 
 def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
-    """Return how far systems and annotators are from the annotators, and the comparisons."""
+    """Return discrepancy ratios of systems and annotators, and comparisons of the two."""
     settings = ask.settings
     present = _present(ask, predictions)
     how: dict[str, Any] = {"distance": settings.distance}
@@ -179,7 +166,7 @@ def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
 
 
 def _beside(annotators: xr.Dataset, systems: xr.Dataset) -> xr.Dataset:
-    """Put both together; who shares items with one other only has advantages and no ratio."""
+    """Merge both. Annotators who share items with only one other have advantages, but no ratio."""
     attrs = annotators.attrs | systems.attrs
     if "n_items" in annotators and ANNOTATOR in systems.coords:
         everyone = systems[ANNOTATOR].to_numpy()
@@ -207,15 +194,15 @@ def _of_systems(
 
 
 class Known(NamedTuple):
-    """Annotators who can be judged by the others."""
+    """Annotators who share enough items with others."""
 
     codes: npt.NDArray[np.int64]
     n_items: npt.NDArray[np.int64]
-    """On how many items enough others spoke as well."""
+    """Number of items that enough others labelled as well."""
 
 
 def _known(annotations: xr.Dataset, present: npt.NDArray[np.bool_], others: int) -> Known:
-    """Choose the annotators who share enough items with so many others."""
+    """Return the annotators who share enough items with more than ``others`` - 1 others."""
     shared = present & (voices_per(annotations, ITEM) > others)
     rows = shared[annotations["item_code"].to_numpy()]
     if not rows.any():
@@ -242,7 +229,7 @@ def _note_those_left_out(ask: Asking, known: Known) -> None:
 
 
 def _present(ask: Asking, predictions: xr.Dataset | None) -> npt.NDArray[np.bool_]:
-    """Say which items have predictions; all, if there are no predictions at all."""
+    """Return which items have predictions; all, if there are no predictions."""
     items = ask.annotations[ITEM].to_numpy()
     if predictions is None:
         return np.ones(len(items), dtype=bool)
@@ -253,12 +240,12 @@ def _present(ask: Asking, predictions: xr.Dataset | None) -> npt.NDArray[np.bool
             "left out of the discrepancies, of systems and of annotators."
         )
         return present
-    return np.ones(len(items), dtype=bool)  # where they must not differ, an error comes later
+    return np.ones(len(items), dtype=bool)  # if items must be the same, a later check raises
 
 
 @contextmanager
 def _said_before(once: xr.DataArray) -> Iterator[None]:
-    """Keep quiet about draws where the observed value is undefined already, and noted as such."""
+    """Ignore warnings about draws if the observed value is undefined, which is noted already."""
     with warnings.catch_warnings():
         if bool(once.isnull().all()):
             warnings.simplefilter("ignore", DissensusWarning)
@@ -270,9 +257,9 @@ def _dataset(found: xr.DataArray | xr.Dataset, name: str) -> xr.Dataset:
 
 
 def first_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> xr.Dataset:
-    """Take the first label of each list, where annotators gave one label and systems lists."""
+    """Return the first label of each list if annotators gave single labels."""
     if annotations.attrs["kind"] == "ranking" or predictions.attrs["kind"] != "ranking":
         return predictions
     if bool((predictions["block"] == 1).sum(POSITION).max() > 1):
-        return predictions  # tied first labels: the statistics say what is wrong with that
+        return predictions  # tied first labels: the statistics raise an error
     return predictions.isel({POSITION: slice(1)}).assign_attrs(kind="nominal")

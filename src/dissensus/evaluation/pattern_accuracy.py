@@ -1,4 +1,4 @@
-"""Accuracy of systems on very many items, at a cost that grows with the kinds of items only."""
+"""Accuracy of systems on very many items, at a cost that depends on their patterns only."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from dissensus.kernels.overlap import holds_first
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 from dissensus.metrics._items import BOOTSTRAP
-from dissensus.metrics._lists import align, check_labels, check_lists, positive_int
+from dissensus.metrics._lists import align, check_labels, check_lists
 from dissensus.models.dirichlet import KINDS
 from dissensus.sampling import fitting
 
 _LIST: Final = ("code", "start", "end")
 _AT_ONCE: Final = 4_000_000
-"""Numbers drawn."""
+"""Maximum number of draws held in memory."""
 
 
 def top_k_accuracy_by_pattern(
@@ -45,22 +45,21 @@ def top_k_accuracy_by_pattern(
     on_missing: str = "raise",
     random_seed: Any = None,
 ) -> xr.DataArray:
-    r"""Draw accuracies under Dirichlet reliability, for all items that are alike at once.
+    r"""Draw accuracies under `models.dirichlet`, for all items of the same pattern at once.
 
-    What `top_k_accuracy` makes of a fit of `models.dirichlet` with the same ``prior_count``, in
-    distribution and exactly, without the fit. The prior is fixed here: one that is learned, which
-    few labels an item ask for, needs the fit. Whether a system is right about an item hangs on
-    which label leads, and nothing else:
+    The distribution is exactly that of `top_k_accuracy` of a fit with the same ``prior_count``. The
+    prior is fixed; a learned one, recommended for few labels an item, needs the fit. Whether a
+    system is right about an item depends only on which label leads:
 
     .. math:: p_{iy} = P(\arg\max \theta_i = y), \qquad
         N_{cy} \sim \mathrm{Multinomial}(n_c, p_{c\cdot}), \qquad
         \mathrm{accuracy}_s = \frac1n \sum_{c, y} N_{cy} h_{scy}
 
-    where c goes through the *patterns*: what counts an item's labels have, and which systems
-    predict them (:math:`h_{scy}`, 0 or 1, or between for predicted ties), whatever the labels are
-    called. The :math:`n_c` items of a pattern have one posterior, their leading labels are
-    independent given the data, and the probabilities are integrals over one variable. Ten million
-    items of five labels and four systems have some hundreds of patterns.
+    where c is a *pattern*: the counts of an item's labels, and which systems predict them
+    (:math:`h_{scy}`, from 0 to 1 for predicted ties), whatever their names. The :math:`n_c` items
+    of a pattern have the same posterior, and their leading labels are independent given the data.
+    The probabilities are one-dimensional integrals. Ten million items with five labels and four
+    systems have some hundreds of patterns.
 
     Parameters
     ----------
@@ -69,25 +68,24 @@ def top_k_accuracy_by_pattern(
     predictions : xarray.Dataset
         From `dissensus.predictions`.
     k : int
-        How many predicted labels count, as in `top_k_accuracy`.
+        Number of predicted labels that count, as in `top_k_accuracy`.
     reliability, prior_count : float
         As in `models.dirichlet.fit`.
     draws, chains : int
-        How many; all draws are independent.
+        Number of draws per chain and of chains; all draws are independent.
     weights : None or "bayesian-bootstrap"
-        The bootstrap speaks of new items like these. Weights of the items' own make items unlike:
-        those want `top_k_accuracy`.
+        The bootstrap is for new items like these. Other weights need `top_k_accuracy`.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable. They are others than those of `top_k_accuracy`, and the same
-        whatever the items' order or chunks.
+        Makes the draws repeatable, whatever the order or chunks of the items. They differ from
+        those of `top_k_accuracy`.
 
     Returns
     -------
     xarray.DataArray
-        ``top_k_accuracy`` over (chain, draw, system), in [0, 1]; in a Dask chunk if the annotations
-        are in such.
+        ``top_k_accuracy`` over (chain, draw, system), in [0, 1]; lazy if the annotations are in
+        chunks.
 
     Raises
     ------
@@ -96,13 +94,12 @@ def top_k_accuracy_by_pattern(
     PredictionError
         If items or labels do not fit.
     ArgumentError
-        If a number is not what is expected above.
+        If another argument is not one of the values above.
 
     Notes
     -----
     Source: Stutz et al. (2023), Eq. 8 and Appendix A, for the quantity. Time and memory grow with
-    the number of patterns: with hundreds of annotators an item, or graded reliabilities, hardly two
-    items are alike, and nothing is won.
+    the number of patterns: with hundreds of annotators an item, few items share a pattern.
 
     Examples
     --------
@@ -113,7 +110,7 @@ def top_k_accuracy_by_pattern(
     >>> round(found.mean().item(), 2)  # (7/8 + 1/4) / 2
     0.56
     """
-    k = positive_int("k", k)
+    k = arguments.whole("k", k)
     prior = arguments.positive("prior_count", prior_count)
     gamma = arguments.positive("reliability", reliability)
     chains, draws = arguments.sample_shape(draws, chains)
@@ -141,7 +138,7 @@ def top_k_accuracy_by_pattern(
 
 
 class _Part(NamedTuple):
-    """Some items: their annotations, which of them have predictions, and where these are."""
+    """Some items: annotations, whether they have predictions, and the positions of these."""
 
     annotations: xr.Dataset | Chunk
     kept: npt.NDArray[np.bool_]
@@ -151,9 +148,9 @@ class _Part(NamedTuple):
 def _parts(
     annotations: xr.Dataset, predictions: xr.Dataset, on_missing: str
 ) -> tuple[list[_Part], xr.Dataset]:
-    """Cut annotations and predictions alike."""
+    """Cut annotations and predictions into the same parts."""
     check_lists(predictions)
-    if is_chunked(annotations):  # whose chunks are checked as they are read
+    if is_chunked(annotations):  # chunks are checked when they are read
         parts: list[Any] = chunks_of(annotations)
         sizes = [len(part.items) for part in parts]
     else:
@@ -203,7 +200,7 @@ def _tallied(
 
 
 def _drawn(tallies: Sequence[Patterns], *, size: int, seed: int, bootstrap: bool) -> Floats:
-    """Draw which labels lead, and return the accuracies (draw, system)."""
+    """Draw the leading labels, and return accuracies (draw, system)."""
     patterns, rng = merged(tallies), np.random.default_rng(seed)
     alpha = patterns.cells[:, 0]
     # A column of ones sums the weights, in the order in which the others are summed.
@@ -224,7 +221,7 @@ def _lazy(
     parts: Sequence[_Part], tallied: Callable[[_Part], Patterns], drawn: Callable[..., Floats],
     shape: tuple[int, int],
 ) -> Any:  # fmt: skip
-    """Do the same when somebody asks for it."""
+    """Return the draws as a Dask array."""
     import dask
     import dask.array as da
 

@@ -1,4 +1,4 @@
-"""What an evaluation must carry to be made again: arguments, seed, versions, and which data."""
+"""Attributes by which an evaluation can be repeated: arguments, seed, versions, hashes of data."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from dissensus.registry import package_of
 
 ARGUMENTS: Final = "arguments"
 MODEL_PACKAGE: Final = "model_package"
-"""The attribute that names the package a model is from, if it is not one of the library's own."""
+"""Attribute that names the package of a model, if it is a plugin."""
 NOT_RECORDED: Final = "not_recorded"
 DATA: Final = ("annotations", "predictions")
 _PACKAGES: Final = ("dissensus", "pymc", "arviz", "numpy", "numba", "xarray", "scipy")
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what the draws hang on, as attributes.
+    """Return the versions of packages that draws depend on, as attributes.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def versions() -> dict[str, str]:
 
 
 def of_model(name: str) -> dict[str, str]:
-    """Return attributes that say which package brings a model; none, of the library's own.
+    """Return attributes that name the package of a plugin, or nothing for other models.
 
     Examples
     --------
@@ -53,9 +53,9 @@ def of_model(name: str) -> dict[str, str]:
 def provenance(
     annotations: xr.Dataset, predictions: xr.Dataset | None, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return attributes that say of which data and how an evaluation was made.
+    """Return attributes for the data and arguments of an evaluation.
 
-    Arguments that cannot be written down, such as functions, are named in ``not_recorded``.
+    Arguments that JSON cannot hold, such as functions, are named in ``not_recorded``.
     """
     kept, lost = {}, []
     for name, value in arguments.items():
@@ -86,19 +86,19 @@ def arguments_of(attrs: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it, so that the same comes back; TypeError if it cannot."""
+    """Return a value as JSON can hold it, for `_back` to restore; TypeError if it cannot."""
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufU":
         value = value.tolist()
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple | range):
-        return [_plain(one) for one in value]
-    if isinstance(value, Mapping):  # whose keys need not be text, as those of JSON must be
-        return {"mapping": [[_plain(key), _plain(one)] for key, one in value.items()]}
+        return [_plain(part) for part in value]
+    if isinstance(value, Mapping):  # as pairs: keys of JSON objects are text
+        return {"mapping": [[_plain(key), _plain(part)] for key, part in value.items()]}
     raise TypeError(type(value).__name__)
 
 
 def _back(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _back(one) for key, one in value["mapping"]}
-    return [_back(one) for one in value] if isinstance(value, list) else value
+        return {key: _back(part) for key, part in value["mapping"]}
+    return [_back(part) for part in value] if isinstance(value, list) else value

@@ -32,15 +32,15 @@ _NOT_HYPER: Final = frozenset(
     {"annotations", "predictions", "draws", "chains", "random_seed", "progressbar", "reliability"}
     | {"log_likelihood", "posterior_predictive"}
 )
-"""Arguments of every fit that an evaluation sets itself, or has no use for."""
+"""Arguments of every fit that an evaluation sets itself or does not use."""
 
 
 _WARM_UP: Final = 500
-"""As that of fits is by default, whose draws an evaluation so has."""
+"""The default of fits, so that an evaluation has the same draws."""
 
 
 def shares(annotations: xr.Dataset) -> xr.DataArray:
-    """Return the shares of labels (item, label): majority vote reads off the largest."""
+    """Return the shares of labels (item, label); the largest is that of the majority vote."""
     counts = label_counts(annotations)
     total = counts.sum(axis=1, keepdims=True)
     return dense(counts / np.maximum(total, 1), annotations, annotations[LABEL].to_numpy())
@@ -48,33 +48,31 @@ def shares(annotations: xr.Dataset) -> xr.DataArray:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How annotations are turned into plausibilities by one model: all that is peculiar to it."""
+    """How one model turns annotations into plausibilities."""
 
     model: str
     reliabilities: tuple[float, ...]
     reference: float
-    """The reliability whose posterior is kept, and which reports begin with."""
+    """The reliability whose posterior is kept; reports begin with it."""
     point: Callable[[xr.Dataset], xr.DataArray] = shares
-    """The point estimate that is used where uncertainty is ignored."""
+    """The point estimate, for naive metrics that ignore uncertainty."""
     leading: str = "the majority label of each item"
-    """What one takes for the truth who goes by the point estimate."""
+    """What the point estimate takes for the truth, in words."""
     is_limit: bool = True
     """Whether the posterior shrinks to the point estimate as the reliability grows."""
     prior_weight: Callable[..., float] | None = None
-    """From annotations, reliability and hyperparameters to the share of the prior in a typical
-    item's posterior. With many labels and few annotators a prior of one label each outweighs
-    the data."""
+    """Returns the weight of the prior in a typical item's posterior, from annotations, reliability
+    and hyperparameters. With many labels and few annotators, a flat prior outweighs the data."""
     companion: str | None = None
-    """The model beside it where this one is the default: where the choice moves the result."""
+    """A second model to show beside it by default, because results depend on the model."""
     learns: str | None = None
-    """The hyperparameter of a prior that is learned, if none is given, with predictions for
-    evidence."""
+    """The hyperparameter that is learned by default, with predictions as evidence."""
     learn: Callable[..., Any] = prior_of
-    """Learns it, once for all reliabilities."""
+    """Learns this hyperparameter, once for all reliabilities."""
     insight: bool = False
-    """Whether a prior that saw the predictions leaves open what systems know beyond the labels."""
+    """Whether metrics allow for what systems know beyond the labels (``insight="learned"``)."""
     markov_chains: bool = False
-    """Whether draws hang on each other, so that it must be seen whether there are enough."""
+    """Whether draws are autocorrelated, so that convergence is checked."""
     kind: str = ""
     """Kind of the annotations."""
 
@@ -87,7 +85,7 @@ class Recipe:
     def learned(
         self, annotations: xr.Dataset, hyper: Mapping[str, Any], **settings: Any
     ) -> dict[str, Any]:
-        """Return what fits at all reliabilities share: a prior that is learned, and from what."""
+        """Return the learned prior for all reliabilities, and its predictions."""
         if self.learns is None or hyper.get(self.learns, LEARNED) != LEARNED:
             return {}
         asked = {"tune": _WARM_UP, **hyper, **settings}
@@ -111,11 +109,11 @@ class Recipe:
                 )
 
     def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
-        """Take the plausibility out of a fit."""
+        """Return the plausibility of a fit."""
         return plausibility_of(fit)
 
     def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
-        """Bring predictions into the form the plausibilities have."""
+        """Return predictions of labels; raise if they are numbers."""
         if "label_code" not in predictions:
             raise PredictionError(
                 "predictions",
@@ -126,7 +124,7 @@ class Recipe:
         return predictions
 
     def statistics(self, annotations: xr.Dataset, point: xr.DataArray) -> xr.Dataset:
-        """Describe the observed annotations, and their point estimate, item by item."""
+        """Return counts, the leading share and the point estimate of each item."""
         out = xr.Dataset(coords={ITEM: annotations[ITEM].to_numpy()})
         out["n_annotations"] = (ITEM, statements_per(annotations, ITEM))
         out["leading_share"] = (ITEM, point.to_numpy().max(axis=-1))
@@ -141,7 +139,7 @@ class ThresholdRecipe(Recipe):
     threshold: float = 0.0
 
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
-        """Fit the model; scores know no reliability but their own spread."""
+        """Fit the model, which has no reliability."""
         del reliability
         found: xr.DataTree = models.get(self.model).module.fit(
             annotations, progressbar=False, **options
@@ -149,7 +147,7 @@ class ThresholdRecipe(Recipe):
         return found
 
     def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:
-        """Warn of a range of reliabilities: a flat curve would look like robust results."""
+        """Warn of a range of reliabilities: a flat curve would look like a robust result."""
         super().check_options(reliability, hyper)
         if reliability is not None and np.size(reliability) > 1:
             warnings.warn(
@@ -190,10 +188,10 @@ _RELIABILITY = "reliability"
 
 @dataclass(frozen=True)
 class PluggedRecipe(Recipe):
-    """A model of which no more is known than that its fit has a plausibility."""
+    """A model of another package, whose fit has a plausibility."""
 
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
-        """Fit the model, and see to what the library's own models see to themselves."""
+        """Fit the model, and add the diagnostics that the library's own models have."""
         fit = models.get(self.model).module.fit
         if self._knows_reliability():
             options[_RELIABILITY] = reliability
@@ -206,7 +204,7 @@ class PluggedRecipe(Recipe):
         return _completed(found, self.model, options)
 
     def check_options(self, reliability: Any, hyper: Any) -> None:
-        """Raise on a hyperparameter, or a range of reliabilities, that the model does not know."""
+        """Raise on a hyperparameter or reliabilities that the model does not have."""
         super().check_options(reliability, hyper)
         if reliability is not None and not self._knows_reliability():
             raise ArgumentError(
@@ -241,7 +239,7 @@ def plugged(name: str, kind: str) -> Recipe | None:
 
 
 def _completed(fit: xr.DataTree, model: str, options: dict[str, Any]) -> xr.DataTree:
-    """Say what a fit does not say of itself: how it was made, and whether its chains have met."""
+    """Add attributes that the fit lacks: inference, and convergence of its chains."""
     posterior = fit["posterior"]
     attrs: dict[str, Any] = {"model": model, "inference": f"as the model {model} does it"}
     if _RELIABILITY in options:
@@ -262,12 +260,12 @@ def _completed(fit: xr.DataTree, model: str, options: dict[str, Any]) -> xr.Data
 
 
 HEAVY_PRIOR = 0.5
-"""A prior with more than this share of the weight in a typical item is pointed out."""
+"""Maximum weight of the prior in a typical item without a note."""
 
 
 @dataclass(frozen=True)
 class _Sides:
-    """The point estimate of scores: all of an item's mass on the side its mean score is on."""
+    """The point estimate of scores: all mass on the side of an item's mean score."""
 
     threshold: float
 
@@ -304,10 +302,10 @@ RECIPES: Final = (
     # Plackett-Luce, temperatures of 10 to 100 for PrIRN, here with its middle for reference. At 1
     # Plackett-Luce takes every ranking once: as it was said, and not more.
     Recipe(
-        "inverse_rank", (10.0, 20.0, 30.0, 50.0, 100.0), 30.0, point=_inverse_rank, leading=_FIRST
+        "inverse_rank", (10.0, 30.0, 100.0), 30.0, point=_inverse_rank, leading=_FIRST
     ),
     Recipe(
-        "plackett_luce", (1.0, 2.0, 3.0, 5.0, 10.0), 1.0, point=_inverse_rank, leading=_FIRST,
+        "plackett_luce", (1.0, 3.0, 10.0), 1.0, point=_inverse_rank, leading=_FIRST,
         is_limit=False, companion="inverse_rank", learns="concentration",
         learn=prior_of_rankings, markov_chains=True,
     ),
@@ -316,11 +314,11 @@ RECIPES: Final = (
         leading="the side of the threshold that each item's mean score is on",
     ),
 )  # fmt: skip
-"""The only list of recipes: a model that is in it can be asked for."""
+"""The only list of recipes: ``model`` is one of these."""
 
 _DEFAULT: Final = {"continuous": "normal_scores", "ranking": "plackett_luce"}
 DEFAULT: Final = "default"
-"""As the name of a companion: the one that goes with the model, where that is a default too."""
+"""Stands for the default companion of the default model."""
 
 
 def recipe_for(
@@ -360,7 +358,7 @@ def recipe_for(
 
 
 def companion_for(main: Recipe, companion: str | None, *, by_default: bool) -> Recipe | None:
-    """Choose the model that the main one is set beside, if any.
+    """Choose the model to show beside the main one, if any.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""An evaluation made again from what its file holds, and held against it."""
+"""Repeats an evaluation from its file, and compares the results."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from dissensus.evaluation.provenance import (
 )
 
 _ADDED: Final = frozenset({"truth"})
-"""What is no result: the truth of a simulated study, which `dissensus demo` puts beside it."""
+"""Groups that are no results: the truth of a simulated study, added by `dissensus demo`."""
 _GIVEN: Final = "predictions_given"
 _SET_HERE: Final = frozenset({*DATA, "progressbar"})
 
 
 class Difference(NamedTuple):
-    """A variable that did not come out the same."""
+    """A variable that differs, and how."""
 
     where: str
     """Group and name."""
@@ -39,13 +39,13 @@ class Difference(NamedTuple):
 
 
 class Rerun(NamedTuple):
-    """What came of it."""
+    """Result of a comparison."""
 
     differences: list[Difference]
     compared: int
     """Variables."""
     versions: list[str]
-    """Of packages that differ: what was there then, and now."""
+    """Texts on packages whose version differs."""
 
 
 def stored(path: Path) -> xr.DataTree:
@@ -54,7 +54,7 @@ def stored(path: Path) -> xr.DataTree:
     Raises
     ------
     FormatError
-        If it is none, or was written before evaluations recorded how they were made.
+        If it is no evaluation, or has no recorded arguments.
     """
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
@@ -70,7 +70,7 @@ def stored(path: Path) -> xr.DataTree:
 
 
 def _opened(path: Path) -> xr.DataTree:
-    """Open a file or store; of Zarr's second format none, as it may name codecs that unpickle."""
+    """Open a file or a store. Zarr format 2 is refused: its codecs may unpickle objects."""
     if path.is_dir():
         if find_spec("zarr") is None:
             raise FormatError(
@@ -88,14 +88,14 @@ def _opened(path: Path) -> xr.DataTree:
 
 
 def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
-    """Evaluate again, and compare all draws.
+    """Evaluate again, and compare all variables.
 
     Raises
     ------
     ArgumentError
-        If an argument could not be recorded, naming it.
+        If an argument could not be recorded.
     FormatError
-        If the data in the file are not those that were evaluated.
+        If the data in the file differ from those that were evaluated.
     """
     if NOT_RECORDED in tree.attrs:
         raise ArgumentError(
@@ -114,7 +114,7 @@ def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
 
 
 def _require_model(tree: xr.DataTree) -> None:
-    """Raise where a model of another package is not there, saying what to install."""
+    """Raise if the model is of a package that is not installed."""
     package, model = tree.attrs.get(MODEL_PACKAGE), str(tree.attrs.get("model"))
     if package is not None and model not in models.plugins():
         known = tree.attrs.get(f"{package}_version", "of an unknown version")
@@ -125,7 +125,7 @@ def _require_model(tree: xr.DataTree) -> None:
 
 
 def _arguments(tree: xr.DataTree) -> dict[str, Any]:
-    """Read the arguments, which somebody may have changed."""
+    """Read the arguments; the file may have been edited."""
     try:
         found = arguments_of(tree.attrs)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as problem:
@@ -141,7 +141,7 @@ def _arguments(tree: xr.DataTree) -> dict[str, Any]:
 
 
 def _data(tree: xr.DataTree) -> tuple[xr.Dataset, xr.Dataset | None]:
-    """Take the data out, and see that they are those that were evaluated."""
+    """Return the data, after a check of their hashes."""
     groups = (DATA[0], _GIVEN if _GIVEN in tree.children else DATA[1])
     found = []
     for name, group in zip(DATA, groups, strict=True):
@@ -160,13 +160,13 @@ def _data(tree: xr.DataTree) -> tuple[xr.Dataset, xr.Dataset | None]:
 
 
 def _of_package(tree: xr.DataTree) -> dict[str, str]:
-    """Return the version of the package that brings the model, if one does."""
+    """Return the version of the package of the model, if it is a plugin."""
     now = of_model(str(tree.attrs.get("model")))
     return {name: value for name, value in now.items() if name != MODEL_PACKAGE}
 
 
 def _changed(tree: xr.DataTree) -> list[str]:
-    """Name what is of another version now."""
+    """Return a text for each package whose version differs."""
     return [
         f"{name.removesuffix('_version')} {tree.attrs.get(name, 'unknown')} then, {now} now"
         for name, now in (versions() | _of_package(tree)).items()
@@ -175,7 +175,7 @@ def _changed(tree: xr.DataTree) -> list[str]:
 
 
 def _pairs(then: xr.DataTree, now: xr.DataTree) -> Iterator[tuple[str, str]]:
-    """Yield every variable, with how it differs, or nothing if it does not."""
+    """Yield the name of every variable, and how it differs, or ""."""
     before, after = _variables(then), _variables(now)
     for where in dict.fromkeys([*before, *after]):
         if where not in after:
@@ -187,7 +187,7 @@ def _pairs(then: xr.DataTree, now: xr.DataTree) -> Iterator[tuple[str, str]]:
 
 
 def _variables(tree: xr.DataTree) -> dict[str, xr.Variable]:
-    """Return everything with a name, coordinates too, by group."""
+    """Return all variables and coordinates by group and name."""
     return {
         f"{node.path.strip('/')}/{name}".strip("/"): values
         for node in tree.subtree
@@ -197,18 +197,19 @@ def _variables(tree: xr.DataTree) -> dict[str, xr.Variable]:
 
 
 def _difference(then: xr.Variable, now: xr.Variable) -> str:
-    """Say in words how values differ; nothing if they are the same to the last digit."""
+    """Return how values differ in words, or "" if they are equal to the last digit."""
     if then.dims != now.dims or then.shape != now.shape:
         return f"{dict(now.sizes)} now, {dict(then.sizes)} then"
-    one, two = then.to_numpy(), now.to_numpy()
-    if one.dtype == np.float32:  # draws about items are, in a file
-        two = two.astype(np.float32)
-    unlike = np.asarray(one != two) & ~np.asarray((one != one) & (two != two))  # NaN is like NaN
+    before, after = then.to_numpy(), now.to_numpy()
+    if before.dtype == np.float32:  # draws of items are stored in single precision
+        after = after.astype(np.float32)
+    both_nan = np.asarray((before != before) & (after != after))
+    unlike = np.asarray(before != after) & ~both_nan
     if not unlike.any():
         return ""
-    if one.dtype.kind not in "fiub":
-        return f"{int(unlike.sum()):,} of {one.size:,} values differ"
+    if before.dtype.kind not in "fiub":
+        return f"{int(unlike.sum()):,} of {before.size:,} values differ"
     with np.errstate(invalid="ignore"):
-        gap = np.abs(one[unlike].astype(np.float64) - two[unlike].astype(np.float64))
+        gap = np.abs(before[unlike].astype(np.float64) - after[unlike].astype(np.float64))
     most = "undefined in one of them" if np.isnan(gap).all() else f"by up to {np.nanmax(gap):.3g}"
-    return f"{int(unlike.sum()):,} of {one.size:,} values differ, {most}"
+    return f"{int(unlike.sum()):,} of {before.size:,} values differ, {most}"

@@ -20,8 +20,8 @@ from dissensus.data.plausibility import looked_at_once
 from dissensus.dims import ITEM, POSITION, RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.errors import ConvergenceWarning
 from dissensus.evaluation.categories import Categories, accuracy
-from dissensus.evaluation.notes import Notes
 from dissensus.evaluation.recipes import Recipe
+from dissensus.evaluation.section import Notes
 from dissensus.metrics._blocks import is_lazy, lazy_bootstrap_weights
 from dissensus.metrics._insight import draw_insights
 from dissensus.metrics._items import bootstrap_weights

@@ -1,47 +1,127 @@
-"""A section of an evaluation that has its own model: whether it is fitted, and its groups."""
+"""What the sections of an evaluation share: settings, warnings, and the way from a plan to groups.
+
+A section is a module such as `components`. Before anything is fitted, its ``plan`` returns a
+`Plan`, or a `Reason` why the section is left out. Its ``draws`` turn a plan into groups, and
+`evidence` turns groups into rows of tables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import xarray as xr
 
-from dissensus.errors import AnnotationError
+from dissensus.errors import AnnotationError, ConvergenceWarning, DissensusWarning
 
 Groups = dict[str, xr.Dataset]
 
+AUTO = "auto"
+FEWEST = 5
+"""Minimum number of items with two annotators: with fewer, the prior dominates."""
+NO_PAIR = "no item has two annotators"
+NOT_WANTED = "not asked for"
+
+
+class Notes:
+    """Warnings of several steps. A warning raised by only one step is prefixed with its name.
+
+    Examples
+    --------
+    >>> notes = Notes()
+    >>> for step in ("one", "two"):
+    ...     with notes.of(step):
+    ...         warnings.warn("always", DissensusWarning)
+    >>> with notes.of("three"):
+    ...     warnings.warn("just here", DissensusWarning)
+    >>> notes.texts()
+    ['always', 'three: just here']
+    """
+
+    def __init__(self) -> None:
+        self._steps: set[str] = set()
+        self._raised: dict[tuple[type[Warning], str], list[str]] = {}
+
+    @contextmanager
+    def of(self, step: str) -> Iterator[None]:
+        """Collect the warnings raised during one step."""
+        self._steps.add(step)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DissensusWarning)
+            yield
+        for warning in caught:
+            steps = self._raised.setdefault((warning.category, str(warning.message)), [])
+            if step not in steps:
+                steps.append(step)
+
+    def texts(self) -> list[str]:
+        """Return each warning once."""
+        return [self._text(text, steps) for (_, text), steps in self._raised.items()]
+
+    def say(self, stacklevel: int = 3) -> None:
+        """Raise all warnings; by default they point to the caller of the calling function."""
+        for (category, text), steps in self._raised.items():
+            warnings.warn(self._text(text, steps), category, stacklevel=stacklevel)
+
+    def _text(self, text: str, steps: list[str]) -> str:
+        only_here = len(steps) == 1 and len(self._steps) > 1
+        return f"{steps[0]}: {text}" if only_here else text
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of an evaluation that all sections follow."""
+
+    draws: int
+    """Number of draws in all chains together."""
+    random_seed: int | None
+    distance: Any
+    margin: float
+    on_missing: str
+    chains: int = 1
+    progressbar: bool = False
+    notes: Notes = field(default_factory=Notes)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a section is left out."""
+
+    text: str
+    noted: bool = False
+    """Whether it is noted beside the agreement, because a reader would expect the section."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Planned:
-    """Decisions taken before any model is fitted."""
+class Plan:
+    """What a section computes, decided before anything is fitted."""
 
-    why_not: str = ""
-    """Reason for fitting no model; empty if one is fitted."""
-    told: bool = False
-    """Whether the reason is reported, because a reader would expect the section."""
-    asked: bool = False
-    """Whether the caller named the model; data that it cannot take are then an error."""
+    by_name: bool = False
+    """Whether the caller named the model. An error of the model is then raised, not noted."""
     remarks: tuple[str, ...] = ()
 
 
-def with_added(
-    found: Groups, plan: Planned, name: str, made: Callable[[], Groups], *, missing: str
-) -> tuple[Groups, str]:
-    """Add the groups that a model makes, or note beside the agreement why there are none.
+class Section(Protocol):
+    """A module that adds groups to an evaluation."""
 
-    Parameters
-    ----------
-    found : dict of Dataset
-        Groups of the evaluation so far.
-    plan : Planned
-        Whether a model is fitted.
-    name : str
-        Name of the model; empty if none is fitted.
-    made : callable
-        Fits the model and returns its groups.
-    missing : str
-        First words of the note, which name what is missing.
+    GROUP: str
+    """Name of its main group."""
+    SOURCE: str
+    """Attribute of that group that names the model."""
+    NOTE: str
+    """First words of the note where the section is missing."""
+
+    def draws(self, groups: Groups, plan: Any, settings: Settings) -> Groups:
+        """Return the groups of this section."""
+
+
+def added(
+    groups: Groups, section: Section, plan: Plan | Reason, settings: Settings
+) -> tuple[Groups, str]:
+    """Add the groups of a section, or note beside the agreement why there are none.
 
     Returns
     -------
@@ -49,16 +129,29 @@ def with_added(
     status : str
         Name of the model, or "none: " and the reason.
     """
-    why_not, told = plan.why_not, plan.told
-    if name:
+    if isinstance(plan, Plan):
         try:
-            return found | made(), name
+            groups = groups | section.draws(groups, plan, settings)
+            return groups, str(groups[section.GROUP].attrs[section.SOURCE])
         except AnnotationError as problem:  # for example, numbers without residual variance
-            if plan.asked:
+            if plan.by_name:
                 raise
-            why_not, told = f"the model refuses {problem}", True
-    if told and "agreement" in found:
-        text = f"{missing}: {why_not.removesuffix('.')}."
-        said = [line for line in (found["agreement"].attrs["notes"], text) if line]
-        found["agreement"].attrs["notes"] = "\n".join(said)
-    return found, f"none: {why_not}"
+            plan = Reason(f"the model refuses {problem}", noted=True)
+    if plan.noted and "agreement" in groups:
+        attrs = groups["agreement"].attrs
+        text = f"{section.NOTE}: {plan.text.removesuffix('.')}."
+        attrs["notes"] = "\n".join(line for line in (attrs["notes"], text) if line)
+    return groups, f"none: {plan.text}"
+
+
+def warn_of_chains(attrs: Mapping[Any, Any], start: str, advice: str) -> None:
+    """Warn if the chains behind a group are too short, by the diagnostics in its attributes."""
+    if not attrs.get("n_items_poor", 0):
+        return
+    r_hat = f", r-hat up to {attrs['r_hat_max']:.2f}" if "r_hat_max" in attrs else ""
+    warnings.warn(
+        f"{start}: as few as {attrs['ess_bulk_min']:.0f} effective draws "
+        f"({attrs['ess_bulk_min_item']}){r_hat}. {advice}",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

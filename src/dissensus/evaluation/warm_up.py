@@ -1,4 +1,4 @@
-"""Kernels compiled ahead of the first fit: for images, CI caches and the start of a notebook."""
+"""Compiles kernels ahead of the first fit, for images, CI caches and notebooks."""
 
 from __future__ import annotations
 
@@ -24,32 +24,31 @@ _ANNOTATORS: Final = 4
 
 
 def warm_up(*names: str, progressbar: bool = True) -> None:
-    """Compile the kernels of models, so that no later fit waits for them.
+    """Compile the kernels of models ahead of their first fit.
 
-    Numba compiles a kernel when it is first called and keeps the machine code on disk, for this
-    processor and this version of the library. Called once, when an image is built or a CI cache
-    is filled, this moves the wait of each model's first fit there.
+    Numba compiles a kernel when it is first called, and caches the machine code on disk for this
+    processor and this version of the library. Call this once when an image is built or a CI cache
+    is filled.
 
     Parameters
     ----------
     *names : str
-        Models, see `dissensus.models.names`. Default: all of them, and what `dissensus.evaluate`
-        computes of labels, grades, scores and rankings besides.
+        Models, see `dissensus.models.names`. By default all models, and `dissensus.evaluate` of
+        labels, grades, scores and rankings.
     progressbar : bool
         Show progress.
 
     Raises
     ------
     ArgumentError
-        If the library has no model of a name.
+        If the library has no model of that name.
 
     Notes
     -----
-    Small studies are fitted with each model's default options: forms of a model that were not
-    asked for (``difficulty=True``, say) still compile a few kernels of their own. The code is
-    kept where ``NUMBA_CACHE_DIR`` says, by default beside the library's files. An image that is
-    built on one kind of processor and run on others needs ``NUMBA_CPU_NAME=generic``, when it
-    is built and when it is run.
+    Small studies are fitted with each model's default options. Other forms of a model, such as
+    ``difficulty=True``, still compile a few kernels at their first fit. The cache is in
+    ``NUMBA_CACHE_DIR``, by default beside the library's files. An image that runs on several kinds
+    of processors needs ``NUMBA_CPU_NAME=generic``, when it is built and when it runs.
 
     Examples
     --------
@@ -65,13 +64,13 @@ def warm_up(*names: str, progressbar: bool = True) -> None:
         )  # fmt: skip
     jobs = list(_jobs(names or tuple(known), whole=not names))
     for job in tracked(jobs, "Warming up", progressbar):
-        with warnings.catch_warnings():  # nobody reads these fits
+        with warnings.catch_warnings():  # these fits are not used
             warnings.simplefilter("ignore", DissensusWarning)
             job()
 
 
 def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
-    """Return fits of small studies, and evaluations if all that there is is asked for."""
+    """Yield fits of small studies, and evaluations if ``whole``."""
     studies = {
         "nominal": _study("nominal"), "continuous": _study("continuous"),
         "ordinal": _study("ordinal"), "ranking": _rankings(), "few rankings": _few_rankings(),

@@ -1,8 +1,7 @@
-"""The way from a process to a fit that all families with a sweep sampler share.
+"""Fits by a sweep sampler: what a family defines, and what all families share.
 
-A family subclasses `Fit`: it says how a chain is advanced, and what the draws are called. `run`
-does the rest: it checks the options, samples by the Gibbs kernel or by NUTS, and puts the draws
-into a DataTree.
+A family subclasses `Fit`, which makes chains and names draws. `run` checks the options, samples by
+the Gibbs kernel or by NUTS, and puts the draws into a DataTree.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from dissensus.sampling import convergence, fitting
 from dissensus.sampling.checkpoints import Chain, Checkpoint
 
 ROOM = 4 * 2**30
-"""Largest size of kept draws in bytes, beyond which an error asks to keep fewer."""
+"""Largest size of kept draws in bytes."""
 _STATS = ("lp", "diverging", "step_size")
 """The statistics of NUTS that a fit keeps."""
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """The arguments of ``fit`` that are no settings of the model."""
+    """The arguments of ``fit`` that are not settings of the model."""
 
     draws: int = 1000
     tune: int = 500
@@ -67,8 +66,8 @@ class Groups(NamedTuple):
     diagnostics: Mapping[str, Any]
 
 
-class Fit[Process, Draws](ABC):
-    """What a family says of itself, for one process and one call of ``fit``.
+class Fit[Process: Any, Draws](ABC):
+    """The part of a fit that a family defines, for a process and the options of a call.
 
     Parameters
     ----------
@@ -91,9 +90,10 @@ class Fit[Process, Draws](ABC):
         self.options = options.checked(self.keeps)
 
     @property
-    @abstractmethod
     def annotations(self) -> xr.Dataset:
         """The annotations of the process."""
+        data: xr.Dataset = self.process.annotations
+        return data
 
     @property
     @abstractmethod
@@ -114,7 +114,7 @@ class Fit[Process, Draws](ABC):
 
     @abstractmethod
     def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Draws:
-        """Return the same from the draws of NUTS on the PyMC model."""
+        """Return the draws of all chains from those of NUTS on the PyMC model."""
 
     @abstractmethod
     def groups(self, draws: Draws, stats: Mapping[str, Array]) -> Groups:
@@ -221,9 +221,9 @@ def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> No
     ----------
     fit : Fit
     n_bytes : float
-        Size of all of them.
+        Size of all draws.
     of, remedy : str
-        What they are draws of, and what does not need them.
+        The subject of the draws, and what can be done without them, for the message.
     """
     if n_bytes > ROOM:
         options = fit.options
@@ -238,7 +238,7 @@ def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> No
 def model_of(name: str) -> Callable[[Any], Any]:
     """Return the function that writes the PyMC model of a process.
 
-    It stands in the model's file, above the families: hence an import by name.
+    The function is in the file of the model, a layer above: hence the import by name.
     """
     write: Callable[[Any], Any] = import_module(f"dissensus.models.{name}")._model
     return write

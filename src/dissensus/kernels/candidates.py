@@ -25,11 +25,13 @@ _LARGEST: Final = 2**62
 @rowwise("void(int64[:], int64, int64, int64[:])", "(k),(),()->()")
 def in_one_number(top: Codes, least: int, span: int, out: Codes) -> None:
     """Write the members of a set as the digits of a number, the smallest first."""
-    members = top.copy()
-    sort_with(members, np.empty(len(top), dtype=np.int64), 0, len(top))
     out[0] = 0
-    for member in members:
-        out[0] = out[0] * span + (member - least)
+    for place in range(len(top)):
+        digit = top[place] - least
+        for other in range(len(top)):  # each larger member moves this one a digit to the left
+            if top[other] > top[place] or (top[other] == top[place] and other > place):
+                digit *= span
+        out[0] += digit
 
 
 def set_codes(top: Codes) -> Codes:
@@ -41,7 +43,10 @@ def set_codes(top: Codes) -> Codes:
     >>> one == again, one == other
     (True, False)
     """
-    least, depth = int(top.min(initial=0)), top.shape[-1]
+    depth = top.shape[-1]
+    if depth == 1:  # a label is its own number; its range need not be looked for
+        return top[..., 0]
+    least = int(top.min(initial=0))
     span = int(top.max(initial=0)) - least + 1
     if span**depth < _LARGEST:
         return in_one_number(top, least, span)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dissensus.kernels.compiled import inner
+from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.remainder import expand
 from dissensus.kernels.rowwise import rowwise
 from dissensus.kernels.sorting import falling_with_order, sort_with
@@ -94,6 +94,44 @@ def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out:
     for i in range(room):
         ways *= (block - i) / (i + 1)
     out[0] = 1.0 / ways
+
+
+@kernel
+def distinct_tops(top: Codes, listed: Codes, seen: Codes, example: Codes, out: Codes) -> int:
+    """Give numbers to the distinct sequences of leading labels of an item; return their number.
+
+    Labels that no list names are alike to every score of lists: they share the digit 0.
+
+    Parameters
+    ----------
+    top : array (draw, item, place)
+        Leading labels of each draw.
+    listed : array (item, n)
+        Labels that some list names; negative codes are none.
+    seen : array (item, (n + 1) ** place)
+        Filled with -1; written.
+    example : array (sequence, 2)
+        Written: a draw and an item with this sequence.
+    out : array (draw, item)
+        Written: the number of the sequence.
+    """
+    count, base = 0, listed.shape[1] + 1
+    for draw in range(top.shape[0]):
+        for item in range(top.shape[1]):
+            number = 0
+            for place in range(top.shape[2]):
+                label, digit = top[draw, item, place], 0
+                for p in range(base - 1):
+                    if label >= 0 and listed[item, p] == label:
+                        digit = p + 1
+                        break
+                number = number * base + digit
+            if seen[item, number] < 0:
+                seen[item, number] = count
+                example[count, 0], example[count, 1] = draw, item
+                count += 1
+            out[draw, item] = seen[item, number]
+    return count
 
 
 @inner

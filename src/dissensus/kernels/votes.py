@@ -1,9 +1,8 @@
-"""Items with the same labels taken together, and agreement in many replicates of them.
+"""Labels of items by pattern, and agreement in many replicates of labels.
 
-Labels of items, those with the same labels from the same voices taken together.
-A *voice* is whoever labels in a way of its own: an annotator, a system, or all annotators at once
-where a model tells them apart by nothing. Items with the same labels from the same voices share
-one posterior of the truth, so that a sweep costs as much as there are such patterns.
+A *respondent* is an annotator, a system, or all annotators at once where a model does not tell them
+apart. Items with the same labels from the same respondents have one pattern. They share one
+posterior of the truth, so that the cost of a sweep grows with the number of patterns.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ import numpy.typing as npt
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.types import Floats, Ints
 
-# How annotators and systems agree in many versions of the same labels: sums for checks.
+# Agreement of annotators and systems in many versions of the same labels: sums for checks.
 
 
 class Rows(NamedTuple):
-    """Who labelled what, sorted by item; the same in all versions."""
+    """Who labelled which item, sorted by item; the same in all versions."""
 
     start: Ints
     """(item + 1): rows ``start[i]`` to ``start[i + 1]`` are of item i."""
@@ -31,11 +30,11 @@ class Rows(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over items, of each version by itself."""
+    """Sums over items, separately for each version."""
 
     pairs: Floats
-    """(version, label, label): disagreeing pairs, the lower label first. The pairs of an item
-    count 1 / (n - 1), so that each label counts once."""
+    """(version, label, label): disagreeing pairs, the lower label first. Each pair of an item with
+    n labels counts 1 / (n - 1), so that each label counts once."""
     agreed: Floats
     """(version, annotator): the share of the other labels of an item that were the same."""
     excess: Floats
@@ -43,12 +42,12 @@ class Sums(NamedTuple):
     items: Floats
     """(version, 2): agreement of items with three labels or more, and its square."""
     unanimous: Floats
-    """(version, system, 2): answers where annotators are of one mind; those that are theirs."""
+    """(version, system, 2): answers where annotators agree; those that agree with them."""
     split: Floats
-    """(version, system, 2): answers where they are not; the share of labels that are the same."""
+    """(version, system, 2): answers where they do not; the share of labels that are the same."""
     same: Floats
-    """(version, system, system): share of pairs of an item's labels that agree with each other,
-    and not with the answer, where two systems give the same one."""
+    """(version, system, system): where two systems give the same answer, the share of pairs of an
+    item's labels that agree with each other and not with the answer."""
 
 
 def rows(item: Ints, annotator: Ints, n_items: int, n_annotators: int, n_labels: int) -> Rows:
@@ -64,7 +63,7 @@ def rows(item: Ints, annotator: Ints, n_items: int, n_annotators: int, n_labels:
 
 
 @inner
-def _of_annotators(
+def _add_annotators(
     where: Rows, label: Ints, count: Ints, i: int, v: int,
     pairs: Floats, agreed: Floats, excess: Floats, items: Floats,
 ) -> None:  # fmt: skip
@@ -90,7 +89,7 @@ def _of_annotators(
 
 
 @inner
-def _of_systems(
+def _add_systems(
     answer: Ints, count: Ints, n: int, v: int, unanimous: Floats, split: Floats, same: Floats
 ) -> None:
     """Add the answers (system) for an item of one version."""
@@ -100,24 +99,41 @@ def _of_systems(
         most = max(most, count[k])
         together += count[k] * (count[k] - 1)
     for s in range(len(answer)):
-        said = answer[s]
-        if said < 0:
+        label = answer[s]
+        if label < 0 or n < 2:
             continue
-        if most == n and n > 1:
+        if most == n:
             unanimous[v, s, 0] += 1.0
-            unanimous[v, s, 1] += count[said] > 0
-        elif n > 1:
+            unanimous[v, s, 1] += count[label] > 0
+        else:
             split[v, s, 0] += 1.0
-            split[v, s, 1] += count[said] / n
-        if n > 1:
-            against = (together - count[said] * (count[said] - 1)) / pairs
-            for t in range(s + 1, len(answer)):
-                if answer[t] == said:
-                    same[v, s, t] += against
+            split[v, s, 1] += count[label] / n
+        against = (together - count[label] * (count[label] - 1)) / pairs
+        for t in range(s + 1, len(answer)):
+            if answer[t] == label:
+                same[v, s, t] += against
 
 
 @kernel
-def _sums(where: Rows, labels: Ints, answers: Ints) -> Sums:
+def sums(where: Rows, labels: npt.NDArray[np.integer], answers: npt.NDArray[np.integer]) -> Sums:
+    """Return sums of agreement between annotators and systems, for each version of their labels.
+
+    Parameters
+    ----------
+    where : Rows
+        From `rows`.
+    labels : array of int (version, row)
+        Codes of annotators' labels, sorted by item.
+    answers : array of int (version, item, system)
+        Codes of systems' labels, -1 for none.
+
+    Examples
+    --------
+    >>> where = rows(np.array([0, 0, 0]), np.arange(3), 1, 3, 2)
+    >>> total = sums(where, np.array([[0, 1, 1]]), np.array([[[0, 0]]]))
+    >>> total.pairs[0, 0, 1].item(), total.agreed[0].tolist(), total.same[0, 0, 1].round(3).item()
+    (1.0, [0.0, 0.5, 0.5], 0.333)
+    """
     n_versions, _, n_systems = answers.shape
     n_labels, n_annotators = where.n_labels, where.n_annotators
     pairs = np.zeros((n_versions, n_labels, n_labels))
@@ -134,35 +150,11 @@ def _sums(where: Rows, labels: Ints, answers: Ints) -> Sums:
             for row in range(first, last):
                 count[labels[v, row]] += 1
             if last - first > 1:
-                _of_annotators(
-                    where, labels[v], count, i, v, pairs, agreed, excess, items
-                )  # fmt: skip
-            _of_systems(answers[v, i], count, last - first, v, unanimous, split, same)
+                _add_annotators(where, labels[v], count, i, v, pairs, agreed, excess, items)
+            _add_systems(answers[v, i], count, last - first, v, unanimous, split, same)
             for row in range(first, last):
                 count[labels[v, row]] = 0
     return Sums(pairs, agreed, excess, items, unanimous, split, same)
-
-
-def sums(where: Rows, labels: npt.NDArray[np.integer], answers: npt.NDArray[np.integer]) -> Sums:
-    """Sum up how annotators and systems agree, in each version of their labels.
-
-    Parameters
-    ----------
-    where : Rows
-        From `rows`.
-    labels : array of int (version, row)
-        Codes of annotators' labels, sorted by item.
-    answers : array of int (version, item, system)
-        Codes of systems' labels, -1 for none.
-
-    Examples
-    --------
-    >>> where = rows(np.array([0, 0, 0]), np.arange(3), 1, 3, 2)
-    >>> found = sums(where, np.array([[0, 1, 1]]), np.array([[[0, 0]]]))
-    >>> found.pairs[0, 0, 1].item(), found.agreed[0].tolist(), found.same[0, 0, 1].round(3).item()
-    (1.0, [0.0, 0.5, 0.5], 0.333)
-    """
-    return _sums(where, labels, answers)
 
 
 class Votes(NamedTuple):
@@ -170,29 +162,28 @@ class Votes(NamedTuple):
 
     start: Ints
     """Where the entries of each pattern begin (pattern + 1)."""
-    voice: Ints
+    respondent: Ints
     label: Ints
     times: Ints
-    """How often the voice gave the label (entry)."""
+    """How often the respondent gave the label (entry)."""
     n_items: Ints
-    """How many items have the pattern (pattern)."""
+    """Number of items with the pattern (pattern)."""
     known: Ints = np.empty(0, dtype=np.int64)
-    """The true label of the pattern's items, -1 where it is not known (pattern); empty if it is
-    not known of any."""
+    """True label of the pattern's items, -1 if unknown (pattern); empty if all are unknown."""
 
 
 def votes(
-    item: Ints, voice: Ints, label: Ints, n_items: int, known: Ints | None = None
+    item: Ints, respondent: Ints, label: Ints, n_items: int, known: Ints | None = None
 ) -> tuple[Votes, Ints]:
     """Lay out labels by pattern.
 
     Parameters
     ----------
-    item, voice, label : array of int (row)
-        Codes; rows in any order, repeated ones count as often as they come.
+    item, respondent, label : array of int (row)
+        Codes; rows in any order. Repeated rows count repeatedly.
     n_items : int
     known : array of int (item), optional
-        True labels, -1 where they are not known: items that differ in it have different patterns.
+        True labels, -1 where unknown. Items with different true labels have different patterns.
 
     Returns
     -------
@@ -202,69 +193,70 @@ def votes(
 
     Examples
     --------
-    >>> found, pattern = votes(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 0, 0]),
-    ...                        np.array([1, 1, 1, 1, 0]), 4)
+    >>> patterns, pattern = votes(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 0, 0]),
+    ...                           np.array([1, 1, 1, 1, 0]), 4)
     >>> pattern
     array([2, 2, 1, 0])
-    >>> found.n_items
+    >>> patterns.n_items
     array([1, 1, 2])
     """
     if known is not None and (known >= 0).any():
-        return _with_known(item, voice, label, known)
-    item, voice, label, times = _entries(item, voice, label)
+        return _with_known(item, respondent, label, known)
+    item, respondent, label, times = _entries(item, respondent, label)
     bounds = np.searchsorted(item, np.arange(n_items + 1))
     length = np.diff(bounds)
     pattern_of = np.empty(n_items, dtype=np.int64)
     parts, count, sizes = [], [], []
-    n_known = 0
-    for size in np.unique(length):  # as many as there are numbers of labels an item can have
+    n_patterns = 0
+    for size in np.unique(length):  # of the numbers of labels that items have
         items = np.flatnonzero(length == size)
         place = bounds[items][:, None] + np.arange(size)
-        rows = np.concatenate([voice[place], label[place], times[place]], axis=1)
+        rows = np.concatenate([respondent[place], label[place], times[place]], axis=1)
         first, inverse, n = _distinct(rows)
-        pattern_of[items] = n_known + inverse
-        n_known += len(n)
+        pattern_of[items] = n_patterns + inverse
+        n_patterns += len(n)
         parts.append(place[first].ravel())
         count.append(n)
         sizes.append(np.full(len(n), size))
     entry = np.concatenate([*parts, np.empty(0, dtype=np.int64)])
     start = np.concatenate([[0], np.concatenate([*sizes, np.empty(0, dtype=np.int64)]).cumsum()])
     whole = np.concatenate([*count, np.empty(0, dtype=np.int64)])
-    found = Votes(start.astype(np.int64), voice[entry], label[entry], times[entry], whole)
-    return found, pattern_of
+    entries = respondent[entry], label[entry], times[entry]
+    return Votes(start.astype(np.int64), *entries, whole), pattern_of
 
 
-def _with_known(item: Ints, voice: Ints, label: Ints, known: Ints) -> tuple[Votes, Ints]:
-    """Lay out labels, the true one taken for that of one voice more until patterns are known."""
+def _with_known(item: Ints, respondent: Ints, label: Ints, known: Ints) -> tuple[Votes, Ints]:
+    """Lay out labels by pattern, a known truth being the label of one more respondent at first."""
     sure = np.flatnonzero(known >= 0)
-    oracle = int(voice.max(initial=-1)) + 1
-    found, pattern = votes(
-        np.concatenate([item, sure]), np.concatenate([voice, np.full(len(sure), oracle)]),
+    oracle = int(respondent.max(initial=-1)) + 1
+    patterns, pattern = votes(
+        np.concatenate([item, sure]), np.concatenate([respondent, np.full(len(sure), oracle)]),
         np.concatenate([label, known[sure]]), len(known),
     )  # fmt: skip
-    of_pattern = np.full(len(found.n_items), -1, dtype=np.int64)
+    of_pattern = np.full(len(patterns.n_items), -1, dtype=np.int64)
     of_pattern[pattern] = known
-    said = found.voice < oracle
-    start = np.concatenate([[0], said.cumsum()])[found.start]
-    voice, label, times = found.voice[said], found.label[said], found.times[said]
-    whole = Votes(start.astype(np.int64), voice, label, times, found.n_items, of_pattern)
-    return whole, pattern
+    given = patterns.respondent < oracle
+    start = np.concatenate([[0], given.cumsum()])[patterns.start]
+    return patterns._replace(
+        start=start.astype(np.int64), respondent=patterns.respondent[given],
+        label=patterns.label[given], times=patterns.times[given], known=of_pattern,
+    ), pattern  # fmt: skip
 
 
-def _entries(item: Ints, voice: Ints, label: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Sort rows by item, voice and label, and count those that come again."""
+def _entries(item: Ints, respondent: Ints, label: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Sort rows by item, respondent and label, and count repeated ones."""
     if len(item) == 0:
-        return item, voice, label, np.empty(0, dtype=np.int64)
-    order = np.lexsort((label, voice, item))
-    item, voice, label = item[order], voice[order], label[order]
+        return item, respondent, label, np.empty(0, dtype=np.int64)
+    order = np.lexsort((label, respondent, item))
+    item, respondent, label = item[order], respondent[order], label[order]
     fresh = np.ones(len(item), dtype=bool)
-    fresh[1:] = (np.diff(item) != 0) | (np.diff(voice) != 0) | (np.diff(label) != 0)
+    fresh[1:] = (np.diff(item) != 0) | (np.diff(respondent) != 0) | (np.diff(label) != 0)
     place = np.flatnonzero(fresh)
-    return item[place], voice[place], label[place], np.diff(np.append(place, len(item)))
+    return item[place], respondent[place], label[place], np.diff(np.append(place, len(item)))
 
 
 def _distinct(rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the first of each distinct row, which one each row is, and how often it comes."""
+    """Return the first place of each distinct row, which one each row is, and its frequency."""
     if rows.shape[1] == 0:
         return np.zeros(1, np.int64), np.zeros(len(rows), np.int64), np.array([len(rows)])
     order = np.lexsort(rows.T[::-1])

@@ -1,10 +1,10 @@
-"""Metrics: draws in, draws out.
+"""Metrics: functions of draws that return draws.
 
 Every metric returns a named float `xarray.DataArray` (or Dataset) with ``chain`` and ``draw``
-in front and summarises nothing: `arviz.summary`, `arviz.plot_forest` and `arviz.hdi` do.
+in front, for `arviz.summary`, `arviz.plot_forest` and `arviz.hdi`.
 
-The registry below is the only list of metrics. The documentation and the tests that hold for
-all metrics are made from it, so that a new metric is a kernel, a wrapper, a test and a line here.
+The registry below is the only list of metrics. The documentation, and the tests that hold for
+all metrics, are made from it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dissensus.registry import find
 
 @dataclass(frozen=True)
 class Metric:
-    """What the library knows of a metric without loading it.
+    """An entry of the registry, which loads the metric on demand.
 
     Examples
     --------
@@ -38,16 +38,16 @@ class Metric:
     low: float = 0.0
     high: float = 1.0
     better: str = "higher"
-    """"higher", "lower", or "none" if the number says nothing good or bad of a system."""
+    """"higher", "lower", or "none" if the number is neither good nor bad."""
     arguments: tuple[tuple[str, Any], ...] = ()
-    """Arguments it cannot do without, with a value that suits small data."""
+    """Required arguments, with values for small data."""
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The metric itself."""
-        found = getattr(import_module("dissensus"), self.name)
-        assert callable(found)
-        return found
+        """The metric."""
+        function = getattr(import_module("dissensus"), self.name)
+        assert callable(function)
+        return function
 
 
 METRICS: Final = (
@@ -110,12 +110,7 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Metric:
-    """Return what is known of one metric.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none of that name.
+    """Return the entry of a metric, or raise an `ArgumentError` for an unknown name.
 
     Examples
     --------
@@ -127,7 +122,7 @@ def get(name: str) -> Metric:
 
 
 def __getattr__(name: str) -> Any:
-    """Return a metric; its module is loaded when it is first asked for."""
+    """Return a metric; its module is loaded on first use."""
     if name not in names():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return get(name).function

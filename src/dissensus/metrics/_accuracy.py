@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.alignment import common_items
 from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import ITEM
 from dissensus.kernels.overlap import holds_first, same_set
 from dissensus.metrics._insight import insights, with_insight
-from dissensus.metrics._lists import check_lists, from_top, list_metric, positive_int
+from dissensus.metrics._lists import check_lists, from_top, list_metric
 
 
 def top_k_accuracy(
@@ -52,12 +53,12 @@ def top_k_accuracy(
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     insight : "learned" or DataArray (..., system), optional
-        What a system knows of the panel beyond what a few labels show: by so much the log odds of
-        an answer to be right are more, where draws leave it open. Labels do not tell; "learned"
-        draws it from what it came to for systems and people on panels of ten and more. `evaluate`
-        does so where `models.dirichlet` learned its prior from the predictions; for rankings
-        nothing is known of it. Without it, it is 0: where the panel is split systems err as people
-        do.
+        What a system knows of the panel beyond what a few labels show: the log odds that an answer
+        is right are larger by it, on items where the draws differ. Labels do not show it; "learned"
+        draws it from a distribution chosen on real panels of ten labels an item and more
+        (`docs/validation.md`). For fits of `models.dirichlet` with a learned prior, where
+        `evaluate` does the same; rankings have no such distribution. By default it is 0: on evenly
+        split items systems are taken to err as annotators do.
     random_seed : int, optional
         For the bootstrap, and for insight.
 
@@ -71,7 +72,7 @@ def top_k_accuracy(
     PredictionError
         If items or labels do not fit.
     ArgumentError
-        If k is not a positive whole number, or insight neither "learned" nor such numbers.
+        If k is not a positive whole number, or insight is neither "learned" nor such numbers.
 
     Notes
     -----
@@ -92,7 +93,7 @@ def top_k_accuracy(
     >>> dx.top_k_accuracy(fit, pred).dims
     ('chain', 'draw', 'system')
     """
-    k = positive_int("k", k)
+    k = arguments.whole("k", k)
 
     def depth(one: xr.Dataset, top: int) -> xr.DataArray:  # noqa: ARG001
         return xr.DataArray(np.int64(k))
@@ -164,7 +165,7 @@ def set_accuracy(
     >>> dx.set_accuracy(theta, pred).item(), dx.set_accuracy(theta, pred, k=1).item()
     (1.0, 0.0)
     """
-    limit = None if k is None else positive_int("k", k)
+    limit = None if k is None else arguments.whole("k", k)
 
     def depth(one: xr.Dataset, top: int) -> xr.DataArray:
         return one["length"].clip(max=top)

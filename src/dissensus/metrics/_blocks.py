@@ -1,15 +1,15 @@
-"""Metrics of draws in chunks: block of items by block, none of them held longer than it is read."""
+"""Metrics of draws in Dask chunks, one block of items at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.data.chunks import alone
@@ -18,17 +18,18 @@ from dissensus.dims import CANDIDATE, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.random import generator
 from dissensus.kernels.rowwise import in_one_thread
+from dissensus.kernels.types import Ints
 from dissensus.metrics._items import bootstrap_weights
 
 _DRAWS: Final = "draws "
 """Not the name of any coordinate."""
 
 PART: Final = "part"
-"""Of what a block says: its mean, and the weight that it has."""
+"""The dim of a block's mean and its weight."""
 
 
 def is_lazy(draws: xr.DataArray) -> bool:
-    """Return whether draws are in Dask chunks, yet to be computed."""
+    """Return whether draws are in Dask chunks."""
     return draws.chunks is not None
 
 
@@ -42,24 +43,23 @@ def by_block(
 ) -> xr.DataArray:
     """Apply a function to each block of items, lazily.
 
-    What `xarray.map_blocks` does, but for one thing: a block's draws are all that its task waits
-    for. Where tasks share what they read, Dask draws all of these blocks before it scores any.
+    Unlike in `xarray.map_blocks`, a task depends on its block of draws only. With shared inputs,
+    Dask computes all blocks of draws before it scores the first.
 
     Parameters
     ----------
     function : callable
-        Of a block of the draws, and of what lies beside it, in memory; to an array over ``dims``.
+        From a block of the draws, and the same items of ``beside``, to an array over ``dims``.
     draws : DataArray (..., item, label or candidate)
         In chunks.
     *beside
-        Of the same items, in the same order.
+        Arrays over the same items, in the same order.
     dims : sequence of str
-        Of the result.
+        Dims of the result.
     coords : dict
-        Of each dim of the result but ``item``, and of other dims: names, or where there are none
-        the length.
+        Names, or the length, of each dim of the result except ``item``; others are ignored.
     reduced : bool
-        Whether the result has one entry along ``item`` for a block, and not for each of its items.
+        Whether the result has one entry along ``item`` for each block.
     """
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
@@ -72,87 +72,89 @@ def by_block(
     for number, ends in enumerate(pairwise(np.cumsum([0, *sizes]).tolist())):
         here = {ITEM: slice(*ends)}
         block = _Block(
-            function, tuple(dims), {name: one.dims for name, one in lazy.items()},
-            known.isel(here).assign_attrs(draws.attrs), alone(*(one.isel(here) for one in beside)),
-        )  # fmt: skip
+            function=function,
+            dims=tuple(dims),
+            lazy={name: part.dims for name, part in lazy.items()},
+            known=known.isel(here).assign_attrs(draws.attrs),
+            beside=alone(*(array.isel(here) for array in beside)),
+        )
         drawn = [
-            (one.data.name, *(number if dim == ITEM else 0 for dim in one.dims))
-            for one in lazy.values()
+            (part.data.name, *(number if dim == ITEM else 0 for dim in part.dims))
+            for part in lazy.values()
         ]
         layer[key, *(number if dim == ITEM else 0 for dim in dims)] = (_applied, block, drawn)
     counts = (1,) * len(sizes) if reduced else sizes
     chunks = tuple(counts if dim == ITEM else (_length(coords[dim]),) for dim in dims)
-    graph = HighLevelGraph.from_collections(key, layer, [one.data for one in lazy.values()])
+    graph = HighLevelGraph.from_collections(key, layer, [part.data for part in lazy.values()])
     names = {dim: coords[dim] for dim in dims if dim != ITEM and np.ndim(coords[dim])}
     kept = names if reduced else {**names, ITEM: draws[ITEM]}
     return xr.DataArray(da.Array(graph, key, chunks, dtype=np.float64), dims=dims, coords=kept)
 
 
 def _lazy_parts(draws: xr.DataArray) -> dict[Any, xr.Variable]:
-    """Return what is yet to be computed, cut alike: the draws, and coordinates of theirs."""
-    found: dict[Any, xr.Variable] = {_DRAWS: draws.variable}
-    found |= {name: one.variable for name, one in draws.coords.items() if one.chunks is not None}
+    """Return the draws and their lazy coordinates, with equal chunks."""
+    parts: dict[Any, xr.Variable] = {_DRAWS: draws.variable}
+    parts |= {name: coord.variable for name, coord in draws.coords.items() if coord.chunks}
     sizes = draws.chunksizes[ITEM]
     return {
-        name: one.chunk({dim: sizes if dim == ITEM else -1 for dim in one.dims})
-        for name, one in found.items()
+        name: part.chunk({dim: sizes if dim == ITEM else -1 for dim in part.dims})
+        for name, part in parts.items()
     }
 
 
+@dataclass
 class _Block:
-    """What a block's task needs beside draws. Not a tuple: Dask would look for tasks in that."""
+    """The other inputs of a block's task. Not a tuple, which Dask would search for tasks."""
 
-    def __init__(
-        self, function: Callable[..., xr.DataArray], dims: tuple[Any, ...],
-        lazy: dict[Any, tuple[Any, ...]], known: xr.Dataset, beside: Sequence[Any],
-    ) -> None:  # fmt: skip
-        self.function, self.dims = function, dims
-        self.lazy, self.known, self.beside = lazy, known, beside
+    function: Callable[..., xr.DataArray]
+    dims: tuple[Any, ...]
+    lazy: dict[Any, tuple[Any, ...]]
+    known: xr.Dataset
+    beside: Sequence[Any]
 
 
 def _applied(block: _Block, drawn: list[Any]) -> Any:
-    """Put a block's draws together, and apply the function."""
-    found = {
+    """Assemble a block of draws, and apply the function."""
+    parts = {
         name: (dims, values) for (name, dims), values in zip(block.lazy.items(), drawn, strict=True)
     }
-    dims, values = found.pop(_DRAWS)
-    coords = {**block.known.coords, **found}
+    dims, values = parts.pop(_DRAWS)
+    coords = {**block.known.coords, **parts}
     draws = xr.DataArray(values, dims=dims, coords=coords, attrs=block.known.attrs)
-    beside = [one.compute(scheduler="synchronous") for one in block.beside]
-    with in_one_thread():  # Dask's workers are at other blocks
+    beside = [array.compute(scheduler="synchronous") for array in block.beside]
+    with in_one_thread():  # Dask's workers run other blocks
         scored = block.function(draws, *beside)
     return scored.transpose(*block.dims).to_numpy().astype(np.float64)
 
 
 def lazy_bootstrap_weights(
-    scores: xr.DataArray, random_seed: Any, cluster: npt.NDArray[np.int64] | None = None
+    scores: xr.DataArray, random_seed: Any, cluster: Ints | None = None
 ) -> xr.DataArray:
-    """Draw what `bootstrap_weights` draws, block by block; the scores themselves are not read."""
+    """Draw the weights of `bootstrap_weights` block by block, without computing the scores."""
     import dask.array as da
 
     rng = generator(random_seed, "item weights")
     state = deepcopy(rng)
-    rng.integers(2**31)  # one that was passed goes on, as it does where draws are in memory
+    rng.integers(2**31)  # advances the caller's generator, as with draws in memory
     dims = [*SAMPLE, ITEM]
     chunks = [scores.chunksizes[ITEM] if dim == ITEM else (scores.sizes[dim],) for dim in dims]
     shape = [scores.sizes[dim] for dim in dims]
     like = xr.DataArray(da.zeros(shape, chunks=chunks), dims=dims, coords={ITEM: scores[ITEM]})
     beside = [] if cluster is None else [xr.DataArray(cluster, dims=ITEM)]
 
-    def drawn(block: xr.DataArray, *numbers: xr.DataArray) -> xr.DataArray:
-        which = (one.to_numpy() for one in numbers)
-        return bootstrap_weights(block, deepcopy(state), *which)
+    def drawn(block: xr.DataArray, *clusters: xr.DataArray) -> xr.DataArray:
+        return bootstrap_weights(block, deepcopy(state), *(each.to_numpy() for each in clusters))
 
     return by_block(drawn, like, *beside, dims=dims, coords=coords_of(scores, SAMPLE))
 
 
 def front(theta: xr.DataArray) -> list[Any]:
-    """Return all dims of a plausibility but those of items and labels."""
+    """Return the dims of a plausibility except those of items and labels."""
     return [dim for dim in theta.dims if dim not in {ITEM, LABEL, CANDIDATE}]
 
 
 def coords_of(array: xr.DataArray, dims: Iterable[Any]) -> dict[Any, Any]:
-    """Return the names along some dims, or their length where they have none."""
+    """Return the names along some dims, or the length of dims without names."""
     return {d: array[d].to_numpy() if d in array.coords else array.sizes[d] for d in dims}
 
 
@@ -161,14 +163,15 @@ def _length(names: Any) -> int:
 
 
 def all_labels(theta: xr.DataArray) -> Any:
-    """Return the label space; of draws in chunks without looking at any item."""
+    """Return the label space; for draws in chunks without computing any."""
     if not is_lazy(theta):
         return space(theta).labels
     if LABEL in theta.dims:
         return space(theta.isel({ITEM: slice(0)})).labels
     if "labels" not in theta.attrs:
         raise ArgumentError(
-            "plausibility", expected="attrs['labels'], the whole label space, beside chunks",
+            "plausibility",
+            expected="attrs['labels'], the whole label space, beside chunks",
             found=f"attrs {list(theta.attrs)}",
-        )  # fmt: skip
+        )
     return np.atleast_1d(np.asarray(theta.attrs["labels"]))

@@ -1,4 +1,4 @@
-"""Certainty: how sure the annotations make us of a label, or a set of labels."""
+"""How certain the draws are of a label, or a set of labels."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from typing import Any
 
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data.plausibility import plausibility_of, space
 from dissensus.dims import CHAIN, DRAW, ITEM, SAMPLE
 from dissensus.kernels.candidates import modal_share, set_codes
 from dissensus.metrics._accuracy import set_accuracy
 from dissensus.metrics._blocks import PART, by_block, coords_of, front, is_lazy
-from dissensus.metrics._lists import PLACE, positive_int, require_draws, top_labels
+from dissensus.metrics._lists import PLACE, require_draws, top_labels
 
 
 def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
-    r"""How often the draws agree on the most plausible label (or set of labels) of an item.
+    r"""Share of draws that agree on the most plausible label (or set of labels) of an item.
 
     .. math:: \max_{C: |C| = j} \frac1M \sum_m 1[Y_{\mathrm{top}\text{-}j}(\theta^{(m)}_i) = C]
 
-    1 says that the annotations leave no doubt about the leading label(s), which is not to say
-    that they were unanimous. It summarises over draws by definition.
+    It summarises over draws by definition. A value of 1 means that the annotations determine the
+    leading label(s), not that they were unanimous.
 
     Parameters
     ----------
@@ -34,8 +35,8 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
     -------
     xarray.DataArray
         (item), in [0, 1], with two coordinates along ``item``: ``mcse``, its Monte Carlo
-        standard error, and ``selection_bias``, an estimate of how much too high it is because
-        the set is chosen by the same few draws that judge it (large where j is).
+        standard error, and ``selection_bias``, an estimate of its upward bias from choosing the
+        set by the same draws (large for large j).
 
     Raises
     ------
@@ -44,10 +45,9 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
 
     Notes
     -----
-    It misleads where it is taken for agreement, or for truth: many annotators who all make the same
-    mistake leave no doubt, and an item on which 600 of 1,000 agree is as certain as one on which
-    all do. It grows with the number of annotators and with the reliability they are given, so that
-    it compares items of one study, and not studies.
+    It is neither agreement nor truth: many annotators with the same mistake are certain, and an
+    item on which 600 of 1,000 agree is as certain as one on which all do. It grows with the number
+    of annotators and with their stated reliability: compare items within a study only.
 
     Source: Stutz et al. (2023), Eq. 4 to 6: the *set* of the top j labels is compared, not the
     label at rank j. Labels of plausibility exactly 0 are in no set.
@@ -58,15 +58,15 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
     >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aab")},
     ...                      labels=["a", "b"])
     >>> fit = dx.models.dirichlet.fit(ann, draws=1000, prior_count=1, random_seed=1)
-    >>> found = dx.annotation_certainty(fit)  # exactly .875 and .75
-    >>> bool((abs(found - [0.875, 0.75]) < 4 * found["mcse"]).all())
+    >>> certainty = dx.annotation_certainty(fit)  # exactly .875 and .75
+    >>> bool((abs(certainty - [0.875, 0.75]) < 4 * certainty["mcse"]).all())
     True
     """
     theta = plausibility_of(plausibility)
     require_draws(theta)
-    found = _modal(theta, positive_int("top", top))
-    found.attrs = {}
-    share, mcse, bias = (found.isel({PART: part}, drop=True) for part in range(3))
+    modal = _modal(theta, arguments.whole("top", top))
+    modal.attrs = {}
+    share, mcse, bias = (modal.isel({PART: part}, drop=True) for part in range(3))
     out = share.assign_coords(mcse=mcse, selection_bias=bias)
     name = "annotation_certainty" if top == 1 else f"annotation_certainty_{top}"
     out.attrs = {"better": "none"}
@@ -74,13 +74,13 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
 
 
 def _modal(theta: xr.DataArray, top: int) -> xr.DataArray:
-    """Return the share of the commonest set, its error and its bias: (..., item, part)."""
+    """Return the share of the most frequent set, its error and its bias: (..., item, part)."""
     if is_lazy(theta):
         others = [dim for dim in front(theta) if dim not in SAMPLE]
         coords = coords_of(theta, others) | {PART: 3}
         return by_block(partial(_modal, top=top), theta, dims=[*others, ITEM, PART], coords=coords)
-    found = top_labels(theta, space(theta), top)
-    codes = xr.apply_ufunc(set_codes, found, input_core_dims=[[PLACE]])
+    labels = top_labels(theta, space(theta), top)
+    codes = xr.apply_ufunc(set_codes, labels, input_core_dims=[[PLACE]])
     each = xr.apply_ufunc(
         modal_share, codes, input_core_dims=[[CHAIN, DRAW]], output_core_dims=[[], [], []]
     )
@@ -90,7 +90,7 @@ def _modal(theta: xr.DataArray, top: int) -> xr.DataArray:
 def certainty(
     plausibility: Any, predictions: xr.Dataset, *, on_missing: str = "raise"
 ) -> xr.DataArray:
-    r"""How often the draws' most plausible labels are just the predicted set.
+    r"""Share of draws whose most plausible labels are exactly the predicted set.
 
     .. math:: \mathrm{Certainty}(C; i) = \frac1M \sum_m
         1[Y_{\mathrm{top}\text{-}|C|}(\theta^{(m)}_i) = C]
@@ -116,9 +116,8 @@ def certainty(
 
     Notes
     -----
-    It misleads where it is read as the probability that the system is right: it is the probability
-    that the system's answer is what annotators like these lead to. Shared mistakes of theirs are in
-    it.
+    It is not the probability that the system is right, but that its answer is the one most
+    plausible to annotators, including mistakes that they share.
 
     Source: Stutz et al. (2023), Eq. 3 and 6.
 

@@ -1,4 +1,4 @@
-"""Who is better, and how surely: all pairs of systems, draw by draw."""
+"""Pairwise comparison of systems, draw by draw."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
     ----------
     draws : xarray.DataArray
         A metric with ``chain``, ``draw`` and ``dim``; other dims are kept apart. If its
-        attribute ``better`` is "lower", smaller values win.
+        attribute ``better`` is "lower", smaller values are better.
     dim : str
-        What to compare.
+        The dim to compare along.
 
     Returns
     -------
@@ -38,13 +38,12 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
 
     Notes
     -----
-    A probability of being better says nothing of by how much: with many items a difference that
-    nobody cares for is certain. Look at ``difference``. The best of many systems is chosen, and
-    looks better than it is: ``probability_best`` allows for that, its own interval does not.
+    The probability of being better does not measure the difference: with many items even a
+    negligible difference is certain. See ``difference``. The best of many systems looks better than
+    it is; ``probability_best`` accounts for that selection, its interval does not.
 
-    The differences are paired: both systems meet the same plausibilities and the same item
-    weights in a draw, so their common uncertainty cancels. Differences of two separately computed
-    intervals would not see that.
+    Differences are paired: in each draw, both systems have the same plausibilities and item
+    weights, so their common uncertainty cancels.
 
     Examples
     --------
@@ -61,7 +60,7 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
             found=type(draws).__name__,
             hint="Choose one variable, such as metrics['top_1_accuracy']",
         )
-    draws = draws.compute()  # once, where it is yet to be done: below it is looked at many times
+    draws = draws.compute()  # once: the draws are used several times below
     _require_systems(draws, dim)
     sign = -1 if draws.attrs.get("better") == "lower" else 1
     second = draws.rename({dim: other(dim)})
@@ -80,17 +79,19 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
 
 
 def _require_systems(draws: xr.DataArray, dim: str) -> None:
-    """Raise if there are no draws of two or more along a dim, or some of them are no numbers."""
+    """Raise unless these are numeric draws of two or more along a dim."""
     if not isinstance(dim, str) or dim in {*SAMPLE, RANK}:
         raise ArgumentError(
-            "dim", expected=f"the name of a dim that is none of {(*SAMPLE, RANK)}",
+            "dim",
+            expected=f"the name of a dim that is none of {(*SAMPLE, RANK)}",
             found=brief(dim),
-        )  # fmt: skip
+        )
     if not {*SAMPLE, dim} <= set(draws.dims) or RANK in draws.dims:
         raise ArgumentError(
-            "draws", expected=f"dims {(*SAMPLE, dim)} among others, and not {RANK!r}",
+            "draws",
+            expected=f"dims {(*SAMPLE, dim)} among others, and not {RANK!r}",
             found=str(draws.dims),
-        )  # fmt: skip
+        )
     if draws.sizes[dim] < 2:
         raise ArgumentError("draws", expected=f"two or more along {dim!r}", found="one")
     if draws.dtype.kind not in "iuf" or bool(draws.isnull().any()):
@@ -102,7 +103,7 @@ def _require_systems(draws: xr.DataArray, dim: str) -> None:
 
 
 def _rank_probability(draws: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return how often each system takes each rank, 1 for the largest value."""
+    """Return how often each system has each rank, 1 for the largest value."""
     second = draws.rename({dim: other(dim)})
     above = (second > draws).sum(other(dim))
     equal = (second == draws).sum(other(dim))

@@ -1,4 +1,4 @@
-"""Variance components out of a fit of crossed effects, and correlations of labels as observed."""
+"""Variance components of a fit of crossed effects, and correlations of observed labels."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ from dissensus.kernels.special import (
 )
 from dissensus.sampling import convergence
 
-# Reading variance components out of a fit of `crossed_effects` or `cross_replication`.
-
-
 CROSSED_EFFECTS = "crossed_effects"
 CROSS_REPLICATION = "cross_replication"
 MODELS = (CROSSED_EFFECTS, CROSS_REPLICATION)
@@ -30,19 +27,19 @@ LATENT, OBSERVED = "latent", "observed"
 SCALES = (LATENT, OBSERVED)
 GAUSSIAN, BERNOULLI, ORDINAL = "gaussian", "bernoulli", "ordinal"
 RESIDUAL_VARIANCE = {BERNOULLI: np.pi**2 / 3, ORDINAL: 1.0}
-"""On the latent scale: of the logistic and of the standard normal distribution."""
+"""Latent: of the logistic and of the standard normal distribution."""
 
 
 @dataclass(frozen=True)
 class Components:
-    """The parts of a label's variance, in draws (chain, draw), and (pool) where there are pools."""
+    """Draws (chain, draw) of the parts of a label's variance, with (pool) if there are pools."""
 
     family: str
     mu: xr.DataArray
     item: xr.DataArray
     """Variance of the item effects."""
     annotator: xr.DataArray | None
-    """Variance of the annotator effects; None if annotators have no names across items."""
+    """Variance of the annotator effects; None with ``anonymous=True``."""
     residual: xr.DataArray
     """Variance of the latent residual."""
     correlation: xr.DataArray | None
@@ -52,11 +49,11 @@ class Components:
     label_value: xr.DataArray | None
     """The numbers of ordered labels (label)."""
     doubt: str = ""
-    """Why the fit is not to be relied on."""
+    """How the chains failed, if they did."""
 
     @property
     def effects(self) -> xr.DataArray:
-        """Variance of the two effects together."""
+        """Variance of both effects."""
         return self.item if self.annotator is None else self.item + self.annotator
 
     @property
@@ -66,25 +63,12 @@ class Components:
 
 
 def check_scale(scale: str) -> None:
-    """Raise unless this is a scale."""
+    """Raise unless the scale is known."""
     arguments.one_of("scale", scale, SCALES)
 
 
 def components(fit: Any, models: tuple[str, ...] = MODELS) -> Components:
-    """Take the variance components out of a fit.
-
-    Parameters
-    ----------
-    fit : DataTree
-        What was fitted.
-    models : tuple of str
-        Those that will do.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no fit, a fit of another model, or lacks draws that such a fit has.
-    """
+    """Return the variance components of a fit of one of some models, or raise."""
     posterior, constants = _groups(fit, models)
     about = _of_trace(fit) | posterior.attrs | fit.attrs
     _check_model(about.get("model"), models)
@@ -117,9 +101,11 @@ def _groups(fit: Any, models: tuple[str, ...]) -> tuple[xr.Dataset, xr.Dataset]:
     wanted = f"a fit of {' or '.join(models)}, with its group 'posterior'"
     if not isinstance(fit, xr.DataTree):
         raise ArgumentError(
-            "fit", expected=wanted, found=brief(fit),
+            "fit",
+            expected=wanted,
+            found=brief(fit),
             hint="The whole DataTree is needed: it knows the model and the labels",
-        )  # fmt: skip
+        )
     if "posterior" not in fit.children:
         found = f"the groups {shown(list(fit.children))}" if fit.children else "no groups"
         raise ArgumentError("fit", expected=wanted, found=found)
@@ -128,7 +114,7 @@ def _groups(fit: Any, models: tuple[str, ...]) -> tuple[xr.Dataset, xr.Dataset]:
 
 
 def _of_trace(fit: xr.DataTree) -> dict[str, Any]:
-    """Return model and family of what `pymc.sample` drew, by the names of its variables."""
+    """Return model and family of a trace of `pymc.sample`, from the names of its variables."""
     posterior = fit["posterior"].data_vars
     observed = fit["observed_data"].data_vars if "observed_data" in fit.children else {}
     if not {"mu", "sigma_item"} <= set(posterior) or not {"score", "label_code"} & set(observed):
@@ -141,7 +127,7 @@ def _of_trace(fit: xr.DataTree) -> dict[str, Any]:
 
 
 def _check_model(found: Any, models: tuple[str, ...]) -> None:
-    """Raise if something else was fitted."""
+    """Raise if another model was fitted."""
     if found not in models:
         raise ArgumentError(
             "fit",
@@ -152,7 +138,7 @@ def _check_model(found: Any, models: tuple[str, ...]) -> None:
 
 
 def _needed(posterior: xr.Dataset, model: str, family: str) -> dict[str, xr.DataArray]:
-    """Return the draws that a fit of this model must have, with chain and draw in front."""
+    """Return the draws that a fit of the model needs, with chain and draw in front."""
     names = ["mu", "sigma_item"]
     names += {GAUSSIAN: ["sigma"], ORDINAL: ["cutpoint"]}.get(family, [])
     names += ["correlation"] if model == CROSS_REPLICATION else []
@@ -167,40 +153,35 @@ def _needed(posterior: xr.Dataset, model: str, family: str) -> dict[str, xr.Data
 
 
 def _sorted(draws: xr.DataArray) -> xr.DataArray:
-    """Put chain and draw first and pools last, and leave the attributes behind."""
+    """Return draws with chain and draw first and pools last, without attributes."""
     dims = [dim for dim in (POOL, other(POOL)) if dim in draws.dims]
     return draws.transpose(*SAMPLE, ..., *dims).drop_attrs()
 
 
 def label_steps(parts: Components) -> xr.DataArray:
-    """Return the steps from each ordered label's number to the next.
-
-    Raises
-    ------
-    ArgumentError
-        If the fit does not say what the labels' numbers are.
-    """
+    """Return the differences of successive labels' numbers, or raise if the fit lacks them."""
     values, cutpoint = parts.label_value, parts.cutpoint
     assert cutpoint is not None
     if values is None or values.size != cutpoint.sizes[BOUNDARY] + 1:
         raise ArgumentError(
             "fit",
             expected="'label_value' in its group 'constant_data', a number for each label",
-            found="none" if values is None else f"{values.size} for {cutpoint.sizes[BOUNDARY]} "
-            "cutpoints",
-        )  # fmt: skip
+            found="none"
+            if values is None
+            else f"{values.size} for {cutpoint.sizes[BOUNDARY]} cutpoints",
+        )
     steps = values.drop_vars(LABEL, errors="ignore").astype(np.float64).diff(LABEL)
     return steps.rename({LABEL: BOUNDARY})
 
 
-# Correlations of labels as they are observed, effects and residuals averaged out.
+# Correlations of observed labels.
 
 
 _PART, _OTHER = "part", "other_part"
 
 
 class Labels(NamedTuple):
-    """How observed labels come about: see `dissensus.kernels.special`."""
+    """The distribution of observed labels: see `dissensus.kernels.special`."""
 
     weight: xr.DataArray
     bound: xr.DataArray
@@ -210,13 +191,7 @@ class Labels(NamedTuple):
 
 
 def observed_labels(parts: Components) -> Labels | None:
-    """Return how labels come about, with a dim for their parts; None if they are the latent ones.
-
-    Raises
-    ------
-    ArgumentError
-        If the fit does not say what the numbers of ordered labels are.
-    """
+    """Return the distribution of observed labels; None if they are the latent ones."""
     if parts.family == GAUSSIAN:
         return None
     if parts.family == BERNOULLI:
@@ -231,23 +206,26 @@ def observed_labels(parts: Components) -> Labels | None:
         bound, variance = (parts.mu - cutpoint) / total, step_variance
         sd = total.broadcast_like(bound)
     spread = xr.apply_ufunc(variance, weight, bound, input_core_dims=[[_PART], [_PART]])
-    # Where all labels are the same to the last digit, no correlation is defined.
+    # The correlation is undefined if all labels are the same to the last digit.
     return Labels(weight, bound, sd, spread.where(spread > 0))
 
 
 def correlation_within(labels: Labels, shared: xr.DataArray) -> xr.DataArray:
-    """Correlate two labels that have a latent variance in common."""
+    """Return the correlation of two labels with a shared latent variance."""
     covariance = xr.apply_ufunc(
         covariance_within, *labels[:3], shared, input_core_dims=[*[[_PART]] * 3, []]
     )
-    return (covariance / labels.variance).clip(0.0, 1.0)  # past which there is rounding only
+    return (covariance / labels.variance).clip(0.0, 1.0)  # beyond is rounding
 
 
 def correlation_between(labels: Labels, others: Labels, shared: xr.DataArray) -> xr.DataArray:
-    """Correlate two labels of different pools that have a latent covariance."""
+    """Return the correlation of two labels of different pools with a latent covariance."""
     renamed = [part.rename({_PART: _OTHER}) for part in others[:3]]
     covariance = xr.apply_ufunc(
-        covariance_between, *labels[:3], *renamed, shared,
+        covariance_between,
+        *labels[:3],
+        *renamed,
+        shared,
         input_core_dims=[*[[_PART]] * 3, *[[_OTHER]] * 3, []],
-    )  # fmt: skip
+    )
     return (covariance / (labels.variance * others.variance) ** 0.5).clip(-1.0, 1.0)

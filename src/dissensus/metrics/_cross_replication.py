@@ -1,4 +1,4 @@
-"""Cross-replication: how far two pools of annotators say the same of the same items."""
+"""Cross-replication: correlations of two pools' labels of the same items."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from dissensus.metrics._components import (
 )
 from dissensus.metrics._reliability import annotator_variance
 
-# The one bound on data that the source of these metrics names.
-
 
 def annotators_outweigh_items(fit: Any) -> xr.DataArray:
     r"""Probability that the annotator ICC exceeds the ICC.
@@ -32,8 +30,8 @@ def annotators_outweigh_items(fit: Any) -> xr.DataArray:
     .. math:: P(\mathrm{ICC}_\mathrm{annotator} > \mathrm{ICC})
         = P(\sigma_\mathrm{annotator} > \sigma_\mathrm{item})
 
-    It is the same on the latent and on the observed scale: the correlation of two labels grows with
-    the variance they share, be it the item's or the annotator's.
+    It is the same on both scales: the correlation of two labels increases with the variance that
+    they share.
 
     Parameters
     ----------
@@ -52,7 +50,7 @@ def annotators_outweigh_items(fit: Any) -> xr.DataArray:
 
     Notes
     -----
-    Where it is likely, a label says more about who gave it than about what it is of.
+    Where it is likely, labels depend more on their annotators than on their items.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings", which
     calls such data unacceptable.
@@ -73,7 +71,7 @@ def annotators_outweigh_items(fit: Any) -> xr.DataArray:
 
 
 Pair = Callable[[int, int], xr.DataArray]
-"""From the places of two pools to what there is to say of them (chain, draw)."""
+"""From the places of two pools to their value (chain, draw)."""
 
 
 def normalized_xcc(
@@ -82,11 +80,11 @@ def normalized_xcc(
     pools: Sequence[Any] | None = None,
     reference: Any = None,
 ) -> xr.DataArray:
-    r"""Normalised xCC: how alike two pools' opinions of an item are, bias and noise set aside.
+    r"""Normalised xCC: the correlation of two pools' opinions of an item, without bias and noise.
 
     .. math:: \rho_{pq} = \mathrm{Corr}(\eta_{ip}, \eta_{iq})
 
-    the correlation of an item's effects in the two pools.
+    the correlation of an item's effects in both pools.
 
     Parameters
     ----------
@@ -94,12 +92,12 @@ def normalized_xcc(
         A fit of `models.cross_replication`.
     scale : {"latent", "observed"}
         "latent": :math:`\rho` itself. "observed": the observed xCC over the root of the product
-        of both pools' observed ICCs, which is the correlation of the mean labels that an item would
-        have from all annotators of either pool. For numbers (family "gaussian") the same.
+        of both pools' observed ICCs, which is the correlation of an item's mean labels from all
+        annotators of either pool. The same for numbers (family "gaussian").
     pools : pair, optional
         Return this pair of pools only.
     reference : pool, optional
-        Return all other pools with this one.
+        Return each other pool with this one.
 
     Returns
     -------
@@ -110,14 +108,13 @@ def normalized_xcc(
     Raises
     ------
     ArgumentError
-        If the fit is of another model or has no posterior, there is no such scale or pool, or both
-        ``pools`` and ``reference`` are given.
+        If the fit is of another model or has no posterior, the scale or a pool is unknown, or
+        ``pools`` and ``reference`` are both given.
 
     Notes
     -----
-    It compares the opinions of whole pools, of however many annotators, and not those of two
-    annotators: a pool of careless annotators without a common bias has a high normalised xCC and a
-    low xCC. On the observed scale it is NaN where a pool's ICC is 0.
+    It compares whole pools, not two annotators: careless annotators without a common bias have a
+    high normalised xCC and a low xCC. On the observed scale it is NaN where a pool's ICC is 0.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings"
     ("normalized xCC").
@@ -155,7 +152,7 @@ def xcc(
     pools: Sequence[Any] | None = None,
     reference: Any = None,
 ) -> xr.DataArray:
-    r"""xCC: how alike two labels of an item are, one by an annotator of each pool.
+    r"""xCC: the correlation of two labels of an item, one from each pool.
 
     .. math:: \mathrm{xCC}_{pq} = \rho_{pq} \sqrt{\mathrm{ICC}_p\, \mathrm{ICC}_q}
 
@@ -182,11 +179,10 @@ def xcc(
 
     Notes
     -----
-    It misleads where it is low: that may be noise within either pool, or that the pools mean
-    different things. `normalized_xcc` beside it tells which.
+    A low value has two causes: noise within a pool, or pools that mean different things.
+    `normalized_xcc` tells them apart.
 
-    The two annotators share the item alone: an annotator who is in both pools has an effect in
-    each.
+    The two annotators share only the item: an annotator in both pools has an effect in each.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings", after
     Wong, Paritosh and Aroyo (2021), "Cross-replication reliability".
@@ -223,7 +219,7 @@ def _checked(fit: Any, scale: str) -> Components:
 
 
 def _by_place(matrix: xr.DataArray | None) -> Pair:
-    """Look a pair up in a matrix over pools."""
+    """Return the function that looks a pair up in a matrix over pools."""
     assert matrix is not None
     return lambda p, q: matrix.isel({POOL: p, other(POOL): q}, drop=True)
 
@@ -234,14 +230,14 @@ def _latent(parts: Components) -> Pair:
 
     def pair(p: int, q: int) -> xr.DataArray:
         first, second = (share.isel({POOL: place}, drop=True) for place in (p, q))
-        # Not the root of a square, nor a correlation of 1 but for rounding, on the diagonal.
+        # On the diagonal without rounding.
         return first if p == q else rho(p, q) * (first * second) ** 0.5
 
     return pair
 
 
 def _observed(parts: Components) -> Pair:
-    """Correlate observed labels of one item by annotators of either pool."""
+    """Return the correlation of observed labels of an item, one from each pool."""
     labels = observed_labels(parts)
     assert labels is not None
     rho, sd = _by_place(parts.correlation), parts.item**0.5
@@ -260,16 +256,16 @@ def _observed(parts: Components) -> Pair:
 
 
 def _normalized(pair: Pair) -> Pair:
-    """Divide by the root of the product of both pools' own values, where these are positive."""
+    """Divide by the root of the product of both pools' own values, if these are positive."""
     own: dict[int, xr.DataArray] = {}
 
     def normalized(p: int, q: int) -> xr.DataArray:
         for place in {p, q} - set(own):
             own[place] = pair(place, place)
         scale = (own[p] * own[q]) ** 0.5
-        found = own[p] if p == q else pair(p, q)
-        # A correlation of means; past 1 there is rounding only.
-        return (found / scale.where(scale > 0)).clip(-1.0, 1.0)
+        value = own[p] if p == q else pair(p, q)
+        # A correlation: beyond 1 is rounding.
+        return (value / scale.where(scale > 0)).clip(-1.0, 1.0)
 
     return normalized
 
@@ -277,7 +273,7 @@ def _normalized(pair: Pair) -> Pair:
 def _arranged(
     pair: Pair, parts: Components, pools: Any, reference: Any, name: str, scale: str
 ) -> xr.DataArray:
-    """Ask for the pairs that are wanted, and lay them out."""
+    """Return the requested pairs as one array."""
     names = parts.mu[POOL].to_numpy()
     if pools is not None and reference is not None:
         raise ArgumentError(
@@ -299,10 +295,10 @@ def _arranged(
 
 
 def _matrix(pair: Pair, n_pools: int) -> xr.DataArray:
-    """Lay out all pairs, each of them found once."""
-    found = {(p, q): pair(p, q) for p in range(n_pools) for q in range(p + 1)}
+    """Return all pairs, each computed once."""
+    values = {(p, q): pair(p, q) for p in range(n_pools) for q in range(p + 1)}
     rows = [
-        xr.concat([found[max(p, q), min(p, q)] for q in range(n_pools)], dim=other(POOL))
+        xr.concat([values[max(p, q), min(p, q)] for q in range(n_pools)], dim=other(POOL))
         for p in range(n_pools)
     ]
     return xr.concat(rows, dim=POOL)
@@ -316,7 +312,7 @@ def _two_places(pools: Any, names: Any) -> tuple[int, int]:
 
 
 def _place(argument: str, pool: Any, names: Any) -> int:
-    """Return where a pool stands, or raise naming those there are."""
+    """Return the place of a pool, or raise with the known pools."""
     known = names.tolist()
     if isinstance(pool, str | int | float | np.generic) and pool in known:
         return known.index(pool)

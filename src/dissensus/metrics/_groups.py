@@ -1,4 +1,4 @@
-"""Labels put together in groups or carrying a risk, and scores past a threshold."""
+"""Plausibilities of groups of labels and of events, and expected risks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 from scipy.special import ndtr
@@ -17,18 +16,18 @@ from dissensus.data.plausibility import NAME, plausibility_of, space
 from dissensus.dims import ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 from dissensus.kernels.candidates import grouped_candidates
-from dissensus.kernels.types import Names
+from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.metrics._actual_accuracy import one_number
 from dissensus.metrics._blocks import all_labels, by_block, coords_of, front, is_lazy
 from dissensus.metrics._lists import on_candidates
 
-# From a model of scores to plausibilities of an event: that a score is past a threshold.
+_GROUP = "group_of"
 
 
 def event_plausibility(
     fit: Any, threshold: float, labels: tuple[Any, Any] = ("below", "above")
 ) -> xr.DataArray:
-    r"""Plausibility that one more annotator's score falls below or above a threshold.
+    r"""Plausibility that one more annotator's score is below or above a threshold.
 
     .. math:: \theta_i = \Phi\left(\frac{c - \mu_i}{\sigma_i}\right), \qquad 1 - \theta_i
 
@@ -37,15 +36,15 @@ def event_plausibility(
     fit : DataTree or Dataset
         A fit of `models.normal_scores`, with ``mean`` and ``variance`` (item).
     threshold : float
-        The cut c, in the units of the scores.
+        The threshold c, in the units of the scores.
     labels : pair
-        What to call the two outcomes.
+        The names of the two outcomes.
 
     Returns
     -------
     xarray.DataArray
-        A dense plausibility (chain, draw, item, label) of the two outcomes: every metric of
-        plausibilities takes it.
+        A dense plausibility (chain, draw, item, label) of the two outcomes, for every metric of
+        plausibilities.
 
     Raises
     ------
@@ -54,8 +53,8 @@ def event_plausibility(
 
     Notes
     -----
-    It misleads where scores are not normal, as near the ends of a scale: it believes in scores
-    beyond them. The threshold is a choice; look at more than one.
+    It is wrong where scores are not normal, as near the ends of a scale, which the normal
+    distribution exceeds. The result depends on the threshold: try several.
 
     Source: Stutz et al. (2023), Appendix A (toxicity and aesthetics).
 
@@ -74,18 +73,16 @@ def event_plausibility(
     known = set(posterior) if isinstance(posterior, xr.Dataset) else set()
     parts = {"mean", "variance"}
     if not parts <= known or any(posterior[name].dtype.kind not in "fiu" for name in parts):
-        found = isinstance(posterior, xr.Dataset)
+        variables = isinstance(posterior, xr.Dataset)
         raise ArgumentError(
             "fit",
             expected="a fit of normal_scores, with mean and variance",
-            found=f"the variables {shown(list(posterior))}" if found else type(fit).__name__,
+            found=f"the variables {shown(list(posterior))}" if variables else type(fit).__name__,
         )
-    # Of draws in chunks each look would draw them all.
+    # Checking draws in chunks would compute them all.
     if not is_lazy(posterior["variance"]) and bool((posterior["variance"] < 0).any()):
-        raise ArgumentError(
-            "fit", expected="variances of 0 or more",
-            found=str(float(posterior["variance"].min())),
-        )  # fmt: skip
+        least = str(float(posterior["variance"].min()))
+        raise ArgumentError("fit", expected="variances of 0 or more", found=least)
     threshold = one_number("threshold", threshold, "a finite number", np.isfinite)
     outcomes = _two(labels)
     scaled = (threshold - posterior["mean"]) / np.sqrt(posterior["variance"])
@@ -95,21 +92,14 @@ def event_plausibility(
 
 
 def _two(labels: Any) -> list[Any]:
-    """Return the names of both outcomes, or raise."""
     names = list(labels) if isinstance(labels, Sequence | np.ndarray) else []
     try:
-        space = tables.encode(pd.Series(names, dtype=object), "labels").values
+        distinct = tables.encode(pd.Series(names, dtype=object), "labels").values
     except AnnotationError:
-        space = np.empty(0)
-    if len(names) != 2 or len(space) != 2:
+        distinct = np.empty(0)
+    if len(names) != 2 or len(distinct) != 2:
         raise ArgumentError("labels", expected="two different names", found=brief(labels))
     return names
-
-
-# Labels put together in groups, and labels that carry a number such as a risk.
-
-
-_GROUP = "group_of"
 
 
 def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
@@ -127,8 +117,8 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        A dense plausibility (chain, draw, item, label) whose labels are the groups, sorted;
-        every metric takes it in turn.
+        A dense plausibility (chain, draw, item, label) whose labels are the groups, sorted, for
+        every metric of plausibilities.
 
     Raises
     ------
@@ -137,12 +127,11 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
 
     Notes
     -----
-    It misleads where groups are of unequal size: a prior of one label's worth each favours the
-    group with more labels. And a category's plausibility says nothing of which of its labels is
-    meant.
+    With groups of unequal size, a symmetric prior over labels favours the group with more labels.
+    The plausibility of a group does not say which of its labels is plausible.
 
-    Source: Stutz et al. (2023), Section 3.2, risk categories. In the candidate form the remainder's
-    mass goes to the groups of its labels as the draw itself splits it.
+    Source: Stutz et al. (2023), Section 3.2, risk categories. In candidate form the mass of the
+    remainder is split among its labels as in the draw itself.
 
     Examples
     --------
@@ -157,7 +146,7 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     groups = _encoded(_looked_up(mapping, labels, "mapping"), labels)
     out = _summed(theta, groups.codes, len(groups.values))
     out = out.rename({_GROUP: LABEL}).assign_coords({LABEL: groups.values})
-    out.attrs = {}  # the label space is another one now
+    out.attrs = {}  # those of the plausibility have its label space
     return out.rename(NAME)
 
 
@@ -185,9 +174,8 @@ def expected_risk(plausibility: Any, risk: Mapping[Any, float] | xr.DataArray) -
 
     Notes
     -----
-    It misleads if risks are ranks: 0, 1, 2 say that the step from low to medium is as large as that
-    to high. A mean risk of 1 may be a sure medium, or low and high with equal plausibility; look at
-    `group_labels` too.
+    If risks are ranks, 0, 1, 2 say that the step from low to medium equals that to high. A mean
+    risk of 1 may be a certain medium, or low and high with equal plausibility: see `group_labels`.
 
     Source: Stutz et al. (2023), Figure 8.
 
@@ -213,7 +201,7 @@ def expected_risk(plausibility: Any, risk: Mapping[Any, float] | xr.DataArray) -
     return out.rename("expected_risk")
 
 
-def _finite(risks: list[Any], labels: Names) -> npt.NDArray[np.float64]:
+def _finite(risks: list[Any], labels: Names) -> Floats:
     values = pd.to_numeric(_series(risks), errors="coerce").to_numpy(dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
@@ -227,7 +215,7 @@ def _finite(risks: list[Any], labels: Names) -> npt.NDArray[np.float64]:
 
 
 def _encoded(groups: list[Any], labels: Names) -> tables.Encoded:
-    """Give each label the code of its group; complaints name the label, not a row."""
+    """Return the code of each label's group; errors name the label, not a row."""
     try:
         return tables.encode(_series(groups), "mapping", sort=True)
     except AnnotationError as problem:
@@ -248,8 +236,7 @@ def _looked_up(mapping: Mapping[Any, Any], labels: Names, name: str) -> list[Any
             expected="a mapping with an entry for every label",
             found="an empty one" if isinstance(mapping, Mapping) else type(mapping).__name__,
         )
-    given = list(mapping)
-    place = tables.match(labels, tables.encode(_series(given), name).values)
+    place = tables.match(labels, tables.encode(_series(list(mapping)), name).values)
     if (place < 0).any():
         raise ArgumentError(
             name,
@@ -260,28 +247,31 @@ def _looked_up(mapping: Mapping[Any, Any], labels: Names, name: str) -> list[Any
     return [values[i] for i in place]
 
 
-def _summed(theta: xr.DataArray, group: npt.NDArray[np.int64], n_groups: int) -> xr.DataArray:
+def _summed(theta: xr.DataArray, group: Ints, n_groups: int) -> xr.DataArray:
     """Return masses over (..., item, group)."""
     if is_lazy(theta):
         dims = [*front(theta), ITEM, _GROUP]
         coords = coords_of(theta, front(theta)) | {_GROUP: n_groups}
         sums = partial(_summed, group=group, n_groups=n_groups)
         return by_block(sums, theta, dims=dims, coords=coords)
-    where = space(theta)
-    if where.dense:
+    label_space = space(theta)
+    if label_space.dense:
         member = xr.DataArray(np.eye(n_groups)[group], dims=(LABEL, _GROUP))
-        return xr.dot(theta.drop_vars(LABEL, errors="ignore"), member, dim=LABEL).transpose(
-            ..., ITEM, _GROUP
-        )
-    if int(where.sizes.sum(axis=1).max()) > len(where.labels):
+        out = xr.dot(theta.drop_vars(LABEL, errors="ignore"), member, dim=LABEL)
+        return out.transpose(..., ITEM, _GROUP)
+    if int(label_space.sizes.sum(axis=1).max()) > len(label_space.labels):
         raise ArgumentError(
             "plausibility",
             expected="attrs['labels'], the whole label space, beside the candidate form",
-            found=f"{len(where.labels)} known labels",
+            found=f"{len(label_space.labels)} known labels",
         )
     out = on_candidates(
-        grouped_candidates, theta, where,
-        xr.DataArray(group, dims="all"), xr.DataArray(np.zeros(n_groups), dims=_GROUP),
-        more_dims=[["all"], [_GROUP]], output_dims=[_GROUP],
-    )  # fmt: skip
+        grouped_candidates,
+        theta,
+        label_space,
+        xr.DataArray(group, dims="all"),
+        xr.DataArray(np.zeros(n_groups), dims=_GROUP),
+        more_dims=[["all"], [_GROUP]],
+        output_dims=[_GROUP],
+    )
     return out.transpose(*(d for d in SAMPLE if d in out.dims), ..., ITEM, _GROUP)

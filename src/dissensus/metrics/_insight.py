@@ -1,10 +1,10 @@
-"""What a system knows of the panel beyond what a few labels an item can show.
+"""Insight: what a system knows of the panel beyond what a few labels of an item show.
 
-Three labels of an item hardly say how evenly the panel is split, and nothing of what a system does
-where it is split 52 to 48. A learned prior takes a system for one of the panel there: it errs where
-people err. People do, and classifiers nearly so; a system that finds the leading label however even
-the split is does better, and no label tells. What is left open is one number a system, its
-*insight*: the log odds of an answer to be the leading label are so much more than the labels show.
+Few labels do not show how evenly a panel is split, nor what a system does on evenly split items. A
+learned prior takes a system for one of the panel there. Systems that give the panel's leading label
+on split items too then come out too low, and no label of the study tells. One number for each
+system, its *insight*, is therefore drawn and not estimated: the log odds that an answer is the
+leading label are larger by it. Decision 0017 says where its distribution comes from.
 """
 
 from __future__ import annotations
@@ -25,13 +25,16 @@ from dissensus.kernels.types import Floats, Keys
 from dissensus.metrics._lists import Prepare, Score, require_draws
 
 LEARNED: Final = "learned"
-SCALE: Final = 0.28
+SCALE: Final = 0.2
+SPREAD: Final = 1.3
 SHIFT: Final = -0.4
-"""Of SCALE exp(z) + SHIFT with z standard normal: 89 % of it lie between -.34 and .99, and the mean
-is .06. Decision 0017 has what systems on panels of ten and more came to."""
+"""Insight is SCALE exp(SPREAD z) + SHIFT with z standard normal: mean .07, 89 % between -.37 and
+1.19. `benchmarks/insight.py` chooses it: the narrowest of this mean whose intervals hold in .8 of
+the cases on every real panel of 300 items or more."""
 ALIKE: Final = 8
-"""z of two systems that give the same label on nine of ten items is correlated by .43, on seven of
-ten by .06: different systems differ in it, and only copies have the same."""
+"""Power of the share of equal answers that gives the correlation of two systems' z: .43 where they
+agree on nine of ten items, .06 on seven of ten. Systems that are no near copies differ in insight
+nearly independently."""
 
 
 def insight_of(standard: Floats) -> Floats:
@@ -40,29 +43,21 @@ def insight_of(standard: Floats) -> Floats:
     Examples
     --------
     >>> insight_of(np.array([-1.6, 0.0, 1.6])).round(2).tolist()
-    [-0.34, -0.12, 0.99]
+    [-0.38, -0.2, 1.2]
     """
-    return SCALE * np.exp(standard) + SHIFT
+    return SCALE * np.exp(SPREAD * standard) + SHIFT
 
 
 def insights(
     insight: Any, theta: xr.DataArray, predictions: xr.Dataset, random_seed: Any
 ) -> xr.DataArray:
-    """Return the insight of each system, draw by draw.
-
-    Parameters
-    ----------
-    insight : "learned" or DataArray (..., system)
-    theta : DataArray
-        Of whose draws.
-    predictions : Dataset
-        Of which systems, on its items.
-    random_seed : int or Generator, optional
+    """Return insights (chain, draw, system): drawn for "learned", else as given, matched by name.
 
     Raises
     ------
     ArgumentError
-        If it is neither, or there are no draws that it could lean.
+        If ``insight`` is neither "learned" nor finite numbers for each system of the predictions,
+        or the plausibility ``theta`` has no draws.
     """
     require_draws(theta)
     if isinstance(insight, str) and insight == LEARNED:
@@ -74,53 +69,52 @@ def insights(
     names, given = predictions[SYSTEM].to_numpy(), insight[SYSTEM].to_numpy()
     if not insight.indexes[SYSTEM].is_unique:
         _refuse("each system once", given.tolist())
-    found = insight.compute().astype(np.float64).reindex({SYSTEM: names})
-    if not bool(np.isfinite(found).all()):
+    values = insight.compute().astype(np.float64).reindex({SYSTEM: names})
+    if not bool(np.isfinite(values).all()):
         _refuse(f"finite numbers for {brief(names.tolist())}", given.tolist())
     sizes = {dim: theta.sizes[dim] for dim in SAMPLE}
-    sample = [dim for dim in found.dims if dim != SYSTEM]
-    if any(found.sizes[dim] != sizes.get(dim) for dim in sample):
-        _refuse(f"no dims but {SYSTEM!r} and those of the draws, {sizes}", dict(found.sizes))
+    sample = [dim for dim in values.dims if dim != SYSTEM]
+    if any(values.sizes[dim] != sizes.get(dim) for dim in sample):
+        _refuse(f"no dims but {SYSTEM!r} and those of the draws, {sizes}", dict(values.sizes))
     for dim in sample:
-        if dim in found.indexes and dim in theta.indexes:
-            named, theirs = found.indexes[dim], theta.indexes[dim]
-            if not named.equals(theirs):
-                expected = f"the {dim}s of the plausibility, {brief(theirs.tolist())}"
-                _refuse(expected, named.tolist())
-    alike = {dim: n for dim, n in sizes.items() if dim not in found.dims}
-    return found.drop_vars(SAMPLE, errors="ignore").expand_dims(alike)
+        if dim in values.indexes and dim in theta.indexes:
+            own, expected = values.indexes[dim], theta.indexes[dim]
+            if not own.equals(expected):
+                _refuse(f"the {dim}s of the plausibility, {brief(expected.tolist())}", own.tolist())
+    lacking = {dim: n for dim, n in sizes.items() if dim not in values.dims}
+    return values.drop_vars(SAMPLE, errors="ignore").expand_dims(lacking)
 
 
 def draw_insights(
     predictions: xr.Dataset, size: tuple[int, int], random_seed: Any = None
 ) -> xr.DataArray:
-    """Draw (chain, draw, system), alike for systems that give the same labels.
+    """Draw insights (chain, draw, system), correlated as `ALIKE` says; copies have the same.
 
-    A system's random numbers start from its answers: they are the same in whatever order systems
-    stand, and others in a call for another system under the same seed. The correlation of two is
-    the share of items on which they give the same label, to the power of `ALIKE`.
+    A system's random numbers are seeded by its answers: they depend neither on the order of systems
+    and items nor on names, and systems that are scored in separate calls under one seed differ.
     """
     seed = int(generator(random_seed, "insight").integers(2**63))
     first = predictions["label_code"].isel({POSITION: 0}).transpose(SYSTEM, ITEM).to_numpy()
     order = np.argsort(name_hashes(predictions[ITEM].to_numpy()), kind="stable")
     answers = name_hashes(predictions[LABEL].to_numpy())[first[:, order]]
-    digests = [blake2b(one.tobytes(), digest_size=8).digest() for one in answers]
-    names, where, back = np.unique(
-        np.array([int.from_bytes(one) for one in digests], dtype=np.uint64),
+    digests = [blake2b(row.tobytes(), digest_size=8).digest() for row in answers]
+    seeds, places, back = np.unique(
+        np.array([int.from_bytes(digest) for digest in digests], dtype=np.uint64),
         return_index=True, return_inverse=True,
     )  # fmt: skip
-    once = first[where]
-    alike = np.stack([(once == one).mean(axis=1) for one in once]) ** ALIKE
-    values, vectors = np.linalg.eigh(alike)
+    distinct = first[places]
+    correlation = np.stack([(distinct == row).mean(axis=1) for row in distinct]) ** ALIKE
+    # The symmetric root: it does not depend on the signs of eigenvectors.
+    values, vectors = np.linalg.eigh(correlation)
     root = (vectors * np.sqrt(values.clip(min=0.0))) @ vectors.T
-    standard = [np.random.default_rng([seed, int(name)]).standard_normal(size) for name in names]
-    found = insight_of(np.stack(standard, axis=-1) @ root)[..., back]
+    normal = [np.random.default_rng([seed, int(own)]).standard_normal(size) for own in seeds]
+    drawn = insight_of(np.stack(normal, axis=-1) @ root)[..., back]
     coords = {SYSTEM: predictions[SYSTEM].to_numpy()}
-    return xr.DataArray(found, dims=(*SAMPLE, SYSTEM), coords=coords)
+    return xr.DataArray(drawn, dims=(*SAMPLE, SYSTEM), coords=coords)
 
 
 def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> Prepare:
-    """Let scores lean by each system's insight, where draws leave an item open."""
+    """Return ``prepare`` with scores that lean by each system's insight."""
 
     def leaning(theta: xr.DataArray, lists: xr.Dataset, where: Space) -> Score:
         score, lean = prepare(theta, lists, where), leans(theta, insight, random_seed)
@@ -132,10 +126,10 @@ def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> P
 def leans(
     theta: xr.DataArray, insight: xr.DataArray, random_seed: Any
 ) -> Callable[[xr.DataArray, Hashable], xr.DataArray]:
-    """Return what lets scores (chain, draw, item) of one system, with its name, lean.
+    """Return a function of one system's scores (chain, draw, item) and its name that leans them.
 
-    Items have one random number a draw for all systems: of systems with the same insight an
-    answer is right of both or of neither.
+    An item has one random number a draw for all systems, so that systems with the same answer and
+    the same insight are right in the same draws.
     """
     seed = int(generator(random_seed, "items leaned").integers(2**31))
     keys = item_keys(theta[ITEM].to_numpy(), theta.sizes[CHAIN], seed=seed)
@@ -143,9 +137,9 @@ def leans(
 
 
 def lean(scores: xr.DataArray, insight: xr.DataArray, keys: Keys) -> xr.DataArray:
-    """Let one system's scores (chain, draw, item) lean by its insight (chain, draw).
+    """Return one system's scores (chain, draw, item), leaned by its insight (chain, draw).
 
-    ``keys`` (chain, item) start the items' random streams.
+    ``keys`` (chain, item) seed the items' random streams.
     """
     streams = xr.DataArray(keys, dims=(CHAIN, ITEM))
     return xr.apply_ufunc(
@@ -154,5 +148,5 @@ def lean(scores: xr.DataArray, insight: xr.DataArray, keys: Keys) -> xr.DataArra
     ).transpose(*scores.dims)  # fmt: skip
 
 
-def _refuse(expected: str, found: Any) -> None:
-    raise ArgumentError("insight", expected=expected, found=brief(found))
+def _refuse(expected: str, value: Any) -> None:
+    raise ArgumentError("insight", expected=expected, found=brief(value))

@@ -1,14 +1,13 @@
-"""What all metrics of predicted lists have in common: align, score, average over items."""
+"""The common steps of metrics of predicted lists: align, score, average over items."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
-from typing import Any, Final
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
@@ -17,15 +16,15 @@ from dissensus.data.alignment import common_items
 from dissensus.data.plausibility import Space, plausibility_of, remembered, space
 from dissensus.data.predictions import warn_of_outside
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
-from dissensus.errors import ArgumentError, PredictionError, brief, shown
-from dissensus.kernels.overlap import block_bounds
+from dissensus.errors import ArgumentError, PredictionError, shown
+from dissensus.kernels.overlap import block_bounds, distinct_tops
 from dissensus.kernels.random import generator, name_hashes, row_keys
 from dissensus.kernels.remainder import top_candidates, top_dense
+from dissensus.kernels.types import Ints, Names
 from dissensus.metrics._blocks import PART, all_labels, by_block, coords_of, front, is_lazy
 from dissensus.metrics._items import bootstrap_weights, check_bootstrap, over_items, weights_for
 
-# Bringing predictions and plausibilities onto the same items and labels.
-
+# Predictions and plausibilities on the same items and labels.
 
 OUTSIDE = -4
 """Code of a predicted label that is not in the label space."""
@@ -41,26 +40,21 @@ def align(
     """Return the plausibility and the lists of predictions on common items, and the label space.
 
     The lists are variables ``code``, ``start``, ``end`` (item, system, position), see
-    `dissensus.kernels.overlap`, and ``length`` (item, system). ``checked`` says that their labels
-    have been looked at: these are some of the items only, and might name none of the labels.
-
-    Raises
-    ------
-    PredictionError
-        If items differ (unless ``on_missing="drop"``), or no predicted label is known.
+    `dissensus.kernels.overlap`, and ``length`` (item, system). With ``checked``, labels are not
+    checked again: a block of items may have no known label.
     """
     check_lists(predictions)
     plausibility, predictions = common_items(plausibility, predictions, on_missing)
-    where = space(plausibility)
-    if "labels" not in plausibility.attrs and not where.dense:
-        where = _widened(where, predictions[LABEL].to_numpy())
+    label_space = space(plausibility)
+    if "labels" not in plausibility.attrs and not label_space.dense:
+        label_space = _widened(label_space, predictions[LABEL].to_numpy())
     if not checked:
-        check_labels(predictions, where.labels)
-    code = _codes(predictions, where.labels)
+        check_labels(predictions, label_space.labels)
+    code = _codes(predictions, label_space.labels)
     dims = (ITEM, SYSTEM, POSITION)
     block = predictions["block"].transpose(*dims).to_numpy()
     start, end = block_bounds(block)
-    # Without the items' names: they may be spelled otherwise than in the plausibility.
+    # Without names of items, whose spelling may differ from the plausibility.
     lists = xr.Dataset(
         {
             "code": (dims, code),
@@ -70,11 +64,11 @@ def align(
         },
         coords={SYSTEM: predictions[SYSTEM].to_numpy()},
     )
-    return plausibility, lists, where
+    return plausibility, lists, label_space
 
 
 def check_lists(predictions: Any) -> None:
-    """Raise unless these are lists of labels, laid out as the schema says."""
+    """Raise unless these are lists of labels that follow the schema."""
     dims = (ITEM, SYSTEM, POSITION)
     found = ""
     if not isinstance(predictions, xr.Dataset):
@@ -93,14 +87,15 @@ def check_lists(predictions: Any) -> None:
         )
 
 
-def _widened(where: Space, predicted: npt.NDArray[Any]) -> Space:
-    """Add predicted labels to a label space that is known only as far as it was named."""
-    new = predicted[tables.match(predicted, where.labels) < 0]
-    if (new.dtype.kind in "UO") == (where.labels.dtype.kind in "UO"):
-        labels = np.concatenate([where.labels, new])
+def _widened(label_space: Space, predicted: Names) -> Space:
+    """Add predicted labels to a label space of which only named labels are known."""
+    known = label_space.labels
+    new = predicted[tables.match(predicted, known) < 0]
+    if (new.dtype.kind in "UO") == (known.dtype.kind in "UO"):
+        labels = np.concatenate([known, new])
     else:
-        labels = np.concatenate([where.labels.astype(np.str_), new.astype(np.str_)])
-    size = int(where.sizes[0].sum())
+        labels = np.concatenate([known.astype(np.str_), new.astype(np.str_)])
+    size = int(label_space.sizes[0].sum())
     if len(labels) > size:
         raise PredictionError(
             "plausibility",
@@ -108,10 +103,10 @@ def _widened(where: Space, predicted: npt.NDArray[Any]) -> Space:
             found=f"{len(labels)} labels in annotations and predictions, where the sizes of the "
             f"candidates add up to {size}",
         )
-    return where._replace(labels=labels)
+    return label_space._replace(labels=labels)
 
 
-def check_labels(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> None:
+def check_labels(predictions: xr.Dataset, labels: Names) -> None:
     """Raise if no predicted label is in the label space, and warn of those that are not."""
     code = predictions["label_code"].to_numpy()
     vocabulary = predictions[LABEL].to_numpy()
@@ -130,7 +125,7 @@ def check_labels(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> None:
         )
 
 
-def _codes(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _codes(predictions: xr.Dataset, labels: Names) -> Ints:
     """Translate label codes into the plausibility's label space."""
     code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
     place = tables.match(predictions[LABEL].to_numpy(), labels)
@@ -138,56 +133,41 @@ def _codes(predictions: xr.Dataset, labels: npt.NDArray[Any]) -> npt.NDArray[np.
     return np.where(code >= 0, place[code], OUTSIDE)
 
 
-# Calling a kernel on the candidate form: the five arguments that all such kernels begin with.
-
-
 def on_candidates(
     kernel: Callable[..., Any],
     plausibility: xr.DataArray,
-    where: Space,
+    label_space: Space,
     *more: Any,
     more_dims: list[list[str]],
     output_dims: list[str],
 ) -> xr.DataArray:
-    """Apply a kernel to masses, codes, sizes, concentration and keys, and to what it needs more.
+    """Apply a kernel of the candidate form (`dissensus.kernels.remainder`).
 
-    Parameters
-    ----------
-    kernel : callable
-        A kernel of a row in candidate form, see `dissensus.kernels.remainder`.
-    plausibility : xarray.DataArray
-        (..., item, candidate).
-    where : Space
-        Its label space.
-    *more
-        Further arguments.
-    more_dims : list of list of str
-        Their core dims.
-    output_dims : list of str
-        Core dims of the result.
+    All such kernels begin with masses, codes, sizes, concentration and keys; ``more`` are further
+    arguments, with core dims ``more_dims``.
     """
     dims = (ITEM, CANDIDATE)
     return xr.apply_ufunc(
         kernel,
         plausibility.drop_vars(["candidate_label", "candidate_size"]),
-        xr.DataArray(where.codes, dims=dims),
-        xr.DataArray(where.sizes, dims=dims),
-        where.concentration,
-        _keys(plausibility, where),
+        xr.DataArray(label_space.codes, dims=dims),
+        xr.DataArray(label_space.sizes, dims=dims),
+        label_space.concentration,
+        _keys(plausibility, label_space),
         *more,
         input_core_dims=[[CANDIDATE], [CANDIDATE], [CANDIDATE], [], [], *more_dims],
         output_core_dims=[output_dims],
     )
 
 
-def _keys(plausibility: xr.DataArray, where: Space) -> xr.DataArray:
-    """Give each (draw, item) the key of its random stream for the remainder.
+def _keys(plausibility: xr.DataArray, label_space: Space) -> xr.DataArray:
+    """Return the key of the random stream for the remainder of each (draw, item).
 
-    The key hangs on the names of chain, draw and item, so that a selection of draws, items in
-    another order, or one value along a further dimension meet the same random numbers.
+    It depends on the names of chain, draw and item only: selections of draws and reordered items
+    keep their random numbers.
     """
     hashes = [_hashes(plausibility, dim) for dim in (CHAIN, DRAW, ITEM)]
-    return xr.apply_ufunc(row_keys, *hashes, kwargs={"seed": where.seed})
+    return xr.apply_ufunc(row_keys, *hashes, kwargs={"seed": label_space.seed})
 
 
 def _hashes(plausibility: xr.DataArray, dim: str) -> xr.DataArray:
@@ -197,12 +177,11 @@ def _hashes(plausibility: xr.DataArray, dim: str) -> xr.DataArray:
     return xr.DataArray(name_hashes(names.to_numpy()), dims=names.dims)
 
 
-# Metrics of lists of predictions against draws in chunks: sums of blocks, put together.
-
+# Draws in chunks: sums over blocks of items.
 
 BlockScore = Callable[..., xr.DataArray]
-"""From some items' draws, their predictions and weights over them, if any, to scores (..., system),
-or with ``per_item=True`` (..., item, system)."""
+"""From draws, predictions, and weights or None, of some items, to scores (..., system), or with
+``per_item=True`` (..., item, system)."""
 
 
 def lists_by_block(
@@ -214,22 +193,10 @@ def lists_by_block(
     *,
     per_item: bool,
 ) -> xr.DataArray:
-    """Score lists of predictions, block by block.
-
-    Parameters
-    ----------
-    score : callable
-        Scores a block.
-    theta, predictions
-        Draws in chunks, and lists of the same items in the same order.
-    weights, random_seed
-        As a metric takes them.
-    per_item : bool
-        Whether items are kept apart.
-    """
+    """Score lists of predictions block by block; they have the items of ``theta``, in order."""
     check_lists(predictions)
     check_labels(predictions, all_labels(theta))
-    predictions = predictions.assign_coords({ITEM: theta[ITEM]})  # they may be spelled otherwise
+    predictions = predictions.assign_coords({ITEM: theta[ITEM]})  # spelled as in theta
     dims = front(theta)
     coords = coords_of(theta, dims) | {SYSTEM: predictions[SYSTEM].to_numpy()}
     if isinstance(weights, str):
@@ -242,31 +209,39 @@ def lists_by_block(
         each = _each(score, summed=False)
         return by_block(each, theta, predictions, dims=[*dims, ITEM, SYSTEM], coords=coords)
     sums = by_block(
-        _each(score, summed=True), theta, predictions, dims=[*dims, ITEM, SYSTEM], coords=coords,
+        _each(score, summed=True),
+        theta,
+        predictions,
+        dims=[*dims, ITEM, SYSTEM],
+        coords=coords,
         reduced=True,
-    )  # fmt: skip
-    # The sum and not the mean of means: counts are exact, and systems that are equal stay so.
+    )
+    # The sum, not the mean of means: counts are exact, and equal systems stay equal.
     return sums.sum(ITEM, skipna=False) / theta.sizes[ITEM]
 
 
 def _each(score: BlockScore, *, summed: bool) -> Callable[..., xr.DataArray]:
-    """Return a function of a block that scores its items one by one, and may sum the scores."""
+    """Return a function that scores the items of a block, or sums their scores."""
 
     def scored(block: xr.DataArray, lists: xr.Dataset) -> xr.DataArray:
-        found = score(block, lists, per_item=True)
-        return found.sum(ITEM, skipna=False).expand_dims(ITEM) if summed else found
+        scores = score(block, lists, per_item=True)
+        return scores.sum(ITEM, skipna=False).expand_dims(ITEM) if summed else scores
 
     return scored
 
 
 def _bootstrapped(
-    score: BlockScore, theta: xr.DataArray, predictions: xr.Dataset, random_seed: Any,
-    dims: list[Any], coords: dict[Any, Any],
-) -> xr.DataArray:  # fmt: skip
-    """Average with weights that each block draws for itself: an item's hang on its name."""
+    score: BlockScore,
+    theta: xr.DataArray,
+    predictions: xr.Dataset,
+    random_seed: Any,
+    dims: list[Any],
+    coords: dict[Any, Any],
+) -> xr.DataArray:
+    """Average with weights drawn in each block: an item's weight depends on its name only."""
     rng = generator(random_seed, "item weights")
     state = deepcopy(rng)
-    rng.integers(2**31)  # one that was passed goes on, as it does where draws are in memory
+    rng.integers(2**31)  # advances the caller's generator, as with draws in memory
 
     def averaged(block: xr.DataArray, lists: xr.Dataset) -> xr.DataArray:
         drawn = bootstrap_weights(block, deepcopy(state)).assign_coords({ITEM: block[ITEM]})
@@ -276,11 +251,15 @@ def _bootstrapped(
 
 
 def _weighted(
-    score: BlockScore, theta: xr.DataArray, predictions: xr.Dataset, weights: xr.DataArray,
-    dims: list[Any], coords: dict[Any, Any],
-) -> xr.DataArray:  # fmt: skip
-    """Average with weights that are given."""
-    if weights.dims == (ITEM,):  # an item of weight 0 is left out, even if its score is undefined
+    score: BlockScore,
+    theta: xr.DataArray,
+    predictions: xr.Dataset,
+    weights: xr.DataArray,
+    dims: list[Any],
+    coords: dict[Any, Any],
+) -> xr.DataArray:
+    """Average with given weights."""
+    if weights.dims == (ITEM,):  # items of weight 0 may have undefined scores
         kept = {ITEM: (weights > 0).to_numpy()}
         theta, predictions, weights = theta.isel(kept), predictions.isel(kept), weights.isel(kept)
     others = [dim for dim in weights.dims if dim not in {ITEM, *dims}]
@@ -293,7 +272,7 @@ def _weighted(
 def _mean_and_weight(
     score: BlockScore, block: xr.DataArray, lists: xr.Dataset, weights: xr.DataArray
 ) -> xr.DataArray:
-    """Return a block's mean, and the weight that it has."""
+    """Return the mean of a block, and its weight."""
     total = weights.sum(ITEM)
     mean = score(block, lists, weights).where(total > 0, 0.0)
     both = [mean, total.broadcast_like(mean)]
@@ -301,78 +280,123 @@ def _mean_and_weight(
 
 
 def _together(
-    averaged: Callable[..., xr.DataArray], theta: xr.DataArray, *beside: Any,
-    dims: list[Any], coords: dict[Any, Any],
-) -> xr.DataArray:  # fmt: skip
-    """Average the means of blocks, each with its weight."""
+    averaged: Callable[..., xr.DataArray],
+    theta: xr.DataArray,
+    *beside: Any,
+    dims: list[Any],
+    coords: dict[Any, Any],
+) -> xr.DataArray:
+    """Average the means of blocks with their weights."""
     both = by_block(
-        averaged, theta, *beside, dims=[PART, *dims, ITEM, SYSTEM],
-        coords=coords | {PART: np.arange(2)}, reduced=True,
-    ).chunk({ITEM: -1})  # fmt: skip
+        averaged,
+        theta,
+        *beside,
+        dims=[PART, *dims, ITEM, SYSTEM],
+        coords=coords | {PART: np.arange(2)},
+        reduced=True,
+    ).chunk({ITEM: -1})
     mean, weight = (both.isel({PART: part}, drop=True) for part in range(2))
     return over_items(mean, weight.isel({SYSTEM: 0}, drop=True)).transpose(*dims, SYSTEM)
 
 
-# The top labels of every draw, for both forms of a plausibility.
-
-
 PLACE = "place"
-"""First, second, ... in a draw's own order of labels."""
+"""The dim of a draw's labels in descending order."""
 
 
-def top_labels(plausibility: xr.DataArray, where: Space, depth: int) -> xr.DataArray:
-    """Return the codes of each draw's ``depth`` largest labels, the largest first.
+def top_labels(plausibility: xr.DataArray, label_space: Space, depth: int) -> xr.DataArray:
+    """Return the codes of each draw's ``depth`` most plausible labels (..., item, place).
 
-    Parameters
-    ----------
-    plausibility : xarray.DataArray
-        (..., item, label) or (..., item, candidate).
-    where : Space
-        Its label space.
-    depth : int
-        How many.
-
-    Returns
-    -------
-    xarray.DataArray
-        Integer codes over (..., item, place); negative where no label with a name stands.
+    Codes are negative for labels without a name.
     """
     deepest, known = remembered(plausibility)
-    place = ("top", len(where.labels), where.seed)
+    place = ("top", len(label_space.labels), label_space.seed)
     if place not in known or known[place].sizes[PLACE] < depth:
-        known[place] = _searched(plausibility, where, max(depth, deepest))
+        known[place] = _searched(plausibility, label_space, max(depth, deepest))
     return known[place].isel({PLACE: slice(depth)})
 
 
-def _searched(plausibility: xr.DataArray, where: Space, depth: int) -> xr.DataArray:
+def _searched(plausibility: xr.DataArray, label_space: Space, depth: int) -> xr.DataArray:
     like = xr.DataArray(np.zeros(depth, dtype=np.int64), dims=PLACE)
-    if where.dense:
+    if label_space.dense:
         return xr.apply_ufunc(
-            top_dense, plausibility, like,
-            input_core_dims=[[LABEL], [PLACE]], output_core_dims=[[PLACE]],
-        )  # fmt: skip
+            top_dense,
+            plausibility,
+            like,
+            input_core_dims=[[LABEL], [PLACE]],
+            output_core_dims=[[PLACE]],
+        )
     return on_candidates(
-        top_candidates, plausibility, where, len(where.labels), like,
-        more_dims=[[], [PLACE]], output_dims=[PLACE],
-    )  # fmt: skip
+        top_candidates,
+        plausibility,
+        label_space,
+        len(label_space.labels),
+        like,
+        more_dims=[[], [PLACE]],
+        output_dims=[PLACE],
+    )
+
+
+class _DistinctTops(NamedTuple):
+    """The distinct sequences of leading labels: scores of lists are computed once for each."""
+
+    top: xr.DataArray
+    """(sequence, place): codes of labels; those that no list names are one example of them."""
+    item: xr.DataArray
+    """(sequence): place of the item that it belongs to."""
+    number: xr.DataArray
+    """(..., item): which sequence a draw has."""
+
+
+_SEQUENCE = "sequence"
+_MOST_SEQUENCES = 4096
+"""Conceivable sequences of an item up to which they are numbered by a table."""
+
+
+def _distinct(
+    theta: xr.DataArray, label_space: Space, lists: xr.Dataset, depth: int
+) -> _DistinctTops | None:
+    """Return the distinct sequences, or None where each draw is scored as fast by itself."""
+    deepest, known = remembered(theta)
+    if not deepest and lists.sizes[SYSTEM] == 1:
+        return None
+    listed = lists["code"].transpose(ITEM, ...).to_numpy().reshape(theta.sizes[ITEM], -1)
+    place = ("distinct", listed.tobytes())
+    if place not in known or known[place].top.sizes[PLACE] < depth:
+        top = top_labels(theta, label_space, max(depth, deepest)).transpose(..., ITEM, PLACE)
+        listed = _without_repeats(listed)
+        if (listed.shape[1] + 1) ** top.sizes[PLACE] > _MOST_SEQUENCES:
+            return None
+        known[place] = _numbered(top, listed)
+    return known[place]
+
+
+def _without_repeats(codes: Ints) -> Ints:
+    """Return each row's distinct codes, in columns as few as the row with most needs."""
+    codes = np.sort(codes, axis=1)
+    codes[:, 1:][codes[:, 1:] == codes[:, :-1]] = OUTSIDE
+    codes = -np.sort(-codes, axis=1)
+    return np.ascontiguousarray(codes[:, : max(1, int((codes >= 0).sum(axis=1).max(initial=0)))])
+
+
+def _numbered(top: xr.DataArray, listed: Ints) -> _DistinctTops:
+    values = np.ascontiguousarray(top.to_numpy().reshape(-1, *top.shape[-2:]))
+    seen = np.full((len(listed), (listed.shape[1] + 1) ** top.sizes[PLACE]), -1)
+    example = np.empty((min(seen.size, values[..., 0].size), 2), dtype=np.int64)
+    number = np.empty(values.shape[:-1], dtype=np.int64)
+    draw, item = example[: distinct_tops(values, listed, seen, example, number)].T
+    like = top.isel({PLACE: 0}, drop=True)
+    return _DistinctTops(
+        xr.DataArray(values[draw, item], dims=(_SEQUENCE, PLACE)),
+        xr.DataArray(item, dims=_SEQUENCE),
+        like.copy(data=number.reshape(like.shape)),
+    )
 
 
 Score = Callable[[xr.Dataset], xr.DataArray]
-"""From one system's lists, with its name, to scores (..., item)."""
+"""From one system's lists to scores (..., item)."""
 
 Prepare = Callable[[xr.DataArray, xr.Dataset, Space], Score]
-"""From the plausibility, all lists (how deep must one look?) and the label space to a score."""
-
-_INT64: Final = 2**63 - 1
-
-
-def positive_int(name: str, value: Any) -> int:
-    """Return value if it is a whole number of at least 1."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    # Compared first: NumPy knows no integers of more than 64 bits.
-    if not number or not 1 <= value <= _INT64 or int(value) != value:
-        raise ArgumentError(name, expected="a whole number, 1 or more", found=brief(value))
-    return int(value)
+"""From the plausibility, all lists and the label space to a score."""
 
 
 def require_draws(theta: xr.DataArray) -> None:
@@ -395,10 +419,7 @@ def list_metric(
     on_missing: str = "raise",
     random_seed: Any = None,
 ) -> xr.DataArray:
-    """Score every system's lists draw by draw.
-
-    Systems are taken one at a time: their scores per draw and item need not be held together.
-    """
+    """Score every system's lists draw by draw, one system at a time to save memory."""
     arguments.flags(per_item=per_item)
     if per_item and weights is not None:
         raise ArgumentError(
@@ -413,10 +434,15 @@ def list_metric(
         )
     else:
         found = _scored(
-            theta, predictions, weights, random_seed, prepare=prepare, per_item=per_item,
+            theta,
+            predictions,
+            weights,
+            random_seed,
+            prepare=prepare,
+            per_item=per_item,
             on_missing=on_missing,
-        )  # fmt: skip
-    # What the plausibility's attributes say (its label space) does not hold for a metric.
+        )
+    # The attributes of the plausibility (its label space) are not those of a metric.
     found.attrs = {"better": better}
     return found.rename(name)
 
@@ -432,10 +458,10 @@ def _scored(
     on_missing: str = "raise",
     checked: bool = False,
 ) -> xr.DataArray:
-    """Score what is in memory."""
-    theta, lists, where = align(theta, predictions, on_missing, checked=checked)
+    """Score draws in memory."""
+    theta, lists, label_space = align(theta, predictions, on_missing, checked=checked)
     weights = weights_for(theta, weights, random_seed)
-    score = prepare(theta, lists, where)
+    score = prepare(theta, lists, label_space)
     parts = []
     for system in range(lists.sizes[SYSTEM]):
         scores = score(lists.isel({SYSTEM: system})).drop_vars(SYSTEM, errors="ignore")
@@ -451,29 +477,35 @@ def from_top(
     extra: Callable[[xr.Dataset, int], xr.DataArray],
     extra_dims: list[str] | None = None,
 ) -> Prepare:
-    """Build a metric that looks at the draws' first labels only.
+    """Return a metric that depends on the draws' first labels only.
 
     Parameters
     ----------
     limit : float
-        How many labels of a draw's own order the kernel sees; never more than the longest list.
+        The number of labels that the kernel gets; at most the length of the longest list.
     kernel : callable
         Scores those labels against a list (code, start, end) and one extra argument.
     extra : callable
-        From one system's lists, and the number of labels, to that argument.
-    extra_dims : list of str, optional
-        Its core dims.
+        From one system's lists, and the number of labels, to that argument, with core dims
+        ``extra_dims``.
     """
 
-    def prepare(theta: xr.DataArray, lists: xr.Dataset, where: Space) -> Score:
+    def prepare(theta: xr.DataArray, lists: xr.Dataset, label_space: Space) -> Score:
         depth = int(min(limit, lists.sizes[POSITION]))
-        top = top_labels(theta, where, depth)
+        distinct = _distinct(theta, label_space, lists, depth)
+        top = distinct.top[:, :depth] if distinct else top_labels(theta, label_space, depth)
 
-        def score(one: xr.Dataset) -> xr.DataArray:
-            return xr.apply_ufunc(
-                kernel, top, one["code"], one["start"], one["end"], extra(one, depth),
-                input_core_dims=[[PLACE], [POSITION], [POSITION], [POSITION], extra_dims or []],
-            )  # fmt: skip
+        def score(lists: xr.Dataset) -> xr.DataArray:
+            if distinct:
+                lists = lists.isel({ITEM: distinct.item})
+            columns = (lists[name] for name in ("code", "start", "end"))
+            core_dims = [[PLACE], [POSITION], [POSITION], [POSITION], extra_dims or []]
+            scores = xr.apply_ufunc(
+                kernel, top, *columns, extra(lists, depth), input_core_dims=core_dims
+            )
+            if not distinct:
+                return scores
+            return distinct.number.copy(data=scores.to_numpy()[distinct.number.to_numpy()])
 
         return score
 

@@ -1,4 +1,4 @@
-"""How accurate a majority is, and how many annotators it takes."""
+"""The accuracy of a majority vote, and the number of annotators for a target accuracy."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from dissensus.kernels.types import Floats
 from dissensus.metrics._actual_accuracy import (
     WHOLE,
     Numbers,
+    along_annotators,
+    broadcast,
     is_whole,
     label_count,
     named,
@@ -27,25 +29,25 @@ _ACCURACIES = "accuracies of annotators, from 0 to 1"
 
 
 def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> Any:
-    r"""How often the label that most annotators give is the right one.
+    r"""Probability that the label that most annotators give is the true one.
 
     .. math:: \sum_{x} P(X = x) \, E\left[\frac{[M_x \le x]}{1 + T_x}\right]
 
-    where :math:`X` annotators give the right label (binomially distributed, or as the sum of
-    unequal chances), and :math:`M_x` is the largest number of votes that a wrong label has then,
-    shared by :math:`T_x` labels if it is x. Of several leading labels one is taken at random.
+    where :math:`X` annotators are right (binomial, or a sum of unequal probabilities), and
+    :math:`M_x` is the largest number of votes for a wrong label given x right votes, tied by
+    :math:`T_x` labels if it is x. Ties are broken at random.
 
     Parameters
     ----------
     n_annotators : int, sequence of int, DataArray or None
-        How many annotators label an item. Several numbers add a dim ``annotator``. A DataArray
-        keeps its own dims. None: as many as there are accuracies.
+        Number of annotators of an item. Several numbers add a dim ``annotator``. A DataArray
+        keeps its own dims. None: the number of accuracies.
     accuracy : float, sequence of float, or DataArray
         How often an annotator is right: a number if all are alike, or one for each annotator, in
         a DataArray with a dim ``annotator``, or along a plain sequence or array (its last axis).
         A DataArray without that dim holds accuracies of annotators who are alike, such as draws.
     n_labels : int
-        How many labels there are. A wrong annotator gives each of the wrong ones equally often.
+        Number of labels. Errors are equally frequent.
 
     Returns
     -------
@@ -62,13 +64,12 @@ def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> An
 
     Notes
     -----
-    Exact, with no simulation: what wrong labels do to x right votes does not depend on how
-    accurate annotators are. With two labels an even number is as good as the odd one below it.
-    If annotators are better than chance, more of them never make a worse majority.
+    The result is exact, without simulation. With two labels an even number is as good as the odd
+    one below it. If annotators are better than chance, more of them never lower the accuracy.
 
-    Annotators err independently here. Where they make the same mistakes, or some items are hard
-    for all, the majority is less often right: see `evaluate`, or give accuracies by item
-    (annotator, item) and average over items.
+    Annotators err independently here. If they share mistakes, or some items are hard for all, the
+    majority is less often right: see `evaluate`, or give accuracies by item (annotator, item) and
+    average over items.
 
     Source: Condorcet (1785); Cabitza et al. (2020), "The elephant in the machine", Figures 1-3.
 
@@ -90,22 +91,22 @@ def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> An
     _check_count(n_annotators, count)
     _check_most(np.asarray(count), labels)
     last = [[ANNOTATOR]] if isinstance(right, xr.DataArray) else [[]]
-    found = xr.apply_ufunc(partial(majority_unlike, n_labels=labels), right, input_core_dims=last)
-    return named(found, "majority_accuracy", "higher")
+    result = xr.apply_ufunc(partial(majority_unlike, n_labels=labels), right, input_core_dims=last)
+    return named(result, "majority_accuracy", "higher")
 
 
 def annotators_for_truth(accuracy: Any, target: float = 0.95, n_labels: int = 2) -> Any:
-    r"""How many annotators it takes for their majority to be right so often.
+    r"""Find the number of annotators whose majority vote has a target accuracy.
 
-    The least n with ``majority_accuracy(n, accuracy, n_labels)`` of at least the target: an odd
+    The smallest n with ``majority_accuracy(n, accuracy, n_labels)`` of at least the target: an odd
     number with two labels, as one more that makes it even adds nothing but ties.
 
     Parameters
     ----------
     accuracy : DataArray, array or float
-        How often one annotator is right, as all others.
+        How often each annotator is right.
     target : float
-        The accuracy to reach, between 0 and 1.
+        The target, between 0 and 1.
     n_labels : int
         As in `majority_accuracy`.
 
@@ -113,8 +114,8 @@ def annotators_for_truth(accuracy: Any, target: float = 0.95, n_labels: int = 2)
     -------
     xarray.DataArray, array or float
         ``annotators_for_truth``, whole numbers, with the dims of ``accuracy``. Infinity where
-        no number of annotators will do, because they are no better than chance (1 / n_labels),
-        or where it takes more than 999 of them (several labels), or 2^50 (two).
+        annotators are no better than chance (1 / n_labels), or more than 999 of them (several
+        labels) or 2^50 (two labels) would be needed.
 
     Raises
     ------
@@ -124,10 +125,9 @@ def annotators_for_truth(accuracy: Any, target: float = 0.95, n_labels: int = 2)
 
     Notes
     -----
-    A target that is missed by rounding only (1e-12 of it) is reached. The draws are skewed, and
-    may be infinite: look at their median and other quantiles, or at the share of draws within
-    what one can pay, rather than at their mean. What `majority_accuracy` assumes is assumed here;
-    annotators who share mistakes never reach some targets, however many they are.
+    A target counts as reached up to rounding (1e-12 of it). Draws are skewed and may be infinite:
+    use quantiles, or the share of draws within the budget, not the mean. The assumptions are those
+    of `majority_accuracy`: with shared mistakes, some targets cannot be reached.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", Figure 1.
 
@@ -147,46 +147,32 @@ def annotators_for_truth(accuracy: Any, target: float = 0.95, n_labels: int = 2)
 
 
 def alike(accuracy: Numbers, n_annotators: Any, n_labels: int) -> Any:
-    """Return how often the majority of equally accurate annotators is right.
-
-    Raises
-    ------
-    ArgumentError
-        If the numbers of annotators are none, or do not fit the accuracies.
-    """
+    """Return the accuracy of the majority of equally accurate annotators."""
     size = numbers("n_annotators", n_annotators, WHOLE, lambda x: is_whole(x) & (x >= 1))
     _check_most(np.asarray(size), n_labels)
-    if isinstance(accuracy, xr.DataArray) and not isinstance(size, xr.DataArray) and size.ndim:
-        if size.ndim > 1:
-            found = str(size.shape)
-            raise ArgumentError("n_annotators", expected="one dim, or a DataArray", found=found)
-        size = xr.DataArray(size, {ANNOTATOR: np.asarray(n_annotators)}, ANNOTATOR)
-    try:
-        return xr.apply_ufunc(partial(_by_size, n_labels=n_labels), accuracy, size)
-    except ValueError as error:
-        raise ArgumentError(
-            "n_annotators",
-            expected=f"numbers that broadcast with accuracies of shape {accuracy.shape}",
-            found=f"shape {size.shape}, or other names along a dim",
-        ) from error
+    size = along_annotators("n_annotators", n_annotators, size, accuracy)
+    formula = partial(_by_size, n_labels=n_labels)
+    return broadcast(formula, accuracy, size, ("accuracy", "n_annotators"))
 
 
 def _by_size(accuracy: Floats, size: Floats, n_labels: int) -> Floats:
     p, n = np.broadcast_arrays(accuracy, size)
     out = np.empty(p.shape)
-    for one in np.unique(n):
-        out[n == one] = majority_alike(p[n == one], int(one), n_labels)
+    for number in np.unique(n):
+        out[n == number] = majority_alike(p[n == number], int(number), n_labels)
     return out
 
 
 def _of_each(n_annotators: Any, accuracy: Numbers) -> bool:
-    """Say whether there is an accuracy of each annotator, rather than one of all."""
+    """Return whether there is an accuracy for each annotator, not one for all."""
     each = ANNOTATOR in accuracy.dims if isinstance(accuracy, xr.DataArray) else accuracy.ndim > 0
     if n_annotators is None and not each:
         raise ArgumentError(
-            "n_annotators", expected=WHOLE, found="None",
+            "n_annotators",
+            expected=WHOLE,
+            found="None",
             hint="Without it, accuracy is to have one number for each annotator",
-        )  # fmt: skip
+        )
     return each
 
 
@@ -205,9 +191,10 @@ def _check_count(n_annotators: Any, count: int) -> None:
 
 
 def _check_most(size: Any, n_labels: int) -> None:
-    # Where there are two labels it is one binomial tail, or a sum that is hardly longer.
+    # With two labels it is a binomial tail, which is fast for any number.
     if n_labels > 2 and size.size and size.max() > MOST:
         raise ArgumentError(
-            "n_annotators", expected=f"at most {MOST} where there are more than two labels",
+            "n_annotators",
+            expected=f"at most {MOST} where there are more than two labels",
             found=f"{size.max():.0f}",
-        )  # fmt: skip
+        )

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.errors import ArgumentError
+from dissensus import arguments
 from dissensus.kernels.overlap import weighted_overlap
-from dissensus.metrics._lists import PLACE, Prepare, from_top, list_metric, positive_int
+from dissensus.metrics._lists import PLACE, Prepare, from_top, list_metric
 
 
 def _weighted(limit: float, weigh: Callable[[xr.DataArray, xr.DataArray], xr.DataArray]) -> Prepare:
-    """Build a metric from the weight it gives to the overlap at each depth up to a limit.
+    """Return a metric that weights the overlap at each depth up to a limit.
 
     ``weigh`` gets the depths 1, 2, ... and the lengths of the lists, cut at the limit.
     """
 
-    def tail(one: xr.Dataset, top: int) -> xr.DataArray:
+    def tail(lists: xr.Dataset, top: int) -> xr.DataArray:
         depths = xr.DataArray(np.arange(1.0, top + 1), dims=PLACE)
-        weight = weigh(depths, one["length"].clip(max=top))
+        weight = weigh(depths, lists["length"].clip(max=top))
         backwards = {PLACE: slice(None, None, -1)}
         return weight.isel(backwards).cumsum(PLACE).isel(backwards)
 
@@ -66,8 +66,8 @@ def overlap(
 
     Notes
     -----
-    It misleads where the order matters: within the first k it counts for nothing. And with few
-    labels two lists overlap by chance: of two among three, .67 on average.
+    It ignores the order within the first k. With few labels, lists overlap by chance: two of three
+    labels by .67 on average.
 
     Source: Stutz et al. (2023), Eq. 10 and 11.
 
@@ -81,16 +81,21 @@ def overlap(
     >>> dx.overlap(theta, pred, k=2).item()
     0.5
     """
-    k = positive_int("k", k)
+    k = arguments.whole("k", k)
 
     def weigh(depth: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
         return (depth == length) / depth
 
     return list_metric(
-        plausibility, predictions, _weighted(k, weigh), name=f"overlap_at_{k}",
-        weights=weights, per_item=per_item,
-        on_missing=on_missing, random_seed=random_seed,
-    )  # fmt: skip
+        plausibility,
+        predictions,
+        _weighted(k, weigh),
+        name=f"overlap_at_{k}",
+        weights=weights,
+        per_item=per_item,
+        on_missing=on_missing,
+        random_seed=random_seed,
+    )
 
 
 def average_overlap(
@@ -103,7 +108,7 @@ def average_overlap(
     on_missing: str = "raise",
     random_seed: Any = None,
 ) -> xr.DataArray:
-    r"""Average overlap over the depths 1, ..., L, so that the first places count most.
+    r"""Mean overlap over the depths 1, ..., L, which counts the first places most.
 
     .. math:: \frac1L \sum_{k=1}^{L} \mathrm{overlap@}k
 
@@ -112,7 +117,7 @@ def average_overlap(
     plausibility, predictions
         As in `top_k_accuracy`.
     depth : int
-        L; past the end of a shorter list its overlap stays as it was.
+        L; past the end of a shorter list its overlap stays constant.
     weights, per_item, on_missing, random_seed
         As in `top_k_accuracy`.
 
@@ -130,8 +135,8 @@ def average_overlap(
 
     Notes
     -----
-    It misleads with few labels, where lists overlap by chance, and by its depth: the deeper, the
-    more it is about labels that hardly anybody would name. Compare systems at one depth only.
+    With few labels, lists overlap by chance. At larger depths it depends more on labels of little
+    plausibility. Compare systems at one depth only.
 
     Source: Stutz et al. (2023), Eq. 12.
 
@@ -145,7 +150,7 @@ def average_overlap(
     >>> dx.average_overlap(theta, pred, depth=2).item()
     0.5
     """
-    depth = positive_int("depth", depth)
+    depth = arguments.whole("depth", depth)
 
     def weigh(depths: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
         # Depths past the end of a list repeat the overlap at its end.
@@ -153,10 +158,15 @@ def average_overlap(
         return repeats / (depth * depths)
 
     return list_metric(
-        plausibility, predictions, _weighted(depth, weigh), name=f"average_overlap_at_{depth}",
-        weights=weights, per_item=per_item,
-        on_missing=on_missing, random_seed=random_seed,
-    )  # fmt: skip
+        plausibility,
+        predictions,
+        _weighted(depth, weigh),
+        name=f"average_overlap_at_{depth}",
+        weights=weights,
+        per_item=per_item,
+        on_missing=on_missing,
+        random_seed=random_seed,
+    )
 
 
 def rank_biased_overlap(
@@ -198,8 +208,7 @@ def rank_biased_overlap(
 
     Notes
     -----
-    It misleads as to the tails of long lists, which it all but leaves out, and across values of p,
-    between which it does not compare.
+    The tails of long lists have next to no weight, and values for different p do not compare.
 
     Source: Webber, Moffat & Zobel (2010), RBO_EXT for two lists cut at the same depth; tied
     predictions enter by their expectation over random orders.
@@ -214,15 +223,19 @@ def rank_biased_overlap(
     >>> round(dx.rank_biased_overlap(theta, pred, p=0.5).item(), 3)
     0.75
     """
-    if not isinstance(p, int | float | np.number) or not 0 < p < 1:
-        raise ArgumentError("p", expected="a number between 0 and 1", found=repr(p))
+    p = arguments.probability("p", p, zero=False, one=False)
 
     def weigh(depths: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
         within = (1 - p) / p * p**depths * (depths <= length)
         return (within + p**depths * (depths == length)) / depths
 
     return list_metric(
-        plausibility, predictions, _weighted(np.inf, weigh), name="rank_biased_overlap",
-        weights=weights, per_item=per_item,
-        on_missing=on_missing, random_seed=random_seed,
-    )  # fmt: skip
+        plausibility,
+        predictions,
+        _weighted(np.inf, weigh),
+        name="rank_biased_overlap",
+        weights=weights,
+        per_item=per_item,
+        on_missing=on_missing,
+        random_seed=random_seed,
+    )

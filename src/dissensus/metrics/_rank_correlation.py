@@ -17,54 +17,7 @@ from dissensus.kernels.overlap import (
     kendall_candidates,
     kendall_dense,
 )
-from dissensus.metrics._lists import OUTSIDE, Score, list_metric, on_candidates
-
-
-def _whole_order(dense: Callable[..., Any], sparse: Callable[..., Any]) -> Any:
-    """Build a metric that looks at the whole order of all labels."""
-
-    def prepare(theta: xr.DataArray, lists: xr.Dataset, where: Space) -> Score:
-        _check_space(lists, where)
-
-        def score(one: xr.Dataset) -> xr.DataArray:
-            place = _mid_ranks(one, len(where.labels))
-            if where.dense:
-                return xr.apply_ufunc(dense, theta, place, input_core_dims=[[LABEL], ["all"]])
-            return on_candidates(sparse, theta, where, place, more_dims=[["all"]], output_dims=[])
-
-        return score
-
-    return prepare
-
-
-def _check_space(lists: xr.Dataset, where: Space) -> None:
-    listed = lists["end"] > 0
-    if bool(((lists["code"] == OUTSIDE) & listed).any()):
-        raise PredictionError(
-            "predictions",
-            expected="labels of the label space only (an order of it has no place for others)",
-            found="labels outside it",
-            hint="Read the annotations with labels=",
-        )
-    known = len(where.labels)
-    if not where.dense and int(where.sizes.sum(axis=1).max()) > known:
-        raise PredictionError(
-            "plausibility",
-            expected="attrs['labels'], the whole label space, beside the candidate form",
-            found=f"{known} known labels of {int(where.sizes.sum(axis=1).max())}",
-        )
-
-
-def _mid_ranks(one: xr.Dataset, n_labels: int) -> xr.DataArray:
-    """Return the mean rank of each label in a predicted list, unlisted ones tied at the end."""
-    code = one["code"].transpose(ITEM, POSITION).to_numpy()
-    start, end = (one[name].transpose(ITEM, POSITION).to_numpy() for name in ("start", "end"))
-    length = one["length"].to_numpy()
-    place = np.repeat(((length + n_labels - 1) / 2 + 1)[:, None], n_labels, axis=1)
-    item, position = np.nonzero(end > 0)
-    middle = (start[item, position] + end[item, position] - 1) / 2 + 1
-    place[item, code[item, position]] = middle
-    return xr.DataArray(place, dims=(ITEM, "all"))
+from dissensus.metrics._lists import OUTSIDE, Prepare, Score, list_metric, on_candidates
 
 
 def kendall_tau(
@@ -81,8 +34,7 @@ def kendall_tau(
     .. math:: \tau_b = \frac{C - D}{\sqrt{(n_0 - n_1)(n_0 - n_2)}}
 
     with C concordant and D discordant pairs of labels, :math:`n_0 = K(K-1)/2`, and
-    :math:`n_1, n_2` the pairs tied in either order. Labels that a system does not list are tied
-    in the last place.
+    :math:`n_1, n_2` the pairs tied in either order. Unlisted labels are tied in the last place.
 
     Parameters
     ----------
@@ -93,7 +45,7 @@ def kendall_tau(
     -------
     xarray.DataArray
         (chain, draw, system), or (chain, draw, item, system); in [-1, 1]. NaN where an order
-        ties all labels, and then in the mean over items too.
+        ties all labels, also for the mean over items.
 
     Raises
     ------
@@ -102,8 +54,8 @@ def kendall_tau(
 
     Notes
     -----
-    It misleads where most labels have next to no plausibility: their order among themselves is
-    noise, and there are many pairs of them. There `average_overlap` looks at the top only.
+    Where most labels have a plausibility near 0, their order is noise and makes most of the pairs.
+    `average_overlap` depends on the first labels only.
 
     Source: Kendall (1945), the variant b, as in `scipy.stats.kendalltau`.
 
@@ -118,10 +70,15 @@ def kendall_tau(
     0.333
     """
     return list_metric(
-        plausibility, predictions, _whole_order(kendall_dense, kendall_candidates),
-        name="kendall_tau", weights=weights, per_item=per_item,
-        on_missing=on_missing, random_seed=random_seed,
-    )  # fmt: skip
+        plausibility,
+        predictions,
+        _whole_order(kendall_dense, kendall_candidates),
+        name="kendall_tau",
+        weights=weights,
+        per_item=per_item,
+        on_missing=on_missing,
+        random_seed=random_seed,
+    )
 
 
 def spearman_footrule(
@@ -137,7 +94,7 @@ def spearman_footrule(
 
     .. math:: F = \sum_k |r_k - r'_k| \,/\, \lfloor K^2 / 2 \rfloor
 
-    with mid-ranks r for ties; labels that a system does not list are tied in the last place.
+    with mid-ranks r for ties; unlisted labels are tied in the last place.
 
     Parameters
     ----------
@@ -157,11 +114,11 @@ def spearman_footrule(
 
     Notes
     -----
-    It misleads where most labels have next to no plausibility, as `kendall_tau` does, and in that
-    less is better: `compare` and reports know, a table of your own does not.
+    Where most labels have a plausibility near 0 it is mostly noise, as `kendall_tau`. Lower is
+    better: `compare` and reports account for that.
 
-    Source: Fagin et al. (2004), the profile footrule of two bucket orders, divided by the largest
-    value it can have.
+    Source: Fagin et al. (2004), the profile footrule of two bucket orders, divided by its largest
+    value.
 
     Examples
     --------
@@ -174,7 +131,61 @@ def spearman_footrule(
     1.0
     """
     return list_metric(
-        plausibility, predictions, _whole_order(footrule_dense, footrule_candidates),
-        name="spearman_footrule", better="lower", weights=weights, per_item=per_item,
-        on_missing=on_missing, random_seed=random_seed,
-    )  # fmt: skip
+        plausibility,
+        predictions,
+        _whole_order(footrule_dense, footrule_candidates),
+        name="spearman_footrule",
+        better="lower",
+        weights=weights,
+        per_item=per_item,
+        on_missing=on_missing,
+        random_seed=random_seed,
+    )
+
+
+def _whole_order(dense: Callable[..., Any], sparse: Callable[..., Any]) -> Prepare:
+    """Return a metric of the order of all labels."""
+
+    def prepare(theta: xr.DataArray, lists: xr.Dataset, space: Space) -> Score:
+        _check_space(lists, space)
+
+        def score(lists: xr.Dataset) -> xr.DataArray:
+            place = _mid_ranks(lists, len(space.labels))
+            if space.dense:
+                return xr.apply_ufunc(dense, theta, place, input_core_dims=[[LABEL], ["all"]])
+            return on_candidates(sparse, theta, space, place, more_dims=[["all"]], output_dims=[])
+
+        return score
+
+    return prepare
+
+
+def _check_space(lists: xr.Dataset, space: Space) -> None:
+    listed = lists["end"] > 0
+    if bool(((lists["code"] == OUTSIDE) & listed).any()):
+        raise PredictionError(
+            "predictions",
+            expected="labels of the label space only (an order of it has no place for others)",
+            found="labels outside it",
+            hint="Read the annotations with labels=",
+        )
+    known = len(space.labels)
+    if not space.dense and int(space.sizes.sum(axis=1).max()) > known:
+        raise PredictionError(
+            "plausibility",
+            expected="attrs['labels'], the whole label space, beside the candidate form",
+            found=f"{known} known labels of {int(space.sizes.sum(axis=1).max())}",
+        )
+
+
+def _mid_ranks(lists: xr.Dataset, n_labels: int) -> xr.DataArray:
+    """Return the mean rank of each label in a predicted list; unlisted labels tie at the end."""
+    code, start, end = (
+        lists[name].transpose(ITEM, POSITION).to_numpy() for name in ("code", "start", "end")
+    )
+    length = lists["length"].to_numpy()
+    place = np.repeat(((length + n_labels - 1) / 2 + 1)[:, None], n_labels, axis=1)
+    item, position = np.nonzero(end > 0)
+    middle = (start[item, position] + end[item, position] - 1) / 2 + 1
+    place[item, code[item, position]] = middle
+    return xr.DataArray(place, dims=(ITEM, "all"))

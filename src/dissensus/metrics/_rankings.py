@@ -1,4 +1,4 @@
-"""Partial rankings: how alike two of them are, and how probable one is under Plackett-Luce."""
+"""The overlap of two partial rankings, and the likelihood of one under Plackett-Luce."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dissensus import arguments
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.overlap import average_overlap, depth_membership
 from dissensus.kernels.plackett_luce import log_likelihood
-from dissensus.metrics._lists import positive_int
 
 Blocks = Sequence[Sequence[int]]
 
@@ -47,8 +47,7 @@ def mean_average_overlap(ranking: Blocks, other: Blocks, depth: int, n_labels: i
 
     Notes
     -----
-    It misleads with few labels, where rankings overlap by chance, and with long blocks of ties,
-    which agree with nearly anything in part.
+    With few labels, rankings overlap by chance. Long blocks of ties overlap with nearly anything.
 
     Source: Stutz et al. (2023), Appendix B.5.
 
@@ -60,20 +59,20 @@ def mean_average_overlap(ranking: Blocks, other: Blocks, depth: int, n_labels: i
     >>> round(dx.mean_average_overlap([[0], [1]], [[1], [0]], depth=2, n_labels=5), 3)
     0.5
     """
-    depth = positive_int("depth", depth)
-    n_labels = positive_int("n_labels", n_labels)
+    depth = arguments.whole("depth", depth)
+    n_labels = arguments.whole("n_labels", n_labels)
     if depth > n_labels:
         raise ArgumentError("depth", expected=f"at most n_labels={n_labels}", found=str(depth))
-    one, two = (
+    first, second = (
         depth_membership(_checked(name, blocks, n_labels), n_labels, depth)
         for name, blocks in (("ranking", ranking), ("other", other))
     )
-    scale = average_overlap(one, one) * average_overlap(two, two)
-    return float(min(1.0, average_overlap(one, two) / np.sqrt(scale)))
+    scale = average_overlap(first, first) * average_overlap(second, second)
+    return float(min(1.0, average_overlap(first, second) / np.sqrt(scale)))
 
 
 def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
-    r"""Exact log-likelihood of one partial ranking under Plackett-Luce, for checking by hand.
+    r"""Exact log-likelihood of one partial ranking under Plackett-Luce.
 
     .. math:: \log p(b \mid \lambda) = \sum_{l < L} \log \int_0^\infty Z_l e^{-Z_l t}
         \prod_{k \in b_l} \bigl(1 - e^{-\lambda_k t}\bigr)\, dt
@@ -84,10 +83,10 @@ def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
     Parameters
     ----------
     strengths : array (label)
-        The labels' strengths, positive; their scale says nothing.
+        The labels' strengths, positive; their scale does not matter.
     blocks : sequence of blocks of label codes
         Best block first; labels tied within a block. Unlisted labels form the last block. No
-        blocks at all say nothing: 0.
+        blocks: 0.
 
     Returns
     -------
@@ -102,8 +101,7 @@ def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
 
     Notes
     -----
-    It misleads where rankings of different length are compared: the longer one says more, and is
-    less probable.
+    Do not compare rankings of different lengths: longer ones are less probable.
 
     The likelihood is exact to about 1e-12 of the probability, for ties of any size.
     Source: Stutz et al. (2023), Appendix B.4.
@@ -130,19 +128,19 @@ def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
 
 
 def _positive(strengths: Any) -> npt.NDArray[np.float64]:
-    """Return strengths as numbers if they are ones, positive and finite."""
+    """Return strengths as positive finite numbers, or raise."""
     wanted = "positive finite numbers, one for each label"
     try:
-        found = np.asarray(strengths)
+        values = np.asarray(strengths)
     except (TypeError, ValueError) as error:  # a Dataset, a ragged list
         raise ArgumentError("strengths", expected=wanted, found=brief(strengths)) from error
-    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iuf":
+    if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iuf":
         raise ArgumentError("strengths", expected=wanted, found=brief(strengths))
-    strength = found.astype(np.float64)
+    strength = values.astype(np.float64)
     bad = np.flatnonzero(~(np.isfinite(strength) & (strength > 0)))
     if len(bad):
         raise ArgumentError(
-            "strengths", where=f"label {bad[0]}", expected=wanted, found=str(found[bad[0]])
+            "strengths", where=f"label {bad[0]}", expected=wanted, found=str(values[bad[0]])
         )
     return strength
 

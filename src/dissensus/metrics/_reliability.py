@@ -1,9 +1,4 @@
-"""Intraclass correlations, and the reliability of means of several labels.
-
-Intraclass correlations: how much of a label's variance is the item's, how much the annotator's.
-On the observed scale both are correlations of labels as they were given, so that perfect agreement
-is 1 for every family of labels.
-"""
+"""Intraclass correlations, and the reliability of means of several labels."""
 
 from __future__ import annotations
 
@@ -12,10 +7,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATOR, POOL, SAMPLE
+from dissensus.dims import POOL, SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.formulas import labels_needed, stepped_up
-from dissensus.metrics._actual_accuracy import Numbers, named, numbers, one_number
+from dissensus.metrics._actual_accuracy import (
+    Numbers,
+    along_annotators,
+    broadcast,
+    named,
+    numbers,
+    one_number,
+)
 from dissensus.metrics._components import (
     LATENT,
     Components,
@@ -27,7 +29,7 @@ from dissensus.metrics._components import (
 
 
 def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
-    r"""Intraclass correlation: how alike two annotators' labels of one item are.
+    r"""Intraclass correlation: the correlation of two annotators' labels of one item.
 
     .. math:: \mathrm{ICC} = \frac{\sigma_\mathrm{item}^2}
         {\sigma_\mathrm{item}^2 + \sigma_\mathrm{annotator}^2 + \sigma^2}
@@ -48,8 +50,8 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        ``icc`` (chain, draw), or (chain, draw, pool); in [0, 1]. Of a fit whose chains failed it
-        has an attribute ``doubt``, which says why not to rely on it.
+        ``icc`` (chain, draw), or (chain, draw, pool); in [0, 1]. If the chains of the
+        fit failed, its attribute ``doubt`` says how.
 
     Raises
     ------
@@ -58,21 +60,20 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
 
     Notes
     -----
-    It misleads between populations: with the same annotators it is higher where items differ more.
-    A high ICC is no proof that labels are right, for annotators with the same bias agree.
+    It depends on the population: with the same annotators it is higher where items differ more. A
+    high ICC does not prove that labels are right: annotators with the same bias agree.
 
     It is the correlation of two labels of an item by different annotators, and the *squared*
-    correlation of one label with the item's true score; the source has it for that correlation.
+    correlation of one label with the item's true score, for which the source takes it.
 
-    Which scale? On the latent scale the residual of two labels or of ordered ones is a fixed
-    number, so that annotators who always agree have an ICC below 1. The observed scale is
-    comparable with Cohen's kappa and Krippendorff's alpha, and falls where nearly all labels are
-    the same; the latent one does not hang on how common a label is. `dissensus.spearman_brown`
-    speaks of the mean of labels as they are given if the ICC is on the observed scale.
+    On the latent scale the residual variance of two or of ordered labels is fixed, so that
+    annotators who always agree have an ICC below 1; it does not depend on the frequency of labels.
+    The observed scale is comparable with Cohen's kappa and Krippendorff's alpha, and falls where
+    nearly all labels are the same. `dissensus.spearman_brown` of an ICC on the observed scale is
+    for the mean of labels as they are given.
 
     The observed scale is computed by quadrature, to about 1e-9. It is NaN where all labels are the
-    same to the last digit. With ``anonymous=True`` annotators have no effect of their own, and how
-    they differ is residual.
+    same to the last digit. With ``anonymous=True`` differences between annotators are residual.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings"; for the
     two scales Nakagawa and Schielzeth (2010), "Repeatability for Gaussian and non-Gaussian data",
@@ -94,7 +95,7 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
 
 
 def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
-    r"""Annotator ICC: how alike one annotator's labels of two different items are.
+    r"""Annotator ICC: the correlation of one annotator's labels of two different items.
 
     .. math:: \mathrm{ICC}_\mathrm{annotator} = \frac{\sigma_\mathrm{annotator}^2}
         {\sigma_\mathrm{item}^2 + \sigma_\mathrm{annotator}^2 + \sigma^2}
@@ -112,13 +113,13 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     Raises
     ------
     ArgumentError
-        As `icc`; also if the fit knows no annotators across items (``anonymous=True``).
+        As `icc`; also if the fit has ``anonymous=True``.
 
     Notes
     -----
-    The lower the better. Where it exceeds the ICC, a label says more about who gave it than about
-    what it is of, and the source calls such data unacceptable. That is the same question on both
-    scales: `cross_replication` answers it.
+    Lower is better. Where it exceeds the ICC, a label depends more on its annotator than on its
+    item, and the source calls such data unacceptable. Whether it exceeds the ICC is the same on
+    both scales.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings" ("labeler
     ICC").
@@ -153,7 +154,7 @@ def annotator_variance(parts: Components) -> xr.DataArray:
 def _share(
     parts: Components, variance: xr.DataArray, scale: str, name: str, better: str
 ) -> xr.DataArray:
-    """Return the correlation of two labels that have a part of the variance in common."""
+    """Return the correlation of two labels that share a part of the variance."""
     labels = None if scale == LATENT else observed_labels(parts)
     shares = variance / parts.total if labels is None else correlation_within(labels, variance)
     pools = [POOL] if POOL in shares.dims else []
@@ -162,11 +163,11 @@ def _share(
     return out
 
 
-# From the reliability of one label to that of a mean of several, and back.
+# The reliability of a mean of several labels.
 
 
 def spearman_brown(icc: Any, k: Any) -> Any:
-    r"""Reliability of the mean of k annotators' labels, from that of one label.
+    r"""Reliability of the mean of k annotators' labels.
 
     .. math:: \mathrm{ICC}(k) = \frac{k\,\mathrm{ICC}}{(k - 1)\,\mathrm{ICC} + 1}
 
@@ -175,9 +176,8 @@ def spearman_brown(icc: Any, k: Any) -> Any:
     icc : DataArray, array or float
         Draws of `dissensus.icc`, or any reliability of one label, in [-1, 1].
     k : float, sequence of float, or DataArray
-        How many annotators label an item, > 0; it need not be whole, as an average number of
-        annotators is not. Several of them add a dim ``annotator`` with their numbers. A
-        DataArray keeps its own dims.
+        Number of annotators of an item, > 0; it may be an average. Several numbers add a dim
+        ``annotator``. A DataArray keeps its own dims.
 
     Returns
     -------
@@ -192,12 +192,11 @@ def spearman_brown(icc: Any, k: Any) -> Any:
 
     Notes
     -----
-    It misleads where annotators err together: the mean of many who share a bias is reliable, and
-    wrong.
+    The mean of many annotators with the same bias is reliable, and wrong.
 
-    The k annotators are drawn anew for every item, as in an ICC of absolute agreement. For the mean
-    of labels as they are given, take the ICC on the observed scale. With a negative reliability, as
-    estimates may be, it is NaN from :math:`k = 1 - 1/\mathrm{ICC}` on.
+    Each item has k other annotators, as in an ICC of absolute agreement. For the mean of labels as
+    they are given, use the ICC on the observed scale. With a negative reliability, as estimates may
+    be, it is NaN from :math:`k = 1 - 1/\mathrm{ICC}` on.
 
     Source: Spearman (1910), "Correlation calculated from faulty data"; Brown (1910), "Some
     experimental results in the correlation of mental abilities", both *British Journal of
@@ -212,17 +211,15 @@ def spearman_brown(icc: Any, k: Any) -> Any:
     >>> dx.spearman_brown(draws, [1, 3]).sel(annotator=3).values
     array([[0.5 , 0.75]])
     """
-    one = _reliability(icc)
+    single = _reliability(icc)
     number = numbers("k", k, "positive finite numbers", lambda x: np.isfinite(x) & (x > 0))
-    if isinstance(one, xr.DataArray) and not isinstance(number, xr.DataArray) and number.ndim:
-        if number.ndim > 1:
-            raise ArgumentError("k", expected="one dim, or a DataArray", found=str(number.shape))
-        number = xr.DataArray(number, dims=ANNOTATOR, coords={ANNOTATOR: np.asarray(k)})
-    return _named(stepped_up, one, number, "spearman_brown", "higher")
+    number = along_annotators("k", k, number, single)
+    result = broadcast(stepped_up, single, number, ("icc", "k"))
+    return _with_scale(named(result, "spearman_brown", "higher"), single)
 
 
 def annotators_needed(icc: Any, target: float) -> Any:
-    r"""How many annotators per item it takes for their mean label to reach a reliability.
+    r"""Find the number of annotators per item whose mean label has a target reliability.
 
     .. math:: k = \left\lceil \frac{t\,(1 - \mathrm{ICC})}{\mathrm{ICC}\,(1 - t)} \right\rceil
 
@@ -233,13 +230,13 @@ def annotators_needed(icc: Any, target: float) -> Any:
     icc : DataArray, array or float
         As in `spearman_brown`.
     target : float
-        The reliability t to reach, between 0 and 1.
+        The target t, between 0 and 1.
 
     Returns
     -------
     xarray.DataArray, array or float
         ``annotators_needed``, whole numbers, with the dims of ``icc``. Infinity where the
-        reliability of one label is 0 or less: no number of annotators will do.
+        reliability of one label is 0 or less.
 
     Raises
     ------
@@ -248,9 +245,8 @@ def annotators_needed(icc: Any, target: float) -> Any:
 
     Notes
     -----
-    A target that is missed by rounding only (1e-12 of it) is reached. The draws are skewed, and
-    may be infinite: look at their median and other quantiles, or at the share of draws within
-    what one can pay, rather than at their mean.
+    A target counts as reached up to rounding (1e-12 of it). Draws are skewed and may be infinite:
+    use quantiles, or the share of draws within the budget, not the mean.
 
     Source: Spearman (1910) and Brown (1910), as `spearman_brown`, solved for the number.
 
@@ -265,25 +261,17 @@ def annotators_needed(icc: Any, target: float) -> Any:
     """
     wanted = "a number between 0 and 1"
     goal = one_number("target", target, wanted, lambda x: (x > 0) & (x < 1))
-    return _named(labels_needed, _reliability(icc), goal, "annotators_needed", "lower")
+    single = _reliability(icc)
+    result = xr.apply_ufunc(labels_needed, single, goal)
+    return _with_scale(named(result, "annotators_needed", "lower"), single)
 
 
 def _reliability(icc: Any) -> Numbers:
-    # NaN, an undefined draw, stays one.
+    # NaN is an undefined draw.
     wanted = "reliabilities of one label, from -1 to 1"
     return numbers("icc", icc, wanted, lambda x: np.isnan(x) | (abs(x) <= 1))
 
 
-def _named(formula: Any, icc: Any, second: Any, name: str, better: str) -> Any:
-    """Apply a formula, and name what comes out if what went in had names."""
-    try:
-        out = xr.apply_ufunc(formula, icc, second)
-    except ValueError as error:
-        raise ArgumentError(
-            "k",
-            expected=f"numbers that broadcast with icc, of shape {icc.shape}",
-            found=f"shape {second.shape}, or other names along a dim",
-        ) from error
-    out = named(out, name, better)
+def _with_scale(result: Any, icc: Any) -> Any:
     scale = getattr(icc, "attrs", {}).get("scale")
-    return out if scale is None else out.assign_attrs(scale=scale)
+    return result if scale is None else result.assign_attrs(scale=scale)

@@ -1,4 +1,4 @@
-"""From the reliability of labels to the accuracy of the ground truth made of them."""
+"""The accuracy of a ground truth, from the reliability of its labels."""
 
 from __future__ import annotations
 
@@ -22,61 +22,59 @@ def truth_accuracy(
     confidence: float = 1.0,
     measure: str = "weighted_reliability",
 ) -> Any:
-    r"""Accuracy of a majority vote, from the reliability of the labels it was made of.
+    r"""Accuracy of a majority vote, from the reliability of its labels.
 
-    Annotators who are all right with probability p, all as confident, and err independently, have
+    Annotators who are right with probability p, equally confident, and err independently, have
 
     .. math:: \rho = \hat c^2 p^2, \qquad
         \sigma = \hat c^2 \left(p^2 + \frac{(1 - p)^2}{L - 1}\right), \qquad
         \hat c = \frac{c}{c + (1 - c)/L}
 
-    with confidence c and L labels. This is solved for p, and `majority_accuracy` of p is returned.
+    with confidence c and L labels. The result is `majority_accuracy` of the solution p.
 
     Parameters
     ----------
     reliability : DataArray, array or float
         Draws of `weighted_reliability` (rho), or of another ``measure``, in [0, 1].
     n_annotators : int, sequence of int, or DataArray
-        How many annotators vote on an item. Several numbers add a dim ``annotator``; with 1, it
-        is p itself.
+        Number of annotators who vote on an item. Several numbers add a dim ``annotator``; with 1,
+        the result is p.
     n_labels : int
-        How many labels there are, L.
+        Number of labels L.
     confidence : float
-        How confident annotators are of a label, above 0 and up to 1. Take 1 if they were not
-        asked, as the reliability does then.
+        The annotators' confidence, above 0 and up to 1. Use 1 if there is none, as the reliability
+        does.
     measure : {"weighted_reliability", "concordance"}
-        What the reliability is. With confidence 1 a concordance is the share of pairs that agree,
-        `percent_agreement`.
+        The kind of reliability. With confidence 1 a concordance is `percent_agreement`.
 
     Returns
     -------
     xarray.DataArray, array or float
         ``truth_accuracy``, from 0 to 1, with the dims of ``reliability`` and (annotator) or those
-        of ``n_annotators``. NaN where no such annotators have that reliability: above
-        :math:`\hat c^2`, or with a concordance below :math:`\hat c^2 / L`, where they agree less
-        often than by chance.
+        of ``n_annotators``. NaN where no such annotators have the reliability: above
+        :math:`\hat c^2`, or with a concordance below :math:`\hat c^2 / L`, which is
+        less agreement than by chance.
 
     Raises
     ------
     ArgumentError
-        If a reliability or the confidence is out of bounds, there is no such measure, or numbers
-        of annotators or labels are none.
+        If a reliability or the confidence is out of bounds, ``measure`` is unknown, or
+        numbers of annotators or labels are invalid.
 
     Notes
     -----
-    The reliability of pairs alone does not say how accurate their majority is; the annotators
-    described above are the assumption that links the two. If accuracies differ (between annotators,
-    or items), the same rho goes with a majority that is less often right, most of all where
-    some items are hard for everybody. Where a model gives accuracies by annotator and item, average
-    `majority_accuracy` of them over items instead. With more than two labels rho is the one
-    with ``errors="uniform"``; with two there is no difference.
+    The assumptions above link the reliability of pairs to the accuracy of a majority. If accuracies
+    differ between annotators or items, the majority is less often right for the same rho, most of
+    all where some items are hard for everybody. With a model of accuracies by annotator and item,
+    average `majority_accuracy` over items instead. With more than two labels rho must have
+    ``errors="uniform"``; with two there is no difference.
 
-    Figure 9 of the source draws this relation without saying for how many annotators. Its reading
+    Figure 9 of the source shows this relation for an unstated number of annotators. Its values
     (systems scored .95, .90 and .85 lose about 6 points at :math:`\rho = .67`, and
-    :math:`\rho \sim .7` goes with a truth that is 95 % accurate) is what five annotators give
-    with ``measure="concordance"``: 6.3, 6.0 and 5.7 points, and .954. With rho as the source
-    defines it, three confident annotators lose 8.4 to 7.5 points, and five 4.4 to 3.9; three with
-    a confidence of .93 lose 6.0 to 5.3.
+    :math:`\rho \sim .7` is a truth that is 95 % accurate) are those of five annotators with
+    ``measure="concordance"``: 6.3, 6.0 and 5.7 points, and .954. With rho as the source defines
+    it, three confident annotators lose 8.4 to 7.5 points, and five 4.4 to 3.9; three with a
+    confidence of .93 lose 6.0 to 5.3.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", Figures 4 and 9.
 

@@ -1,4 +1,4 @@
-"""One item in full: what the annotators said, what follows from it, what the systems said."""
+"""One item: its annotations, its plausibilities, and the predictions of it."""
 
 from __future__ import annotations
 
@@ -20,72 +20,72 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, ITEM, LABEL, SAMPLE, SY
 from dissensus.errors import DissensusWarning, PredictionError
 from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._source import places
 from dissensus.plots._style import Size
 from dissensus.wording import counted, number, share, short
 
-# What was said about one item, as lines of text: by annotators, and by systems.
+# Annotations and predictions of an item.
 
 
 class Statement(NamedTuple):
-    """Something said about an item, and by whom."""
+    """A label or ranking that annotators or systems gave an item."""
 
-    who: list[object]
+    sources: list[object]
+    """Names of the annotators or systems."""
     blocks: list[list[object]]
-    """Labels in order, tied ones together; a single label is one block of one."""
+    """Labels in order, tied labels together; a single label is one block of one."""
     hit: float = float("nan")
-    """How probably the item's leading label is among them (predictions only)."""
+    """Probability that a prediction holds the item's leading label."""
 
 
 def place_of(data: xr.DataArray | xr.Dataset, item: object) -> int:
-    """Find an item, or say which there are.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such item.
-    """
-    return places(data, [item], "item")[0]
+    """Return the place of an item, or raise an error that names the argument ``item``."""
+    return pieces.places(data, [item], "item")[0]
 
 
-def said(annotations: xr.Dataset, item: object) -> list[Statement]:
-    """Return what the annotators said about an item, the same statements together."""
+def statements_of(annotations: xr.Dataset, item: object) -> list[Statement]:
+    """Return the annotations of an item; equal ones are one statement."""
     rows = np.flatnonzero(annotations["item_code"].to_numpy() == place_of(annotations, item))
     here = annotations.isel({ANNOTATION: rows})
-    who = here[ANNOTATOR].to_numpy()[here["annotator_code"].to_numpy()]
+    people = here[ANNOTATOR].to_numpy()[here["annotator_code"].to_numpy()].tolist()
     if "label_code" in here:
-        what = here[LABEL].to_numpy()[here["label_code"].to_numpy()].tolist()
+        labels = here[LABEL].to_numpy()[here["label_code"].to_numpy()].tolist()
     else:
-        what = here["value"].to_numpy().tolist()
+        labels = here["value"].to_numpy().tolist()
     trial = here["trial"].to_numpy() if "trial" in here else np.zeros(len(rows))
-    frame = pd.DataFrame({"who": pd.factorize(who)[0], "trial": pd.factorize(trial)[0],
-                          "rank": ranks(here), "row": np.arange(len(rows))})  # fmt: skip
+    frame = pd.DataFrame({
+        "person": pd.factorize(here["annotator_code"].to_numpy())[0],
+        "trial": pd.factorize(trial)[0], "rank": ranks(here), "row": np.arange(len(rows)),
+    })  # fmt: skip
     same: dict[str, Statement] = {}
-    for _, one in frame.groupby(["who", "trial"], sort=True):
-        blocks = [[what[row] for row in block["row"]] for _, block in one.groupby("rank")]
+    for _, part in frame.groupby(["person", "trial"], sort=True):
+        blocks = [[labels[row] for row in block["row"]] for _, block in part.groupby("rank")]
         blocks = [sorted(block, key=str) for block in blocks]
-        person = np.asarray(who)[one["row"].iloc[0]]
         statement = same.setdefault(repr(blocks), Statement([], blocks))
-        statement.who.append(getattr(person, "item", lambda person=person: person)())
-    return sorted(same.values(), key=lambda one: -len(one.who))
+        statement.sources.append(people[part["row"].iloc[0]])
+    return sorted(same.values(), key=lambda statement: -len(statement.sources))
 
 
-def predicted(predictions: xr.Dataset, item: object, plausibility: xr.DataArray) -> list[Statement]:
-    """Return what the systems said, and how probably it holds the item's leading label."""
+def predictions_of(
+    predictions: xr.Dataset, item: object, plausibility: xr.DataArray
+) -> list[Statement]:
+    """Return the prediction of each system, with the probability that it holds the leading label.
+
+    There are none for predictions that are numbers, and for an item without predictions.
+    """
     if "label_code" not in predictions or item not in predictions[ITEM].to_numpy():
         return []
     here = predictions.isel({ITEM: [place_of(predictions, item)]}).transpose(ITEM, SYSTEM, ...)
     names, systems = here[LABEL].to_numpy(), here[SYSTEM].to_numpy().tolist()
     lists = np.stack([here[name].to_numpy()[0] for name in ("label_code", "block")], axis=1)
-    # Hundreds of systems say only a few different things about one item.
-    _, one_of, same = np.unique(lists, axis=0, return_index=True, return_inverse=True)
+    # Each distinct prediction is evaluated once: hundreds of systems give only a few.
+    _, first, same = np.unique(lists, axis=0, return_index=True, return_inverse=True)
     plausibility = plausibility.isel({ITEM: [place_of(plausibility, item)]})
-    hits = _hits(here.isel({SYSTEM: one_of}), plausibility)[same.ravel()]
-    out = []
-    for system, (code, block), hit in zip(systems, lists, hits, strict=True):
-        blocks = [names[code[block == k]].tolist() for k in np.unique(block[block > 0])]
-        out.append(Statement([system], blocks, float(hit)))
-    return out
+    hits = _hits(here.isel({SYSTEM: first}), plausibility)[same.ravel()]
+    return [
+        Statement([system], [names[code[block == k]].tolist() for k in np.unique(block[block > 0])],
+                  float(hit))
+        for system, (code, block), hit in zip(systems, lists, hits, strict=True)
+    ]  # fmt: skip
 
 
 def _hits(here: xr.Dataset, plausibility: xr.DataArray) -> npt.NDArray[np.float64]:
@@ -94,17 +94,17 @@ def _hits(here: xr.Dataset, plausibility: xr.DataArray) -> npt.NDArray[np.float6
     longest = int((here["block"] > 0).sum("position").max())
     accuracy = metrics.get("top_k_accuracy").function
     with warnings.catch_warnings():
-        # Labels outside the label space: `evaluate` has warned of them for all items at once.
+        # `evaluate` has warned of labels outside the label space, for all items at once.
         warnings.simplefilter("ignore", DissensusWarning)
         try:
-            found = accuracy(plausibility, here, k=longest)
-        except PredictionError:  # here even all of them are outside
+            draws = accuracy(plausibility, here, k=longest)
+        except PredictionError:  # all labels are outside
             return np.zeros(here.sizes[SYSTEM])
-    return np.asarray(found.mean(SAMPLE).to_numpy())
+    return np.asarray(draws.mean(SAMPLE).to_numpy())
 
 
 def spelled(blocks: Sequence[Sequence[object]], width: int = 40) -> str:
-    """Write blocks as the source does: {a, b} > c.
+    """Write a ranking as in the source: {a, b} > c.
 
     Examples
     --------
@@ -112,8 +112,8 @@ def spelled(blocks: Sequence[Sequence[object]], width: int = 40) -> str:
     ('a > {b, c}', '.5')
     """
 
-    def name(one: object) -> str:
-        return number(one) if isinstance(one, float) else short(one, width)
+    def name(label: object) -> str:
+        return number(label) if isinstance(label, float) else short(label, width)
 
     texts = [
         name(block[0]) if len(block) == 1 else "{" + ", ".join(map(name, block)) + "}"
@@ -122,10 +122,51 @@ def spelled(blocks: Sequence[Sequence[object]], width: int = 40) -> str:
     return " > ".join(texts)
 
 
+# Plausibilities of an item.
+
+
+class Candidate(NamedTuple):
+    """A label of an item, or several labels together."""
+
+    label: object
+    """None for several labels."""
+    size: int
+    """Number of labels."""
+    draws: npt.NDArray[np.float64]
+    columns: list[int]
+    """Places along the last dim of the plausibility."""
+    is_rest: bool = False
+    """Whether these are the labels left out because of the limit."""
+
+
+def candidates_of(theta: xr.DataArray, item: object, limit: int) -> list[Candidate]:
+    """Return the most plausible labels of an item, and the others as one candidate."""
+    where = space(theta)
+    place = place_of(theta, item)
+    here = theta.isel({ITEM: place})
+    core = here.dims[-1]
+    draws = here.transpose(*[dim for dim in SAMPLE if dim in here.dims], core).to_numpy()
+    draws = draws.reshape(-1, here.sizes[core])
+    codes = where.codes if where.dense else where.codes[place]
+    sizes = where.sizes if where.dense else where.sizes[place]
+    mean = draws.mean(axis=0)
+    wanted = (sizes > 0) & ((codes >= 0) | (mean > 0))
+    order = [int(k) for k in np.argsort(-mean, kind="stable") if wanted[k]]
+    out = [
+        Candidate(where.labels[codes[k]] if codes[k] >= 0 else None, int(sizes[k]), draws[:, k],
+                  [k])
+        for k in order[:limit]
+    ]  # fmt: skip
+    left = order[limit:]
+    if left:
+        rest = draws[:, left].sum(axis=1)
+        out.append(Candidate(None, len(left), rest, left, is_rest=True))
+    return out
+
+
 _DRAWS = 150
 _LINE = 0.205
 """Inches: the height of a line of text."""
-_PREDICTIONS = "Predictions, and how probably the leading label is among them"
 
 
 def item(
@@ -141,36 +182,24 @@ def item(
 ) -> Any:
     """Draw one item: its annotations, its plausibilities, and the predictions.
 
-    Above, what each annotator said, tied labels in braces. In the middle, the plausibility of
-    each label: dots are draws, the bar is their mean, the cross is the point estimate that
-    ignores the uncertainty. Below, what each system said, and how probably its list holds the
-    label that leads.
+    Tied labels are in braces. Dots are draws, bars their means, crosses a point estimate that
+    ignores uncertainty. With each prediction stands the probability that it holds the leading
+    label.
 
     Parameters
     ----------
     source : DataTree, Dataset or DataArray
         An evaluation, a fit, or a plausibility, dense or in candidate form.
     item : object
-        Which item.
+        Name of the item.
     annotations, predictions : xarray.Dataset, optional
-        Taken from the evaluation by default.
+        By default those of the evaluation.
     point : xarray.DataArray, optional
-        The point estimate, a plausibility without draws; taken from the evaluation by default.
+        A plausibility without draws; by default the point estimate of the evaluation.
     candidates : int
-        At most so many labels, the most plausible ones.
+        Maximum number of labels; the most plausible are shown.
     limit : int
-        At most so many lines of annotations, and of predictions.
-    figsize : (float, float), optional
-        Width and height in inches; a height of None is chosen to fit.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such item.
+        Maximum number of lines of annotations, and of predictions.
 
     Notes
     -----
@@ -188,21 +217,23 @@ def item(
     """
     theta = plausibility_of(source)
     if isinstance(source, xr.DataTree):
-        annotations = _group(source, "annotations") if annotations is None else annotations
-        predictions = _group(source, "predictions") if predictions is None else predictions
-        statistics = _group(source, "statistics")
-        if point is None and statistics is not None and "point_estimate" in statistics:
-            point = statistics["point_estimate"]
-    here = theta.isel({ITEM: place_of(theta, item)})
+        groups = {name: source[name].to_dataset() for name in source.children}
+        annotations = groups.get("annotations") if annotations is None else annotations
+        predictions = groups.get("predictions") if predictions is None else predictions
+        if point is None and "statistics" in groups:
+            point = groups["statistics"].get("point_estimate")
+    rows = candidates_of(theta, item, candidates)
     width = look.width_of(figsize)
-    above = [] if annotations is None else said(annotations, item)
-    below = [] if predictions is None else predicted(predictions, item, theta)
+    above = [] if annotations is None else statements_of(annotations, item)
+    below = [] if predictions is None else predictions_of(predictions, item, theta)
     top = _annotation_lines(above, limit, width)
     bottom = _prediction_lines(below, limit, width)
-    rows = _rows(here, theta, item, candidates)
     titles = [
         _wrapped(words, 0.86 * width)  # bold letters are wider
-        for words in (f"Annotations of item {short(item, 30)}", _PREDICTIONS)
+        for words in (
+            f"Annotations of item {short(item, 30)}",
+            "Predictions, with the probability that they hold the leading label",
+        )
     ]
     heights = [
         _LINE * (len(top) + len(titles[0]) + 0.4) if top else 0.01,
@@ -211,16 +242,12 @@ def item(
     ]
     size = look.fitted(figsize, width, sum(heights) + 0.2)
     figure = look.Picture(figsize=size, layout="constrained")
-    # Subfigures: text may use the whole width, however long the names of the labels are.
+    # In subfigures, text uses the whole width, whatever the length of the labels' names.
     parts: Any = figure.subfigures(3, 1, height_ratios=heights)
     _text(parts[0], titles[0], top)
     _plausibilities(parts[1].subplots(), rows, point, item)
     _text(parts[2], titles[1], bottom)
     return figure
-
-
-def _group(source: xr.DataTree, name: str) -> xr.Dataset | None:
-    return source[name].to_dataset() if name in source.children else None
 
 
 def _wrapped(text: str, width: float) -> list[str]:
@@ -230,21 +257,21 @@ def _wrapped(text: str, width: float) -> list[str]:
 
 def _annotation_lines(statements: list[Statement], limit: int, width: float) -> list[str]:
     lines: list[str] = []
-    for one in statements[:limit]:
-        names = [short(who, 16) for who in one.who[:6]]
-        more = f" and {len(one.who) - 6} more" if len(one.who) > 6 else ""
-        lines += _wrapped(f"{spelled(one.blocks)}   ({', '.join(names)}{more})", width)
+    for blocks, people in ((s.blocks, s.sources) for s in statements[:limit]):
+        names = ", ".join(short(person, 16) for person in people[:6])
+        more = f" and {len(people) - 6} more" if len(people) > 6 else ""
+        lines += _wrapped(f"{spelled(blocks)}   ({names}{more})", width)
     if len(statements) > limit:
         lines.append(f"… and {counted(len(statements) - limit, 'other statement')}")
     return lines
 
 
 def _prediction_lines(statements: list[Statement], limit: int, width: float) -> list[str]:
-    ordered = sorted(statements, key=lambda one: -one.hit)
+    ordered = sorted(statements, key=lambda statement: -statement.hit)
     lines: list[str] = []
-    for one in ordered[:limit]:
-        hit = f"{share(one.hit)}  " if np.isfinite(one.hit) else ""
-        lines += _wrapped(f"{hit}{short(one.who[0], 24)}: {spelled(one.blocks)}", width)
+    for systems, blocks, value in ordered[:limit]:
+        hit = f"{share(value)}  " if np.isfinite(value) else ""
+        lines += _wrapped(f"{hit}{short(systems[0], 24)}: {spelled(blocks)}", width)
     if len(ordered) > limit:
         lines.append(f"… and {counted(len(ordered) - limit, 'other system')}")
     return lines
@@ -264,63 +291,41 @@ def _text(part: Any, titles: list[str], lines: list[str]) -> None:
                 weight="bold" if bold else "normal")  # fmt: skip
 
 
-def _rows(
-    here: xr.DataArray, theta: xr.DataArray, item: object, limit: int
-) -> list[tuple[str, object, Any]]:
-    """Return label text, label and draws of the candidates worth a row, most plausible first."""
-    where = space(theta)
-    core = here.dims[-1]
-    draws = here.transpose(*[dim for dim in SAMPLE if dim in here.dims], core).to_numpy()
-    draws = draws.reshape(-1, here.sizes[core])
-    place = place_of(theta, item)
-    codes = where.codes if where.dense else where.codes[place]
-    sizes = where.sizes if where.dense else where.sizes[place]
-    mean = draws.mean(axis=0)
-    out: list[tuple[str, object, Any]] = []
-    order = [k for k in np.argsort(-mean, kind="stable") if sizes[k] > 0]
-    order = [k for k in order if codes[k] >= 0 or mean[k] > 0]
-    for k in order[:limit]:
-        known = where.labels[codes[k]] if codes[k] >= 0 else None
-        name = counted(int(sizes[k]), "other label") if known is None else short(known, 30)
-        out.append((name, known, draws[:, k]))
-    left = order[limit:]
-    if left:
-        out.append((f"{len(left)} less plausible ones", None, draws[:, left].sum(axis=1)))
-    return out
-
-
 def _plausibilities(
-    ax: Axes, rows: list[tuple[str, object, Any]], point: xr.DataArray | None, item: object
+    ax: Axes, rows: list[Candidate], point: xr.DataArray | None, item: object
 ) -> None:
-    height = np.arange(len(rows))
-    for y, (_, known, draws) in zip(height, rows, strict=True):
-        ax.barh(y, draws.mean(), height=0.62, color=look.ink(), alpha=0.13, linewidth=0)
-        if len(draws) > 1:
-            some = draws[pieces.thin(len(draws), _DRAWS)]
-            # A golden-ratio sequence spreads the dots evenly and is the same every time.
+    for y, row in enumerate(rows):
+        mean = row.draws.mean()
+        ax.barh(y, mean, height=0.62, color=look.ink(), alpha=0.13, linewidth=0)
+        if len(row.draws) > 1:
+            some = row.draws[pieces.thin(len(row.draws), _DRAWS)]
+            # A golden-ratio sequence spreads the dots evenly, and is the same every time.
             jitter = (np.arange(len(some)) * 0.6180339887) % 1 - 0.5
             look.dots(ax, some, y + 0.5 * jitter, 2.2, look.DRAWS)
-        ax.vlines(draws.mean(), y - 0.31, y + 0.31, color=look.ink(), linewidth=1.8)
-        if point is not None and known is not None:
-            ax.plot(_point(point, item, known), y, marker="x", color=look.ink(),
+        ax.vlines(mean, y - 0.31, y + 0.31, color=look.ink(), linewidth=1.8)
+        if point is not None and row.label is not None:
+            ax.plot(_point(point, item, row.label), y, marker="x", color=look.ink(),
                     markersize=6, markeredgewidth=1.8)  # fmt: skip
-    ax.set_yticks(height, [look.plain(name) for name, *_ in rows], fontsize=look.SMALL)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    highest = max(float(draws.max()) for *_, draws in rows)
+    look.rows_axis(ax, [look.plain(_candidate_name(row)) for row in rows])
+    ax.tick_params(axis="y", labelsize=look.SMALL)
+    highest = max(float(row.draws.max()) for row in rows)
     ax.set_xlim(-0.01, min(1.01, max(0.2, 1.05 * highest)))
-    look.tidy(ax, grid="x")
-    ax.tick_params(axis="y", length=0)
-    look.share_axis(ax.xaxis)
     ax.set_xlabel("plausibility", fontsize=look.SMALL + 0.5)
 
 
-def _point(point: xr.DataArray, item: object, known: object) -> float:
-    """Return the point estimate of one label; 0 where it was not even a candidate."""
+def _candidate_name(row: Candidate) -> str:
+    if row.is_rest:
+        return f"{row.size} less plausible ones"
+    return counted(row.size, "other label") if row.label is None else short(row.label, 30)
+
+
+def _point(point: xr.DataArray, item: object, label: object) -> float:
+    """Return the point estimate of a label; 0 if it was no candidate."""
     if CHAIN in point.dims or SYSTEM in point.dims:
         return float("nan")
     where = space(point)
     place = place_of(point, item)
     codes = where.codes if where.dense else where.codes[place]
     values = point.isel({ITEM: place}).to_numpy()
-    hit = [k for k, code in enumerate(codes) if code >= 0 and where.labels[code] == known]
-    return float(values[hit[0]]) if hit else 0.0
+    hits = [k for k, code in enumerate(codes) if code >= 0 and where.labels[code] == label]
+    return float(values[hits[0]]) if hits else 0.0

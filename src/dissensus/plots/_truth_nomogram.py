@@ -1,4 +1,4 @@
-"""What a ground truth by majority vote is worth, to be read off: three nomograms."""
+"""Nomograms of a ground truth by majority vote."""
 
 from __future__ import annotations
 
@@ -24,84 +24,79 @@ from dissensus.metrics._majority_accuracy import annotators_for_truth, majority_
 from dissensus.metrics._truth_accuracy import truth_accuracy
 from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
-from dissensus.plots._style import Size, names, target_line
+from dissensus.plots._names import name_ends
+from dissensus.plots._style import Size, target_line
 from dissensus.sampling.intervals import whole
 from dissensus.wording import counted, number, share
 
-# A study of one's own in the nomograms of a ground truth: where it is, and how surely.
+# Marks of an evaluation in the nomograms.
 
 
 _LABEL, _TRUTH, _NEEDED = "label_accuracy", "truth_accuracy", "annotators_for_truth"
 
 
-def study_of(source: Any, measure: str) -> xr.Dataset:
-    """Return the draws of one reliability, and with it what else an evaluation says.
-
-    Raises
-    ------
-    ArgumentError
-        If there are no draws of one reliability.
-    """
-    found = pieces.group(source, "weighted_reliability")
-    there = list(found.data_vars)
-    if measure not in there and len(there) != 1:
+def _study_of(source: Any, measure: str) -> xr.Dataset:
+    """Return the group of an evaluation, with its draws of one reliability."""
+    data = pieces.group(source, "weighted_reliability")
+    names = list(data.data_vars)
+    if measure not in names and len(names) != 1:
         raise ArgumentError(
             "source",
             expected=f"draws of {measure}",
-            found=f"variables {', '.join(map(str, there))}",
+            found=f"variables {', '.join(map(str, names))}",
         )
-    draws = found[measure if measure in there else there[0]]
+    draws = data[measure if measure in names else names[0]]
     if set(draws.dims) != set(SAMPLE):
         raise ArgumentError(
             "source", expected=f"draws of one reliability, with dims {SAMPLE}",
             found=f"dims {draws.dims}",
         )  # fmt: skip
-    return found.assign(reliability=draws)
+    return data.assign(reliability=draws)
 
 
-def mark_majority(ax: Axes, study: xr.Dataset) -> None:
-    """Mark how accurate a label and a majority are, and say so below the legend."""
+def _mark_majority(ax: Axes, study: xr.Dataset) -> None:
+    """Mark the accuracy of a label and of the majority."""
     if {_LABEL, _TRUTH} <= set(study.data_vars):
         (x, *wide), (y, *high) = (_spread(study[name]) for name in (_LABEL, _TRUTH))
         _cross(ax, x, y, wide, high)
-        _say(ax, f"these data: {_written(y, high)}", 0.03)
-        # Not an entry of the legend: it is so long that all others would lie across the lines.
+        _annotate(ax, f"these data: {_written(y, high)}", 0.03)
+        # As an entry of the legend, this text would make the legend cover the lines.
         ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right", borderaxespad=0.0,
                   bbox_to_anchor=(1.0, 0.1), labelspacing=0.1, handlelength=1.2)  # fmt: skip
 
 
-def mark_needed(ax: Axes, study: xr.Dataset) -> None:
-    """Mark how many annotators it takes; off the picture, how accurate a label is."""
+def _mark_needed(ax: Axes, study: xr.Dataset) -> None:
+    """Mark the number of annotators needed; at the upper edge if it is larger."""
     if not {_LABEL, _NEEDED} <= set(study.data_vars):
         return
-    (x, *wide), found = _spread(study[_LABEL]), whole(study[_NEEDED])
+    (x, *wide), needed = _spread(study[_LABEL]), whole(study[_NEEDED])
     bottom, top = ax.get_ylim()
-    y, low, high = (min(found[name], top) for name in ("median", "lower", "upper"))
+    y, low, high = (min(needed[name], top) for name in ("median", "lower", "upper"))
     _cross(ax, x, y, wide, [max(low, bottom), high])
-    _say(ax, f"these data: {how_many(found)}", 0.97)
+    _annotate(ax, f"these data: {_number_needed(needed)}", 0.97)
 
 
-def how_many(found: Mapping[str, float]) -> str:
-    """Write a number of annotators with its interval; infinity is that none will do.
+def _number_needed(values: Mapping[str, float]) -> str:
+    """Write a number of annotators with its interval; ∞ means that no number suffices.
 
     Examples
     --------
-    >>> how_many({"median": 9.0, "lower": 7.0, "upper": float("inf")})
+    >>> _number_needed({"median": 9.0, "lower": 7.0, "upper": float("inf")})
     '9 [7, ∞]'
     """
     middle, low, high = (
-        number(found[name]) if np.isfinite(found[name]) else "∞"
+        number(values[name]) if np.isfinite(values[name]) else "∞"
         for name in ("median", "lower", "upper")
     )
     return f"{middle} [{low}, {high}]"
 
 
-def mark_reliability(ax: Axes, study: xr.Dataset) -> None:
+def _mark_reliability(ax: Axes, study: xr.Dataset) -> None:
     """Draw the interval of a reliability as a band, with a line at its median."""
     middle, low, high = _spread(study["reliability"])
     ax.axvspan(low, high, color=look.DRAWS, alpha=0.15, linewidth=0, zorder=0)
     ax.axvline(middle, color=look.DRAWS, linewidth=1.2, zorder=1)
-    _say(ax, f"these data: {_written(middle, [low, high])}", 0.03)
+    _annotate(ax, f"these data: {_written(middle, [low, high])}", 0.03)
 
 
 def _spread(draws: xr.DataArray) -> tuple[float, float, float]:
@@ -120,7 +115,7 @@ def _written(middle: float, bounds: list[float]) -> str:
     return f"{share(middle)} [{', '.join(share(bound) for bound in bounds)}]"
 
 
-def _say(ax: Axes, text: str, height: float) -> None:
+def _annotate(ax: Axes, text: str, height: float) -> None:
     ax.annotate(text, (0.99, height), xycoords="axes fraction", ha="right", fontsize=look.SMALL,
                 va="top" if height > 0.5 else "baseline", color=look.DRAWS)  # fmt: skip
 
@@ -147,52 +142,40 @@ def truth_nomogram(
     errors: str = "product",
     figsize: Size | None = None,
 ) -> Any:
-    """Draw how accurate a majority is, how many annotators it takes, and what systems are worth.
+    """Draw the accuracy of a majority, the annotators it takes, and what systems' scores are worth.
 
-    First the accuracy of the majority of 1, 3, 5, 7 and 9 annotators against the accuracy of one
-    of them (`dissensus.majority_accuracy`). Then how many it takes to reach the target, a
-    broken line in the first panel (`dissensus.annotators_for_truth`). Last the actual accuracy of
-    systems against the reliability of the labels, with the accuracy of the ground truth above
-    (`dissensus.actual_accuracy` of `dissensus.truth_accuracy`); the broken line is the threshold,
-    with the actual accuracies there. Draws of a reliability are a band, their interval by ArviZ's
-    settings, with a line at their median. Where an evaluation says them, so are the accuracies of
-    its labels and of its majority, and how many annotators it takes: dots at medians, with bars.
-    They are off the lines if items differ in how hard they are, or in how many annotated them.
+    First the accuracy of the majority of 1, 3, 5, 7 and 9 annotators against that of one annotator
+    (`dissensus.majority_accuracy`). Then the number of annotators that reaches the target
+    (`dissensus.annotators_for_truth`). Last the actual accuracy of systems against the reliability
+    of the labels, with the accuracy of the ground truth above (`dissensus.actual_accuracy` of
+    `dissensus.truth_accuracy`). Broken lines are target and threshold.
+
+    Draws of a reliability are a line at the median with a band. Dots with bars are an
+    evaluation's accuracies and number of annotators. They are off the lines if items differ in
+    difficulty, or in their number of annotators.
 
     Parameters
     ----------
     source : DataArray, Dataset or DataTree, optional
-        Draws of `dissensus.weighted_reliability` of a whole data set, or what holds them as the
-        group ``weighted_reliability``, such as an evaluation. Without it, the nomograms alone.
+        Draws of `dissensus.weighted_reliability` of a data set, or what holds them as group
+        ``weighted_reliability``, such as an evaluation.
     n_annotators : int, optional
-        Of how many annotators the ground truth is the majority, in the last panel. By default as
-        many as items of the evaluation typically have, or 5.
+        Number of annotators of the ground truth in the last panel; by default that of a typical
+        item of the evaluation, or 5.
     n_labels : int, optional
-        How many labels there are; by default as many as in the evaluation, or 2.
+        Number of labels; by default that of the evaluation, or 2.
     accuracies : sequence of float
         Accuracies of systems against the ground truth, in the last panel.
     target : float
-        The accuracy of a ground truth to reach.
+        Accuracy of the ground truth to reach.
     threshold : float
-        The least reliability that is acceptable; by default Krippendorff's.
+        Least acceptable reliability; by default Krippendorff's.
     confidence : float, optional
-        As in `dissensus.truth_accuracy`; by default what is typical of the evaluation, or 1.
+        As in `dissensus.truth_accuracy`; by default the typical confidence of the evaluation, or 1.
     measure : str
         As in `dissensus.truth_accuracy`.
     errors : {"product", "independent"}
         As in `dissensus.actual_accuracy`.
-    figsize : (float, float), optional
-        Width and height in inches; a height of None is chosen to fit. In a narrow figure one
-        panel is below the other.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of bounds, or the source holds no draws of that reliability.
 
     Examples
     --------
@@ -201,11 +184,11 @@ def truth_nomogram(
     >>> [ax.get_xlabel() for ax in figure.axes][:3]
     ['accuracy of one annotator', 'accuracy of one annotator', 'weighted reliability']
     """
-    study = xr.Dataset() if source is None else study_of(source, measure)
-    said = {"n_annotators": 5, "n_labels": 2, "typical_confidence": 1.0} | study.attrs
-    n_annotators = said["n_annotators"] if n_annotators is None else n_annotators
-    n_labels = said["n_labels"] if n_labels is None else n_labels
-    confidence = said["typical_confidence"] if confidence is None else confidence
+    study = xr.Dataset() if source is None else _study_of(source, measure)
+    known = {"n_annotators": 5, "n_labels": 2, "typical_confidence": 1.0} | study.attrs
+    n_annotators = known["n_annotators"] if n_annotators is None else n_annotators
+    n_labels = known["n_labels"] if n_labels is None else n_labels
+    confidence = known["typical_confidence"] if confidence is None else confidence
     labels, scores = label_count(n_labels), _scores(accuracies)
     one_number("target", target, "a number between 0 and 1", lambda x: (x > 0) & (x < 1))
     mark = one_number("threshold", threshold, "a number from 0 to 1", lambda x: (x >= 0) & (x <= 1))
@@ -219,9 +202,9 @@ def truth_nomogram(
     _needed(second, labels, target)
     _actual(third, scores, worth, measure, look.width_of(figsize))
     if source is not None:
-        mark_majority(first, study)
-        mark_needed(second, study)
-        mark_reliability(third, study)
+        _mark_majority(first, study)
+        _mark_needed(second, study)
+        _mark_reliability(third, study)
     sure = "" if confidence == 1 else f", {share(confidence)} sure of each label"
     look.note(
         first.figure,
@@ -233,17 +216,17 @@ def truth_nomogram(
 
 def _scores(accuracies: Any) -> Floats:
     wanted = "one or several accuracies of systems, from 0 to 1"
-    found = numbers("accuracies", accuracies, wanted, lambda x: (x >= 0) & (x <= 1))
-    if found.ndim > 1 or not found.size:
-        raise ArgumentError("accuracies", expected=wanted, found=f"shape {found.shape}")
-    return np.atleast_1d(np.asarray(found))
+    values = numbers("accuracies", accuracies, wanted, lambda x: (x >= 0) & (x <= 1))
+    if values.ndim > 1 or not values.size:
+        raise ArgumentError("accuracies", expected=wanted, found=f"shape {values.shape}")
+    return np.atleast_1d(np.asarray(values))
 
 
 def _worth(scores: Floats, mark: float, link: dict[str, Any], errors: str) -> xr.Dataset:
-    """Return truth and actual accuracies along all reliabilities that annotators may have."""
+    """Return the accuracies of the ground truth and of systems along all reliabilities."""
     reliability = np.linspace(0, 1, _POINTS)
     truth = truth_accuracy(xr.DataArray(reliability, {"reliability": reliability}), **link)
-    # Below it they would do worse than chance, which no such ground truth is meant to.
+    # A smaller reliability would be that of annotators worse than chance.
     truth = truth.where(truth >= 1 / link["n_labels"], drop=True)
     at = truth_accuracy(xr.DataArray([mark], {"mark": [mark]}, "mark"), **link)
     systems = xr.DataArray(scores, dims="system")
@@ -266,32 +249,32 @@ def _majorities(ax: Axes, n_labels: int, target: float) -> None:
     x = np.linspace(1 / n_labels, 1, _POINTS)
     given = xr.DataArray(x, dims="x")
     for row, size in reversed(list(enumerate(_PANELS))):
-        one = look.style(row)
+        style = look.style(row)
         y = majority_accuracy(size, given, n_labels)
-        ax.plot(x, y, color=one.color, linewidth=1.4, label=counted(size, "annotator"))
+        ax.plot(x, y, color=style.color, linewidth=1.4, label=counted(size, "annotator"))
     target_line(ax, target)
     ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right")
     ax.set_ylim(1 / n_labels, 1.005)
     _accuracy_axis(ax, n_labels)
     look.share_axis(ax.yaxis)
-    ax.set_title(f"Accuracy of the majority;\nbroken line: {share(target)}", loc="left",
-                 fontsize=look.SMALL + 1)  # fmt: skip
+    look.titled(ax, f"Accuracy of the majority;\nbroken line: {share(target)}")
 
 
 def _needed(ax: Axes, n_labels: int, target: float) -> None:
     x = np.linspace(1 / n_labels, 1, 2 * _POINTS)
-    # Only those in the picture: near chance it takes more and more.
-    seen = majority_accuracy(_COUNTS[-1], xr.DataArray(x, dims="x"), n_labels).to_numpy() >= target
-    y = annotators_for_truth(x[seen], target, n_labels)
-    ax.step(x[seen], y, where="post", color=look.style(0).color, linewidth=1.4)
+    # Only accuracies for which the number is within the limits: it is unbounded near chance.
+    inside = (
+        majority_accuracy(_COUNTS[-1], xr.DataArray(x, dims="x"), n_labels).to_numpy() >= target
+    )
+    y = annotators_for_truth(x[inside], target, n_labels)
+    ax.step(x[inside], y, where="post", color=look.style(0).color, linewidth=1.4)
     ax.set_yscale("log")
     ax.set_ylim(0.9, _COUNTS[-1] * 1.15)
     ax.yaxis.set_major_locator(FixedLocator(_COUNTS))
     ax.yaxis.set_major_formatter(FixedFormatter([str(count) for count in _COUNTS]))
     ax.yaxis.set_minor_locator(NullLocator())
     _accuracy_axis(ax, n_labels)
-    ax.set_title(f"Annotators for a majority that is\nright about {share(target)} of the items",
-                 loc="left", fontsize=look.SMALL + 1)  # fmt: skip
+    look.titled(ax, f"Annotators for a majority that is\nright about {share(target)} of the items")
 
 
 def _accuracy_axis(ax: Axes, n_labels: int) -> None:
@@ -306,15 +289,15 @@ def _actual(ax: Axes, scores: Floats, worth: xr.Dataset, measure: str, width: fl
     mark = float(worth["mark"][0])
     left = mark < x[0] + 0.75 * (x[-1] - x[0])
     for row in range(len(scores)):
-        one, part = look.style(row), worth.isel(system=row)
-        ax.plot(x, part["actual"], color=one.color, linewidth=1.4)
+        style, part = look.style(row), worth.isel(system=row)
+        ax.plot(x, part["actual"], color=style.color, linewidth=1.4)
         there = float(part["actual_at_mark"][0])
         if x[0] <= mark <= x[-1]:
-            ax.plot([mark], [there], color=one.color, marker=one.marker, markersize=4.5)
+            ax.plot([mark], [there], color=style.color, marker=style.marker, markersize=4.5)
             ax.annotate(f"scored {share(scores[row])}: {share(there)}", (mark, 0.36 - 0.08 * row),
                         xycoords=("data", "axes fraction"), xytext=(6 if left else -6, 0),
                         textcoords="offset points", ha="left" if left else "right",
-                        color=one.color, fontsize=look.SMALL)  # fmt: skip
+                        color=style.color, fontsize=look.SMALL)  # fmt: skip
     ax.axvline(mark, color=look.ink(), linewidth=0.9, linestyle=(0, (4, 2)), zorder=0)
     look.tidy(ax, grid="both")
     look.share_axis(ax.xaxis)
@@ -322,21 +305,20 @@ def _actual(ax: Axes, scores: Floats, worth: xr.Dataset, measure: str, width: fl
     ax.set_xlim(x[0], x[-1])
     ax.set_xlabel(measure.replace("_", " "))
     ax.set_ylabel("actual accuracy")
-    names(ax, worth["actual"].transpose(..., "reliability").to_numpy()[:, -1],
+    name_ends(ax, worth["actual"].transpose(..., "reliability").to_numpy()[:, -1],
           [f"scored {share(score)}" for score in scores])  # fmt: skip
     _truth_axis(ax, x, worth["truth"].to_numpy(), width)
-    ax.set_title(f"Actual accuracy of systems;\nbroken line: reliability {share(mark)}",
-                 loc="left", fontsize=look.SMALL + 1)  # fmt: skip
+    look.titled(ax, f"Actual accuracy of systems;\nbroken line: reliability {share(mark)}")
 
 
 def _truth_axis(ax: Axes, x: Floats, truth: Floats, width: float) -> None:
-    """Write above the panel how accurate the ground truth is."""
+    """Write the accuracy of the ground truth above the panel."""
     known: list[float] = []
     places: list[float] = []
     gap = _GAP / width * (x[-1] - x[0])
     for value in _TRUTHS:
         place = float(np.interp(value, truth, x))
-        # Those that matter most come first, and others where there is room.
+        # The first values have precedence, others are written where there is room.
         if truth[0] <= value <= truth[-1] and all(abs(place - other) > gap for other in places):
             known.append(value)
             places.append(place)

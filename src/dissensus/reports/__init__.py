@@ -26,25 +26,24 @@ def report(
 ) -> Path:
     """Write an evaluation as one self-contained HTML page.
 
-    The page says in words what was found, shows it in pictures and lists it in tables. It needs
-    no network, prints, and follows the reader's choice of light or dark. The same evaluation
-    gives the same bytes.
+    The page has sentences, figures and tables. It needs no network, can be printed, and follows
+    the reader's setting of light or dark. The same evaluation gives the same bytes.
 
     Parameters
     ----------
     evaluation : xarray.DataTree
-        From `dissensus.evaluate`. If it has a group ``truth`` with variables named like the
-        metrics over (system) or (scope, system), the truth is shown beside the intervals.
+        From `dissensus.evaluate`. Known values in a group ``truth``, with variables named like
+        the metrics over (system) or (scope, system), are shown beside the intervals.
     path : path
         The file to write.
     title : str, optional
-        Heading of the page; by default it says what was evaluated.
+        Heading of the page; by default the numbers of systems and items.
     ci_kind : {"eti", "hdi"}, optional
         Kind of the intervals; ArviZ's setting by default.
     ci_prob : float, optional
-        Level of the intervals; ArviZ's setting by default.
+        Probability of the intervals; ArviZ's setting by default.
     overwrite : bool
-        Replace the file if there is one.
+        Whether to replace an existing file.
 
     Returns
     -------
@@ -54,7 +53,7 @@ def report(
     Raises
     ------
     ArgumentError
-        If this is no evaluation, or the file exists and ``overwrite`` is false.
+        If this is not an evaluation, or the file exists and ``overwrite`` is false.
 
     Examples
     --------
@@ -73,7 +72,8 @@ def report(
     from dissensus.reports.page import page
 
     _check(evaluation)
-    target = _target(path, overwrite)
+    target = Path(path)
+    _check_target(target, overwrite)
     kind, prob = interval_settings(ci_kind, ci_prob)
     with rc_context({"stats.ci_kind": kind, "stats.ci_prob": prob}):
         html = page(evaluation, title)
@@ -88,17 +88,16 @@ def _check(evaluation: Any) -> None:
             expected="a DataTree from dissensus.evaluate",
             found=type(evaluation).__name__,
         )
-    lacking = [name for name in _NEEDED if name not in evaluation.children]
-    if lacking:
+    missing = [name for name in _NEEDED if name not in evaluation.children]
+    if missing:
         raise ArgumentError(
             "evaluation",
             expected=f"the groups {', '.join(_NEEDED)}, as dissensus.evaluate returns them",
-            found=f"no {', '.join(lacking)}, but {shown(list(evaluation.children), 12) or 'none'}",
+            found=f"no {', '.join(missing)}, but {shown(list(evaluation.children), 12) or 'none'}",
         )
 
 
-def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
-    target = Path(path)
+def _check_target(target: Path, overwrite: bool) -> None:
     check_target(target)
     if there(target) and not overwrite:
         raise ArgumentError(
@@ -111,7 +110,6 @@ def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
         raise ArgumentError(
             "path", expected="a folder that exists", found=f"no folder {target.parent}"
         )
-    return target
 
 
 def _write(html: str, path: Path) -> None:

@@ -1,8 +1,7 @@
-"""What the report says of a label's variance: items, annotators, and pools of these."""
+"""The section of a report on variance components of labels and pools of annotators."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -10,200 +9,154 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import plots
-from dissensus.dims import POOL, SCALE
-from dissensus.evaluation.rows import BOOTSTRAP, PAIR
-from dissensus.evaluation.summary import summary
-from dissensus.reports import numbers as facts
-from dissensus.reports.language import Name, Sentence, sentence, text
-from dissensus.reports.pictures import Shown, picture
-from dissensus.reports.tables import Table, interval, row_of, tables
-from dissensus.wording import (
-    capital,
-    counted,
-    interval_name,
-    number,
-    percent,
-    share,
-    spoken_probability,
-)
+from dissensus.dims import POOL, SAMPLE, SCALE
+from dissensus.evaluation.evidence import BOOTSTRAP, MODEL, PAIR, summary
+from dissensus.plots._source import interval_settings
+from dissensus.reports import evidence
+from dissensus.reports.opening import Facts
+from dissensus.reports.sections import Section, interval_title
+from dissensus.reports.sentences import Name, sentences
+from dissensus.reports.svg import picture
+from dissensus.reports.tables import Body, Table, between
+from dissensus.wording import coefficient_title, number, probability, share, short
 
-FAMILIES: Final = {
-    "gaussian": "numbers, normally distributed about what the item and the annotator add up to",
-    "ordinal": "ordered labels, cut out of a latent scale on which item and annotator add up",
-    "bernoulli": "two labels, the odds of which are what the item and the annotator add up to",
+_FAMILIES: Final = {
+    "gaussian": "labels are normally distributed around the sum of an item's and an annotator's "
+    "effect",
+    "ordinal": "ordered labels are intervals of a latent scale, on which item and annotator "
+    "effects add up",
+    "bernoulli": "the log odds of the labels are the sum of an item's and an annotator's effect",
 }
-_IN_WORDS: Final = 4
 
 
-@dataclass(frozen=True)
-class Part:
-    """All that is said of variance components."""
+def row_of(
+    frame: pd.DataFrame, quantity: str, pool: Any = None, pair: Any = None,
+    scale: str | None = None, by: str = MODEL,
+) -> Any:  # fmt: skip
+    """Return a row of the summary of components, or None."""
+    keep = (frame["quantity"] == quantity) & (frame["by"] == by)
+    for column, value in ((POOL, pool), (PAIR, pair)):
+        keep &= frame[column].isna() if value is None else frame[column] == value
+    if scale is not None:
+        keep &= frame[SCALE] == scale
+    rows = frame[keep]
+    return None if rows.empty else rows.iloc[0]
 
-    intro: str
-    words: list[Sentence]
-    notes: list[str]
-    picture: Shown
-    tables: list[Table]
 
-
-def section(evaluation: xr.DataTree) -> Part | None:
-    """Return words, picture and tables; nothing where no model of components was fitted."""
-    if not facts.has(evaluation, "components"):
+def components(evaluation: xr.DataTree) -> Section | None:
+    """Return the section, if a model of components was fitted."""
+    if not evidence.has(evaluation, "components"):
         return None
     frame = summary(evaluation, "components")
-    return Part(_intro(evaluation), words(evaluation, frame), notes(evaluation),
-                _picture(evaluation, frame), tables(evaluation, frame))  # fmt: skip
-
-
-def _intro(evaluation: xr.DataTree) -> str:
-    attrs = evaluation["components"].attrs
-    family = str(attrs["hyper_family"])
-    return (
-        f"Under the model {attrs['model']}, of the family {family}: {FAMILIES[family]}. Intervals "
-        "speak of new items and of new annotators like these."
-    )
-
-
-def notes(evaluation: xr.DataTree) -> list[str]:
-    """Return what there is to note about the fit and about pools, once each."""
-    lines = [
-        line
-        for group in ("components", "pools")
-        if group in evaluation.children
-        for line in str(evaluation[group].attrs.get("notes", "")).splitlines()
-        if line
-    ]
-    return list(dict.fromkeys(lines))
-
-
-def words(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
-    """Say what explains a label, pool by pool, and how alike the pools are."""
     data = evaluation["components"].to_dataset()
-    pools = data[POOL].to_numpy().tolist() if POOL in data.dims else [None]
-    out = [_shares(data, frame, pool, first=pool == pools[0]) for pool in pools[:_IN_WORDS]]
-    if len(pools) > _IN_WORDS:
-        more = counted(len(pools) - _IN_WORDS, "more pool")
-        out.append(sentence("{more} in the table.", more=f"{more} {_are(len(pools) - _IN_WORDS)}"))
-    out += _alike(frame) if len(pools) > 1 else []
-    return out + _against(evaluation, frame) + parted(evaluation, frame)
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _shares(data: xr.Dataset, frame: pd.DataFrame, pool: Any, *, first: bool) -> Sentence:
-    """Say what one pool's labels are made of."""
-    _, prob = facts.settings()
-    icc, annotator = (row_of(frame, n, pool, scale="latent") for n in ("icc", "annotator_icc"))
-    gaussian = data.attrs["hyper_family"] == "gaussian"
-    return sentence(
-        "An item explains {item} of {what}{whose}{people}{level}. "
-        "{as_given}{mean}.",
-        item=_percent(icc),
-        what="a label's variance" if gaussian else "the variance behind a label",
-        whose=() if pool is None else sentence(" of {pool}", pool=Name(str(pool))),
-        people="" if annotator is None else f", the annotator {_percent(annotator)}",
-        level=f"; in brackets are {percent(prob)} intervals" if first else "",
-        as_given="" if gaussian else _as_given(frame, pool),
-        mean=_mean_label(data, frame, pool, capital_letter=gaussian),
+    family = str(data.attrs["hyper_family"])
+    has_pools = POOL in data.dims
+    statistics = "alpha, cross-kappa and its normalised form" if has_pools else "alpha"
+    has_crosses = has_pools or evidence.has(evaluation, "agreement")
+    has_crosses = has_crosses or bool((frame["by"] == BOOTSTRAP).any())
+    xcc = (
+        " xCC: the correlation of two labels of an item, one from each pool; normalised xCC: that "
+        "of the pools' opinions without the noise of single labels." if has_pools else ""
+    )  # fmt: skip
+    rows = frame[(frame["quantity"] == "icc") & (frame[SCALE] == "observed")]
+    means = ", ".join(
+        f"{'' if row[POOL] is None else short(row[POOL])} {share(row['mean'])}".strip()
+        for _, row in rows.iterrows()
+    )
+    tables = [_shares(evaluation, data, frame)]
+    if has_pools:
+        tables.append(_pairs(data, frame))
+    if "reference" in data.attrs:
+        tables.append(_differences(data, frame))
+    return Section(
+        sentences("components", component_facts(evaluation), page=True), tables,
+        f"Under the model {data.attrs['model']} of the family {family}: {_FAMILIES[family]}. "
+        "Intervals are for new items and new annotators.",
+        tuple(evidence.notes(evaluation, "components", "pools")),
+        picture(
+            "components", "Reliability of labels",
+            f"Dots: means, with {interval_title()}s, on the observed scale. ICC: the correlation "
+            "of two annotators' labels of an item; annotator ICC: of an annotator's labels of two "
+            "items; mean label: reliability of the mean of a typical item's labels."
+            + xcc + f" Crosses: estimates without a model ({statistics})." * has_crosses,
+            f"Intraclass correlations with intervals. Means of ICC: {means}.",
+            lambda figsize: plots.components(evaluation, figsize=figsize),
+        ),
     )  # fmt: skip
 
 
-def _as_given(frame: pd.DataFrame, pool: Any) -> str:
-    row = row_of(frame, "icc", pool, scale="observed")
-    return (
-        f"As they are given, two annotators' labels of one item correlate at {share(row['mean'])} "
-        f"[{interval(row)}]; "
-    )
+# Facts.
 
 
-def _mean_label(data: xr.Dataset, frame: pd.DataFrame, pool: Any, *, capital_letter: bool) -> str:
-    row = row_of(frame, "mean_reliability", pool)
-    k = float(data["n_labels"] if pool is None else data["n_labels"].sel({POOL: pool}))
-    several = f"the mean of the {number(k)} labels of a typical item"
-    said = "one label of an item" if k <= 1 else several
-    said += f" has reliability {share(row['mean'])} [{interval(row)}]"
-    return capital(said) if capital_letter else said
-
-
-def _percent(row: Any) -> str:
-    """Write a share of variance with its interval, in percent."""
-    low, high = (f"{100 * row[name]:.0f}" for name in ("lower", "upper"))
-    return f"{percent(round(row['mean'], 2))} [{low} to {high}]"
-
-
-def _alike(frame: pd.DataFrame) -> list[Sentence]:
-    """Name the pools that are most and least alike."""
+def component_facts(evaluation: xr.DataTree) -> Facts:
+    """Return components of each pool, similarities of pools, and conflicts with alpha."""
+    frame = summary(evaluation, "components")
+    data = evaluation["components"].to_dataset()
+    pools = data[POOL].to_numpy().tolist() if POOL in data.dims else [None]
     rows = frame[(frame["quantity"] == "normalized_xcc") & (frame[SCALE] == "latent")]
     rows = rows[np.isfinite(rows["mean"])].sort_values("mean", ascending=False, kind="stable")
-    if rows.empty:
-        return []
-    shown = [rows.iloc[0]] if len(rows) == 1 else [rows.iloc[0], rows.iloc[-1]]
-    out = []
-    for place, row in enumerate(shown):
-        each = row_of(frame, "xcc", row[POOL], row[PAIR], scale="observed")
-        most = "" if len(rows) == 1 else ("most " if place == 0 else "least ")
-        out.append(sentence(
-            "{a} and {b} see the items {most}alike: with the noise of single labels taken away "
-            "their opinions correlate at {rho} [{interval}] (normalised xCC), and one label of "
-            "each at {xcc} (xCC).",
-            a=Name(str(row[POOL])), b=Name(str(row[PAIR])), most=most or "so far ",
-            rho=share(row["mean"]), interval=interval(row), xcc=share(each["mean"]),
-        ) if place == 0 else sentence(
-            "{a} and {b} see them {most}alike: {rho} [{interval}], and one label of each {xcc}.",
-            a=Name(str(row[POOL])), b=Name(str(row[PAIR])), most=most,
-            rho=share(row["mean"]), interval=interval(row), xcc=share(each["mean"]),
-        ))  # fmt: skip
-    return out
+    n_pairs = len(rows) if len(pools) > 1 else 0
+    pairs = rows.to_dict("records")[: 2 if n_pairs else 0]
+    if n_pairs > 2:
+        pairs = [rows.iloc[0].to_dict(), rows.iloc[-1].to_dict()]
+    for pair in pairs:
+        pair["xcc"] = row_of(frame, "xcc", pair[POOL], pair[PAIR], "observed")["mean"]
+    return {
+        "gaussian": data.attrs["hyper_family"] == "gaussian", "level": interval_settings()[1],
+        "pools": [_pool_facts(data, frame, pool) for pool in pools],
+        "pairs": pairs, "n_pairs": n_pairs,
+        "reference": data.attrs.get("reference"), "against": list(_against(frame)),
+        "apart": list(_apart(evaluation, frame)),
+    }  # fmt: skip
 
 
-def _against(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
-    """Say which pool sees the items more as the reference does."""
-    reference = evaluation["components"].attrs.get("reference")
+def _pool_facts(data: xr.Dataset, frame: pd.DataFrame, pool: Any) -> Facts:
+    return {
+        "name": pool,
+        "icc": row_of(frame, "icc", pool, scale="latent"),
+        "annotator_icc": row_of(frame, "annotator_icc", pool, scale="latent"),
+        "observed": row_of(frame, "icc", pool, scale="observed"),
+        "mean_reliability": row_of(frame, "mean_reliability", pool),
+        "n_labels": _n_labels(data, pool),
+    }
+
+
+def _n_labels(data: xr.Dataset, pool: Any) -> float:
+    """Return the number of labels of a typical item."""
+    return float(data["n_labels"] if pool is None else data["n_labels"].sel({POOL: pool}))
+
+
+def _against(frame: pd.DataFrame) -> Any:
+    """Return which pool of each pair is closer to the reference."""
     rows = frame[(frame["quantity"] == "normalized_xcc_difference") & (frame[SCALE] == "latent")]
-    out = []
-    for _, row in rows.head(_IN_WORDS).iterrows():
-        swap = row["probability_positive"] < 0.5
-        near, far = (row[PAIR], row[POOL]) if swap else (row[POOL], row[PAIR])
-        p = 1 - row["probability_positive"] if swap else row["probability_positive"]
-        bounds = sorted([-row["lower"], -row["upper"]]) if swap else [row["lower"], row["upper"]]
-        out.append(sentence(
-            "{near} sees the items more as {reference} does than {far} does with probability {p} "
-            "(normalised xCC {by} higher [{low} to {high}]).",
-            near=Name(str(near)), far=Name(str(far)), reference=Name(str(reference)),
-            p=spoken_probability(p), by=share(abs(row["mean"])),
-            low=share(bounds[0]), high=share(bounds[1]),
-        ))  # fmt: skip
-    return out
+    for row in rows.head(4).to_dict("records"):
+        p, near, far = row["probability_positive"], row[POOL], row[PAIR]
+        values = [row["mean"], row["lower"], row["upper"]]
+        if p < 0.5:
+            p, near, far = 1 - p, far, near
+            values = [-row["mean"], -row["upper"], -row["lower"]]
+        yield {"near": near, "far": far, "p": p,
+               **dict(zip(("mean", "lower", "upper"), values, strict=True))}  # fmt: skip
 
 
-def parted(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[Sentence]:
-    """Point out where ICC and alpha, which ask the same of labels as given, are far apart."""
-    found = []
+def _apart(evaluation: xr.DataTree, frame: pd.DataFrame) -> Any:
+    """Return pools whose ICC and alpha have intervals that do not overlap."""
     for pool, alpha in _alphas(evaluation, frame):
         icc = row_of(frame, "icc", pool, scale="observed")
         if alpha["lower"] > icc["upper"] or alpha["upper"] < icc["lower"]:
-            found.append(sentence(
-                "{whose}The ICC of labels as given is {icc} [{one}], and alpha, which needs no "
-                "model, {alpha} [{two}]: the items are not spread as the model has them. As to how "
-                "far annotators agree, rely on alpha.",
-                whose=() if pool is None else sentence("{pool}: ", pool=Name(str(pool))),
-                icc=share(icc["mean"]), one=interval(icc), alpha=share(alpha["observed"]),
-                two=interval(alpha),
-            ))  # fmt: skip
-    return found
+            observed = {"mean": alpha["observed"], "lower": alpha["lower"], "upper": alpha["upper"]}
+            yield {"pool": pool, "icc": icc, "alpha": observed}
 
 
 def _alphas(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[tuple[Any, Any]]:
-    """Return alpha pool by pool, where it looks at labels as the ICC does: by squares."""
+    """Return alpha of each pool, if its distance is squared as that of the ICC."""
     family = evaluation["components"].attrs["hyper_family"]
     if "pools" in evaluation.children:
         if family != "bernoulli" and evaluation["pools"].attrs["distance"] != "interval":
             return []
         rows = frame[frame["quantity"] == "krippendorff_alpha"]
         return [(row[POOL], row) for _, row in rows.iterrows()]
-    if not facts.has(evaluation, "agreement"):
+    if not evidence.has(evaluation, "agreement"):
         return []
     names = {"gaussian": ["krippendorff_alpha_interval"],
              "bernoulli": ["krippendorff_alpha", "krippendorff_alpha_nominal"]}  # fmt: skip
@@ -212,26 +165,134 @@ def _alphas(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[tuple[Any, Any
     return [(None, row) for _, row in rows.iterrows()]
 
 
-def _picture(evaluation: xr.DataTree, frame: pd.DataFrame) -> Shown:
-    kind, prob = facts.settings()
-    pools = POOL in evaluation["components"].dims
-    same = "alpha, cross-kappa and its normalised form" if pools else "Krippendorff's alpha"
-    crossed = pools or (frame["by"] == BOOTSTRAP).any() or facts.has(evaluation, "agreement")
-    caption = sentence(
-        "Dots: means; bars: {interval}s, of labels as they are given. ICC: the correlation of two "
-        "annotators' labels of one item; annotator ICC: of one annotator's labels of two items; "
-        "mean label: its reliability for as many labels as an item typically has.{pools}{cross}",
-        interval=interval_name(prob, kind),
-        pools=" xCC: the correlation of two labels of one item, one from each pool; normalised: "
-        "of the whole pools' opinions." if pools else "",
-        cross=f" Crosses: the same without a model ({same})." if crossed else "",
-    )  # fmt: skip
-    rows = frame[(frame["quantity"] == "icc") & (frame[SCALE] == "observed")]
-    said: list[str] = []
-    for _, row in rows.iterrows():
-        said += ["" if row[POOL] is None else Name(str(row[POOL])), f" {share(row['mean'])}, "]
-    return picture(
-        "components", "How reliable labels are", caption,
-        text(("Intraclass correlations with intervals. Means of ICC: ", *said, "and more.")),
-        lambda figsize: plots.components(evaluation, figsize=figsize),
-    )  # fmt: skip
+def outweighed(evaluation: xr.DataTree) -> list[Facts]:
+    """Return the pools whose annotators probably explain more of the variance than the items."""
+    if not evidence.has(evaluation, "components"):
+        return []
+    data = evaluation["components"].to_dataset()
+    chance = data.get("annotators_outweigh_items")
+    if chance is None:
+        return []
+    pools = data[POOL].to_numpy().tolist() if POOL in chance.dims else [None]
+    out = []
+    for pool, p in zip(pools, np.atleast_1d(chance.to_numpy()).tolist(), strict=True):
+        mean = None
+        if {"mean_reliability", "n_labels"} <= set(data) and _n_labels(data, pool) > 1:
+            own = data["mean_reliability"]
+            mean = float((own if pool is None else own.sel({POOL: pool})).mean(SAMPLE))
+        if p > 0.5:
+            out.append({"pool": pool, "probability": p, "sure": p > 0.95,
+                        "mean": mean if mean is not None and np.isfinite(mean) else None,
+                        "count": _n_labels(data, pool) if mean is not None else 1})  # fmt: skip
+    return out
+
+
+# Tables.
+
+
+_NOTE: Final = (
+    "The shares of item, annotator and residual add up to 1. ICC: the correlation of two "
+    "annotators' labels of an item. An annotator ICC above the ICC means that a label depends more "
+    "on the annotator than on the item."
+)
+_LATENT: Final = " Shares are on the latent scale; the observed scale is that of the labels."
+
+
+def _head(first: str) -> list[Any]:
+    return [first, "Mean", f"Interval, {evidence.level()}"]
+
+
+def _line(title: Any, row: Any, value: str = "mean") -> list[Any]:
+    return [title, share(row[value]), between(row)]
+
+
+def _shares(evaluation: xr.DataTree, data: xr.Dataset, frame: pd.DataFrame) -> Table:
+    """Return the shares of variance, reliabilities and alpha of each pool."""
+    gaussian = data.attrs["hyper_family"] == "gaussian"
+    bodies = []
+    for pool in data[POOL].to_numpy().tolist() if POOL in data.dims else [None]:
+        wanted: list[tuple[str, str, str | None]] = [
+            ("Item (ICC)", "icc", "latent"),
+            ("Annotator (annotator ICC)", "annotator_icc", "latent"),
+            ("Residual", "residual_share", None),
+        ]
+        if not gaussian:
+            wanted += [("ICC, observed scale", "icc", "observed"),
+                       ("Annotator ICC, observed scale", "annotator_icc", "observed")]  # fmt: skip
+        mean = f"Reliability of the mean of {number(_n_labels(data, pool))}"
+        wanted.append((mean, "mean_reliability", None))
+        lines = [(title, row_of(frame, name, pool, scale=scale)) for title, name, scale in wanted]
+        rows = [_line(title, row) for title, row in lines if row is not None]
+        chance = row_of(frame, "annotators_outweigh_items", pool)
+        if chance is not None:
+            rows.append(["P(annotator ICC above ICC)", probability(chance["mean"]), ""])
+        rows += _alpha_rows(evaluation, frame, pool)
+        bodies.append(Body(-1, rows, "" if pool is None else short(pool)))
+    title = "Components of a label's variance, and reliability"
+    note = _NOTE if gaussian else _NOTE + _LATENT
+    return Table("table-components", title, _head("Quantity"), bodies, note)
+
+
+def _alpha_rows(evaluation: xr.DataTree, frame: pd.DataFrame, pool: Any) -> list[list[Any]]:
+    if pool is not None:
+        row = row_of(frame, "krippendorff_alpha", pool, by=BOOTSTRAP)
+        if row is None:
+            return []
+        level = str(evaluation["pools"].attrs["distance"])
+        return [_line(f"Krippendorff's alpha, {level}, without a model", row, "observed")]
+    rows = summary(evaluation, "statistics")
+    rows = rows[rows["statistic"].str.startswith("krippendorff_alpha")].head(1)
+    return [
+        _line(f"{coefficient_title(row['statistic'])}, without a model", row, "observed")
+        for _, row in rows.iterrows()
+    ]
+
+
+def _pairs(data: xr.Dataset, frame: pd.DataFrame) -> Table:
+    """Return the similarity of each pair of pools, with and without a model."""
+    wanted = [
+        ("Normalised xCC", "normalized_xcc", "latent"),
+        ("Normalised xCC, observed scale", "normalized_xcc", "observed"),
+        ("xCC", "xcc", "latent"),
+        ("xCC, observed scale", "xcc", "observed"),
+    ]
+    if data.attrs["hyper_family"] == "gaussian":
+        wanted = wanted[::2]
+    bodies = []
+    pairs = frame[(frame["quantity"] == "xcc") & (frame[SCALE] == "observed")]
+    for a, b in zip(pairs[POOL], pairs[PAIR], strict=True):
+        rows = [_line(title, row_of(frame, name, a, b, scale)) for title, name, scale in wanted]
+        for title, name in (("Normalised cross-kappa, without a model", "normalized_cross_kappa"),
+                            ("Cross-kappa, without a model", "cross_kappa")):  # fmt: skip
+            row = row_of(frame, name, a, b, by=BOOTSTRAP)
+            rows += [] if row is None else [_line(title, row, "observed")]
+        both = int(data["n_items_shared"].sel({POOL: a, PAIR: b}))
+        bodies.append(Body(-1, rows, f"{short(a)} and {short(b)}, {both:,} items in common"))
+    note = (
+        "Normalised xCC: the correlation of the pools' opinions of an item, without the noise of "
+        "single labels. xCC: the correlation of one label from each. A normalised cross-kappa is a "
+        "ratio of estimates, and may exceed 1."
+    )
+    return Table("table-pools", "Similarity of pools", _head("Quantity"), bodies, note)
+
+
+def _differences(data: xr.Dataset, frame: pd.DataFrame) -> Table:
+    """Return differences of pools with regard to the reference."""
+    titles = {
+        "icc_difference": "ICC, minus that of the reference",
+        "normalized_xcc_difference": "Normalised xCC with the reference, first minus second",
+        "xcc_difference": "xCC with the reference, first minus second",
+    }
+    bodies = []
+    for name, title in titles.items():
+        rows = frame[(frame["quantity"] == name) & (frame[SCALE] == "observed")]
+        body = [
+            [*_line(Name(row[POOL] if row[PAIR] is None else f"{row[POOL]} minus {row[PAIR]}"),
+                    row), probability(row["probability_positive"])]
+            for _, row in rows.iterrows()
+        ]  # fmt: skip
+        if body:
+            bodies.append(Body(-1, body, title))
+    note = "On the observed scale." if data.attrs["hyper_family"] != "gaussian" else ""
+    title = f"Pools and {short(data.attrs['reference'])}"
+    return Table("table-differences", title, [*_head("Pools"), "P(above 0)"], bodies, note)

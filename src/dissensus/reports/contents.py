@@ -1,4 +1,4 @@
-"""What is in annotations and predictions, in words: lines of a table."""
+"""Contents of annotations and predictions, as lines of a table."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dissensus.errors import folded
 from dissensus.wording import short
 
 NEEDS = 'An evaluation needs on_missing="drop"'
-"""What to do where one side has items that the other has not."""
-_MOST_LABELS = 8
+"""What to do about items of one table that the other lacks."""
+_LABELS = 8
 Lines = list[tuple[str, str]]
-"""What, and its value in words."""
+"""Names and values."""
 
 
 def describe_annotations(annotations: xr.Dataset) -> Lines:
-    """List what a person wants to know before trusting a file.
+    """Return the contents of annotations.
 
     Examples
     --------
@@ -31,26 +31,31 @@ def describe_annotations(annotations: xr.Dataset) -> Lines:
     return annotation_lines(annotation_contents(annotations))
 
 
-def annotation_lines(found: Mapping[str, Any]) -> Lines:
-    """Put `annotation_contents` into words."""
+def annotation_lines(contents: Mapping[str, Any]) -> Lines:
+    """Return what `annotation_contents` returned as lines."""
+    kind = f"{contents['kind']} ({contents['kind_source']})"
+    if contents["kind"] == "ordinal" and contents["kind_source"].startswith("inferred"):
+        kind += ". Agreement treats them as nominal until the kind is given: ordinal, or nominal"
     out = [
-        ("kind", _kind(found)),
-        *((name, f"{found[name]:,}") for name in ("rows", "items", "annotators")),
-        ("annotators per item", _spread(found["annotators_per_item"])),
-        ("items per annotator", _spread(found["items_per_annotator"])),
+        ("kind", kind),
+        *((name, f"{contents[name]:,}") for name in ("rows", "items", "annotators")),
+        ("annotators per item", _spread(contents["annotators_per_item"])),
+        ("items per annotator", _spread(contents["items_per_annotator"])),
     ]
-    alone = found["items_with_one_annotator"]
+    alone = contents["items_with_one_annotator"]
     if alone:
-        out.append(("items with one annotator", f"{alone:,}: no disagreement can be seen there"))
-    if "labels" in found:
-        out += _labels(found["labels"])
-    if "rankings" in found:
-        out.append(("rankings with ties", f"{found['rankings_with_ties'] / found['rankings']:.0%}"))
-    return out + _numbers(found)
+        text = f"{alone:,}: no disagreement can be seen there"
+        out.append(("items with one annotator", text))
+    if "labels" in contents:
+        out += _labels(contents["labels"])
+    if "rankings" in contents:
+        ties = contents["rankings_with_ties"] / contents["rankings"]
+        out.append(("rankings with ties", f"{ties:.0%}"))
+    return out + _numbers(contents)
 
 
-def prediction_lines(found: Mapping[str, Any], needs: str = NEEDS) -> Lines:
-    """Put `prediction_contents` into words; the command line says in its own what is needed.
+def prediction_lines(contents: Mapping[str, Any], needs: str = NEEDS) -> Lines:
+    """Return what `prediction_contents` returned as lines; ``needs`` follows missing items.
 
     Examples
     --------
@@ -61,46 +66,37 @@ def prediction_lines(found: Mapping[str, Any], needs: str = NEEDS) -> Lines:
     >>> dict(prediction_lines(prediction_contents(ann, pred)))["annotated, not predicted by all"]
     '1: 2. An evaluation needs on_missing="drop"'
     """
-    names = found["systems"]
+    names = contents["systems"]
     out = [
-        ("predictions", found["kind"]),
+        ("predictions", contents["kind"]),
         ("systems", f"{len(names):,}: {_few(names)}"),
-        ("items predicted", f"{found['items']:,}"),
+        ("items predicted", f"{contents['items']:,}"),
     ]
-    sides = {
-        "annotated, not predicted by all": found["items_without_predictions"],
-        "predicted, not annotated": found["items_without_annotations"],
-    }
-    for side, items in sides.items():
+    for title, items in (
+        ("annotated, not predicted by all", contents["items_without_predictions"]),
+        ("predicted, not annotated", contents["items_without_annotations"]),
+    ):
         if items:
-            out.append((side, f"{len(items):,}: {_few(items)}" + (f". {needs}" if needs else "")))
-    if not found["items_in_common"]:
+            out.append((title, f"{len(items):,}: {_few(items)}" + (f". {needs}" if needs else "")))
+    if not contents["items_in_common"]:
         out.append(("items in common", "none: are they named alike in both files?"))
-    if found["unlike"]:
-        out.append(("unlike", f"{found['unlike']}: an evaluation refuses them as they are"))
-    lists = found.get("labels_per_list")
+    if contents["unlike"]:
+        out.append(("unlike", f"{contents['unlike']}: an evaluation refuses them as they are"))
+    lists = contents.get("labels_per_list")
     if lists and lists["max"] > 1:
         out.append(("labels in a list", _spread(lists)))
-    if found.get("labels_outside"):
-        what = "not in the annotations' label space: they count as wrong"
-        near = found["labels_misspelt"].strip()
-        said = f"{_few(list(found['labels_outside']))}, {what}"
-        out.append(("labels outside", f"{said}. {near}" if near else said))
-    return out + _numbers(found)
+    if contents.get("labels_outside"):
+        text = f"{_few(contents['labels_outside'])}, not in the annotations' label space"
+        near = contents["labels_misspelt"].strip()
+        out.append(("labels outside", f"{text}: they count as wrong. {near}".removesuffix(". ")))
+    return out + _numbers(contents)
 
 
-def _kind(found: Mapping[str, Any]) -> str:
-    said = f"{found['kind']} ({found['kind_source']})"
-    if found["kind"] == "ordinal" and found["kind_source"].startswith("inferred"):
-        said += ". Agreement takes them for classes until the kind is said: ordinal, or nominal"
-    return said
-
-
-def _numbers(found: Mapping[str, Any]) -> Lines:
+def _numbers(contents: Mapping[str, Any]) -> Lines:
     return [
-        (f"{what} (min, quartiles, max)", ", ".join(f"{q:,.10g}" for q in found[what].values()))
-        for what in ("values", "confidence")
-        if what in found
+        (f"{name} (min, quartiles, max)", ", ".join(f"{q:,.10g}" for q in contents[name].values()))
+        for name in ("values", "confidence")
+        if name in contents
     ]
 
 
@@ -111,26 +107,22 @@ def _spread(counts: Mapping[str, float]) -> str:
 
 
 def _labels(count: Mapping[Any, int]) -> Lines:
+    """Return the shares of labels, labels spelled in several ways, and unused labels."""
     total = sum(count.values())
-    often = sorted(count, key=lambda name: -count[name])[:_MOST_LABELS]
+    often = sorted(count, key=lambda name: -count[name])[:_LABELS]
     shares = ", ".join(f"{short(name, 40)} {count[name] / total:.0%}" for name in often)
-    more = f", {len(count) - _MOST_LABELS} more" if len(count) > _MOST_LABELS else ""
+    more = f", {len(count) - _LABELS} more" if len(count) > _LABELS else ""
     out = [("labels", f"{len(count):,}: {shares}{more}")]
-    out += _alike(list(count))
+    spellings: dict[str, list[Any]] = {}
+    for name in count:
+        spellings.setdefault(folded(name), []).append(name)
+    several = [name for group in spellings.values() if len(group) > 1 for name in group]
+    if several:
+        out.append(("labels alike but for capitals or blanks", _few(several)))
     unused = [name for name, n in count.items() if not n]
     if unused:
         out.append(("labels nobody used", f"{len(unused):,}: {_few(unused)}"))
     return out
-
-
-def _alike(names: list[Any]) -> Lines:
-    """Point out labels that are one, written in several ways."""
-    alike: dict[str, list[Any]] = {}
-    for name in names:
-        alike.setdefault(folded(name), []).append(name)
-    doubled = [one for group in alike.values() if len(group) > 1 for one in group]
-    what = "labels alike but for capitals or blanks"
-    return [(what, _few(doubled))] if doubled else []
 
 
 def _few(names: Iterable[Any]) -> str:

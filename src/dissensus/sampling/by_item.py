@@ -1,4 +1,4 @@
-"""Draws from conjugate posteriors: each item from a stream of its own, lots of them in threads."""
+"""Draws from conjugate posteriors, with a random stream for each item, in threads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def dirichlet_draws(
     parameters : array (item, k)
         As `dissensus.kernels.dirichlet.draw_dirichlet` takes them.
     items : array (item)
-        Their names: an item's draws hang on its name and the seed, not on the items beside it.
+        Names of items. The draws of an item depend on its name and the seed only.
     size : (chains, draws)
     seed : int
 
@@ -56,9 +56,9 @@ def normal_draws(
     Parameters
     ----------
     prior : NormalGamma
-        Of all items; or (chain, draw, 1) each, that of every draw.
+        Numbers; or arrays (chain, draw, 1), for a prior of each draw.
     data : Moments
-        What is known of each item.
+        Moments of the scores of each item.
     items, size, seed
         As `dirichlet_draws` takes them.
 
@@ -73,10 +73,10 @@ def normal_draws(
     def draw_lot(chain: int, low: int, high: int) -> Floats:
         here = (chain, slice(None), slice(low, high))
         known = normal.Moments(*(values[low:high] for values in data))
-        one = [value if np.ndim(value) == 0 else value[chain, : size[1]] for value in prior]
-        found = normal.update(normal.NormalGamma(*one), known)
-        shape = np.broadcast_shapes(*(value.shape for value in found))
-        part = normal.NormalGamma(*(np.broadcast_to(value, shape) for value in found))
+        of_chain = [value if np.ndim(value) == 0 else value[chain, : size[1]] for value in prior]
+        posterior = normal.update(normal.NormalGamma(*of_chain), known)
+        shape = np.broadcast_shapes(*(value.shape for value in posterior))
+        part = normal.NormalGamma(*(np.broadcast_to(value, shape) for value in posterior))
         normal.draw(part, keys[chain, low:high], mean[here], variance[here])
         return np.sum(normal.log_density(part, mean[here], variance[here]), axis=1)
 

@@ -1,4 +1,4 @@
-"""Work that goes side by side in threads, lot by lot, and can be interrupted between lots."""
+"""Parallel work in threads, in lots between which it can be interrupted."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dissensus.sampling.checkpoints import Chain, Checkpoint, Progress
 from dissensus.sampling.interruption import before_any_draw, wants_all
 
 _LOTS: Final = 50
-"""Sweeps, and items, go in so many lots, for a smooth progress bar and for even work."""
+"""Number of lots of sweeps or items, for a smooth progress bar and even work."""
 
 
 def tracked[Step](
     steps: Iterable[Step], text: str, show: bool, total: int | None = None
 ) -> Iterable[Step]:
-    """Go through the steps, under a progress bar if one is to be shown."""
+    """Return the steps, with a progress bar if ``show``."""
     if not show:
         return steps
     from dissensus.sampling.interruption import bar
@@ -32,19 +32,19 @@ def tracked[Step](
 def mapped[Job, Result](
     work: Callable[[Job], Result], jobs: Sequence[Job], text: str, show: bool
 ) -> list[Result]:
-    """Do jobs in as many threads as there are processors; none is begun after an interruption."""
+    """Do jobs in a thread for each processor; no job begins after an interruption."""
     if no_threads():
         return [work(job) for job in tracked(jobs, text, show)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
 
         def results() -> Iterator[Result]:
-            # Begun when the bar is there already, which sees what is compiled for the first job.
+            # A generator, so that jobs begin after the bar: it shows the compilation.
             yield from pool.map(work, jobs)
 
         try:
             return list(tracked(results(), text, show, total=len(jobs)))
         except BaseException:
-            # Else leaving the pool would wait for all of them.
+            # The pool would wait for all jobs otherwise.
             pool.shutdown(cancel_futures=True)
             raise
 
@@ -53,71 +53,54 @@ def by_lots[Result](
     work: Callable[[int, int, int], Result], chains: int, n_items: int, text: str = "",
     show: bool = False,
 ) -> list[list[Result]]:  # fmt: skip
-    """Do a piece of work for every chain and every lot of items, side by side in threads.
-
-    Returns what it came to: for every chain, lot by lot.
+    """Do work for every chain and every lot of items; return the results of each chain's lots.
 
     Parameters
     ----------
     work : callable
-        Takes the chain, the first item of the lot, and the first after it.
+        Takes the chain, the first item of the lot, and the first item after it.
     chains, n_items : int
-    text : str
-        Beside the progress bar.
-    show : bool
-        Whether there is to be one.
+    text, show
+        Text of the progress bar, and whether there is one.
     """
     edges = np.unique(np.linspace(0, n_items, _LOTS + 1).astype(int)).tolist()
     jobs = list(product(range(chains), pairwise(edges)))
-    found = mapped(lambda job: work(job[0], *job[1]), jobs, text, show)
+    results = mapped(lambda job: work(job[0], *job[1]), jobs, text, show)
     n_lots = len(edges) - 1
-    return [found[chain * n_lots : (chain + 1) * n_lots] for chain in range(chains)]
+    return [results[chain * n_lots : (chain + 1) * n_lots] for chain in range(chains)]
 
 
 def swept(
     runs: Sequence[Chain], draws: int, tune: int, text: str, show: bool,
     checkpoint: Checkpoint | None = None,
 ) -> int:  # fmt: skip
-    """Run chains of sweeps side by side, each in a thread.
+    """Run chains of sweeps in parallel, each in a thread.
 
     Parameters
     ----------
     runs : sequence of Chain
-        Each goes through n sweeps at a time, the first of which is draw ``first``; before 0 they
-        are the warm-up. Their traces have room for all draws, and for those made only at the end.
+        Chains with room for all draws; their traces are cut to the draws made.
     draws, tune : int
-        Sweeps to keep, and before them.
-    text : str
-        Beside the progress bar.
-    show : bool
-        Whether there is to be one.
+        Sweeps to keep, and sweeps of the warm-up before them.
+    text, show
+        Text of the progress bar, and whether there is one.
     checkpoint : Checkpoint, optional
-        What has been done is written there now and then, and what is there is not done again.
+        Saves the progress now and then; what it holds already is not done again.
 
     Returns
     -------
     int
-        How many draws every chain has made: all of them, or fewer after an interruption. Then the
-        lot under way has been finished in all chains, so that they are of one length and no
-        thread is left behind. A second Ctrl-C does not wait for that, and raises.
+        The number of draws of every chain, fewer than ``draws`` after an interruption. Then the
+        current lot is finished in all chains, so that they are of one length and no thread is left
+        behind. A second Ctrl-C does not wait for that, and raises.
 
     Raises
     ------
     KeyboardInterrupt
-        If interrupted before there are draws, or where only all of them are of use.
+        If interrupted before the first draw, or within `interruption.all_or_nothing`.
     """
     progress = None if checkpoint is None else Progress(runs, checkpoint, -tune)
-    drawn = _advanced(runs, draws, tune, text, show, progress)
-    for run in runs:
-        run.trace = first_draws(run.trace, draws, drawn)
-    return drawn
-
-
-def _advanced(
-    runs: Sequence[Chain], draws: int, tune: int, text: str, show: bool, progress: Progress | None
-) -> int:
-    """Take chains through all lots that are not done yet."""
-    lots = [*_lots(tune, -tune), *_lots(draws, 0)]
+    lots, drawn = [*_lots(tune, -tune), *_lots(draws, 0)], draws
     if progress is None:
         chains = _Chains(runs, min(-tune, -1))
     else:
@@ -140,12 +123,14 @@ def _advanced(
                 progress.after(chains.last, now=True)
             if whole:
                 raise _stopped(chains.first, draws, tune, progress) from None
-            return chains.last
-    return draws
+            drawn = chains.last
+    for run in runs:
+        run.trace = first_draws(run.trace, draws, drawn)
+    return drawn
 
 
 class _Chains:
-    """Chains, and how far each has come: known even if the interruption falls between two."""
+    """Chains, and how far each has come, also if an interruption falls between two chains."""
 
     def __init__(self, runs: Sequence[Chain], first: int) -> None:
         self.runs = runs
@@ -154,7 +139,7 @@ class _Chains:
         self.first = self.last = first
 
     def go(self, pool: ThreadPoolExecutor, first: int, n: int) -> None:
-        """Take all chains through a lot."""
+        """Advance all chains by a lot."""
         self.jobs = []
         self.first, self.last = first, first + n
         self.jobs.extend(pool.submit(self._one, chain) for chain in range(len(self.runs)))
@@ -162,7 +147,7 @@ class _Chains:
             job.result()
 
     def catch_up(self) -> None:
-        """Take those through it that had not begun when the others were interrupted."""
+        """Advance the chains that had not begun the lot when the others were interrupted."""
         for job in self.jobs:
             job.result()
         for chain, reached in enumerate(self.reached):
@@ -175,7 +160,7 @@ class _Chains:
 
 
 def _stopped(first: int, draws: int, tune: int, progress: Progress | None) -> KeyboardInterrupt:
-    """Return what is raised at the lot that begins with this sweep."""
+    """Return the interruption during the lot that begins with this sweep."""
     kept = "" if progress is None else progress.checkpoint.in_words
     if first < 0:
         done = f"after {max(first + tune, 0):,} of {tune:,} sweeps of the warm-up"
@@ -184,7 +169,7 @@ def _stopped(first: int, draws: int, tune: int, progress: Progress | None) -> Ke
 
 
 def _lots(n: int, first: int) -> list[tuple[int, int]]:
-    """Cut sweeps into lots: (first draw, how many)."""
+    """Cut sweeps into lots: (first draw, number)."""
     edges = np.unique(np.linspace(0, n, min(n, _LOTS) + 1).astype(int)).tolist()
     return [(first + low, high - low) for low, high in pairwise(edges)]
 
@@ -195,8 +180,9 @@ def first_draws(trace: Any, asked: int, drawn: int) -> Any:
     Parameters
     ----------
     trace : NamedTuple of arrays
-        The draw in front, but in ``truth_mean``, a mean over all draws that were asked for.
+        The draw in front, except in ``truth_mean``: a mean over the requested draws.
     asked, drawn : int
+        Draws that were requested, and made.
     """
     if drawn == asked:
         return trace

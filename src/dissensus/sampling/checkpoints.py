@@ -1,9 +1,8 @@
-"""What chains of sweeps are at some moment, as arrays to be written down and read back.
+"""Checkpoints: the state and the draws of a fit in a Zarr store, from which the fit resumes.
 
-What a long fit has done so far, kept in a Zarr store on disk to go on from.
-A store is made of parts, each written beside its place and renamed: a part is whole or absent,
-whatever happens to the machine. What the store belongs to stands in its attributes, and a fit
-of anything else is refused.
+A store consists of parts. Each is written under another name and then renamed, so that a part is
+complete or absent, also after a crash. The attributes of the store identify the fit; another fit
+cannot use it.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _FORMAT: Final = "dissensus checkpoint 1"
 _PARTS: Final = "parts"
 _HEADER: Final = "zarr.json"
 _PACKAGES: Final = ("dissensus", "numpy", "numba")
-"""What the draws hang on, beside the fit."""
+"""Packages whose versions the draws depend on."""
 
 
 class Checkpoint:
@@ -45,7 +44,7 @@ class Checkpoint:
     ----------
     path : Path
     belongs_to : mapping
-        What the fit is, as JSON can hold it.
+        Identifies the fit, in JSON types.
     """
 
     def __init__(self, path: Path, belongs_to: Mapping[str, Any]) -> None:
@@ -57,21 +56,21 @@ class Checkpoint:
 
     @property
     def random_seed(self) -> Any:
-        """The seed of the fit: the one given, or the one drawn when it began."""
+        """The seed of the fit, given or drawn at its begin."""
         return self.belongs_to["random_seed"]
 
     @property
     def in_words(self) -> str:
-        """What somebody who is interrupted should know."""
+        """The message of an interruption."""
         return f"; what was done is kept in {self.path}: fit again with checkpoint= to go on"
 
     def begin(self, fingerprint: str) -> None:
-        """Begin the store, or check that the one there is of the same fit.
+        """Create the store, or check that the existing one is of the same fit.
 
         Parameters
         ----------
         fingerprint : str
-            A hash of all that the chains begin with.
+            A hash of the initial state of the chains.
         """
         now = {**self.belongs_to, "settings": fingerprint}
         before = _header(self.path)
@@ -92,27 +91,27 @@ class Checkpoint:
                 "checkpoint", expected="one that no other process is at",
                 found=f"{self.path}, which another fit goes on from",
             ) from None  # fmt: skip
-        for unfinished in self.path.glob(".part-*"):  # of a run that was killed
+        for unfinished in self.path.glob(".part-*"):  # parts of a run that was killed
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def release(self) -> None:
-        """Leave the store to whoever wants it."""
+        """Unlock the store."""
         release(self.path / _HEADER)
 
     def parts(self) -> list[str]:
-        """Return the names of the parts there are, in their order."""
-        names = (one.name for one in (self.path / _PARTS).iterdir())
-        return sorted(name for name in names if name[0] != ".")  # left by a file manager
+        """Return the names of the parts in order."""
+        names = (part.name for part in (self.path / _PARTS).iterdir())
+        return sorted(name for name in names if name[0] != ".")  # files of a file manager
 
     def load(self, part: str, like: Arrays) -> dict[str, npt.NDArray[Any]]:
-        """Return what a part holds of some arrays, which must be of the shape of these."""
+        """Return arrays of a part; they must have the names, shapes and types of ``like``."""
         try:
             group = _zarr().open_group(self.path / _PARTS / part, mode="r", zarr_format=3)
             found = {name: np.asarray(group[name][:]) for name in like}
             for name, one in like.items():
                 if (found[name].shape, found[name].dtype) != (one.shape, one.dtype):
                     raise ValueError(name)
-                # For a chunk whose file is gone Zarr reads zeros, and says nothing.
+                # Zarr reads zeros for a chunk without a file, without an error.
                 if group[name].nchunks_initialized != group[name].nchunks:
                     raise ValueError(f"{name} lacks chunks")
             return found
@@ -123,7 +122,7 @@ class Checkpoint:
             ) from problem  # fmt: skip
 
     def save(self, part: str, arrays: Arrays) -> bool:
-        """Write a part, and say whether that went well: a full disk must not end a long fit."""
+        """Write a part and return whether it succeeded; a full disk must not end a long fit."""
         try:
             with self._lock:
                 self._write(part, arrays)
@@ -148,22 +147,22 @@ class Checkpoint:
         from zarr.codecs import Crc32cCodec
 
         place = self.path / _PARTS / part
-        if place.exists():  # Ctrl-C came when it was written, and before that was known
+        if place.exists():  # written, but interrupted before it returned
             return
-        # A name of its own: after Ctrl-C Zarr may still be writing to the one before.
+        # A new name: after Ctrl-C Zarr may still be writing to the last one.
         self._written += 1
         beside = self.path / f".part-{self._written}"
         try:
             group = _zarr().create_group(beside, zarr_format=3)
             for name, values in arrays.items():
-                # Draws are noise, which nothing makes smaller: no compressor but a checksum. And
-                # chunks of zeros too, else they could not be told from those that are gone.
+                # Draws do not compress: a checksum only. Chunks of zeros are written, too, as they
+                # could not be told from missing ones otherwise.
                 group.create_array(name, data=np.ascontiguousarray(values),
                                    compressors=(Crc32cCodec(),),
                                    config={"write_empty_chunks": True})  # fmt: skip
             _settle_all(beside)
             beside.replace(place)
-        except OSError:  # a full disk is not to be filled by one attempt after the other
+        except OSError:  # repeated attempts must not fill the disk
             shutil.rmtree(beside, ignore_errors=True)
             raise
 
@@ -172,27 +171,26 @@ def opened(
     path: Any, *, model: str, annotations: xr.Dataset, random_seed: Any, sampler: str,
     **numbers: int,
 ) -> Checkpoint | None:  # fmt: skip
-    """Return the checkpoint of a fit at a path, where one is asked for.
+    """Return the checkpoint of a fit, or None without a path.
 
     Parameters
     ----------
     path : path or None
-        Of a store to go on from, or to begin.
+        A store to resume from, or to create.
     model : str
     annotations : Dataset
     random_seed : int, sequence of int or None
-        None takes that of the store; where there is no store, one is drawn.
+        None takes the seed of the store, or draws one for a new store.
     sampler : str
-        Must be the Gibbs sampler: only that tells all that it hangs on.
+        Must be 'gibbs': only its state can be saved and restored.
     **numbers : int
-        Draws, sweeps of warm-up, chains.
+        Numbers of draws, sweeps of the warm-up, and chains.
 
     Raises
     ------
     ArgumentError
-        If there is no package zarr, the path is taken by something else or cannot be written
-        to, another sampler draws, or the seed is a generator, of which nobody knows what it will
-        draw.
+        If zarr is not installed, the path is of something else or not writable, the sampler is
+        another, or the seed is a generator, whose state is not part of the checkpoint.
     """
     if path is None:
         return None
@@ -227,7 +225,7 @@ def _place(path: Any) -> Path:
             "checkpoint", expected="None, or a path where the package zarr is installed",
             found="no package zarr", hint="python3 -m pip install 'dissensus[zarr]'",
         )  # fmt: skip
-    place = Path(path).absolute()  # whoever changes the folder during a long fit
+    place = Path(path).absolute()  # the working folder may change during a long fit
     if not place.parent.is_dir():
         raise ArgumentError(
             "checkpoint", expected="a path in a folder that exists", found=str(place)
@@ -237,7 +235,7 @@ def _place(path: Any) -> Path:
 
 
 def _nameable(path: str | bytes) -> bool:
-    """Say whether a file can have this name at all."""
+    """Return whether a file can have this name."""
     try:
         return isinstance(path, str) and bool(path) and b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -245,36 +243,36 @@ def _nameable(path: str | bytes) -> bool:
 
 
 def _header(path: Path) -> dict[str, Any] | None:
-    """Return what a store belongs to; nothing where the path is free."""
+    """Return the attributes of a store; None if the path is free."""
     if not os.path.lexists(path):
         return None
     try:
-        found = dict(_zarr().open_group(path, mode="r", zarr_format=3).attrs)
+        attributes = dict(_zarr().open_group(path, mode="r", zarr_format=3).attrs)
     except (OSError, ValueError, KeyError, TypeError):
-        found = {}
-    if found.get("format") != _FORMAT:
+        attributes = {}
+    if attributes.get("format") != _FORMAT:
         raise ArgumentError(
             "checkpoint", expected="a path that is not taken, or a checkpoint of this library",
             found=f"{path}, which is none",
         )  # fmt: skip
-    return found
+    return attributes
 
 
 def _new_store(path: Path, attributes: Mapping[str, Any]) -> None:
-    """Make a store without parts."""
+    """Create a store without parts."""
     _zarr().create_group(path, zarr_format=3, attributes=dict(attributes))
     (path / _PARTS).mkdir()
     _settle_all(path)
 
 
 def _settle_all(folder: Path) -> None:
-    """Have the disk take all files, before what they stand for is deleted."""
+    """Flush all files to disk before older ones are deleted."""
     for path in folder.rglob("*"):
         settle(path)
 
 
 def _difference(name: str, before: Any, now: Any) -> str:
-    """Say what is another than it was; of a hash there is nothing to show."""
+    """Name a difference, with both values unless they are hashes."""
     if name in {"annotations", "settings"}:
         return name
     return f"{name} ({before}; now {now})"
@@ -287,37 +285,37 @@ def _zarr() -> Any:
 
 
 SECONDS: Final = 30.0
-"""Between two writings: so much work at most is lost with the machine."""
+"""Seconds between two writes: at most so much work is lost in a crash."""
 
 _STATE: Final = "state"
 _MEAN: Final = "truth_mean"
-"""The one thing of a trace that has no draw in front: a mean over draws, made as they come."""
+"""The field of a trace without a draw dim: a running mean over draws."""
 
 
 class Chain(Protocol):
-    """What goes through sweeps, and writes what they find into its trace."""
+    """A chain of sweeps that writes its draws into its trace."""
 
     trace: Any
-    """A NamedTuple of arrays, the draw in front."""
+    """A NamedTuple of arrays, with the draw as the first dim."""
     scratch: frozenset[str]
-    """Attributes that hold nothing of meaning before the first sweep."""
+    """Attributes without meaning before the first sweep."""
 
     def advance(self, first: int, n: int) -> None:
-        """Go through n sweeps, the first of which is draw ``first``; before 0 is the warm-up."""
+        """Advance by n sweeps; the first is draw ``first``, negative in the warm-up."""
 
 
 class Progress:
     """Chains, and the checkpoint that follows them.
 
-    Of the chains all is written that they hold, whether it changes or not: who adds a number to a
-    kernel's state need not think of its being kept.
+    All arrays of the chains are written, constant ones too: new fields of a kernel's state are
+    saved without further code.
 
     Parameters
     ----------
     chains : sequence of Chain
     checkpoint : Checkpoint
     first : int
-        The first sweep: minus those of the warm-up.
+        The first sweep: minus the sweeps of the warm-up.
     """
 
     def __init__(self, chains: Sequence[Chain], checkpoint: Checkpoint, first: int) -> None:
@@ -328,10 +326,7 @@ class Progress:
         self.reached = self._resumed()
 
     def after(self, reached: int, *, now: bool = False) -> None:
-        """Write down where the chains are after the sweep before ``reached``, if it is time.
-
-        ``now`` is at the end, or upon Ctrl-C: nothing is written after.
-        """
+        """Write the chains before sweep ``reached``, if it is time; ``now`` for the last time."""
         if reached > self.reached and (now or time.monotonic() > self.written + SECONDS):
             self._write(reached)
         if now:
@@ -350,12 +345,12 @@ class Progress:
         return f"{reached - self.first:010d}"
 
     def _state(self) -> Array:
-        """Return all that the chains hold as one row of bytes: it is many small arrays."""
+        """Return the many small arrays of the chains as one row of bytes."""
         return np.concatenate([np.ascontiguousarray(one).view(np.uint8).ravel()
                                for one in self.held])  # fmt: skip
 
     def _rows(self, first: int, last: int) -> dict[str, list[Array]]:
-        """Return where these draws are written, chain by chain."""
+        """Return the parts of the traces with these draws, chain by chain."""
         each = [chain.trace._asdict() for chain in self.chains]
         return {
             name: [one[name][first:last] for one in each]
@@ -368,7 +363,7 @@ class Progress:
         return {_MEAN: means} if means[0].size else {}
 
     def _resumed(self) -> int:
-        """Bring the chains to where the checkpoint left them, and return the next sweep."""
+        """Restore the chains from the checkpoint, and return the next sweep."""
         reached = self.first
         parts = self.checkpoint.parts()
         for part in parts:
@@ -396,7 +391,7 @@ class Progress:
 
 
 def _held(chains: Iterable[Chain]) -> list[Array]:
-    """Return all arrays that the chains hold, each once, but for their traces."""
+    """Return all arrays of the chains, each once, without their traces."""
     out: dict[int, Array] = {}
     for chain in chains:
         for name, value in vars(chain).items():
@@ -407,7 +402,7 @@ def _held(chains: Iterable[Chain]) -> list[Array]:
 
 
 def _fingerprint(chains: Iterable[Chain]) -> str:
-    """Return a hash of all that chains begin with, and of how much they are to keep."""
+    """Return a hash of the initial state of the chains and of the shapes of their traces."""
     begun = [
         {k: v for k, v in vars(chain).items() if k != "trace" and k not in chain.scratch}
         for chain in chains

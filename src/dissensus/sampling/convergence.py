@@ -1,4 +1,4 @@
-"""Whether Markov chains have run long enough, item by item, said in words one can act on."""
+"""Convergence of Markov chains, item by item, with warnings that say what to do."""
 
 from __future__ import annotations
 
@@ -16,58 +16,55 @@ from dissensus.kernels.diagnostics import diagnostics
 from dissensus.kernels.types import Flags, Floats
 
 R_HAT: Final = 1.05
-"""Above this chains have not met. 1.01 is the usual mark for one number; the largest of the
-hundreds looked at here passes that by chance."""
+"""Largest r-hat of converged chains. 1.01 is usual for one number; the largest of hundreds of
+numbers exceeds it by chance."""
 
 APART: Final = 1.5
-"""Above this they differ by more than each of them has seen: there are several places to be."""
+"""An r-hat above this indicates several modes: chains differ by more than their own spread."""
 
 ESS: Final = 100.0
-"""Fewer effective draws than this say little about an interval's ends."""
+"""Effective draws that the ends of an interval need at least."""
 
 _LOT: Final = 100
 
 _MOVING: Final = 0.1
-"""The share of steps that change a number, past which a chain where none does is stuck."""
+"""Share of steps that change a number in one chain, above which a constant chain is stuck."""
 
 FEWEST: Final = 100
-"""Draws in a chain below which neither can be told."""
+"""Draws of a chain that diagnostics need at least."""
 
 ATTRIBUTES: Final = (
     "ess_bulk_min", "ess_bulk_median", "ess_bulk_min_item", "ess_tail_min", "n_items_stuck",
     "n_items_undefined", "r_hat_max", "r_hat_max_item", "n_items_poor",
 )  # fmt: skip
-"""What `diagnosed` says, by name; nothing of r-hat where there is one chain."""
+"""Names of the attributes of `diagnosed`; a single chain has no r-hat."""
 
 
 def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[str, Any]:
-    """Summarise r-hat and effective sample size over items, and warn where they are poor.
+    """Summarise r-hat and effective sample size over items, and warn of poor ones.
 
     Parameters
     ----------
     draws : DataArray (chain, draw, ...)
-        What is judged, with its name, if it has one: for each item the worst of the numbers along
-        other dims.
+        With a name, if it has one. An item is judged by the worst number along other dims.
     dim : str
-        What is called an item here; where it is not among the dims, there is one number.
+        The dim of items. If the draws do not have it, they are one number.
     prefix : str
-        Of the names of attributes.
+        Prefix of the names of attributes.
 
     Returns
     -------
     dict
         Attributes: ``r_hat_max``, ``ess_bulk_min``, ``ess_bulk_median``, ``ess_tail_min`` (of the
-        tails, on which the ends of an interval rest), the items where the worst values are, how
-        many items have a chain that stands still, or draws that are no numbers, and how many
-        are poor for whatever reason. Numbers that are the same in all draws of all chains count as
-        converged. Fewer than 100 draws a chain tell nothing: no attributes then.
+        ends of an interval), the items with the worst values, and the numbers of items with a
+        constant chain, with undefined draws, and with any of these faults. Numbers that are
+        constant over all chains count as converged. Empty with fewer than 100 draws a chain.
 
     Warns
     -----
     ConvergenceWarning
-        Naming the items that have fewer than 100 effective draws, in the middle or in the tails,
-        an r-hat above 1.05, a chain that stands still while others move, or draws that are no
-        numbers.
+        Naming the items with fewer than 100 effective draws (bulk or tail), an r-hat above 1.05, a
+        constant chain while others move, or undefined draws.
 
     Examples
     --------
@@ -83,7 +80,7 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
         draws = draws.expand_dims({dim: [draws.name]})
     if draws.sizes[DRAW] < FEWEST or draws.sizes[dim] == 0:
         return {}
-    # A few items at a time: several copies are made of what is looked at.
+    # A few items at a time, as several copies of their draws are made.
     lots = [draws.isel({dim: slice(i, i + _LOT)}) for i in range(0, draws.sizes[dim], _LOT)]
     worst = [_worst(lot, dim) for lot in lots]
     each = _Each(*(np.concatenate(part) for part in zip(*worst, strict=True)))
@@ -97,19 +94,19 @@ def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[st
 
 
 class _Each(NamedTuple):
-    """What is said of each item."""
+    """Diagnostics of each item."""
 
     bulk: Floats
     tail: Floats
     r_hat: Floats
     stuck: Flags
-    """Whether a chain stands still while others move, or elsewhere."""
+    """Whether a chain is constant while others move or have another value."""
     undefined: Flags
-    """Whether some draw is no number."""
+    """Whether a draw is not finite."""
 
 
 def _summarised(each: _Each, names: Any, *, several: bool) -> tuple[dict[str, Any], Any]:
-    """Return the attributes, and which items are poor; one chain cannot be compared with others."""
+    """Return the attributes, and which items are poor; r-hat needs ``several`` chains."""
     found: dict[str, Any] = {
         "ess_bulk_min": float(each.bulk.min()),
         "ess_bulk_median": float(np.median(each.bulk)),
@@ -132,10 +129,9 @@ def diagnosed_parameters(posterior: Mapping[str, xr.DataArray], prefix: str = ""
     Parameters
     ----------
     posterior : mapping
-        Draws (chain, draw, ...) by name; each number is called by the names of its place. What is
-        defined in no draw is left out: it is no part of the model.
+        Draws (chain, draw, ...) by name. Numbers that are NaN in all draws are left out.
     prefix : str
-        Of the names of what is returned.
+        Prefix of the names of attributes.
 
     Returns
     -------
@@ -169,7 +165,7 @@ def _places(draws: xr.DataArray) -> list[str]:
 
 
 def _worst(draws: xr.DataArray, dim: str) -> _Each:
-    """Return the least effective sample sizes and the largest r-hat of each item, and so on."""
+    """Return the worst diagnostics of each item."""
     draws = draws.transpose(dim, ..., CHAIN, DRAW)
     values = draws.to_numpy()
     n_items, n_chains, n_draws = len(values), *values.shape[-2:]
@@ -177,9 +173,9 @@ def _worst(draws: xr.DataArray, dim: str) -> _Each:
     undefined = ~np.isfinite(each).all(axis=(1, 2))
     each = np.where(undefined[:, None, None], 0.0, each)
     constant = (each == each[:, :1, :1]).all(axis=(1, 2))
-    with np.errstate(invalid="ignore", divide="ignore"):  # constants: 0/0, which is no failure
+    with np.errstate(invalid="ignore", divide="ignore"):  # constants: 0/0
         bulk, tail, apart = diagnostics(each, _ends())
-    # Where the tails are one value, as of what is nearly always 1, there is nothing to count.
+    # The tail is undefined if the quantile is a single value, as for numbers nearly always 1.
     tail = np.where(np.isnan(tail), bulk, tail)
     bulk, tail = (
         np.where(undefined, 0.0, np.where(constant, n_chains * n_draws, x)) for x in (bulk, tail)
@@ -194,7 +190,7 @@ def _worst(draws: xr.DataArray, dim: str) -> _Each:
 
 
 def _ends() -> tuple[float, float]:
-    """Return the quantiles that ArviZ counts the effective draws of."""
+    """Return the quantiles of ArviZ's effective sample size of the tails."""
     from arviz_base import rcParams
 
     prob = float(rcParams["stats.ci_prob"])
@@ -203,9 +199,9 @@ def _ends() -> tuple[float, float]:
 
 
 def _stuck(draws: xr.DataArray) -> xr.DataArray:
-    """Say where a chain stands still although others show that the number moves.
+    """Return where a chain is constant although others show that the number moves.
 
-    What is nearly always the same, such as a share of items that is nearly always 1, moves in none.
+    Numbers that rarely change in any chain, such as a share that is nearly always 1, do not count.
     """
     moves = (draws.diff(DRAW) != 0).mean(DRAW)
     still = (moves == 0).any(CHAIN)
@@ -214,14 +210,14 @@ def _stuck(draws: xr.DataArray) -> xr.DataArray:
 
 
 def doubt(attrs: Mapping[Any, Any], prefix: str = "") -> str:
-    """Say in a few words why what a fit says is not to be relied on; nothing, if it is.
+    """Return in a few words why the chains of a fit are poor; "" if they are not.
 
     Parameters
     ----------
     attrs : mapping
-        Of a fit, with what `diagnosed` found.
+        Attributes of a fit, with those of `diagnosed`.
     prefix : str
-        Of the names of attributes.
+        Prefix of their names.
 
     Examples
     --------
@@ -234,7 +230,7 @@ def doubt(attrs: Mapping[Any, Any], prefix: str = "") -> str:
         return ""
     if int(attrs.get(f"{prefix}n_items_undefined", 0)):
         return "draws that are no numbers"
-    said = [
+    reasons = [
         words.format(attrs[f"{prefix}{name}"])
         for name, words in (
             ("ess_bulk_min", "{:.0f} effective draws"),
@@ -244,24 +240,24 @@ def doubt(attrs: Mapping[Any, Any], prefix: str = "") -> str:
     ]
     tail = float(attrs.get(f"{prefix}ess_tail_min", np.inf))
     if tail < min(ESS, float(attrs.get(f"{prefix}ess_bulk_min", np.inf))):
-        said.insert(1, f"{tail:.0f} in the tails")
+        reasons.insert(1, f"{tail:.0f} in the tails")
     why = (
         "a chain stands still"
         if int(attrs.get(f"{prefix}n_items_stuck", 0))
         else ("chains too short")
     )
-    return f"{why}: {', '.join(said)}" if said else why
+    return f"{why}: {', '.join(reasons)}" if reasons else why
 
 
 def few_draws(draws: int, chains: int, *, markov: bool) -> str:
-    """Say if so few draws tell nothing of an interval's ends; nothing, if there are enough.
+    """Return in words that there are too few draws for an interval; "" if there are enough.
 
     Parameters
     ----------
     draws, chains : int
-        Of each chain, and chains.
+        Draws of each chain, and chains.
     markov : bool
-        Whether draws hang on those before them, so that it must be told how far.
+        Whether draws depend on those before.
 
     Examples
     --------
@@ -306,7 +302,7 @@ def _warn(found: dict[str, Any], what: str, draws: int) -> None:
 
 
 def _thin_tails(found: Mapping[str, Any]) -> bool:
-    """Say whether the tails are worse than the middle, which alone would not tell."""
+    """Return whether the tails are poor and worse than the bulk."""
     return bool(found["ess_tail_min"] < min(ESS, found["ess_bulk_min"]))
 
 
@@ -316,7 +312,7 @@ def divergences(sample_stats: Mapping[str, xr.DataArray]) -> dict[str, Any]:
     Parameters
     ----------
     sample_stats : mapping
-        With ``diverging`` (chain, draw), if NUTS took part.
+        With ``diverging`` (chain, draw) if NUTS was used.
 
     Returns
     -------

@@ -1,12 +1,10 @@
-"""What a design lets the data say, and truths that could be read the other way round.
+"""Designs that leave parameters to their priors, and label switching.
 
-Who shares items with whom: what a design lets the data say, and what it leaves to priors.
-All of it is told before anything is sampled, in time that grows with the number of labels.
+Warnings of a design are given before sampling, in time linear in the number of labels.
 
-Truths that could as well be read the other way round.
-Two labels that all annotators exchange give the same data. Priors hold annotators above guessing on
-average, so that chains stay on one side; where the data say no more than that, the side is the
-prior's, and this is where it shows.
+Label switching: data are equally likely if all annotators exchange two labels. Priors keep
+annotators above chance on average, and chains in one mode. `near_guessing` warns if the data do not
+tell the modes apart.
 """
 
 from __future__ import annotations
@@ -25,26 +23,26 @@ from dissensus.errors import DesignWarning, DissensusWarning, shown, warn_caller
 from dissensus.kernels.types import Flags, Ints
 
 _GROUPS: Final = 3
-"""Groups that are named."""
+"""Number of groups that a message names."""
 _NAMES: Final = 3
-"""Annotators of each that are."""
+"""Number of annotators that it names of each."""
 _FEW: Final = 0.05
-"""Of the labels: where stragglers gave fewer, what is compared is compared within one group."""
+"""Share of labels outside the largest group that is too small to warn of."""
 
 
 class Pairs(NamedTuple):
-    """Which pairs of labels there are: covariances of such pairs are what tells variances."""
+    """The kinds of pairs of labels in a design; their covariances identify variances."""
 
     of_item: bool
-    """By two annotators, of one item: what they have in common is the item."""
+    """Pairs by two annotators of one item: they share the item."""
     of_annotator: bool
-    """By one annotator, of two items: what they have in common is the annotator."""
+    """Pairs by one annotator of two items: they share the annotator."""
     repeated: bool
-    """By one annotator, of one item: both in common, and the residual is what parts them."""
+    """Pairs by one annotator of one item: they differ by the residual only."""
 
 
 def pairs(item: Ints, annotator: Ints) -> Pairs:
-    """Look at which pairs of labels there are.
+    """Return the kinds of pairs of labels.
 
     Examples
     --------
@@ -64,19 +62,18 @@ def pairs(item: Ints, annotator: Ints) -> Pairs:
 
 
 def islands(item: Ints, annotator: Ints, n_annotators: int) -> Ints:
-    """Give annotators that items join one number; -1 is for who labelled nothing.
+    """Return the groups of annotators that share items, directly or through others.
 
     Parameters
     ----------
     item, annotator : array (label)
         Codes.
     n_annotators : int
-        How many there are.
 
     Returns
     -------
     array (annotator)
-        Groups are numbered from 0, the largest first.
+        Numbers from 0, the largest group first; -1 for annotators without labels.
 
     Examples
     --------
@@ -108,12 +105,12 @@ def listed_islands(group: Ints, names: npt.NDArray[Any]) -> str:
     "'a', 'b' | 'c'"
     """
     n = int(group.max()) + 1
-    said = [shown(list(names[group == k]), _NAMES) for k in range(min(n, _GROUPS))]
-    return " | ".join(said) + (f" | and {n - _GROUPS:,} more groups" if n > _GROUPS else "")
+    listed = [shown(list(names[group == k]), _NAMES) for k in range(min(n, _GROUPS))]
+    return " | ".join(listed) + (f" | and {n - _GROUPS:,} more groups" if n > _GROUPS else "")
 
 
 def scattered(group: Ints, annotator: Ints) -> bool:
-    """Say whether labels are spread over groups, and not all but stragglers in one.
+    """Return whether more than 5 % of the labels are outside the largest group.
 
     Examples
     --------
@@ -127,21 +124,20 @@ def scattered(group: Ints, annotator: Ints) -> bool:
 
 
 def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None = None) -> Flags:
-    """Say of whom agreement alone can tell how accurate he is.
+    """Return the annotators whose accuracy is identified by agreement alone.
 
-    If errors fall anywhere, two who label the same items agree beyond chance by the product of
-    their skills. All products along links leave one number free in a group, by which skills on one
-    side grow and those on the other shrink, unless links close to a ring of odd length: three
-    labels of an item do, and two by the same annotator, which are a ring of one.
+    If errors are spread evenly, the agreement of two annotators beyond chance is the product of
+    their skills. The products along links leave one factor free in a group, by which skills on one
+    side grow and those on the other shrink, unless links form a cycle of odd length. Three labels
+    of an item form one, and so do two by the same annotator (a cycle of length one).
 
     Parameters
     ----------
     item, annotator : array (label)
         Codes.
     n_annotators : int
-        How many there are.
     known : array, optional
-        Codes of annotators whose skill is known otherwise, and so are those that hang on it.
+        Codes of annotators whose skill is known otherwise.
 
     Returns
     -------
@@ -149,7 +145,7 @@ def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None 
 
     Examples
     --------
-    The first two share an item; the next three do so two by two, in a ring; the last said it twice.
+    The first two share an item; the next three form a cycle; the last labelled an item twice.
 
     >>> item = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
     >>> anchored(item, np.array([0, 1, 2, 3, 3, 4, 4, 2, 5, 5]), 6).tolist()
@@ -157,12 +153,12 @@ def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None 
     """
     order = np.lexsort((annotator, item))
     i, a = item[order], annotator[order]
-    # Those next to each other in an item are linked; so is each with the next but one.
+    # Labels of an item that are next to each other, or next but one, are linked.
     ends = [(a[:-k][same], a[k:][same]) for k in (1, 2) for same in [i[k:] == i[:-k]]]
     if known is not None:
         ends.append((known, known))
     one, two = (np.concatenate(side).astype(np.int64) for side in zip(*ends, strict=True))
-    # Each annotator stands on two sides, and links cross over: a ring of odd length joins them.
+    # Each annotator is a node on both sides; links cross over, and odd cycles join the two nodes.
     n = n_annotators
     links = coo_array(
         (np.ones(2 * len(one)), (np.r_[one, n + one], np.r_[n + two, two])), shape=(2 * n, 2 * n)
@@ -172,7 +168,7 @@ def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None 
 
 
 def two_sided(group: Ints, told: Flags, names: npt.NDArray[Any]) -> str:
-    """Say who can only be told together with those he shares items with; nothing if nobody is.
+    """Return a warning of annotators whose accuracies are identified by products only, or "".
 
     Examples
     --------
@@ -194,15 +190,14 @@ def two_sided(group: Ints, told: Flags, names: npt.NDArray[Any]) -> str:
 
 
 NEAR: Final = 0.05
-"""The part of the way from guessing to being right always that counts as guessing: what a uniform
-prior gives it."""
+"""Share of the way from chance to perfect accuracy that counts as guessing."""
 _OFTEN: Final = 0.1
-"""The share of draws there, twice the prior's, from which on it is no chance."""
+"""Share of draws near guessing that is warned of: twice that of a uniform prior."""
 _SURE: Final = 0.95
 
 
 def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
-    """Say how far annotators as a whole may be guessing, and who is worse than that.
+    """Return how far annotators as a whole may be guessing, and warn of annotators below chance.
 
     Parameters
     ----------
@@ -212,14 +207,14 @@ def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        The attribute ``near_guessing``: the share of draws in which annotators are on average no
-        more than a twentieth of the way above guessing.
+        The attribute ``near_guessing``: the share of draws in which the mean accuracy is at most a
+        twentieth of the way from chance to 1.
 
     Warns
     -----
     DissensusWarning
-        If that is so in more than a tenth of the draws (a `DesignWarning`: more draws are no help);
-        and of annotators who are right less often than by guessing, with a probability above .95.
+        If that share is above .1 (a `DesignWarning`: more draws do not help), and of annotators
+        who are below chance with a probability above .95.
 
     Examples
     --------
@@ -233,7 +228,7 @@ def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
     share = float(near.mean())
     if share > _OFTEN:
         by_chain = near.mean("draw").to_numpy().tolist()
-        chains = ", ".join(f"{one:.0%}" for one in by_chain)
+        chains = ", ".join(f"{part:.0%}" for part in by_chain)
         why = (
             "The labels hardly tell which of them are true: read the other way round they would "
             "fit nearly as well, and that annotators are mostly right is the prior's word."
@@ -253,7 +248,7 @@ def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
 
 
 def doubt(attrs: Mapping[Any, Any]) -> str:
-    """Say in a few words that annotators may be guessing, as far as a fit can tell; or nothing.
+    """Return in a few words that annotators may be guessing, or "".
 
     Examples
     --------
@@ -265,7 +260,7 @@ def doubt(attrs: Mapping[Any, Any]) -> str:
 
 
 def _warn_of_worse(accuracy: xr.DataArray, chance: float) -> None:
-    """Name annotators who are surely right less often than by guessing."""
+    """Warn of annotators who are almost surely below chance."""
     worse = (accuracy < chance).mean(list(SAMPLE)).to_numpy() > _SURE
     names = accuracy[ANNOTATOR].to_numpy()[worse]
     if len(names):

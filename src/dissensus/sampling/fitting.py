@@ -1,4 +1,4 @@
-"""What all models share between their mathematics and the DataTree they return."""
+"""Parts of all fits: checks of annotations, sampling by PyMC, and the DataTree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXACT = "exact: independent draws from the posterior in closed form, no MCMC, no
 
 
 def require_kind(annotations: xr.Dataset, kinds: tuple[str, ...], model: str) -> None:
-    """Raise unless the annotations keep to the schema and are of a kind the model understands."""
+    """Raise unless the annotations follow the schema and are of one of the kinds."""
     kind = checked_annotations(annotations).attrs["kind"]
     if kind not in kinds:
         raise AnnotationError(
@@ -42,7 +42,7 @@ def require_kind(annotations: xr.Dataset, kinds: tuple[str, ...], model: str) ->
 
 
 def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
-    """Raise if an item has no annotation at all, naming such items."""
+    """Raise if items have no annotation, naming them."""
     bare = np.flatnonzero(np.asarray(n) == 0)
     if len(bare):
         raise AnnotationError(
@@ -54,7 +54,7 @@ def require_annotated(n: Any, annotations: xr.Dataset, why: str) -> None:
 
 
 def require_choice(annotations: xr.Dataset) -> None:
-    """Raise if there is one label only, so that nobody could be wrong."""
+    """Raise if there are fewer than two labels."""
     labels = annotations[LABEL].to_numpy()
     if len(labels) < 2:
         raise AnnotationError(
@@ -68,16 +68,16 @@ def require_choice(annotations: xr.Dataset) -> None:
 def begun(
     checkpoint: Any, *, random_seed: Any, **fit: Any
 ) -> tuple[Checkpoint | None, np.random.Generator]:
-    """Open a fit's checkpoint, where one is asked for, and start the generator of its seed.
+    """Open the checkpoint of a fit, if there is one, and start the generator of its seed.
 
-    ``fit`` says what the checkpoint belongs to, as `checkpoints.opened` takes it.
+    ``fit`` identifies the fit, as `checkpoints.opened` takes it.
     """
     kept = opened(checkpoint, random_seed=random_seed, **fit)
     return kept, generator(random_seed if kept is None else kept.random_seed, "fit")
 
 
 def stream_seed(rng: np.random.Generator) -> int:
-    """Draw the seed of a set of streams, one for each item: see `dissensus.kernels.random`."""
+    """Draw the seed of the streams of items: see `dissensus.kernels.random`."""
     return int(rng.integers(2**31))
 
 
@@ -93,9 +93,9 @@ def fitted(
     diagnostics: Mapping[str, Any] | None = None,
     asked: tuple[int, int] | None = None,
 ) -> xr.DataTree:
-    """Put the pieces of a fit into a DataTree in ArviZ's schema, with how it was made.
+    """Return a fit as a DataTree in ArviZ's schema, with attributes that say how it was made.
 
-    ``asked`` are the chains and draws that were wanted, where an interruption can leave fewer.
+    ``asked`` are the requested chains and draws, if an interruption can leave fewer.
     """
     draws = xr.Dataset(posterior)
     attrs = {
@@ -120,38 +120,38 @@ def fitted(
 
 
 def _storable(value: Any) -> Any:
-    """Return a hyperparameter as NetCDF can hold it: it knows no truth values, and no None."""
+    """Return a hyperparameter as NetCDF can hold it, which has no booleans and no None."""
     if value is None:
         return "default"
     return int(value) if isinstance(value, bool | np.bool_) else value
 
 
 def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -> Any:
-    """Sample a PyMC model; interrupted, return what it had drawn, or raise if that is nothing."""
+    """Sample a PyMC model; if interrupted, return the draws so far, or raise without any."""
     import pymc as pm
 
     try:
         with model, noticing() as interrupted:
-            if wants_all():  # else PyMC, chain after chain, would go on with the next one
+            if wants_all():  # PyMC would go on with the next chain otherwise
                 options["callback"] = partial(_stop, interrupted)
             return pm.sample(
                 draws=draws, tune=tune, chains=chains, nuts_sampler="pymc",
-                compute_convergence_checks=False,  # ours say what to do
+                compute_convergence_checks=False,  # this library has its own
                 **options,
             )  # fmt: skip
     except ValueError as problem:
-        if "Not enough samples" not in str(problem):  # what PyMC makes of a Ctrl-C in the warm-up
+        if "Not enough samples" not in str(problem):  # PyMC's error after a Ctrl-C in the warm-up
             raise
         raise before_any_draw("in the warm-up") from None
 
 
 _STARTS: Final = 1000
-"""So many starts are tried for each chain: where labels must not change names some are out of
-bounds, and PyMC gives up after ten."""
+"""Starts that are tried for each chain. Where an order of labels bounds the parameters, many
+starts are out of bounds, and PyMC's ten are too few."""
 
 
 def by_nuts(model: Any, **options: Any) -> Any:
-    """Sample a PyMC model by NUTS throughout, each chain from a start of its own."""
+    """Sample a PyMC model by NUTS only, each chain from its own start."""
     from dissensus.sampling.step import without_gibbs
 
     with without_gibbs():
@@ -173,7 +173,7 @@ def with_predictions(
     rng: np.random.Generator,
     progressbar: bool,
 ) -> xr.DataTree:
-    """Add the groups that need the PyMC model, if asked for."""
+    """Add the requested groups that need the PyMC model."""
     if not (log_likelihood or posterior_predictive):
         return tree
     import pymc as pm
@@ -196,14 +196,14 @@ def predicted(
     progressbar: bool,
     **options: Any,
 ) -> xr.Dataset:
-    """Draw what is observed in a model anew, from each draw of the posterior."""
+    """Draw the observed variables of a model anew, from each draw of the posterior."""
     import pymc as pm
 
     with quiet(not progressbar), noticing() as interrupted:
         found = pm.sample_posterior_predictive(
             posterior,
             model=model,
-            # A fresh seed: with the seed of the posterior, the two streams could be the same.
+            # Not the seed of the posterior: the two streams could be the same.
             random_seed=int(rng.integers(2**31)),
             progressbar=progressbar,
             **options,
@@ -215,10 +215,7 @@ def predicted(
 
 @contextmanager
 def quiet(wanted: bool) -> Iterator[None]:
-    """Keep PyMC from announcing what it samples, where no progress is to be shown.
-
-    And Numba from saying that a product of PyTensor's could be faster: nobody could change that.
-    """
+    """Silence PyMC's log of what it samples, and Numba's warnings of slow products in PyTensor."""
     from numba.core.errors import NumbaPerformanceWarning
 
     logger = logging.getLogger("pymc.sampling.forward")
@@ -234,10 +231,7 @@ def quiet(wanted: bool) -> Iterator[None]:
 
 
 def attach(tree: xr.DataTree, name: str, group: xr.Dataset) -> None:
-    """Put a group into a fit, with the attributes that say how the fit was made.
-
-    Chains and draws are numbered, unless they are already.
-    """
+    """Add a group to a fit, with the fit's attributes and with numbered chains and draws."""
     bare = [dim for dim in SAMPLE if dim in group.dims and dim not in group.coords]
     numbers = {dim: np.arange(group.sizes[dim]) for dim in bare}
     tree[name] = xr.DataTree(group.assign_coords(numbers).assign_attrs(tree.attrs))

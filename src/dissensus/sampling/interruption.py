@@ -1,4 +1,7 @@
-"""A bar for work that takes its time, which says so where kernels are compiled first."""
+"""Interruptions by Ctrl-C, and the progress bar.
+
+An interrupted fit returns whole draws; steps that build on a whole fit raise instead.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,14 @@ from rich.progress import Progress, TaskID
 from dissensus.dims import CHAIN, DRAW
 from dissensus.errors import warn_caller
 
-# What Ctrl-C does to a fit: whole draws are given back, halves of anything are not.
-
-
 _WHOLE: Final = ContextVar("_WHOLE", default=False)
 
 
 @contextmanager
 def all_or_nothing() -> Iterator[None]:
-    """Let an interrupted fit raise within, though it has draws to give back.
+    """Make an interrupted fit raise, even if it has draws to return.
 
-    Who fits on the way to something else has no use for half a fit: he would go on with it to the
-    next step, where the person at the keyboard wants all of it to stop.
+    Callers that fit internally cannot use a partial fit: the interruption must stop them too.
 
     Examples
     --------
@@ -44,16 +43,16 @@ def all_or_nothing() -> Iterator[None]:
 
 
 def wants_all() -> bool:
-    """Say whether half a fit is of no use to who asked for it."""
+    """Return whether `all_or_nothing` is active."""
     return _WHOLE.get()
 
 
 @contextmanager
 def noticing() -> Iterator[list[int]]:
-    """Take down every Ctrl-C within, also those that somebody else's code swallows.
+    """Record every Ctrl-C, also those that other code swallows.
 
-    PyMC ends its loops at one and returns what arrays it has, filled or not. Handlers belong to
-    the main thread, and somebody else's handler is left alone: then nothing is taken down.
+    PyMC ends its loops at a Ctrl-C and returns its arrays, filled or not. Nothing is recorded
+    outside the main thread, or where a handler other than Python's is set.
     """
     seen: list[int] = []
     main = threading.current_thread() is threading.main_thread()
@@ -73,7 +72,7 @@ def noticing() -> Iterator[list[int]]:
 
 
 def before_any_draw(what: str, kept: str = "") -> KeyboardInterrupt:
-    """Return what is raised where there is nothing to give back.
+    """Return the interruption of a fit that has no draws yet.
 
     Examples
     --------
@@ -84,7 +83,7 @@ def before_any_draw(what: str, kept: str = "") -> KeyboardInterrupt:
 
 
 def shortfall(draws: xr.Dataset, asked: tuple[int, int]) -> dict[str, Any]:
-    """Say in attributes, and loudly in words, that there are fewer draws than were asked for.
+    """Return attributes of a fit with fewer draws than requested, and warn of it.
 
     Parameters
     ----------
@@ -95,23 +94,23 @@ def shortfall(draws: xr.Dataset, asked: tuple[int, int]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``interrupted``, ``draws_asked`` and ``draws_drawn`` of a chain, ``chains_asked``; nothing
-        if all are there.
+        ``interrupted``, ``draws_asked`` and ``draws_drawn`` of a chain, ``chains_asked``; empty if
+        the fit is complete.
     """
     chains, n = asked
-    found = draws.sizes[CHAIN], draws.sizes[DRAW]
-    if found == asked:
+    drawn = draws.sizes[CHAIN], draws.sizes[DRAW]
+    if drawn == asked:
         return {}
     if wants_all():
-        raise KeyboardInterrupt(f"Interrupted after {found[1]:,} of {n:,} draws")
-    fewer = f", and {found[0]} of {chains} chains" if found[0] < chains else ""
+        raise KeyboardInterrupt(f"Interrupted after {drawn[1]:,} of {n:,} draws")
+    fewer = f", and {drawn[0]} of {chains} chains" if drawn[0] < chains else ""
     warn_caller(
-        f"The fit was interrupted: it holds {found[1]:,} of the {n:,} draws asked for in each "
-        f"chain{fewer}. They are sound, but fewer: intervals are rougher. Fit again, undisturbed, "
-        "for what is to be kept."
+        f"The fit was interrupted: it holds {drawn[1]:,} of the {n:,} draws asked for in each "
+        f"chain{fewer}. They are valid, but intervals are less precise. Fit again for final "
+        "results."
     )
     return {
-        "interrupted": 1, "draws_asked": n, "draws_drawn": found[1], "chains_asked": chains,
+        "interrupted": 1, "draws_asked": n, "draws_drawn": drawn[1], "chains_asked": chains,
     }  # fmt: skip
 
 
@@ -119,15 +118,12 @@ _FAMILIES: Final = {
     "latent_truth": ("a latent truth", 12), "crossed": ("crossed effects", 8),
     "rasch": ("Rasch", 15), "rankings": ("rankings", 20),
 }  # fmt: skip
-"""What the kernels of a family sample, and about how many seconds all of them together take to
-compile (benchmarks/first_call.py)."""
+"""What the kernels of a family sample, and about how many seconds they take to compile together
+(benchmarks/first_call.py)."""
 
 
 def bar[Step](steps: Iterable[Step], text: str, total: float | None = None) -> Iterator[Step]:
-    """Go through the steps under a bar.
-
-    The first fit of a model on a machine waits for Numba: the bar stands still, and says why.
-    """
+    """Return the steps with a progress bar, which also shows the compilation by Numba."""
     with Progress() as progress:
         task = progress.add_task(text, total=total)
         with install_listener("numba:compile", _Compiling(progress, task, text)):
@@ -135,14 +131,14 @@ def bar[Step](steps: Iterable[Step], text: str, total: float | None = None) -> I
 
 
 class _Compiling(Listener):  # type: ignore[misc]
-    """Says beside the text what is being compiled, as long as it is."""
+    """Shows beside the text of a bar what is being compiled."""
 
     def __init__(self, progress: Progress, task: TaskID, text: str) -> None:
         self.progress, self.task, self.text = progress, task, text
         self.depth = 0  # kernels compile those that they call
 
     def on_start(self, event: Any) -> None:
-        """Say so, of the outermost kernel."""
+        """Show the outermost kernel."""
         if self.depth == 0:
             rooms = event.data["dispatcher"].py_func.__module__.split(".")
             family = next((_FAMILIES[name] for name in rooms if name in _FAMILIES), None)
@@ -151,7 +147,7 @@ class _Compiling(Listener):  # type: ignore[misc]
         self.depth += 1
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
-        """Say so no longer, if it was the outermost; its beginning may be from before the bar."""
+        """Show the text again after the outermost kernel, which may have begun before the bar."""
         self.depth = max(0, self.depth - 1)
         if self.depth == 0:
             self._show(self.text)

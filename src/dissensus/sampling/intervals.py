@@ -1,4 +1,4 @@
-"""Draws in four numbers: mean, standard deviation and the ends of ArviZ's interval."""
+"""Summaries of draws: mean, standard deviation and ArviZ's interval."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def spread(values: xr.DataArray, *, skipna: bool = False) -> dict[str, xr.DataAr
     from arviz_stats import eti, hdi
 
     with warnings.catch_warnings():
-        # What is undefined in all draws has no mean and no interval, and a single draw has no
-        # standard deviation: NaN is right.
+        # NaN is right for values that are undefined in all draws, and for the standard deviation
+        # of a single draw.
         if skipna or all(values.sizes[dim] == 1 for dim in SAMPLE):
             warnings.simplefilter("ignore", RuntimeWarning)
         interval = (hdi if rcParams["stats.ci_kind"] == "hdi" else eti)(
@@ -33,7 +33,7 @@ def spread(values: xr.DataArray, *, skipna: bool = False) -> dict[str, xr.DataAr
 
 
 def effective(draws: xr.DataArray) -> dict[str, Any]:
-    """Return effective sample sizes and r-hat, NaN for what is the same in all draws."""
+    """Return effective sample sizes and r-hat, NaN for constant draws."""
     from arviz_stats import ess, rhat
 
     varies = draws.max(list(SAMPLE)) > draws.min(list(SAMPLE))
@@ -45,7 +45,7 @@ def effective(draws: xr.DataArray) -> dict[str, Any]:
 
 
 def whole(draws: xr.DataArray) -> dict[str, float]:
-    """Return median and interval of whole numbers, infinity among them, as numbers that occur.
+    """Return median and interval of whole numbers, which may be infinite, as values that occur.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 A step reads data and priors off a model, the library writes the model of these anew, and the two
 graphs are compared in PyTensor's canonical form, with random variables replaced by their names.
-Sums and products are compared whatever their order, constants and `pymc.Data` by their values. Any
-other difference is refused. No values are tried: a term that is 0 at the initial point is seen.
+The order of terms and factors does not matter; constants and `pymc.Data` are compared by value.
+Any other difference is refused. No values are tried: a term that is 0 at the initial point counts.
 """
 
 from __future__ import annotations
@@ -22,34 +22,38 @@ from pytensor.graph.traversal import ancestors
 from pytensor.scalar.basic import Add, Identity, Mul, Neg, Sub
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.subtensor import AdvancedSubtensor
 
 from dissensus.kernels.types import Array, Ints
 from dissensus.sampling.step import refuse_other_uses, unfit
+
+PLAIN: Final = Mode(linker="py", optimizer=None)
+"""The mode for graphs that are evaluated once or twice: compilation would take longer."""
 
 
 def prove(
     model: Any, observed: Any, reference: Any, *, parameters: tuple[str, ...] = (),
     more_in_mean: bool = False,
 ) -> bool:  # fmt: skip
-    """Raise unless the variables of a reference are the same in a model.
+    """Raise unless the variables of a reference model are the same in a model.
 
     Parameters
     ----------
     model, observed
-        The model, and its variable that corresponds to the observed one of the reference.
+        The model, and its variable that corresponds to the observed variable of the reference.
     reference
         The model that the library writes of the same data and priors.
     parameters : tuple of str
         Names of the observed variable's parameters, for the message.
     more_in_mean : bool
-        Whether the mean of what is observed may have more terms, which depend on none of these
-        variables.
+        Whether the mean of the observed variable may have further terms that do not depend on
+        the variables of the reference.
 
     Returns
     -------
     bool
-        Whether it has more terms.
+        Whether it has further terms.
 
     Raises
     ------
@@ -58,63 +62,60 @@ def prove(
     """
     (expected,) = reference.observed_RVs
     free = {rv.name: rv for rv in model.free_RVs}
-    ours = [rv.name for rv in reference.free_RVs]
-    missing = [name for name in ours if name not in free]
+    names = [rv.name for rv in reference.free_RVs]
+    missing = [name for name in names if name not in free]
     if missing:
-        raise unfit(f"free variables {', '.join(ours)}", f"none called {', '.join(missing)}")
-    refuse_other_uses(model, [free[name] for name in ours], observed)
+        raise unfit(f"free variables {', '.join(names)}", f"none called {', '.join(missing)}")
+    refuse_other_uses(model, [free[name] for name in names], observed)
     expressions = _Expressions()
-    shapes = _shapes(model), _shapes(reference)
-    for rv in reference.free_RVs:
-        mine = free[rv.name]
-        if shapes[0][mine] != shapes[1][rv]:
-            raise unfit(f"{rv.name} of shape {shapes[1][rv]}", f"shape {shapes[0][mine]}")
-        found, wanted = _parameters(expressions, (model, mine), (reference, rv))
-        if found != wanted:
-            raise _differs(mine, rv)
-        found, wanted = (
-            _transform(expressions, one, variable)
-            for one, variable in ((model, mine), (reference, rv))
-        )
-        if found != wanted:
-            raise unfit(f"{rv.name} with PyMC's own transform for it", "another transform")
-    found, wanted = _parameters(expressions, (model, observed), (reference, expected))
-    more = more_in_mean and expressions.has_more(found[0], wanted[0], set(ours))
-    differing = [place for place in range(more, len(wanted)) if found[place] != wanted[place]]
+    model_shapes, reference_shapes = shapes(model), shapes(reference)
+    for name, rv in zip(names, reference.free_RVs, strict=True):
+        if model_shapes[name] != reference_shapes[name]:
+            raise unfit(f"{name} of shape {reference_shapes[name]}", f"shape {model_shapes[name]}")
+        pair = (model, free[name]), (reference, rv)
+        actual, wanted = _parameters(expressions, *pair)
+        if actual != wanted:
+            raise _differs(free[name], rv)
+        actual, wanted = (_transform(expressions, *of_model) for of_model in pair)
+        if actual != wanted:
+            raise unfit(f"{name} with PyMC's own transform for it", "another transform")
+    actual, wanted = _parameters(expressions, (model, observed), (reference, expected))
+    more = more_in_mean and expressions.has_more(actual[0], wanted[0], set(names))
+    differing = [place for place in range(more, len(wanted)) if actual[place] != wanted[place]]
+    if differing and parameters:
+        different = " and ".join(parameters[place] for place in differing)
+        raise unfit(f"{observed.name} with {different} as the library writes it", "another")
     if differing:
-        if parameters:
-            names = " and ".join(parameters[place] for place in differing)
-            raise unfit(f"{observed.name} with {names} as the library writes it", "another")
         raise _differs(observed, expected)
     return more
 
 
-def _shapes(model: Any) -> dict[Any, tuple[int, ...]]:
-    """Return the shapes of free variables, as PyMC moves them."""
+def shapes(model: Any) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the free variables, as PyMC moves them, by name."""
     point = model.initial_point()
-    return {rv: np.shape(point[model.rvs_to_values[rv].name]) for rv in model.free_RVs}
+    return {rv.name: np.shape(point[model.rvs_to_values[rv].name]) for rv in model.free_RVs}
 
 
-def _parameters(expressions: _Expressions, *both: tuple[Any, Any]) -> list[list[int]]:
-    """Return the parameters of a variable and of the one that is expected, as numbers."""
-    (_, mine), (_, expected) = both
-    op, wanted = mine.owner.op, expected.owner.op
+def _parameters(expressions: _Expressions, *pair: tuple[Any, Any]) -> list[list[int]]:
+    """Return the numbers of the parameters of a variable and of the expected one."""
+    (_, actual), (_, expected) = pair
+    op, wanted = actual.owner.op, expected.owner.op
     if type(op) is not type(wanted) or op.name != wanted.name:
-        raise _differs(mine, expected)
+        raise _differs(actual, expected)
     return [
         expressions.numbers(model, rv.owner.op.dist_params(rv.owner), broadcast=True)
-        for model, rv in both
+        for model, rv in pair
     ]
 
 
-def _differs(mine: Any, expected: Any) -> Exception:
+def _differs(actual: Any, expected: Any) -> Exception:
     from pymc.printing import str_for_dist
 
-    return unfit(*(str_for_dist(rv) or f"{rv.name}: {rv.owner.op}" for rv in (expected, mine)))
+    return unfit(*(str_for_dist(rv) or f"{rv.name}: {rv.owner.op}" for rv in (expected, actual)))
 
 
 def _transform(expressions: _Expressions, model: Any, rv: Any) -> list[int]:
-    """Return the way from PyMC's values to natural units, as numbers; empty if they are equal."""
+    """Return the number of the function from PyMC's values to natural units; none if they agree."""
     transform = model.rvs_to_transforms[rv]
     if transform is None:
         return []
@@ -124,9 +125,9 @@ def _transform(expressions: _Expressions, model: Any, rv: Any) -> list[int]:
 
 
 class _Expressions:
-    """Numbers for expressions: two expressions that are the same have one number.
+    """Numbers for expressions: equal expressions have the same number.
 
-    An expression is known by its operation and the numbers of its inputs.
+    The key of an expression is its operation with the numbers of its inputs.
     """
 
     def __init__(self) -> None:
@@ -139,15 +140,8 @@ class _Expressions:
     ) -> list[int]:  # fmt: skip
         """Return the numbers of expressions in the variables of a model.
 
-        Parameters
-        ----------
-        model : pymc.Model
-        outputs : iterable of Variable
-        also : mapping, optional
-            Names of further variables.
-        broadcast : bool
-            Whether the expressions broadcast with others: a constant array of equal values then
-            stands for the value.
+        ``also`` names further variables. ``broadcast`` says that the expressions broadcast with
+        others, so that a constant array of equal values is the same as the value.
         """
         outputs = list(outputs)
         given = {rv: rv.name for rv in model.basic_RVs} | dict(also or {})
@@ -158,27 +152,27 @@ class _Expressions:
                 replaced[variable] = variable.type.constant_type(
                     type=variable.type, data=variable.get_value()
                 )
-        whole = [replaced.get(one, one) for one in outputs]
+        whole = [replaced.get(output, output) for output in outputs]
         cloned = clone_replace(whole, replaced, rebuild_strict=False)
         canonical = rewrite_graph(cloned, include=("canonicalize",), clone=False)
         seen: dict[Any, int] = {}
-        out = []
-        for one in canonical:
-            one = _unpadded(one) if broadcast else one
-            if broadcast and isinstance(one, Constant):
-                out.append(self._number(_given(_scalar(np.asarray(one.data)))))
+        numbers = []
+        for output in canonical:
+            output = _unpadded(output) if broadcast else output
+            if broadcast and isinstance(output, Constant):
+                numbers.append(self._number(_given(_scalar(np.asarray(output.data)))))
             else:
-                out.append(self._of(one, names, seen))
-        return out
+                numbers.append(self._of(output, names, seen))
+        return numbers
 
-    def has_more(self, found: int, wanted: int, ours: set[str]) -> bool:
-        """Return whether one sum is another with more terms, in which none of ours stands."""
-        more = list(self._summands(found))
+    def has_more(self, actual: int, wanted: int, names: set[str]) -> bool:
+        """Return whether a sum is another with further terms, in which none of the names stands."""
+        more = list(self._summands(actual))
         for term in self._summands(wanted):
             if term not in more:
                 return False
             more.remove(term)
-        return bool(more) and not any(self._names(number) & ours for _, number in more)
+        return bool(more) and not any(self._names(number) & names for _, number in more)
 
     def _summands(self, number: int) -> tuple[Any, ...]:
         key = self._keys[number]
@@ -192,7 +186,7 @@ class _Expressions:
         if kind == "given":
             return set()
         inputs = [term[1] for term in rest[0]] if kind == "sum" else rest[-1]
-        return set().union(*(self._names(one) for one in inputs))
+        return set().union(*(self._names(part) for part in inputs))
 
     def _number(self, key: Any) -> int:
         if key not in self._known:
@@ -206,7 +200,7 @@ class _Expressions:
         return seen[variable]
 
     def _key(self, variable: Any, names: Mapping[Any, str], seen: dict[Any, int]) -> Any:
-        """Return what an expression is known by."""
+        """Return the key of an expression."""
         if variable in names:
             return ("variable", names[variable])
         if isinstance(variable, Constant):
@@ -215,16 +209,16 @@ class _Expressions:
             raise unfit("expressions of the model's variables and data", str(variable))
         op, inputs = variable.owner.op, variable.owner.inputs
         if isinstance(op, Elemwise):
-            scalar, inputs = op.scalar_op, [_unpadded(one) for one in inputs]
+            scalar, inputs = op.scalar_op, [_unpadded(part) for part in inputs]
             if isinstance(scalar, Identity):  # a Deterministic
                 return self._keys[self._of(inputs[0], names, seen)]
             if isinstance(scalar, Add | Sub | Neg):
                 return ("sum", tuple(sorted(self._terms(variable, 1, names, seen))))
-            numbers = [self._of(one, names, seen) for one in inputs]
+            numbers = [self._of(part, names, seen) for part in inputs]
             if isinstance(scalar, Mul):
                 return ("product", tuple(sorted(numbers)))
             return ("each", scalar, tuple(numbers))
-        return ("operation", op, tuple(self._of(one, names, seen) for one in inputs))
+        return ("operation", op, tuple(self._of(part, names, seen) for part in inputs))
 
     def _terms(
         self, variable: Any, sign: int, names: Mapping[Any, str], seen: dict[Any, int]
@@ -238,11 +232,11 @@ class _Expressions:
         signs = {Sub: (sign, -sign), Neg: (-sign,)}.get(type(scalar))
         inputs = variable.owner.inputs
         pairs = zip(inputs, signs or (sign,) * len(inputs), strict=True)
-        return [term for one, own in pairs for term in self._terms(one, own, names, seen)]
+        return [term for part, own in pairs for term in self._terms(part, own, names, seen)]
 
 
 def _stand_in(variable: Any) -> Any:
-    """Return a variable without an owner, of which no length is known but 1."""
+    """Return a variable without an owner, of which no static length is known but 1."""
     shape = tuple(1 if length == 1 else None for length in variable.type.shape)
     return variable.type.clone(shape=shape)(name=variable.name)
 
@@ -260,13 +254,13 @@ def _unpadded(variable: Any) -> Any:
 
 
 def _scalar(values: Array) -> Array:
-    """Return one value for an array of equal ones."""
+    """Return one value for an array of equal values."""
     flat = values.ravel()
     return flat[0] if flat.size and (flat == flat[0]).all() else values
 
 
 def _given(data: Any) -> tuple[Any, ...]:
-    """Return what a constant is known by."""
+    """Return the key of a constant."""
     if not isinstance(data, np.ndarray | np.generic | int | float):
         return ("given", repr(data))  # a slice, or None
     values = np.asarray(data)
@@ -274,38 +268,77 @@ def _given(data: Any) -> tuple[Any, ...]:
     return ("given", values.shape, values.tobytes())
 
 
-def indices(expression: Any, variable: Any) -> list[Ints] | None:
+def observed_values(model: Any, observed: Any) -> Array:
+    """Return the observed values of a variable: a vector of finite numbers that stay the same."""
+    value = model.rvs_to_values[observed]
+    if any(isinstance(variable.type, RandomType) for variable in ancestors([value])):
+        raise unfit(f"{observed.name} with given observations", "observations drawn at random")
+    values = np.asarray(value.eval())
+    if values.ndim != 1 or not np.isfinite(values).all():
+        shown = f"shape {values.shape}" if values.ndim != 1 else "infinite ones"
+        raise unfit(f"{observed.name} with a vector of finite observations", shown)
+    return values
+
+
+def codes(values: Array, n: int, noun: str) -> Ints:
+    """Return whole numbers from 0 to n - 1 as such, or raise."""
+    whole = values.astype(np.int64)
+    if (whole != values).any() or ((whole < 0) | (whole >= n)).any():
+        raise unfit(f"{noun} in codes from 0 to {n - 1}", f"{values.min():g} to {values.max():g}")
+    return whole
+
+
+def places(
+    expression: Any, variable: Any, shape: tuple[int, ...], n: int, where: str = "the mean"
+) -> list[Ints]:
     """Return the places at which a vector or matrix stands in an expression.
 
     Parameters
     ----------
     expression : Variable
     variable : Variable
-        A random variable that is indexed by constant arrays somewhere in the expression.
+        A random variable of the given shape that is indexed by constant arrays.
+    shape : tuple of int
+    n : int
+        Length of the arrays. An array of length 1 would broadcast, and is refused.
+    where : str
+        Name of the expression, for the message.
 
     Returns
     -------
-    list of array, or None
-        An array for each dimension; None where it is not indexed.
+    list of array (n)
+        An array for each dimension.
     """
-    for one in ancestors([expression], blockers=[variable]):
-        node = one.owner
+    arrays = _indices(expression, variable)
+    if arrays is None or len(arrays) != len(shape):
+        raise unfit(f"{variable.name}, indexed by an array, in {where}", "none")
+    for array in arrays:
+        if array.shape != (n,):
+            raise unfit(f"{variable.name} indexed by {n} places in {where}", f"{array.shape}")
+    noun = f"places of {variable.name} in {where}"
+    return [codes(array, length, noun) for array, length in zip(arrays, shape, strict=True)]
+
+
+def _indices(expression: Any, variable: Any) -> list[Array] | None:
+    for node in (part.owner for part in ancestors([expression], blockers=[variable])):
         if node is None or not isinstance(node.op, AdvancedSubtensor):
             continue
-        base, *places = node.inputs
-        while base.owner is not None and base is not variable and _is_identity(base.owner.op):
-            base = base.owner.inputs[0]
-        if base is variable:
-            return [np.asarray(place.eval(), dtype=np.int64) for place in places]
+        indexed, *arrays = node.inputs
+        while indexed is not variable and _is_identity(indexed):
+            indexed = indexed.owner.inputs[0]
+        if indexed is variable:
+            return [np.asarray(array.eval()) for array in arrays]
     return None
 
 
-def _is_identity(op: Any) -> bool:
+def _is_identity(variable: Any) -> bool:
+    op = variable.owner.op if variable.owner is not None else None
     return isinstance(op, Elemwise) and isinstance(op.scalar_op, Identity)
 
 
-PLAIN: Final = Mode(linker="py", optimizer=None)
-"""For what is evaluated once or twice: compilation would take longer."""
+def prior(rv: Any) -> list[Any]:
+    """Return the parameters of the distribution of a random variable."""
+    return list(rv.owner.op.dist_params(rv.owner))
 
 
 def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
@@ -317,15 +350,17 @@ def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
         If they depend on random variables.
     """
     free = set(model.free_RVs)
-    for one in parameters:
-        if free & set(ancestors([one])):
-            raise unfit("priors with given parameters", f"{one}, which depends on other variables")
+    for parameter in parameters:
+        if free & set(ancestors([parameter])):
+            raise unfit(
+                "priors with given parameters", f"{parameter}, which depends on other variables"
+            )
     given = model.replace_rvs_by_values(list(parameters))
     return list(pytensor.function([], given, mode=PLAIN)())
 
 
 def number(model: Any, parameter: Any, name: str) -> float:
-    """Return a parameter that is one number, or an array of equal ones."""
+    """Return a parameter that is one number, or an array of equal numbers."""
     (value,) = constants(model, [parameter])
     numbers = np.unique(np.asarray(value, dtype=np.float64))
     if len(numbers) != 1:

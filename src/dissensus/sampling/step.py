@@ -1,4 +1,4 @@
-"""What all Gibbs steps share: the bridge from PyMC to a kernel and back."""
+"""What all Gibbs steps share: the bridge from PyMC's values to a kernel and back."""
 
 from __future__ import annotations
 
@@ -17,29 +17,22 @@ from pytensor.graph.traversal import ancestors
 
 from dissensus.errors import ArgumentError, warn_caller
 
-# Graphs that are evaluated once or twice: to compile them would take longer.
-
 
 def uncompiled() -> AbstractContextManager[None]:
-    """Return a context in which PyTensor compiles nothing, by Numba or by a C++ compiler.
+    """Return a context in which PyTensor interprets graphs and compiles nothing.
 
-    Its mode alone does not say so: graphs within graphs go to the C++ compiler where there is one,
-    half a second for each operation the first time on a machine.
+    For graphs that are evaluated once or twice. ``cxx=""`` is needed beside the mode: graphs
+    within graphs go to the C++ compiler otherwise, for half a second an operation.
     """
-    import pytensor
-
     flags: AbstractContextManager[None] = pytensor.config.change_flags(mode="FAST_COMPILE", cxx="")
     return flags
 
 
 def first_point(model: Any) -> dict[str, Any]:
-    """Return where PyMC begins in a model."""
+    """Return the point at which PyMC begins."""
     with uncompiled():
         point: dict[str, Any] = model.initial_point()
     return point
-
-
-# Whether PyMC may choose our steps by itself.
 
 
 _LEFT_OUT: ContextVar[bool] = ContextVar("gibbs_steps_left_out", default=False)
@@ -47,10 +40,10 @@ _LEFT_OUT: ContextVar[bool] = ContextVar("gibbs_steps_left_out", default=False)
 
 @contextmanager
 def without_gibbs() -> Iterator[None]:
-    """Let `pymc.sample` choose among its own steps only, here NUTS for everything.
+    """Let `pymc.sample` choose among PyMC's own steps only, here NUTS for everything.
 
-    By its own choice it also finds starts for NUTS, of each chain another, from which r-hat can
-    tell whether chains have met; with ``step=pm.NUTS()`` all chains begin at one point.
+    PyMC then gives each chain of NUTS a start of its own, which r-hat needs. With
+    ``step=pm.NUTS()`` all chains begin at one point.
 
     Examples
     --------
@@ -70,73 +63,62 @@ def without_gibbs() -> Iterator[None]:
 
 
 def left_out() -> bool:
-    """Return whether this is such a place."""
+    """Return whether `without_gibbs` is active."""
     return _LEFT_OUT.get()
 
 
-# From the values that PyMC holds to variables in natural units, and back.
-
-
 def to_natural(model: Any, names: tuple[str, ...]) -> Any:
-    """Compile the way from the values that PyMC holds to variables in natural units."""
-    inputs, outputs = [], []
-    for name in names:
-        variable = model[name]
-        value, transform = (
-            model.rvs_to_values[variable].type(),
-            model.rvs_to_transforms[variable],
-        )
-        inputs.append(value)
-        outputs.append(
-            value if transform is None else transform.backward(value, *variable.owner.inputs)
-        )
-    return pytensor.function(inputs, outputs, on_unused_input="ignore")
+    """Compile the function from the values that PyMC holds to variables in natural units."""
+    return _transformation(model, names, "backward")
 
 
 def to_values(model: Any, names: tuple[str, ...]) -> Any:
-    """Compile the way from variables in natural units to the values that PyMC holds."""
+    """Compile the function from variables in natural units to the values that PyMC holds."""
+    return _transformation(model, names, "forward")
+
+
+def _transformation(model: Any, names: tuple[str, ...], direction: str) -> Any:
     inputs, outputs = [], []
-    for name in names:
-        variable = model[name]
-        natural, transform = variable.type(), model.rvs_to_transforms[variable]
-        inputs.append(natural)
+    for variable in map(model.__getitem__, names):
+        transform = model.rvs_to_transforms[variable]
+        source = model.rvs_to_values[variable] if direction == "backward" else variable
+        inputs.append(source.type())
         outputs.append(
-            natural if transform is None else transform.forward(natural, *variable.owner.inputs)
-        )
+            inputs[-1] if transform is None
+            else getattr(transform, direction)(inputs[-1], *variable.owner.inputs)
+        )  # fmt: skip
     return pytensor.function(inputs, outputs, on_unused_input="ignore")
 
 
-# Saying that a Gibbs step would not be exact for a model, and the reason that all steps share.
-
-
 def unfit(expected: str, found: str) -> ArgumentError:
-    """Make the error for a model that a step does not fit."""
+    """Return the error for a model that a step does not fit."""
     return ArgumentError(
-        "model", expected=expected, found=found,
+        "model",
+        expected=expected,
+        found=found,
         hint="The Gibbs step would not be exact; sample in `with dissensus.steps.without_gibbs():`",
-    )  # fmt: skip
+    )
 
 
-def refuse_other_uses(model: Any, ours: Iterable[Any], observed: Any) -> None:
-    """Raise if anything but the labels hangs on what a step moves."""
-    moved = set(ours)
-    for one in [*model.basic_RVs, *model.potentials]:
-        if one not in moved and one is not observed and moved & set(ancestors([one])):
-            raise unfit("nothing but the labels to hang on these variables", one.name)
-
-
-# What Gibbs steps have in common that move everything in a model at once.
+def refuse_other_uses(model: Any, moved: Iterable[Any], observed: Any) -> None:
+    """Raise if anything but the observed labels depends on the variables that a step moves."""
+    moved = set(moved)
+    for variable in [*model.basic_RVs, *model.potentials]:
+        if variable in moved or variable is observed:
+            continue
+        if moved & set(ancestors([variable])):
+            raise unfit("nothing but the labels to hang on these variables", variable.name)
 
 
 class WholeModelStep(BlockedStep):
-    """A step for all variables that it knows of a model, or none.
+    """A step that moves all variables of its family in a model together.
 
-    A kind of step says by `reader` which models it knows, and makes in `prepare` what it needs.
+    A subclass names the reader of its models and makes in `prepare` what its kernel needs.
     """
 
     reader: ModuleType
-    """With ``knows(name)``, ``has_form(model)`` and ``read(model)``, which raises where the step
-    would not be exact."""
+    """With ``has_form(model)``, which is cheap, and ``read(model)``, which raises if the step
+    would not be exact, and returns a tuple with the ``names`` of the variables it moves."""
     _reading: Any
     stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
 
@@ -145,15 +127,16 @@ class WholeModelStep(BlockedStep):
         compile_kwargs: Any = None, blocked: bool = True,  # noqa: ARG002
     ) -> None:  # fmt: skip
         model = modelcontext(model)
-        self._reading = self.reader.read(model)
+        self._reading = _read(type(self), model)
         names = self._reading.names
         wanted = [model.rvs_to_values[model[name]] for name in names]
         self.vars = wanted if vars is None else [model.rvs_to_values.get(v, v) for v in vars]
         if {v.name for v in self.vars} != {v.name for v in wanted}:
             raise ArgumentError(
-                "vars", expected=f"all of {', '.join(names)}, which move together",
+                "vars",
+                expected=f"all of {', '.join(names)}, which move together",
                 found=", ".join(str(v.name) for v in self.vars),
-            )  # fmt: skip
+            )
         self.blocked = blocked
         self.rng = get_random_generator(rng)
         self._values = {name: v.name for name, v in zip(names, wanted, strict=True)}
@@ -166,45 +149,59 @@ class WholeModelStep(BlockedStep):
 
     @classmethod
     def competence(cls, var: Any, has_grad: bool = False) -> Any:  # noqa: ARG003
-        """Return whether this is the step for a variable: for all of a model's, or none."""
+        """Return whether the step moves a variable of the model of the context."""
         model = Model.get_context(error_if_none=False)
-        known = cls.reader.knows(getattr(var, "name", None))
-        if left_out() or model is None or not known or var not in model.free_RVs:
+        if left_out() or model is None or var not in model.free_RVs:
             return Competence.INCOMPATIBLE
-        if not cls.reader.has_form(model) or _reason_against(cls, model):
+        if not cls.reader.has_form(model) or var.name not in _moved(cls, model):
             return Competence.INCOMPATIBLE
         return Competence.IDEAL
 
 
-_READ: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()
-"""For each model, as it was when it was read, why a step leaves it to NUTS; "" if it does not."""
+def _read(step: type[WholeModelStep], model: Any) -> Any:
+    """Read a model; any failure to read it means that the step does not fit."""
+    try:
+        return step.reader.read(model)
+    except ArgumentError:
+        raise
+    except Exception as problem:
+        raise unfit(
+            "a model as the library writes it",
+            f"one that cannot be read: {type(problem).__name__}: {problem}",
+        ) from problem
 
 
-def _reason_against(step: type[WholeModelStep], model: Any) -> str:
-    """Return why a step does not fit a model, and warn once; "" if it fits.
+_READ: WeakKeyDictionary[Any, tuple[list[Any], tuple[str, ...]]] = WeakKeyDictionary()
+"""For each model the parts it had when it was read, and the variables that a step moves."""
 
-    PyMC asks for one variable after the other: the answer is kept until the model changes.
+
+def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
+    """Return the variables of a model that a step moves; warn once if it moves none.
+
+    PyMC asks for each variable, and reading takes time: the answer is kept until a part of the
+    model is replaced. The parts themselves are kept, as an ``id`` may be used again.
     """
     data = [one.get_value(borrow=True) for one in model.data_vars if hasattr(one, "get_value")]
-    state = (step, *(id(part) for part in (*model.basic_RVs, *model.potentials, *data)))
-    if _READ.get(model, (None, ""))[0] != state:
-        reason = ""
+    transforms = [model.rvs_to_transforms.get(rv) for rv in model.basic_RVs]
+    parts = [step, *model.basic_RVs, *model.potentials, *data, *transforms]
+    known, names = _READ.get(model, ([], ()))
+    if len(known) != len(parts) or any(a is not b for a, b in zip(known, parts, strict=True)):
         try:
-            step.reader.read(model)
+            names = _read(step, model).names
         except ArgumentError as problem:
-            reason = f"expected {problem.expected}; found {problem.found}"
+            names = ()
             warn_caller(
                 f"PyMC's own steps sample this model, not {step.__name__}, which would not be "
-                f"exact: {reason}."
+                f"exact: expected {problem.expected}; found {problem.found}."
             )
-        _READ[model] = state, reason
-    return _READ[model][1]
+        _READ[model] = parts, names
+    return names
 
 
 def compile_kernels(step: Any, model: Any, initial_point: Any) -> None:
-    """Take a step and forget it: the kernels are then compiled once, before `pymc.sample` forks.
+    """Take a step and discard it, so that kernels are compiled before `pymc.sample` forks.
 
-    Without, each of its workers would compile them for itself.
+    Each of its workers would compile them for itself otherwise.
     """
     if initial_point is None:
         initial_point = first_point(model)

@@ -1,26 +1,30 @@
-"""Statistics: functions of the observed annotations, each taking weights over items.
+"""Statistics: functions of the observed annotations that take weights over items.
 
-Because each takes weights, `bayesian_bootstrap` gives any of them a posterior. A statistic is one
-module with two functions: the public one, and ``sums``, which prepares it as sums over items
-(`_sums`) so that all draws are one matrix product.
+Because of the weights, `bayesian_bootstrap` gives any statistic a posterior. A statistic is one
+function in a module of its own. It ends with ``Sums(...).value(weights)``: as sums over items
+(`_sums`), all draws are one matrix product.
 
-The registry below is the only list of statistics. The documentation and the tests that hold for
-all statistics are made from it.
+The registry below is the only list of statistics. The documentation, and the tests that hold for
+all statistics, are made from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
 from dissensus.registry import find
 
+Variant = tuple[tuple[str, Any], ...]
+"""Arguments and their values."""
+
 
 @dataclass(frozen=True)
 class Statistic:
-    """What the library knows of a statistic without loading it.
+    """An entry of the registry, which loads the statistic on demand.
 
     Examples
     --------
@@ -39,53 +43,56 @@ class Statistic:
     low: float = -float("inf")
     high: float = 1.0
     better: str = "higher"
-    """"higher", "lower", or "none" if the number says nothing good or bad."""
+    """"higher", "lower", or "none" if the number is neither good nor bad."""
     kinds: tuple[str, ...] = ("nominal", "ordinal", "continuous")
-    """The kinds of annotations it can be taken of."""
-    variants: tuple[tuple[tuple[str, Any], ...], ...] = ((),)
-    """Arguments that make it another coefficient: the tests go through all of them."""
+    """The kinds of annotations that it takes."""
+    variants: tuple[Variant, ...] = ((),)
+    """Arguments that make it another coefficient; the tests use all of them."""
     variable: str = ""
-    """Which of several variables the bounds are for, if it has another name than the statistic."""
+    """The variable that the bounds are for, if its name is not the statistic's."""
     pairwise: bool = True
-    """Whether the annotators may be renamed item by item without changing it."""
+    """Whether renaming the annotators of each item separately leaves it unchanged."""
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The statistic itself."""
-        return self._found(self.name)
+        """The statistic."""
+        function = getattr(import_module(f"{__name__}._{self.name}"), self.name)
+        assert callable(function)
+        return function
 
     @property
     def sums(self) -> Callable[..., Any]:
-        """What prepares it as sums over items."""
-        return self._found("sums")
+        """The function that returns its sums over items, with the same arguments."""
+        from dissensus.statistics._sums import SUMS
 
-    def _found(self, name: str) -> Callable[..., Any]:
-        found = getattr(import_module(f"{__name__}._{self.name}"), name)
-        assert callable(found)
-        return found
+        return partial(self.function, weights=SUMS)
 
+
+_WEIGHTED: Final = ((), (("weighting", "linear"),), (("weighting", "quadratic"),))
+_LABELS: Final = ("nominal", "ordinal")
+_ALL_KINDS: Final = ("nominal", "ordinal", "continuous", "ranking")
 
 STATISTICS: Final = (
     Statistic("percent_agreement", low=0.0),
     Statistic(
         "bennett_s",
         low=-5.0,  # quadratic weights, more and more labels; without weights -1
-        kinds=("nominal", "ordinal"),
-        variants=((), (("weighting", "linear"),), (("weighting", "quadratic"),)),
+        kinds=_LABELS,
+        variants=_WEIGHTED,
     ),
     Statistic(
         "cohen_kappa",
         takes="two annotators",
         low=-1.0,
-        variants=((), (("weighting", "linear"),), (("weighting", "quadratic"),)),
+        variants=_WEIGHTED,
         pairwise=False,
     ),
     Statistic("fleiss_kappa"),
     Statistic(
         "gwet_ac",
         low=-5.0,
-        kinds=("nominal", "ordinal"),
-        variants=((), (("weighting", "linear"),), (("weighting", "quadratic"),)),
+        kinds=_LABELS,
+        variants=_WEIGHTED,
     ),
     Statistic(
         "iota",
@@ -123,7 +130,7 @@ STATISTICS: Final = (
     Statistic(
         "concordance",
         low=0.0,
-        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        kinds=_ALL_KINDS,
         variants=(
             (),
             (("chance", "empirical"),),
@@ -134,7 +141,7 @@ STATISTICS: Final = (
     Statistic(
         "weighted_reliability",
         low=0.0,
-        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        kinds=_ALL_KINDS,
         variants=(
             (("accuracy", 0.8),),
             (("accuracy", "majority"),),
@@ -150,7 +157,7 @@ STATISTICS: Final = (
         low=0.0,
         high=float("inf"),
         better="lower",
-        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        kinds=_ALL_KINDS,
         variants=(
             (),
             (("distance", "absolute"),),
@@ -163,7 +170,7 @@ STATISTICS: Final = (
         low=0.0,
         high=float("inf"),
         better="lower",
-        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        kinds=_ALL_KINDS,
         variants=((), (("alpha_items", "all"),), (("distance", "absolute"),)),
         pairwise=False,
     ),
@@ -173,22 +180,22 @@ STATISTICS: Final = (
         low=0.0,
         high=float("inf"),
         better="lower",
-        kinds=("nominal", "ordinal"),
+        kinds=_LABELS,
     ),
-    Statistic("naive_accuracy", takes="predictions", low=0.0, kinds=("nominal", "ordinal")),
-    Statistic("majority_vote_accuracy", takes="predictions", low=0.0, kinds=("nominal", "ordinal")),
+    Statistic("naive_accuracy", takes="predictions", low=0.0, kinds=_LABELS),
+    Statistic("majority_vote_accuracy", takes="predictions", low=0.0, kinds=_LABELS),
     Statistic(
         "lehner",
         takes="predictions",
         low=0.0,
-        kinds=("nominal", "ordinal"),
+        kinds=_LABELS,
         variable="system_accuracy",
     ),
     Statistic(
         "advantage_probability",
         takes="predictions",
         low=0.0,
-        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        kinds=_ALL_KINDS,
         variants=((("distance", "nominal"),), (("distance", "squared"),)),
         pairwise=False,
     ),
@@ -196,7 +203,7 @@ STATISTICS: Final = (
         "winning_rate",
         takes="predictions",
         low=0.0,
-        kinds=("nominal", "ordinal", "continuous", "ranking"),
+        kinds=_ALL_KINDS,
         variants=(
             (("min_items", 1), ("distance", "nominal")),
             (("min_items", 1), ("distance", "squared"), ("per_annotator", True)),
@@ -207,7 +214,7 @@ STATISTICS: Final = (
         "relative_f1",
         takes="predictions",
         low=-1.0,
-        kinds=("nominal", "ordinal"),
+        kinds=_LABELS,
         variants=(
             (("random_seed", 1),),
             (("random_seed", 1), ("average", "macro")),
@@ -231,12 +238,7 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Statistic:
-    """Return what is known of one statistic.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none of that name.
+    """Return the entry of a statistic, or raise an `ArgumentError` for an unknown name.
 
     Examples
     --------
@@ -248,7 +250,7 @@ def get(name: str) -> Statistic:
 
 
 def registered(function: Callable[..., Any]) -> Statistic | None:
-    """Return the entry of a public function, or None if it is not one of these.
+    """Return the entry of a public function, or None for another function.
 
     Examples
     --------
@@ -263,11 +265,11 @@ def registered(function: Callable[..., Any]) -> Statistic | None:
 
 
 _OTHERS: Final = {"bayesian_bootstrap": "bayesian_bootstrap", "best_threshold": "discrepancy_curve"}
-"""Public functions that are not statistics, and whose module they stand in."""
+"""Public functions that are not statistics, and their modules."""
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public function; its module is loaded when it is first asked for."""
+    """Return a public function; its module is loaded on first use."""
     module = _OTHERS.get(name, name if name in names() else "")
     if not module:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,31 +1,31 @@
-"""Annotators in ROC space: how often each says "positive" where it is, and where it is not."""
+"""The sensitivity and false positive rate of each annotator."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.data.alignment import said_by_systems, systems_of
-from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator
-from dissensus.kernels.types import Floats, Ints
-from dissensus.statistics._confidence import prior_counts
-from dissensus.statistics._read import code_of, plain_label, read
+from dissensus.kernels.types import Floats, Ints, Names
+from dissensus.statistics._read import code_of, codes_in, plain_label, read
 from dissensus.statistics._truth import (
     TrueLabels,
-    from_posterior,
+    fit_name,
     labels_only,
     of_known_items,
     posterior_of,
+    prior_counts,
     true_labels,
 )
 from dissensus.wording import share
 
 NAMES: Final = ("sensitivity", "false_positive_rate")
+_EVERYBODY: Final = "all annotators"
 
 
 def annotator_roc(
@@ -39,66 +39,66 @@ def annotator_roc(
     random_seed: Any = None,
     on_missing: str = "raise",
 ) -> xr.Dataset:
-    r"""Sensitivity and false positive rate of each annotator, with their posterior.
+    r"""Posterior of the sensitivity and false positive rate of each annotator.
 
-    With known labels, :math:`t` of an annotator's :math:`n_+` labels of positive items being
-    positive, and :math:`f` of the :math:`n_-` of others,
+    With known labels, if :math:`t` of an annotator's :math:`n_+` labels of positive items are
+    positive, and :math:`f` of the :math:`n_-` labels of other items,
 
     .. math:: \mathrm{sensitivity} \sim \mathrm{Beta}(a + t, b + n_+ - t), \qquad
         \mathrm{false\ positive\ rate} \sim \mathrm{Beta}(a + f, b + n_- - f)
 
-    independent of each other. Of a fit that learned the truth, its own draws.
+    independently. For a fit that learned the truth, its own draws.
 
     Parameters
     ----------
     annotations : Dataset or DataTree
         Labels; or a fit of `models.dawid_skene` or `models.symmetric_confusion`, without ``truth``.
     truth : mapping, Series or DataArray (item), or DataTree
-        Known labels by item; or a fit whose posterior has ``truth`` (item, label): then each draw
-        takes true labels drawn from one of the fit's.
+        Known labels by item; or a fit whose posterior has ``truth`` (item, label): each draw then
+        uses true labels drawn from one of the fit's draws.
     positive : label, optional
-        What is looked for; all other labels together are its opposite. Without it, the second of
-        two labels, if these have an order: labels that are ordinal, or numbers.
+        The positive label; all others together are negative. Default: the second of two labels
+        with an order (ordinal labels, or numbers).
     predictions : Dataset, optional
-        One label for each item from each system, to go beside annotators. A fit has its own.
+        One label for each item from each system. A fit has its own.
     prior : (float, float)
-        Positive and other labels in advance, of both rates; > 0. Not used with a fit alone.
+        Prior counts of positive and other labels, > 0, for both rates. Not used with a fit alone.
     draws : int, optional
-        How many; 4,000, or, of a fit, as many as it has.
+        Number of draws: 4,000, or as many as a fit has.
     random_seed : int or numpy.random.Generator, optional
         The same seed gives the same draws.
     on_missing : {"raise", "drop"}
-        Whether items without a known label are an error, or left out with a warning; so for items
-        without predictions.
+        Whether items without a known label, or without predictions, are an error or are left out
+        with a warning.
 
     Returns
     -------
     xarray.Dataset
-        Draws of ``sensitivity`` and ``false_positive_rate`` (annotator), from 0 to 1, with those of
+        Draws of ``sensitivity`` and ``false_positive_rate`` (annotator), from 0 to 1, and for
         systems ``system_sensitivity`` and ``system_false_positive_rate`` (system) if there are any.
-        ``attrs["positive"]`` is the label looked for; with known labels ``attrs["n_positive"]`` and
-        ``attrs["n_negative"]`` say on how many labels each annotator's rest.
+        ``attrs["positive"]`` is the positive label; with known labels ``attrs["n_positive"]`` and
+        ``attrs["n_negative"]`` are the numbers of labels behind each annotator's rates.
 
     Raises
     ------
     AnnotationError
-        If what is annotated is not labels.
+        If the annotations are no labels.
     ArgumentError
         If no label is positive, an item has no known label, or a fit has no confusion of labels.
 
     Warns
     -----
     DissensusWarning
-        Of annotators with no label of a positive item, or of no other: that rate is the prior's.
+        If an annotator has no label of a positive item, or of no other: that rate is the prior's.
 
     Notes
     -----
-    An annotator who guesses is on the diagonal. Items are taken as given, and labels of one
-    annotator as independent given the truth; repeated labels of one item (``trial=``) count each.
+    An annotator who guesses is on the diagonal. The items are fixed, and labels of one annotator
+    are independent given the truth; repeated labels of an item (``trial=``) count each.
 
-    Of `models.symmetric_confusion` with one accuracy p for all there is one point, and with two
-    labels all lie on the line from the upper left corner: it has sensitivity p and false positive
-    rate 1 - p. If items differ in difficulty, rates are averages over items.
+    `models.symmetric_confusion` with one accuracy p for all gives one point; with two labels all
+    points have sensitivity p and false positive rate 1 - p. If items differ in difficulty, rates
+    are averages over items.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Figure 7a,
     with posteriors.
@@ -114,58 +114,55 @@ def annotator_roc(
     """
     counts = prior_counts(prior)
     if isinstance(annotations, xr.DataTree) and truth is None and "posterior" in annotations:
-        _alone(predictions, draws)
-        posterior = posterior_of(annotations, "annotations")
-        assert posterior is not None
-        labels = posterior[LABEL].to_numpy() if LABEL in posterior.coords else np.empty(0)
-        kind = _kind(annotations)
-        out = from_posterior(posterior, _positive(positive, labels, kind))
-        return out.assign_attrs(in_words=in_words(out, out.attrs["positive"]))
+        for name, value in (("predictions", predictions), ("draws", draws)):
+            if value is not None:
+                expected = "None, of a fit: it has its own"
+                raise ArgumentError(name, expected=expected, found=brief(value))
+        return _of_fit(annotations, positive)
     annotations = labels_only(read(annotations))
-    code = _positive(positive, annotations[LABEL].to_numpy(), annotations.attrs["kind"])
+    labels, people = annotations[LABEL].to_numpy(), annotations[ANNOTATOR].to_numpy()
+    code = _positive(positive, labels, annotations.attrs["kind"])
     rng = generator(random_seed, "annotator ROC")
     known = true_labels(truth, annotations, rng, on_missing)
     n = known.number_of_draws(draws)
     kept = of_known_items(annotations, known)
-    item, said, who = (kept[f"{name}_code"].to_numpy() for name in (ITEM, LABEL, ANNOTATOR))
-    people = annotations[ANNOTATOR].to_numpy()
-    tables = _tables(known.code, code, item, said, who, len(people))
+    item, given, annotator = codes_in(kept, ITEM, LABEL, ANNOTATOR)
+    tables = _tables(known.code, code, item, given, annotator, len(people))
     _warn(tables, people)
-    found = dict(zip(NAMES, _rates(tables, counts, rng, n), strict=True))
-    out = _labelled(found, ANNOTATOR, people, known, n)
+    values = {
+        name: ((ANNOTATOR,), rates)
+        for name, rates in zip(NAMES, _rates(tables, counts, rng, n), strict=True)
+    }
+    coords = {ANNOTATOR: people}
     if predictions is not None:
-        out = out.merge(_systems(annotations, predictions, known, code, counts, rng, n, on_missing))
-    positive = plain_label(annotations[LABEL].to_numpy()[code])
+        systems = systems_of(annotations, predictions, on_missing)
+        by_system = _system_tables(said_by_systems(systems, labels), known, code)
+        values |= {
+            f"system_{name}": ((SYSTEM,), rates)
+            for name, rates in zip(NAMES, _rates(by_system, counts, rng, n), strict=True)
+        }
+        coords |= {SYSTEM: systems.names}
+    out = known.dataset(values, coords)
+    label = plain_label(labels[code])
     if not known.drawn:
         n_negative, n_positive = tables[0].sum(axis=-1).T
         out = out.assign_attrs(n_positive=n_positive, n_negative=n_negative)
     return out.assign_attrs(
-        positive=positive, truth=known.words, prior=list(counts), in_words=in_words(out, positive)
+        positive=label, truth=known.source, prior=list(counts), in_words=in_words(out, label)
     )
 
 
-def _kind(fit: xr.DataTree) -> str:
-    """Return the kind of the labels a fit was made of, if it says so."""
-    observed = fit["observed_data"].to_dataset() if "observed_data" in fit.children else {}
-    return str(observed["label_code"].attrs.get("kind", "")) if "label_code" in observed else ""
-
-
-def _alone(predictions: Any, draws: Any) -> None:
-    """Raise if something is asked of a fit that it has itself."""
-    for name, given in (("predictions", predictions), ("draws", draws)):
-        if given is not None:
-            raise ArgumentError(name, expected="None, of a fit: it has its own", found=brief(given))
-
-
-def _positive(positive: Any, labels: npt.NDArray[Any], kind: str) -> int:
-    """Return the code of the label that is looked for."""
+def _positive(positive: Any, labels: Names, kind: str) -> int:
+    """Return the code of the positive label."""
     if positive is None:
         if len(labels) == 2 and (kind == "ordinal" or labels.dtype.kind in "iuf"):
             return 1
         raise ArgumentError(
-            "positive", expected=f"the label that is looked for: one of {shown(list(labels))}",
-            found="None", hint="Only of two labels with an order it is known: the second",
-        )  # fmt: skip
+            "positive",
+            expected=f"the label that is looked for: one of {shown(list(labels))}",
+            found="None",
+            hint="Only of two labels with an order it is known: the second",
+        )
     code = code_of(positive, labels)
     if code < 0:
         raise ArgumentError(
@@ -174,22 +171,28 @@ def _positive(positive: Any, labels: npt.NDArray[Any], kind: str) -> int:
     return code
 
 
-def _tables(truth: Ints, positive: int, item: Ints, said: Ints, who: Ints, n: int) -> Ints:
-    """Count labels (draw, annotator, whether it is positive, whether it is said to be)."""
+def _tables(truth: Ints, positive: int, item: Ints, label: Ints, respondent: Ints, n: int) -> Ints:
+    """Count labels (draw, respondent, whether truly positive, whether labelled positive)."""
     known = (truth >= 0)[:, item]
     is_positive = truth[:, item] == positive
-    cell = 4 * who + (said == positive)
+    cell = 4 * respondent + (label == positive)
     out = np.empty((len(truth), n, 2, 2), dtype=np.int64)
-    for draw in range(len(truth)):  # counted in compiled code, each
-        one = (cell + 2 * is_positive[draw])[known[draw]]
-        out[draw] = np.bincount(one, minlength=4 * n).reshape(n, 2, 2)
+    for draw in range(len(truth)):  # each is one call of bincount
+        cells = (cell + 2 * is_positive[draw])[known[draw]]
+        out[draw] = np.bincount(cells, minlength=4 * n).reshape(n, 2, 2)
     return out
+
+
+def _system_tables(predicted: Ints, known: TrueLabels, positive: int) -> Ints:
+    item, system = np.nonzero((predicted >= 0) & (known.code >= 0).all(axis=0)[:, None])
+    label = predicted[item, system]
+    return _tables(known.code, positive, item, label, system, predicted.shape[1])
 
 
 def _rates(
     tables: Ints, prior: tuple[float, float], rng: np.random.Generator, n: int
 ) -> tuple[Floats, Floats]:
-    """Draw sensitivities and false positive rates (draw, annotator)."""
+    """Draw sensitivities and false positive rates (draw, respondent)."""
     shape = (n, tables.shape[1])
     positive, negative = (
         rng.beta(prior[0] + tables[:, :, k, 1], prior[1] + tables[:, :, k, 0], shape)
@@ -198,8 +201,8 @@ def _rates(
     return positive, negative
 
 
-def _warn(tables: Ints, people: npt.NDArray[Any]) -> None:
-    """Warn of annotators of whom a rate is the prior's, in all draws."""
+def _warn(tables: Ints, people: Names) -> None:
+    """Warn of annotators with a rate that is the prior's in all draws."""
     for k, name, rate in ((1, "is positive", NAMES[0]), (0, "is not positive", NAMES[1])):
         lacking = people[(tables[:, :, k].sum(axis=(0, 2)) == 0)]
         if len(lacking):
@@ -209,36 +212,63 @@ def _warn(tables: Ints, people: npt.NDArray[Any]) -> None:
             )
 
 
-def _labelled(
-    found: dict[str, Floats], dim: str, names: npt.NDArray[Any], known: TrueLabels, n: int
-) -> xr.Dataset:
-    coords = known.draw_coords(n)
-    shape = tuple(len(coords[each]) for each in SAMPLE)
-    return xr.Dataset(
-        {name: ((*SAMPLE, dim), x.reshape(*shape, len(names))) for name, x in found.items()},
-        coords=coords | {dim: names},
-    )
-
-
-def _systems(
-    annotations: xr.Dataset, predictions: xr.Dataset, known: TrueLabels, positive: int,
-    prior: tuple[float, float], rng: np.random.Generator, n: int, on_missing: str,
-) -> xr.Dataset:  # fmt: skip
-    """Return the same of systems."""
-    found = systems_of(annotations, predictions, on_missing)
-    said = said_by_systems(found, annotations[LABEL].to_numpy())
-    item, system = np.nonzero((said >= 0) & (known.code >= 0).all(axis=0)[:, None])
-    tables = _tables(known.code, positive, item, said[item, system], system, len(found.names))
-    rates = _rates(tables, prior, rng, n)
-    named = {f"system_{name}": x for name, x in zip(NAMES, rates, strict=True)}
-    return _labelled(named, SYSTEM, found.names, known, n)
-
-
-def in_words(found: xr.Dataset, positive: Any) -> str:
-    """Say between which rates annotators are."""
-    mean = [found[name].mean(list(SAMPLE)) for name in NAMES]
-    between = [f"{share(float(one.min()))} to {share(float(one.max()))}" for one in mean]
+def in_words(roc: xr.Dataset, positive: Any) -> str:
+    """Return the range of the annotators' rates as a sentence."""
+    means = [roc[name].mean(list(SAMPLE)) for name in NAMES]
+    between = [f"{share(float(mean.min()))} to {share(float(mean.max()))}" for mean in means]
     return (
         f"Where {positive!r} is true, annotators say so with probability {between[0]}; "
         f"where it is not, with probability {between[1]} (posterior means)."
     )
+
+
+# The rates of a fit that learned how annotators confuse labels.
+
+
+def _of_fit(fit: xr.DataTree, positive: Any) -> xr.Dataset:
+    posterior = posterior_of(fit, "annotations")
+    assert posterior is not None
+    labels = posterior[LABEL].to_numpy() if LABEL in posterior.coords else np.empty(0)
+    observed = fit["observed_data"].to_dataset() if "observed_data" in fit.children else {}
+    kind = observed["label_code"].attrs.get("kind", "") if "label_code" in observed else ""
+    code = _positive(positive, labels, str(kind))
+    rates: dict[str, xr.DataArray] = {}
+    for dim, prefix in ((ANNOTATOR, ""), (SYSTEM, "system_")):
+        pair = _fitted_rates(posterior, dim, code)
+        if pair is None and dim == ANNOTATOR:
+            raise ArgumentError(
+                "annotations",
+                expected="annotations, or a fit whose posterior has confusion matrices, or "
+                "accuracies with errors that fall on all labels alike",
+                found=f"the variables {shown(list(map(str, posterior.data_vars)), 12)}",
+                hint="For models of more than two labels: dissensus.models.dawid_skene; or pass "
+                "the annotations, and this fit as truth=",
+            )
+        for name, rate in zip(NAMES, pair or (), strict=False):
+            rates[f"{prefix}{name}"] = rate.transpose(*SAMPLE, dim)
+    label = plain_label(labels[code])
+    out = xr.Dataset(rates, attrs={"positive": label, "truth": fit_name(posterior)})
+    return out.assign_attrs(in_words=in_words(out, label))
+
+
+def _fitted_rates(
+    posterior: xr.Dataset, dim: str, positive: int
+) -> tuple[xr.DataArray, xr.DataArray] | None:
+    """Return both rates, or None if the posterior does not have them."""
+    matrices = "confusion" if dim == ANNOTATOR else "system_confusion"
+    if matrices in posterior:
+        response = posterior[matrices].isel({RESPONSE: positive}, drop=True)
+        # The mean over the other true labels, weighted by their prevalence.
+        others = [k for k in range(response.sizes[LABEL]) if k != positive]
+        weight = posterior["prevalence"].isel({LABEL: others})
+        false = (response.isel({LABEL: others}) * weight).sum(LABEL) / weight.sum(LABEL)
+        return response.isel({LABEL: positive}, drop=True), false
+    accuracy = posterior.get(f"{dim}_accuracy")
+    if accuracy is None or "accuracy" in posterior:  # accuracies of a Rasch model are by item
+        return None
+    n = posterior.sizes[LABEL]
+    if n > 2 and posterior.attrs.get("hyper_errors", "equal") != "equal":
+        return None
+    if dim not in accuracy.dims:
+        accuracy = accuracy.expand_dims({dim: [_EVERYBODY]})
+    return accuracy, (1.0 - accuracy) / (n - 1)

@@ -6,30 +6,30 @@ import inspect
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
+from numbers import Real
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 from dissensus import statistics
-from dissensus.dims import SAMPLE
-from dissensus.errors import ArgumentError, brief
+from dissensus.data.weights import item_weights
+from dissensus.dims import ITEM, SAMPLE
+from dissensus.errors import ArgumentError, brief, shown
 from dissensus.kernels.random import generator
 from dissensus.statistics import Statistic
 from dissensus.statistics._read import whole
 from dissensus.statistics._resampling import (
-    FEW_UNITS,
-    one_by_one,
+    Units,
     over_units,
     replicated,
     units_of,
     warn_of_few,
     warn_of_few_each,
 )
-from dissensus.statistics._sums import Doubts, Sums
-
-__all__ = ["FEW_UNITS", "bayesian_bootstrap"]
+from dissensus.statistics._sums import AS_COUNTS, Sums, Undefined, counts_of
 
 MOST_DRAWS: Final = 10**9
 
@@ -44,72 +44,71 @@ def bayesian_bootstrap(
     progressbar: bool = False,
     **kwargs: Any,
 ) -> Any:
-    r"""Draw from the posterior of a statistic, with the items for a sample of such items.
+    r"""Draw from the posterior of a statistic, taking the items for a sample of such items.
 
     .. math:: w^{(m)} \sim n \, \mathrm{Dirichlet}(1, \dots, 1), \qquad T^{(m)} = T(w^{(m)})
 
-    The posterior of the distribution that items come from, with all its mass on the items seen
-    (the limit of a Dirichlet process prior without weight), carried over to the statistic.
+    This is the posterior of the distribution of items, with all its mass on the observed items
+    (the limit of a Dirichlet process prior with weight 0), applied to the statistic.
 
     Parameters
     ----------
     statistic : str or callable
-        A statistic of dissensus, by itself or by name, also wrapped in `functools.partial`: all
-        its draws are one matrix product over sums by item. Or any callable that takes annotations
-        first and ``weights=`` (a DataArray over items), and returns a number, DataArray, or
-        Dataset: called once per draw.
+        A statistic of dissensus, itself or by name, also wrapped in `functools.partial`: all draws
+        are one matrix product over sums by item. Or any callable that takes annotations first and
+        ``weights=`` (a DataArray over items), and returns a number, DataArray, or Dataset: it is
+        called once per draw.
     annotations : Dataset
         Annotations.
     *args, **kwargs
-        What else the statistic takes, such as predictions or ``level="ordinal"``. ``weights=``
-        are multiplied with those drawn.
+        Other arguments of the statistic, such as predictions or ``level="ordinal"``. ``weights=``
+        are multiplied with the drawn weights.
     draws : int
-        How many.
+        Number of draws.
     cluster : None, "item", array-like (item), Series, or mapping from item to cluster
-        What was sampled: units whose items stay together, such as patients or documents. None
-        takes the clusters that the annotations name (``cluster=`` of `dissensus.annotations`), and
-        items if they name none; "item" takes items even so. A Series whose index holds the items
-        is matched by name, as ``weights=`` are.
+        The sampled units: clusters whose items stay together, such as patients or documents. None
+        uses the clusters in the annotations (``cluster=`` of `dissensus.annotations`), or items if
+        there are none; "item" always uses items. A Series whose index holds the items is matched by
+        name, as ``weights=`` are.
     random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same draws. A statistic that draws too (`relative_f1`) has it as
-        well, unless `functools.partial` gave it one; of a Generator it has a spawned one.
+        The same seed gives the same draws. A statistic with a ``random_seed`` of its own
+        (`relative_f1`) gets the same seed (of a Generator, a spawned one), unless one is given.
     progressbar : bool
-        Show progress; for callables of your own.
+        Show progress; for your own callables.
 
     Returns
     -------
     DataArray or Dataset
-        What the statistic returns, with ``chain`` (1) and ``draw`` in front, for `arviz.summary`.
+        The result of the statistic, with ``chain`` (1) and ``draw`` in front, for `arviz.summary`.
 
     Raises
     ------
     ArgumentError
-        If the statistic is unknown, takes no weights or other arguments, if an item has no cluster,
-        if there is only one item or cluster, or a draw is not a number or has another form than
-        the first.
+        If the statistic is unknown or does not take ``weights=`` or these arguments, an item has no
+        cluster, there is only one item or cluster, or a draw is not a number or has another form
+        than the first.
 
     Warns
     -----
     DissensusWarning
-        With fewer than 20 items or clusters that tell of the statistic, or of its value for an
-        annotator, and where draws are undefined.
+        If the statistic, or its value for an annotator, depends on fewer than 20 items or clusters,
+        and where draws are undefined.
 
     Notes
     -----
-    A statistic that has draws of its own (`weighted_reliability`, given draws of accuracies) has
-    one of them taken with each set of weights: what comes out is uncertain of both. Weights under
-    which it is large go with a draw that makes it large, rank by rank: accuracies learned from the
-    same labels are high where these agree, and as if independent the two would leave intervals a
-    fifth too narrow. Of accuracies from elsewhere, such as a test, they are too wide.
+    If the statistic has draws of its own (`weighted_reliability` with draws of accuracies), each
+    set of weights takes one of them, and the result has both uncertainties. Weights and draws are
+    paired by rank, high with high: accuracies learned from the same labels are high where labels
+    agree, and independent pairs would make intervals a fifth too narrow. For accuracies from other
+    data, such as a test, the intervals are too wide.
 
     To compare two statistics, or one in two pools, do not subtract the draws of two calls: their
     weights differ. Write a callable that returns the difference, or both in a Dataset.
 
-    It knows nothing of the annotators being a sample too: intervals are for these annotators and
-    new items. Another set of annotators is a question for a model of annotators.
+    Intervals are for these annotators and new items. For other annotators, fit a model.
 
-    It knows of no other items than those seen. Where all of them agree, or all differ, draws of an
-    agreement do not vary: an interval of width 0 is not certainty.
+    Only observed items occur in the draws. Where annotators agree on all items, or on none, all
+    draws are equal: an interval of width 0 is not certainty.
 
     Source: Rubin (1981), "The Bayesian bootstrap", *Annals of Statistics* 9.
 
@@ -121,66 +120,57 @@ def bayesian_bootstrap(
     >>> alpha.dims, alpha.name
     (('chain', 'draw'), 'krippendorff_alpha')
     """
-    n_draws = _checked(draws)
+    n_draws = whole("draws", draws, 1)
+    if n_draws > MOST_DRAWS:
+        raise ArgumentError(
+            "draws", expected=f"a whole number up to {MOST_DRAWS:,}", found=brief(draws)
+        )
     units = units_of(annotations, cluster)
     rng = generator(random_seed, "bayesian bootstrap")
     function, before, known = _unwrapped(statistic)
     args, kwargs = (*before, *args), known | kwargs
     entry = statistics.registered(function)
-    if entry is None:
-        show = {"progressbar": progressbar}
-        return one_by_one(function, annotations, args, kwargs, units, rng, n_draws, **show)
     weights = kwargs.pop("weights", None)
+    if entry is None:
+        call = _Call(function, (annotations, *args), kwargs)
+        return call.draws(weights, units, rng, n_draws, progressbar=progressbar)
     sums = _prepared(entry, (annotations, *args), kwargs, random_seed).weighted(weights)
     by_unit = sums if units.are_items else over_units(sums, units.of_item, units.n)
-    again = deepcopy(rng)  # the same weights, gone through before
+    again = deepcopy(rng)  # for a first pass through the same weights
     by_unit = by_unit.resampled(replicated(by_unit, again, n_draws), again)
-    # Whose values it is of, with one draw of each for a set of weights.
-    sums = replace(sums, dims=by_unit.dims)
-    if not warn_of_few(sums.name, sums.bears, units, stacklevel=2):
-        warn_of_few_each(sums, units, stacklevel=2)
-    doubts = Doubts()
-    blocks = [by_unit.finish(totals, doubts) for totals in replicated(by_unit, rng, n_draws)]
-    doubts.say(sums.name, draws=True)
-    return by_unit.labelled(_joined(blocks), SAMPLE)
-
-
-def _checked(draws: Any) -> int:
-    """Return how many draws, or raise: beyond some number is a slip, not a wish."""
-    number = whole("draws", draws, 1)
-    if number > MOST_DRAWS:
-        raise ArgumentError(
-            "draws", expected=f"a whole number up to {MOST_DRAWS:,}", found=brief(draws)
-        )
-    return number
+    if not warn_of_few(sums.name, sums.bears, units):
+        warn_of_few_each(replace(sums, dims=by_unit.dims), units)
+    undefined = Undefined()
+    blocks: list[Any] = [
+        by_unit.finish(totals, undefined) for totals in replicated(by_unit, rng, n_draws)
+    ]
+    undefined.warn(sums.name, "draws")
+    if isinstance(blocks[0], Mapping):
+        joined: Any = {name: np.concatenate([each[name] for each in blocks]) for name in blocks[0]}
+    else:
+        joined = np.concatenate(blocks)
+    return by_unit.labelled(joined, SAMPLE)
 
 
 def _prepared(
     entry: Statistic, args: tuple[Any, ...], kwargs: dict[str, Any], random_seed: Any
 ) -> Sums:
-    """Return the sums of a registered statistic, if these are its arguments."""
-    taken = inspect.signature(entry.sums)
+    """Return the sums of a registered statistic, or raise for other arguments than it has."""
+    signature = inspect.signature(entry.function)
     try:
-        given = taken.bind(*args, **kwargs).arguments
+        given = signature.bind(*args, **kwargs).arguments
     except TypeError as problem:
-        public = inspect.signature(entry.function)
-        bare = [each.replace(annotation=each.empty) for each in public.parameters.values()]
-        listed = public.replace(parameters=bare, return_annotation=public.empty)
+        bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+        listed = signature.replace(parameters=bare, return_annotation=signature.empty)
         raise ArgumentError(
             entry.name, expected=f"the arguments {listed}", found=f"others ({problem})"
         ) from problem
-    if "random_seed" in taken.parameters and "random_seed" not in given:
-        seeds = isinstance(random_seed, np.random.Generator)
-        # One of its own: what the statistic draws does not move the weights.
-        kwargs = kwargs | {"random_seed": random_seed.spawn(1)[0] if seeds else random_seed}
+    if "random_seed" in signature.parameters and "random_seed" not in given:
+        spawns = isinstance(random_seed, np.random.Generator)
+        # A spawned generator: the statistic's draws must not change the weights.
+        kwargs = kwargs | {"random_seed": random_seed.spawn(1)[0] if spawns else random_seed}
     sums: Sums = entry.sums(*args, **kwargs)
     return sums
-
-
-def _joined(blocks: list[Any]) -> Any:
-    if isinstance(blocks[0], Mapping):
-        return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
-    return np.concatenate(blocks)
 
 
 def _unwrapped(statistic: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -197,3 +187,147 @@ def _unwrapped(statistic: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         function, args, known = _unwrapped(statistic.func)
         return function, args, known | statistic.keywords
     return statistic, (), {}
+
+
+# The draws of a callable that is no statistic of dissensus: one call for each.
+
+
+class _Call:
+    """A callable with its arguments, called once per draw of weights."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.name = getattr(function, "__name__", "statistic")
+
+    def draws(
+        self, given: Any, units: Units, rng: np.random.Generator, n: int, *, progressbar: bool
+    ) -> xr.DataArray | xr.Dataset:
+        """Return the results of all draws, along chain and draw."""
+        from rich.progress import track
+
+        self._check_arguments()
+        items = self.args[0][ITEM].to_numpy()
+        factor = np.ones(len(items))
+        if given is not None:
+            factor = counts_of(item_weights(given, items, "weights"))
+        warn_of_few(self.name, factor > 0, units)
+        results: list[Any] = []
+        for draw in track(range(n), description="bootstrap", disable=not progressbar):
+            drawn = rng.standard_exponential(units.n)
+            values = (drawn * (units.n / drawn.sum()))[units.of_item] * factor
+            weights = xr.DataArray(values, dims=ITEM, coords={ITEM: items}, attrs={AS_COUNTS: True})
+            value = self.function(*self.args, weights=weights, **self.kwargs)
+            result = _labelled(value, self.name, draw)
+            if results:
+                _require_same_form(results[0], result, draw)
+            results.append(result)
+        return _stacked(results)
+
+    def _check_arguments(self) -> None:
+        """Raise if the callable does not take these arguments, and ``weights=`` by name."""
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):
+            return  # a builtin without a signature raises its own error
+        name = getattr(self.function, "__name__", self.function)
+        parameters = signature.parameters.values()
+        named = any(p.name == "weights" and p.kind is not p.POSITIONAL_ONLY for p in parameters)
+        if not named and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            raise ArgumentError(
+                "statistic",
+                expected="a callable with the keyword weights=, a weight for each item",
+                found=f"{name!r} without it",
+            )
+        try:
+            signature.bind(*self.args, weights=None, **self.kwargs)
+        except TypeError as problem:
+            raise ArgumentError(
+                "statistic",
+                expected=f"the arguments of {name!r}, and weights=",
+                found=f"others ({problem})",
+            ) from problem
+
+
+def _labelled(value: Any, name: str, draw: int) -> xr.DataArray | xr.Dataset:
+    """Return the result of one draw as named xarray, if it holds numbers."""
+    if isinstance(value, xr.DataArray):
+        value = value if value.name is not None else value.rename(name)
+        arrays = [value]
+    elif isinstance(value, xr.Dataset):
+        arrays = list(value.data_vars.values())
+    else:
+        return xr.DataArray(_number(value, draw), name=name)
+    taken = [dim for dim in SAMPLE if dim in value.dims or dim in value.coords]
+    if taken:
+        raise _unfit(draw, "a result without the dims chain and draw", f"one with {shown(taken)}")
+    for array in arrays:
+        if array.dtype.kind not in "biuf":
+            raise _unfit(draw, "numbers", f"{array.name!r} of type {array.dtype}")
+    if not arrays:
+        raise _unfit(draw, "a Dataset with variables", "none")
+    return value
+
+
+def _number(value: Any, draw: int) -> float:
+    plain = not isinstance(value, str | bytes | np.ma.core.MaskedConstant)
+    try:
+        array = np.asarray(value)
+        numeric = array.dtype.kind in "biuf" or isinstance(value, Real | Decimal)
+        if plain and numeric and not array.ndim:
+            return float(array[()])
+    except (TypeError, ValueError, OverflowError) as problem:
+        found = f"{type(value).__name__} ({problem})"
+    else:
+        found = type(value).__name__
+    raise _unfit(draw, "a callable that returns a number, a DataArray or a Dataset", found)
+
+
+def _require_same_form(first: Any, result: Any, draw: int) -> None:
+    """Raise unless a result has the form of the first: xarray would fill gaps with NaN."""
+    same = type(result) is type(first) and _form(result) == _form(first)
+    if same and result.coords.to_dataset().equals(first.coords.to_dataset()):
+        return
+    describe = _described_coords if same else _described_form
+    raise _unfit(draw, f"a result like that of draw 0: {describe(first)}", describe(result))
+
+
+def _form(value: xr.DataArray | xr.Dataset) -> dict[Any, tuple[Any, ...]]:
+    """Return name, dims and shape of all variables."""
+    arrays = [value] if isinstance(value, xr.DataArray) else value.data_vars.values()
+    return {array.name: (array.dims, array.shape) for array in arrays}
+
+
+def _described_coords(value: xr.DataArray | xr.Dataset) -> str:
+    each = [
+        f"{name} {shown(list(coord.to_numpy().ravel()))}" for name, coord in value.coords.items()
+    ]
+    return f"coordinates {'; '.join(each) or 'none'}"
+
+
+def _described_form(value: xr.DataArray | xr.Dataset) -> str:
+    each = [
+        f"{name!r} {dict(zip(*form, strict=True)) or ''}" for name, form in _form(value).items()
+    ]
+    return f"{type(value).__name__} with {', '.join(part.strip() for part in each)}"
+
+
+def _unfit(draw: int, expected: str, found: str) -> ArgumentError:
+    return ArgumentError("statistic", where=f"draw {draw}", expected=expected, found=found)
+
+
+def _stacked(results: list[Any]) -> xr.DataArray | xr.Dataset:
+    """Join results of one form along chain (1) and draw."""
+    first = results[0]
+    if isinstance(first, xr.Dataset):
+        parts = {name: _stacked([each[name] for each in results]) for name in first.data_vars}
+        return xr.Dataset(parts, coords=first.coords, attrs=first.attrs)
+    sample = {"chain": np.arange(1), "draw": np.arange(len(results))}
+    return xr.DataArray(
+        np.stack([each.to_numpy() for each in results])[None],
+        dims=(*SAMPLE, *first.dims),
+        coords={**first.coords, **sample},
+        name=first.name,
+        attrs=first.attrs,
+    )

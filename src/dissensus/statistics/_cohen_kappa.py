@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.data import tables
 from dissensus.dims import ANNOTATION, ANNOTATOR
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
+from dissensus.kernels.types import Ints
 from dissensus.statistics._chance import described, placed
 from dissensus.statistics._iota import between_annotators
 from dissensus.statistics._read import names_in, read, rows_of, spelled
-from dissensus.statistics._sums import Sums
 
 NO_COMMON: Final = "no item has labels of both annotators"
 
@@ -27,11 +26,11 @@ def cohen_kappa(
     *,
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Agreement of two annotators beyond chance, with each one's own shares of labels.
+    r"""Agreement of two annotators beyond chance, with each annotator's own shares of labels.
 
     .. math:: \kappa = 1 - \frac{\sum_{k, l} v_{kl} \, p_{kl}}{\sum_{k, l} v_{kl} \, p_{k+} p_{+l}}
 
-    with :math:`p_{kl}` the share of items that the first annotator gave label k and the second
+    with :math:`p_{kl}` the share of items to which the first annotator gave label k and the second
     label l, and :math:`v_{kl} = [k \neq l]`, or :math:`|k - l|`, or :math:`(k - l)^2`, over the
     items that both labelled.
 
@@ -41,43 +40,42 @@ def cohen_kappa(
         Annotations. An annotator with several labels for an item (``trial=``) counts once, with
         their shares.
     weighting : None, "linear" or "quadratic"
-        How much a disagreement weighs, by the places of the labels in their order (labels that
-        nobody used have a place too). None: all the same.
+        How much a disagreement weighs, by the places of the labels in their order (unused labels
+        have a place too). None: all the same.
     annotators : sequence of two names, optional
-        Which two. Need not be given if there are only two.
+        Which two. Not needed if there are only two.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
 
     Returns
     -------
     xarray.DataArray
-        A number from -1 to 1; 0 for what chance would give. Its ``attrs`` name the weighting and
-        the two annotators.
+        A number from -1 to 1; 0 for chance. ``attrs`` name the weighting and the two annotators.
 
     Raises
     ------
     AnnotationError
-        If there are fewer than two annotators, or labels have no order and ``weighting`` needs one.
+        If there are fewer than two annotators, or ``weighting`` needs an order of labels and there
+        is none.
     ArgumentError
-        If it is not clear which two annotators are meant, one of them is unknown, or on an unknown
-        weighting or weights that are none.
+        If there are more than two annotators and none are named, a name or the weighting is
+        unknown, or the weights are invalid.
 
     Warns
     -----
     DissensusWarning
-        Where kappa is undefined, and NaN: no item labelled by both, or one label used by both.
+        If both labelled no item, or both always gave the same one label: the result is NaN.
 
     Notes
     -----
-    It misleads where one label is much more frequent than the others: chance agreement is high
-    then, and kappa low with few disagreements (prevalence). And annotators who differ in how often
-    they use a label get a *higher* kappa than others with as much agreement and equal shares
-    (bias). Report `percent_agreement` and `gwet_ac` beside it. With quadratic weights it grows with
-    the number of labels, and makes little of neighbours taken for each other: do not compare it
-    between scales.
+    Where one label is frequent, chance agreement is high and kappa is low even with few
+    disagreements (prevalence). Annotators who use labels with different frequencies get a *higher*
+    kappa than annotators with equal frequencies and the same agreement (bias). Report
+    `percent_agreement` and `gwet_ac` beside it. With quadratic weights it grows with the number of
+    labels: do not compare it between scales.
 
-    For more than two annotators `krippendorff_alpha`, `fleiss_kappa` or `iota` (the same as this
-    with two).
+    For more than two annotators: `krippendorff_alpha`, `fleiss_kappa`, or `iota`, which equals
+    kappa for two.
 
     Source: Cohen (1960), "A coefficient of agreement for nominal scales"; Cohen (1968), "Weighted
     kappa", *Psychological Bulletin* 70.
@@ -91,26 +89,20 @@ def cohen_kappa(
     >>> round(float(dx.cohen_kappa(ann, weighting="quadratic")), 3)
     0.857
     """
-    return sums(annotations, weighting, annotators).value(weights)
-
-
-def sums(
-    annotations: xr.Dataset, weighting: str | None = None, annotators: Sequence[Any] | None = None
-) -> Sums:
-    """Prepare kappa as a function of sums over items."""
     annotations = read(annotations)
-    two = _two(annotations) if annotators is None else _named(annotations, annotators)
+    two = _only_two(annotations) if annotators is None else _named(annotations, annotators)
     theirs = np.isin(annotations["annotator_code"].to_numpy(), two)
     if not theirs.all():
-        rows_of(annotations)  # complains of repeated rows while they have the caller's numbers
+        rows_of(annotations)  # checks for repeated rows while rows have the caller's numbers
         annotations = annotations.isel({ANNOTATION: theirs})
     annotations, distance = placed(annotations, weighting)
     names = spelled(annotations[ANNOTATOR].to_numpy()[two])
     attrs = {**described(weighting), "annotators": names}
-    return between_annotators("cohen_kappa", annotations, distance, NO_COMMON, attrs)
+    sums = between_annotators("cohen_kappa", annotations, distance, NO_COMMON, attrs)
+    return sums.value(weights)
 
 
-def _two(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
+def _only_two(annotations: xr.Dataset) -> Ints:
     """Return the codes of the only two annotators."""
     codes = np.unique(annotations["annotator_code"].to_numpy())
     names = list(annotations[ANNOTATOR].to_numpy()[codes])
@@ -128,8 +120,8 @@ def _two(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
     return codes
 
 
-def _named(annotations: xr.Dataset, annotators: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """Return the codes of the annotators of these names."""
+def _named(annotations: xr.Dataset, annotators: Sequence[Any]) -> Ints:
+    """Return the codes of two annotators given by name."""
     names = names_in("annotators", annotators, "two names")
     if names.shape != (2,):
         raise ArgumentError("annotators", expected="two names", found=brief(annotators))

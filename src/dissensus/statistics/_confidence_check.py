@@ -1,39 +1,43 @@
-"""Whether annotators who are sure are right."""
+"""How often labels are wrong, by the annotators' confidence."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
+from scipy import sparse
 
 from dissensus import arguments
-from dissensus.dims import ANNOTATOR, ITEM, LEVEL, SAMPLE
-from dissensus.errors import warn_caller
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE
+from dissensus.errors import AnnotationError, warn_caller
 from dissensus.kernels.random import generator
-from dissensus.statistics._confidence import (
-    OF_ALL,
-    OF_EACH,
-    Wanted,
-    cells_of,
-    draws_of,
-    given_confidence,
-    levels_of,
+from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.weighted import more_sure
+from dissensus.statistics._read import codes_in, read, whole
+from dissensus.statistics._resampling import CELLS, Units, units_of, warn_of_few
+from dissensus.statistics._sums import Undefined
+from dissensus.statistics._truth import (
+    TrueLabels,
+    labels_only,
+    of_known_items,
+    posterior_of,
     prior_counts,
-    sentences,
-    totals,
+    true_labels,
 )
-from dissensus.statistics._read import read, whole
-from dissensus.statistics._resampling import units_of, warn_of_few
-from dissensus.statistics._truth import labels_only, of_known_items, true_labels, warn_of_blind_fit
+from dissensus.wording import share
 
-_DIMS: Final = dict(
-    zip(
-        (*OF_ALL, *OF_EACH),
-        ((LEVEL,), (LEVEL,), (LEVEL,), (), (ANNOTATOR, LEVEL), (ANNOTATOR,)),
-        strict=True,
-    )
-)
+_DIMS: Final = {
+    "error_rate": (LEVEL,),
+    "level_share": (LEVEL,),
+    "wrong_share": (LEVEL,),
+    "discrimination": (),
+    "annotator_error_rate": (ANNOTATOR, LEVEL),
+    "annotator_discrimination": (ANNOTATOR,),
+}
+_NONE_WRONG: Final = "no label is wrong"
+_NO_PAIR: Final = "there is no right label, or no wrong one"
 
 
 def confidence_check(
@@ -48,7 +52,7 @@ def confidence_check(
     random_seed: Any = None,
     on_missing: str = "raise",
 ) -> xr.Dataset:
-    r"""How often labels are wrong by how sure annotators were, and how sure of wrong labels.
+    r"""Error rates of labels by confidence, and the confidence of wrong labels.
 
     With weights :math:`w_u \sim \mathrm{Exponential}(1)` of units u (items, or clusters of them),
     and :math:`n_{u\ell}` labels of confidence level :math:`\ell` of which :math:`e_{u\ell}` are
@@ -57,77 +61,75 @@ def confidence_check(
     .. math:: \frac{g_1 + \sum_u w_u e_{u\ell}}{g_1 + g_2 + \sum_u w_u n_{u\ell}}, \qquad
         g_1 \sim \mathrm{Gamma}(a), \quad g_2 \sim \mathrm{Gamma}(b)
 
-    The Bayesian bootstrap, with ``prior=(a, b)`` labels, wrong and right, in advance. If every unit
-    has one label it is the conjugate posterior :math:`\mathrm{Beta}(a + e, b + n - e)`; if they
-    have several it is wider than that, and has to be: labels of one item are right or wrong
-    together, and a Beta would take each for evidence of its own.
+    This is the Bayesian bootstrap with ``prior=(a, b)`` counts of wrong and right labels. If every
+    unit has one label it is the conjugate posterior :math:`\mathrm{Beta}(a + e, b + n - e)`. If
+    units have several labels it is wider: labels of one item are right or wrong together, and a
+    Beta would count each as independent evidence.
 
     Parameters
     ----------
     annotations : Dataset
-        Labels with confidence. Repeated labels (``trial=``) count each as a label.
+        Labels with confidence. Repeated labels (``trial=``) count each.
     truth : mapping, Series or DataArray (item), or DataTree
-        Known labels by item; or a fit whose posterior has ``truth`` (item, label): then each draw
-        takes true labels drawn from one of the fit's.
+        Known labels by item; or a fit whose posterior has ``truth`` (item, label): each draw then
+        uses true labels drawn from one of the fit's draws.
     bins : int
-        With more levels of confidence than this, the levels are so many bins, of about as many
-        labels each; equal confidences are in one bin.
+        With more levels of confidence than this, levels are bins with about as many labels each;
+        equal confidences are in one bin.
     prior : (float, float)
-        Wrong and right labels, in advance, of each error rate; > 0.
+        Prior counts of wrong and right labels in each error rate, > 0.
     per_annotator : bool
-        Return what there is by annotator too.
+        Return results by annotator too.
     draws : int, optional
-        How many; 4,000, or, of a fit, as many as it has.
+        Number of draws: 4,000, or as many as a fit has.
     cluster
-        What was sampled, as in `bayesian_bootstrap`: items, or the clusters that annotations name.
+        The sampled units, as in `bayesian_bootstrap`: items, or the clusters of the annotations.
     random_seed : int or numpy.random.Generator, optional
         The same seed gives the same draws.
     on_missing : {"raise", "drop"}
-        Whether items without a known label are an error, or left out with a warning.
+        Whether items without a known label are an error, or are left out with a warning.
 
     Returns
     -------
     xarray.Dataset
-        With ``chain`` and ``draw``: ``error_rate`` (level), the probability of a label to be wrong;
-        ``level_share`` (level), of all labels; ``wrong_share`` (level), of wrong labels: how many
-        were given so surely; ``discrimination``, the probability that of a right and a wrong label
-        the right one was given with more confidence, ties in halves (the area under the ROC curve
-        of confidence): .5 says nothing, 1 all. By annotator: ``annotator_error_rate`` (annotator,
-        level) and ``annotator_discrimination`` (annotator).
+        With ``chain`` and ``draw``: ``error_rate`` (level), the probability that a label is wrong;
+        ``level_share`` (level), among all labels; ``wrong_share`` (level), among wrong labels;
+        ``discrimination``, the probability that of a right and a wrong label the right one has the
+        higher confidence, ties in halves (the area under the ROC curve of confidence; .5 is
+        chance). By annotator: ``annotator_error_rate`` (annotator, level) and
+        ``annotator_discrimination`` (annotator).
 
-        The coordinate ``level`` is a confidence, of a bin its mean; attributes say the ``lowest``
-        and ``highest`` confidence of each level, and its ``n_labels``; ``in_words`` says in
-        sentences what was found.
+        The coordinate ``level`` is a confidence, for a bin its mean; attributes hold the ``lowest``
+        and ``highest`` confidence of each level, and its ``n_labels``; ``in_words`` is a summary in
+        sentences.
 
     Raises
     ------
     AnnotationError
-        If there is no confidence, all are equally sure, or what is annotated is not labels.
+        If there is no confidence, all confidences are equal, or the annotations are no labels.
     ArgumentError
-        If an item has no known label, a setting makes no sense, or there is only one unit.
+        If an item has no known label, a setting is invalid, or there is only one unit.
 
     Warns
     -----
     DissensusWarning
-        If no label is wrong: there are no shares of wrong labels then, and no discrimination
-        (NaN). So for an annotator. And if there are fewer than 20 units, or a fit knew nothing of
-        confidence.
+        If no label is wrong, in all or of an annotator: shares of wrong labels and discrimination
+        are NaN. If there are fewer than 20 units, or a fit did not know the confidence.
 
     Notes
     -----
-    Intervals are for these annotators and new items. Shares have no prior: a level that no wrong
-    label has is 0 in all draws. Where each trial shows something of its own, name it as an item,
-    and what trials have in common as its cluster.
+    Intervals are for these annotators and new items. Shares have no prior: a level without wrong
+    labels has a ``wrong_share`` of 0 in all draws. Where each trial shows something different, make
+    it an item, and use a cluster for the trials that belong together.
 
-    ``discrimination`` of all annotators mixes who is how sure with when: if those who are always
-    sure err more often it is low, however well each of them knows when.
+    ``discrimination`` over all annotators also depends on who is how sure: if annotators who are
+    always sure err more often it is low, even if each annotator's confidence is informative.
 
-    Of a fit it matters whether it knew of confidence. One that did not draws true labels whatever
-    the confidence, wherever labels alone leave them open, and all levels come out more alike than
-    they are: simulated with 200 items, three annotators of .8, and error rates of .33 and .13, it
-    found .27 and .17 on average, and its 90 % intervals held 4 in 10. One that took confidence as
-    evidence (`models.rasch` with ``confidence=True``) held 9 in 10. It has used confidence to say
-    which labels are wrong, and supposes that annotators hesitate each for himself.
+    A fit that did not know the confidence draws true labels independent of it where labels leave
+    them open, and levels come out too similar: in simulations with 200 items, three annotators of
+    .8, and error rates of .33 and .13, the means were .27 and .17, and 4 in 10 of the 90 %
+    intervals held the true value. For a fit that used the confidence (`models.rasch` with
+    ``confidence=True``) 9 in 10 did; it assumes that annotators hesitate independently.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Figure 8a.
 
@@ -150,29 +152,266 @@ def confidence_check(
     bins, counts = whole("bins", bins, 2), prior_counts(prior)
     rng = generator(random_seed, "confidence check")
     units = units_of(annotations, cluster)
-    warn_of_blind_fit(truth)
+    _warn_of_fit_without_confidence(truth)
     known = true_labels(truth, annotations, rng, on_missing)
     annotations = of_known_items(annotations, known)
     n = known.number_of_draws(draws)
     levels = levels_of(given_confidence(annotations), bins)
     bears = np.bincount(annotations["item_code"], minlength=annotations.sizes[ITEM]) > 0
-    warn_of_few("confidence_check", bears, units, stacklevel=2)
+    warn_of_few("confidence_check", bears, units)
     people = annotations.sizes[ANNOTATOR] if per_annotator else 0
-    wanted, cells = Wanted(levels, counts, people), cells_of(annotations, levels)
-    pseudo = rng.spawn(1)[0]  # of its own: blocks may be of any size
-    found, doubts = draws_of(totals(cells, known, units, rng, n), cells, wanted, pseudo)
-    said = (doubt.words(name, draws=True) for name, doubt in doubts.items())
-    if text := " ".join(filter(None, said)):
+    cells = _cells_of(annotations, levels)
+    prior_rng = rng.spawn(1)[0]  # of its own: blocks may have any size
+    blocks = _totals(cells, known, units, rng, n)
+    values, undefined = _draws(blocks, cells, _Request(levels, counts, people), prior_rng)
+    messages = (each.message(name, "draws") for name, each in undefined.items())
+    if text := " ".join(filter(None, messages)):
         warn_caller(text)
-    confidence, about = levels.named()
-    coords = {LEVEL: confidence} | known.draw_coords(n)
-    shape = tuple(len(coords[dim]) for dim in SAMPLE)
-    out = xr.Dataset(
-        {
-            name: ((*SAMPLE, *_DIMS[name]), values.reshape(*shape, *values.shape[1:]))
-            for name, values in found.items()
-        },
-        coords=coords | ({ANNOTATOR: annotations[ANNOTATOR].to_numpy()} if people else {}),
-        attrs={"truth": known.words, "prior": list(counts)} | about,
+    level, attrs = levels.described()
+    coords = {LEVEL: level} | ({ANNOTATOR: annotations[ANNOTATOR].to_numpy()} if people else {})
+    out = known.dataset({name: (_DIMS[name], array) for name, array in values.items()}, coords)
+    out.attrs = {"truth": known.source, "prior": list(counts)} | attrs
+    return out.assign_attrs(in_words="\n".join(_sentences(out)))
+
+
+def given_confidence(annotations: xr.Dataset) -> Floats:
+    """Return the confidence of each row, or raise if there is none."""
+    if "confidence" not in annotations:
+        raise AnnotationError(
+            "annotations",
+            expected="confidence: how sure annotators were of their labels",
+            found="none",
+            hint="Name the column when they are read: dissensus.annotations(..., confidence=)",
+        )
+    return annotations["confidence"].to_numpy().astype(np.float64)
+
+
+def _warn_of_fit_without_confidence(truth: Any) -> None:
+    posterior = posterior_of(truth, "truth")
+    if posterior is None or "model" not in posterior.attrs:
+        return  # whether other draws know the confidence is unknown
+    if posterior.attrs.get("hyper_confidence", False):
+        return
+    if "truth" in posterior and bool(posterior["truth"].isin([0.0, 1.0]).all()):
+        return  # all true labels are known
+    warn_caller(
+        "The fit drew what is true without knowing how sure annotators were: wherever labels leave "
+        "it open, sure and unsure labels come out more alike than they are. Give known labels, or "
+        "a fit of dissensus.models.rasch with confidence=True."
     )
-    return out.assign_attrs(in_words="\n".join(sentences(out)))
+
+
+# Levels of confidence: the values themselves, or bins of many values.
+
+
+class Levels(NamedTuple):
+    """The annotators' levels of confidence."""
+
+    value: Floats
+    """(value): the different confidences, ascending."""
+    code: Ints
+    """(row): place in ``value``."""
+    level: Ints
+    """(value): number of its level."""
+    description: str
+    """"levels", or the number of bins."""
+
+    @property
+    def n(self) -> int:
+        """The number of levels."""
+        return int(self.level[-1]) + 1
+
+    def described(self) -> tuple[Floats, dict[str, Any]]:
+        """Return the mean confidence of each level, and attributes."""
+        total = np.bincount(self.code, minlength=len(self.value)).astype(np.float64)
+        n = np.bincount(self.level, total)
+        first = np.searchsorted(self.level, np.arange(self.n))
+        last = np.append(first[1:], len(self.level)) - 1
+        mean = np.bincount(self.level, total * self.value) / n
+        return np.where(first == last, self.value[first], mean), {
+            "levels": self.description,
+            "lowest": self.value[first],
+            "highest": self.value[last],
+            "n_labels": n.astype(np.int64),
+        }
+
+
+def levels_of(confidence: Floats, bins: int) -> Levels:
+    """Return the levels of confidence, or bins with about as many rows each.
+
+    A value is in one bin as a whole. So a frequent one may be a bin of its own, and there may be
+    fewer bins than requested.
+
+    Examples
+    --------
+    >>> levels_of(np.array([0.1, 0.2, 0.3, 0.3]), 2).level
+    array([0, 0, 1])
+    """
+    value, code, count = np.unique(confidence, return_inverse=True, return_counts=True)
+    if len(value) < 2:
+        raise AnnotationError(
+            "confidence", expected="two levels at least", found=f"{value[0]:g} in every row"
+        )
+    if len(value) <= bins:
+        return Levels(value, code, np.arange(len(value)), "levels")
+    middle = np.cumsum(count) - count / 2.0
+    place = np.minimum((middle * bins / len(confidence)).astype(np.int64), bins - 1)
+    level = np.unique(place, return_inverse=True)[1]
+    return Levels(value, code, level, f"{level[-1] + 1} bins of {len(value):,} values")
+
+
+# Right and wrong labels by annotator and confidence, under drawn weights and drawn truths.
+
+
+class _Cells(NamedTuple):
+    """Counts of labels by (item, label) and by (annotator, confidence)."""
+
+    item: Ints
+    """(answer): an answer is an item with a label."""
+    label: Ints
+    tally: sparse.csr_array
+    """(answer, column): a column is an annotator with a confidence."""
+    annotator: Ints
+    """(column): ascending."""
+    value: Ints
+    """(column): ascending for each annotator."""
+
+
+def _cells_of(annotations: xr.Dataset, levels: Levels) -> _Cells:
+    item, label, annotator = codes_in(annotations, ITEM, LABEL, ANNOTATOR)
+    answer, row = _distinct(item, label)
+    column, place = _distinct(annotator, levels.code)
+    shape = (len(answer[0]), len(column[0]))
+    tally = sparse.csr_array((np.ones(len(row)), (row, place)), shape=shape)
+    return _Cells(*answer, tally, *column)
+
+
+def _distinct(first: Ints, second: Ints) -> tuple[tuple[Ints, Ints], Ints]:
+    """Return the distinct pairs, ascending, and the number of each row's pair."""
+    width = int(second.max(initial=0)) + 1
+    pair, number = np.unique(first * width + second, return_inverse=True)
+    return (pair // width, pair % width), number
+
+
+Sides = tuple[Floats, Floats]
+"""Right and wrong labels (draw, ...)."""
+
+
+def _totals(
+    cells: _Cells, truth: TrueLabels, units: Units, rng: np.random.Generator, draws: int
+) -> Iterator[Sides]:
+    """Yield right and wrong labels (draw, column) for blocks of draws.
+
+    Each draw gives all labels of a unit one exponential weight, and uses one draw of the truth.
+    """
+    block = max(1, CELLS // max(units.n, *cells.tally.shape))
+    by_column = cells.tally.T.tocsr()
+    for first in range(0, draws, block):
+        size = min(block, draws - first)
+        weight = rng.standard_exponential((size, units.n))[:, units.of_item[cells.item]]
+        code = truth.code[first : first + size] if truth.drawn else truth.code
+        is_right = code[:, cells.item] == cells.label
+        right, wrong = ((by_column @ (weight * side).T).T for side in (is_right, ~is_right))
+        yield right, wrong
+
+
+class _Request(NamedTuple):
+    """The levels, the prior counts of wrong and right labels, and the number of annotators."""
+
+    levels: Levels
+    prior: tuple[float, float]
+    annotators: int
+    """0 for no results by annotator."""
+
+
+def _draws(
+    blocks: Iterator[Sides], cells: _Cells, request: _Request, rng: np.random.Generator
+) -> tuple[dict[str, Floats], dict[str, Undefined]]:
+    """Return all draws by name (draw, ...), and their undefined values."""
+    undefined = {name: Undefined() for name in _DIMS}
+    (levels, prior, n_annotators), start = request, np.zeros(1, dtype=np.int64)
+    by_value = _gather(cells.value, len(levels.value))
+    by_level = _gather(levels.level, levels.n)
+    level = levels.level[cells.value]
+    by_both = _gather(cells.annotator * levels.n + level, n_annotators * levels.n)
+    firsts = np.flatnonzero(np.diff(cells.annotator, prepend=-1))
+    parts: list[dict[str, Floats]] = []
+    for right, wrong in blocks:
+        pooled = right @ by_value, wrong @ by_value
+        right_of, wrong_of = (side @ by_level for side in pooled)
+        labels, errors = right_of + wrong_of, wrong_of.sum(axis=1, keepdims=True)
+        part = {
+            "error_rate": _error_rate(right_of, wrong_of, prior, rng),
+            "level_share": labels / labels.sum(axis=1, keepdims=True),
+            "wrong_share": undefined["wrong_share"].divide(wrong_of, errors, _NONE_WRONG),
+            "discrimination": _discrimination(*pooled, start, undefined["discrimination"])[:, 0],
+        }
+        if n_annotators:
+            shape = (len(right), n_annotators, levels.n)
+            sides = ((side @ by_both).reshape(shape) for side in (right, wrong))
+            part["annotator_error_rate"] = _error_rate(next(sides), next(sides), prior, rng)
+            name = "annotator_discrimination"
+            part[name] = np.full((len(right), n_annotators), np.nan)
+            each = _discrimination(right, wrong, firsts, undefined[name])
+            part[name][:, cells.annotator[firsts]] = each
+        parts.append(part)
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, undefined
+
+
+def _gather(place: Ints, n: int) -> sparse.csr_array:
+    """Return the matrix that adds columns up (column, sum); places past the end are left out."""
+    kept = place < n
+    where = np.flatnonzero(kept), place[kept]
+    return sparse.csr_array((np.ones(len(where[0])), where), shape=(len(place), n))
+
+
+def _error_rate(
+    right: Floats, wrong: Floats, prior: tuple[float, float], rng: np.random.Generator
+) -> Floats:
+    """Return the share of wrong labels, with prior counts."""
+    wrong, right = (
+        side + rng.standard_gamma(count, side.shape)
+        for side, count in zip((wrong, right), prior, strict=True)
+    )
+    return np.asarray(wrong / (wrong + right))
+
+
+def _discrimination(right: Floats, wrong: Floats, start: Ints, undefined: Undefined) -> Floats:
+    """Return how often the right one of a right and a wrong label has the higher confidence."""
+    pairs, all_right, all_wrong = more_sure(right, wrong, start)
+    return undefined.divide(pairs, all_right * all_wrong, _NO_PAIR)
+
+
+def _sentences(check: xr.Dataset) -> list[str]:
+    """Return the result in sentences, with central 90 % intervals."""
+    top, low = check.isel({LEVEL: -1}), check.isel({LEVEL: 0})
+    wrong = check["wrong_share"].mean(list(SAMPLE)).to_numpy()
+    out = ["No label is wrong."]
+    if np.isfinite(wrong).all():
+        both = f", {100 * wrong[-2:].sum():.0f} % with the two highest" if len(wrong) > 2 else ""
+        out = [
+            f"{100 * wrong[-1]:.0f} % of wrong labels were given with the highest confidence "
+            f"({_level(check, -1)}){both}."
+        ]
+    out.append(
+        f"A label given with the highest confidence is wrong with probability "
+        f"{_with_interval(top['error_rate'])}, one with the lowest ({_level(check, 0)}) with "
+        f"{_with_interval(low['error_rate'])}."
+    )
+    if bool(check["discrimination"].notnull().any()):
+        out.append(
+            "Of a right and a wrong label, the right one was given with more confidence with "
+            f"probability {_with_interval(check['discrimination'])}, ties in halves; by chance "
+            ".50."
+        )
+    return [*out, "Intervals: 90 %."]
+
+
+def _level(check: xr.Dataset, place: int) -> str:
+    low, high = (float(check.attrs[name][place]) for name in ("lowest", "highest"))
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+
+
+def _with_interval(draws: xr.DataArray) -> str:
+    low, high = draws.quantile([0.05, 0.95], skipna=True).to_numpy()
+    return f"{share(float(draws.mean()))} [{share(low)}, {share(high)}]"

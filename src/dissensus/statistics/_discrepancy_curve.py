@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
 import xarray as xr
 from scipy import sparse
 
-from dissensus.data.alignment import systems_of
-from dissensus.dims import ITEM, SAMPLE, SYSTEM, THRESHOLD
-from dissensus.errors import ArgumentError, shown
-from dissensus.kernels.types import Floats, Ints
-from dissensus.statistics._pairwise import apart
-from dissensus.statistics._ratios import finished
-from dissensus.statistics._read import read, rows_of
-from dissensus.statistics._scores import (
-    as_predictions,
-    positive_code,
-    scores_by_systems,
-    thresholds_of,
-)
-from dissensus.statistics._sums import Doubts, Finish, Matrix, Sums, compact
+from dissensus.data import tables
+from dissensus.data.alignment import Systems, numbers_by_systems, systems_of
+from dissensus.dims import ITEM, LABEL, POSITION, SAMPLE, SYSTEM, THRESHOLD
+from dissensus.errors import AnnotationError, ArgumentError, PredictionError, brief, shown
+from dissensus.kernels.types import Floats, Ints, Names
+from dissensus.statistics._discrepancy_ratio import discrepancies_from
+from dissensus.statistics._pairwise import statement_distances
+from dissensus.statistics._read import code_of, labels_of, plain_label, read
+from dissensus.statistics._sums import Finish, Matrix, Sums, Undefined, compact
 
 
 def discrepancy_curve(
@@ -34,13 +30,13 @@ def discrepancy_curve(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Discrepancy ratio of systems that give scores, by the threshold from which they say yes.
+    r"""Discrepancy ratio of systems that give scores, by the threshold for the positive label.
 
     .. math:: \Delta(t) = \frac{\mu(t)}{\alpha}, \qquad
         \mu(t) = \frac{1}{I} \sum_i \bigl(m_i + \bar y_i - 2 m_i \bar y_i\bigr), \quad
         m_i = [\text{score}_i \geq t]
 
-    with :math:`\bar y_i` the share of positive labels, annotators counting once each. Between two
+    with :math:`\bar y_i` the share of positive labels, annotators counting once each. With two
     labels all distances give the same ratio.
 
     Parameters
@@ -48,13 +44,12 @@ def discrepancy_curve(
     annotations : Dataset
         Annotations with two labels.
     scores : Dataset, DataArray or mapping
-        Predictions of numbers (``kind="continuous"``), or lists with ``score=``, of which that of
-        the positive label is taken; an array over (item, system) or (item); or from item to score.
+        Predictions of numbers (``kind="continuous"``), or lists with ``score=``, where the score of
+        the positive label is used; an array over (item, system) or (item); or from item to score.
     thresholds : array-like, or DataArray (system)
-        Where to decide; a threshold of its own for each system, from `best_threshold`, makes one
-        number of the curve.
+        Thresholds; a DataArray over systems, from `best_threshold`, has one for each system.
     positive : label, optional
-        What a high score speaks for; the last label by default.
+        The label of high scores; the last label by default.
     on_missing : {"raise", "drop"}
         What to do about items that only annotations or only scores have.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
@@ -72,17 +67,17 @@ def discrepancy_curve(
     PredictionError
         If scores are no numbers, or items differ.
     ArgumentError
-        If thresholds are not finite or one stands twice, or ``positive`` is no label.
+        If thresholds are not finite or repeat, or ``positive`` is no label.
 
     Warns
     -----
     DissensusWarning
-        Where it is undefined: no item with two annotators, or annotators who always agree.
+        If no item has two annotators, or annotators always agree: NaN.
 
     Notes
     -----
-    The lowest point of a curve is lower than what the same threshold gives on other items. Choose
-    it on one set and judge it on another (see the example of `best_threshold`).
+    The lowest point of a curve is lower than the ratio at the same threshold on other items. Choose
+    a threshold on one set and judge it on another (see the example of `best_threshold`).
 
     Source: Lovchinsky et al. (2020), Eq. 7, Figure 3b and Table 4.
 
@@ -93,54 +88,40 @@ def discrepancy_curve(
     >>> dx.discrepancy_curve(ann, {0: 0.1, 1: 0.6, 2: 0.8}, [0.05, 0.5, 0.9]).values
     array([[1.5, 0.5, 1.5]])
     """
-    return sums(annotations, scores, thresholds, positive=positive, on_missing=on_missing).value(
-        weights
-    )
-
-
-def sums(
-    annotations: xr.Dataset,
-    scores: Any,
-    thresholds: Any,
-    *,
-    positive: Any = None,
-    on_missing: str = "raise",
-) -> Sums:
-    """Prepare the curve as a function of sums over items."""
     annotations = read(annotations)
-    codes, code, label = positive_code(annotations, positive)
-    systems = systems_of(annotations, as_predictions(scores), on_missing)
-    given = scores_by_systems(systems, label)
-    at = thresholds_of(thresholds, systems.names)
-    rows = rows_of(annotations)
-    found = apart(annotations, rows, "nominal")
-    counts = systems.present & (found.voices >= 2)
-    said = (codes[rows.order] == code) * rows.share
+    codes, code, label = _positive(annotations, positive)
+    systems = systems_of(annotations, _as_predictions(scores), on_missing)
+    values = _scores_by_systems(systems, label)
+    at = _thresholds_of(thresholds, systems.names)
+    distances = statement_distances(annotations, "nominal")
+    rows = distances.rows
+    counts = systems.present & (distances.counts >= 2)
     item = np.repeat(np.arange(len(counts)), np.diff(rows.start))
-    share = np.bincount(item, said, len(counts)) / np.maximum(found.voices, 1)
-    columns = counts, found.by_item(found.to_others), share
+    positives = np.bincount(item, (codes[rows.order] == code) * rows.share, len(counts))
+    share = positives / np.maximum(distances.counts, 1)
+    columns = counts, distances.by_item(distances.to_others), share
     own = at.given is None
     coords = {SYSTEM: systems.names}
     return Sums(
         "discrepancy_curve",
         (
             np.where(counts[:, None], np.stack(columns, axis=1), 0.0),
-            _said_yes(given, at.values, np.where(counts, 1.0 - 2.0 * share, 0.0)),
+            _changes(values, at.values, np.where(counts, 1.0 - 2.0 * share, 0.0)),
         ),
         _finish(len(systems.names), at.place, own=own),
         annotations[ITEM].to_numpy(),
         dims={"discrepancy_curve": (SYSTEM,) if own else (SYSTEM, THRESHOLD)},
         coords=coords if at.given is None else {**coords, THRESHOLD: at.given},
-        attrs={"positive": getattr(label, "item", lambda: label)()},
+        attrs={"positive": plain_label(label)},
         better="lower",
-    )
+    ).value(weights)
 
 
-def _said_yes(scores: Floats, thresholds: Floats, change: Floats) -> Matrix:
-    """Return (item, system x bin): by how much saying yes changes the distance.
+def _changes(scores: Floats, thresholds: Floats, change: Floats) -> Matrix:
+    """Return the change of distance of a positive prediction (item, system x bin).
 
-    The bin is how many thresholds the score reaches: one entry per item and system however many
-    thresholds there are.
+    The bin is the number of thresholds that the score reaches: one entry for each item and system,
+    however many thresholds there are.
     """
     n_items, n_systems = scores.shape
     width = thresholds.shape[1] + 1
@@ -156,13 +137,14 @@ def _said_yes(scores: Floats, thresholds: Floats, change: Floats) -> Matrix:
 
 
 def _finish(n_systems: int, place: Ints, *, own: bool) -> Finish:
-    def finish(totals: Floats, doubts: Doubts) -> Floats:
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
         bins = totals[:, 3:].reshape(len(totals), n_systems, -1)
-        # Yes at the k-th threshold are those who reach it: all bins after the k-th.
-        yes = np.cumsum(bins[..., :0:-1], axis=-1)[..., ::-1]
-        towards = np.maximum(totals[:, 2, None, None] + yes, 0.0)
+        # Items positive at the k-th threshold are in the bins after the k-th.
+        positive = np.cumsum(bins[..., :0:-1], axis=-1)[..., ::-1]
+        towards = np.maximum(totals[:, 2, None, None] + positive, 0.0)
         head = np.broadcast_to(totals[:, None, :2], (len(totals), n_systems, 2))
-        ratio = finished(np.concatenate([head, towards], axis=-1), doubts).ratio[..., place]
+        sums = np.concatenate([head, towards], axis=-1)
+        ratio = discrepancies_from(sums, undefined).ratio[..., place]
         return ratio[..., 0] if own else ratio
 
     return finish
@@ -174,13 +156,13 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
     Parameters
     ----------
     curve : DataArray (system, threshold)
-        From `discrepancy_curve`; draws of it (chain, draw) are averaged first.
+        From `discrepancy_curve`; draws (chain, draw) are averaged first.
 
     Returns
     -------
     xarray.DataArray (system)
-        Of several equally good thresholds in a row, the middle one (the lower of two); of several
-        such rows the one with the lowest thresholds.
+        The middle of a run of equally good thresholds (the lower of two); of several runs the one
+        with the lowest thresholds.
 
     Raises
     ------
@@ -231,7 +213,7 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
     return out.copy(data=mean[THRESHOLD].to_numpy()[place]).rename(THRESHOLD)
 
 
-def _middle_of_lowest(values: npt.NDArray[np.float64]) -> int:
+def _middle_of_lowest(values: Floats) -> int:
     """Return the middle of the first run of lowest values.
 
     Examples
@@ -244,3 +226,143 @@ def _middle_of_lowest(values: npt.NDArray[np.float64]) -> int:
     after = np.flatnonzero(~lowest[first:])
     length = int(after[0]) if len(after) else len(values) - first
     return first + (length - 1) // 2
+
+
+# The scores of systems and the thresholds, as given.
+
+
+def _positive(annotations: xr.Dataset, positive: Any) -> tuple[Ints, int, Any]:
+    """Return label codes (row), the code of the positive one of two labels, and the label."""
+    codes, labels = labels_of(annotations)
+    if len(labels) != 2:
+        raise AnnotationError(
+            "annotations",
+            expected="two labels to decide between",
+            found=f"{len(labels)}: {shown(list(labels))}",
+            hint="If one of two was never used, read the annotations with labels=[...]",
+        )
+    code = 1 if positive is None else code_of(positive, labels)
+    if code < 0:
+        raise ArgumentError(
+            "positive", expected=f"one of {shown(list(labels))}", found=brief(positive)
+        )
+    return codes, code, labels[code]
+
+
+def _as_predictions(scores: Any) -> xr.Dataset:
+    """Return scores (predictions, an array, a Series or a mapping) as predictions of numbers."""
+    if isinstance(scores, xr.Dataset | xr.DataTree):
+        return scores  # type: ignore[return-value]  # checked where predictions are
+    if isinstance(scores, pd.Series):
+        if scores.index.has_duplicates:  # a mapping would silently keep the last
+            again = shown(list(scores.index[scores.index.duplicated()]))
+            raise PredictionError("scores", expected="each item once", found=f"{again} again")
+        scores = scores.to_dict()
+    if isinstance(scores, Mapping):
+        scores = xr.DataArray(
+            list(scores.values()), dims=ITEM, coords={ITEM: list(scores)}, name="scores"
+        )
+    array = isinstance(scores, xr.DataArray)
+    if not (array and ITEM in scores.coords and {ITEM} <= set(scores.dims) <= {ITEM, SYSTEM}):
+        raise PredictionError(
+            "scores",
+            expected="predictions, a DataArray over (item, system) or (item) with their names, or "
+            "a mapping from item to score",
+            found=f"a DataArray with dims {scores.dims} and coordinates {list(scores.coords)}"
+            if array
+            else type(scores).__name__,
+        )
+    if SYSTEM not in scores.dims:
+        name = scores.coords[SYSTEM].item() if SYSTEM in scores.coords else scores.name
+        scores = scores.drop_vars(SYSTEM, errors="ignore").expand_dims({SYSTEM: [name or "scores"]})
+    if SYSTEM not in scores.coords:
+        scores = scores.assign_coords({SYSTEM: np.arange(scores.sizes[SYSTEM])})
+    if scores.dtype.kind not in "iuf":
+        raise PredictionError("scores", expected="numbers", found=str(scores.dtype))
+    value = scores.astype(np.float64).transpose(ITEM, SYSTEM).reset_coords(drop=True)
+    return xr.Dataset({"value": value}, attrs={"kind": "continuous"})
+
+
+def _scores_by_systems(systems: Systems, label: Any) -> Floats:
+    """Return the score of the positive label by each system (item, system)."""
+    predictions = systems.predictions
+    if "score" not in predictions:
+        if "value" not in predictions and predictions[LABEL].dtype.kind not in "iuf":
+            raise PredictionError(
+                "scores",
+                expected="numbers that say how strongly a system is for the positive label",
+                found=f"labels such as {shown([predictions[LABEL].to_numpy()[0]])} without scores",
+                hint='Read them with kind="continuous", or with score= beside the labels',
+            )
+        return numbers_by_systems(systems)
+    code = code_of(label, predictions[LABEL].to_numpy())
+    hit = (predictions["label_code"] == code) & (code >= 0)
+    lacking = ~hit.any(POSITION).transpose(ITEM, SYSTEM).to_numpy()
+    if lacking.any():
+        item, system = np.argwhere(lacking)[0]
+        raise PredictionError(
+            "scores",
+            where=f"item {shown([predictions[ITEM].to_numpy()[item]])}, "
+            f"system {shown([systems.names[system]])}",
+            expected=f"a score of the positive label {shown([label])} in each list",
+            found=f"none in {int(lacking.sum())} lists",
+            hint='Or one number for each item and system, read with kind="continuous"',
+        )
+    values = predictions["score"].where(hit).sum(POSITION).transpose(ITEM, SYSTEM).to_numpy()
+    out = np.full((len(systems.present), len(systems.names)), np.nan)
+    out[systems.present] = values
+    return out
+
+
+class _Thresholds(NamedTuple):
+    """The thresholds of each system."""
+
+    values: Floats
+    """(system, threshold), rising."""
+    place: Ints
+    """(threshold): the place of each given one among the rising ones."""
+    given: Floats | None
+    """(threshold), as given; None if each system has its own."""
+
+
+def _thresholds_of(given: Any, systems: Names) -> _Thresholds:
+    """Return checked thresholds."""
+    if isinstance(given, xr.DataArray) and SYSTEM in given.dims:
+        values = _threshold_by_system(given, systems)[:, None]
+        return _Thresholds(values, np.zeros(1, dtype=np.int64), None)
+    try:
+        values = np.asarray(given)
+    except (TypeError, ValueError):  # a Dataset, or lists of different lengths
+        values = np.empty(0)
+    numbers = values.dtype.kind in "iuf" and values.size > 0 and values.ndim <= 1
+    if not numbers or not np.isfinite(values).all():
+        raise ArgumentError(
+            "thresholds", expected="finite numbers, one or more, in a list", found=brief(given)
+        )
+    values = np.atleast_1d(values).astype(np.float64)
+    rising, place = np.unique(values, return_inverse=True)
+    if len(rising) < len(values):
+        again = rising[np.bincount(place) > 1]
+        raise ArgumentError(
+            "thresholds", expected="each once", found=f"{shown(list(again))} more than once"
+        )
+    return _Thresholds(
+        np.broadcast_to(rising, (len(systems), len(rising))), place.astype(np.int64), values
+    )
+
+
+def _threshold_by_system(given: xr.DataArray, systems: Names) -> Floats:
+    names = given[SYSTEM].to_numpy() if SYSTEM in given.coords else np.empty(0, dtype=object)
+    clear = len(names) > 0 and not pd.Index(names).has_duplicates
+    place = tables.match(systems, names) if clear else np.full(len(systems), -1)
+    if given.dims != (SYSTEM,) or (place < 0).any() or given.dtype.kind not in "iuf":
+        named = shown(list(names)) or "none"
+        raise ArgumentError(
+            "thresholds",
+            expected=f"a number for each of the systems {shown(list(systems))}",
+            found=f"{given.dtype} with dims {given.dims}, names {named}",
+        )
+    values = given.to_numpy().astype(np.float64)[place]
+    if not np.isfinite(values).all():
+        raise ArgumentError("thresholds", expected="finite numbers", found=str(values))
+    return values

@@ -12,7 +12,7 @@ from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS, NO_SPREAD, beyond_chance
 from dissensus.statistics._distances import disagreement, pairs_of
 from dissensus.statistics._read import read, rows_of
-from dissensus.statistics._sums import Doubts, Sums, times
+from dissensus.statistics._sums import Sums, Undefined, times
 
 
 def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArray:
@@ -23,42 +23,42 @@ def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArra
         \sum_k \frac{n_{ik} (n_{ik} - 1)}{A_i (A_i - 1)}, \quad
         p_e = \sum_k \pi_k^2, \quad \pi_k = \operatorname*{mean}_i \frac{n_{ik}}{A_i}
 
-    with :math:`n_{ik}` of the :math:`A_i` annotators of item i giving it label k. Items with one
-    annotator say nothing about agreement, but count among the shares of labels :math:`\pi_k`.
+    where :math:`n_{ik}` of the :math:`A_i` annotators of item i gave label k. Items with one
+    annotator enter the shares of labels :math:`\pi_k` only.
 
     Parameters
     ----------
     annotations : Dataset
         Annotations. An annotator with several labels for an item (``trial=``) counts once, with
-        their shares. Numbers on a continuous scale count as labels: equal or not.
+        their shares. Continuous numbers are compared as labels: equal or not.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
 
     Returns
     -------
     xarray.DataArray
-        A number, 1 for perfect agreement, 0 for what chance would give, negative below that.
+        A number: 1 for perfect agreement, 0 for chance, negative below chance.
 
     Raises
     ------
     AnnotationError
         If the annotations are rankings.
     ArgumentError
-        If the weights are none.
+        If the weights are invalid.
 
     Warns
     -----
     DissensusWarning
-        Where kappa is undefined, and NaN: no item with two annotators, or one label used by all.
+        If no item has two annotators, or all labels are the same: the result is NaN.
 
     Notes
     -----
-    It misleads where one label is much more frequent than the others: chance agreement is high
-    then, and kappa low with few disagreements (prevalence). Report `percent_agreement` and
-    `gwet_ac` beside it. Two annotators who differ in how often they use a label are charged for
-    it, as in `krippendorff_alpha` and unlike `cohen_kappa` and `iota`. It knows no order of labels,
-    and with few items it is biased downwards: `krippendorff_alpha` mends both. Each *item* weighs
-    the same here, and each *label* in `krippendorff_alpha`: with labels missing, they part.
+    Where one label is frequent, chance agreement is high and kappa is low even with few
+    disagreements (prevalence). Report `percent_agreement` and `gwet_ac` beside it. Annotators who
+    use labels with different frequencies lower it, as in `krippendorff_alpha` and unlike
+    `cohen_kappa` and `iota`. It ignores the order of labels, and is biased downwards with few
+    items; `krippendorff_alpha` does neither. Each *item* weighs the same here, each *label* in
+    `krippendorff_alpha`: with missing labels the two differ.
 
     With two annotators it is Scott's pi.
 
@@ -73,26 +73,22 @@ def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArra
     >>> round(float(dx.fleiss_kappa(ann)), 3)
     0.55
     """
-    return sums(annotations).value(weights)
-
-
-def sums(annotations: xr.Dataset) -> Sums:
-    """Prepare kappa as a function of sums over items."""
     annotations = read(annotations)
     rows = rows_of(annotations)
-    found = disagreement(annotations, rows, "nominal")
-    matrices = (
-        (rows.voices >= 2).astype(np.float64),
-        found.within / np.maximum(pairs_of(rows.voices), 1.0),
-        times(found.margin, 1.0 / np.maximum(rows.voices, 1.0)),
+    distances = disagreement(annotations, rows, "nominal")
+    paired = (rows.voices >= 2).astype(np.float64)
+    parts = (
+        paired,
+        distances.within / np.maximum(pairs_of(rows.voices), 1.0),
+        times(distances.margin, 1.0 / np.maximum(rows.voices, 1.0)),
     )
 
-    def finish(totals: Floats, doubts: Doubts) -> Floats:
-        observed = doubts.divided(totals[:, 1], totals[:, 0], NO_PAIRS)
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        observed = undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
         share = totals[:, 2:]
-        items = share.sum(axis=1)
-        expected = found.cross(share, share) / np.where(items > 0, items, 1.0) ** 2
-        return beyond_chance(observed, expected, doubts, NO_SPREAD)
+        n = share.sum(axis=1)
+        expected = distances.cross(share, share) / np.where(n > 0, n, 1.0) ** 2
+        return beyond_chance(observed, expected, undefined, NO_SPREAD)
 
     items = annotations[ITEM].to_numpy()
-    return Sums("fleiss_kappa", matrices, finish, items, bearing=matrices[0][:, None])
+    return Sums("fleiss_kappa", parts, finish, items, bearing=paired[:, None]).value(weights)

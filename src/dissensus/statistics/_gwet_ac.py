@@ -21,13 +21,13 @@ from dissensus.statistics._chance import (
 )
 from dissensus.statistics._distances import shares_matrix
 from dissensus.statistics._read import labels_of, read, rows_of
-from dissensus.statistics._sums import Doubts, Sums, times
+from dissensus.statistics._sums import Sums, Undefined, times
 
 
 def gwet_ac(
     annotations: xr.Dataset, weighting: str | None = None, *, weights: Any = None
 ) -> xr.DataArray:
-    r"""Agreement beyond chance that stays high where one label is much more frequent: AC1, AC2.
+    r"""Agreement beyond chance that stays high where one label is frequent: AC1 and AC2.
 
     .. math:: \mathrm{AC} = \frac{p_a - p_e}{1 - p_e}, \qquad
         p_a = \operatorname*{mean}_{i:\, A_i \geq 2}
@@ -35,7 +35,7 @@ def gwet_ac(
         p_e = \frac{\sum_{k, l} w_{kl}}{K (K - 1)} \sum_k \pi_k (1 - \pi_k), \quad
         \pi_k = \operatorname*{mean}_i \frac{n_{ik}}{A_i}
 
-    with :math:`n_{ik}` of the :math:`A_i` annotators of item i giving it label k, and
+    where :math:`n_{ik}` of the :math:`A_i` annotators of item i gave label k, and
     :math:`w_{kl} = [k = l]` for AC1; for AC2 :math:`1 - |k - l| / (K - 1)` or
     :math:`1 - (k - l)^2 / (K - 1)^2`.
 
@@ -52,32 +52,32 @@ def gwet_ac(
     Returns
     -------
     xarray.DataArray
-        A number, 1 for perfect agreement, 0 for what chance would give, negative below that. Its
-        ``attrs`` name the weighting.
+        A number: 1 for perfect agreement, 0 for chance, negative below chance. ``attrs`` name the
+        weighting.
 
     Raises
     ------
     AnnotationError
-        If the annotations are rankings or numbers on a continuous scale, or labels have no order
-        and ``weighting`` needs one.
+        If the annotations are rankings or continuous, or ``weighting`` needs an order of labels
+        and there is none.
     ArgumentError
-        On an unknown weighting, or weights that are none.
+        If the weighting is unknown or the weights are invalid.
 
     Warns
     -----
     DissensusWarning
-        Where it is undefined, and NaN: no item with two annotators, or only one label to give.
+        If no item has two annotators, or there is only one label: the result is NaN.
 
     Notes
     -----
-    :math:`K` counts all labels the annotations declare, also those that nobody used: say
-    ``labels=[...]`` when reading them. If one of several labels is used by all, AC is 1, where
-    kappas are undefined.
+    :math:`K` counts all labels that the annotations declare, used or not: pass ``labels=[...]``
+    when reading them. If all annotators use one of several labels, AC is 1, where kappas are
+    undefined.
 
-    It misleads the other way than kappas do. Chance agreement is taken to be *small* where one
-    label prevails, at most :math:`1/K` for AC1, so that annotators who never tell the rare label
-    from the frequent one score close to 1; and it falls as labels are declared that nobody uses.
-    It does not show that the labels inform about the items: report `krippendorff_alpha` beside it.
+    Chance agreement is *small* where one label is frequent, at most :math:`1/K` for AC1. So
+    annotators who never tell the rare label from the frequent one score close to 1, and declaring
+    labels that nobody uses raises AC. It does not show that the labels inform about the items:
+    report `krippendorff_alpha` beside it.
 
     Source: Gwet (2008), "Computing inter-rater reliability and its variance in the presence of
     high agreement", *British Journal of Mathematical and Statistical Psychology* 61; Gwet (2014),
@@ -90,32 +90,28 @@ def gwet_ac(
     >>> round(float(dx.gwet_ac(ann)), 3), round(float(dx.fleiss_kappa(ann)), 3)
     (0.723, -0.125)
     """
-    return sums(annotations, weighting).value(weights)
-
-
-def sums(annotations: xr.Dataset, weighting: str | None = None) -> Sums:
-    """Prepare AC as a function of sums over items."""
     annotations = read(annotations)
     n_labels = label_space(annotations, "gwet_ac")
     rows = rows_of(annotations)
     shares = label_shares(rows, labels_of(annotations)[0], n_labels)
-    matrices = (
-        (rows.voices >= 2).astype(np.float64),
+    paired = (rows.voices >= 2).astype(np.float64)
+    parts = (
+        paired,
         apart_by_item(annotations, rows, weighting),
         times(shares_matrix(shares, n_labels), 1.0 / np.maximum(rows.voices, 1.0)),
     )
-    # The mean weight of two labels times K/(K - 1), which is what the formula's front factor is.
+    # The front factor of p_e: the mean weight of two labels times K / (K - 1).
     factor = (1.0 - blind_distance(n_labels, weighting)) * n_labels / max(n_labels - 1, 1)
 
-    def finish(totals: Floats, doubts: Doubts) -> Floats:
-        observed = doubts.divided(totals[:, 1], totals[:, 0], NO_PAIRS)
-        items = totals[:, 2:].sum(axis=1, keepdims=True)
-        share = totals[:, 2:] / np.where(items > 0, items, 1.0)
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        observed = undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
+        n = totals[:, 2:].sum(axis=1, keepdims=True)
+        share = totals[:, 2:] / np.where(n > 0, n, 1.0)
         expected = 1.0 - factor * (share * (1.0 - share)).sum(axis=1)
         if n_labels < 2:
             expected = np.zeros_like(expected)
-        return beyond_chance(observed, expected, doubts, ONE_LABEL)
+        return beyond_chance(observed, expected, undefined, ONE_LABEL)
 
-    items = annotations[ITEM].to_numpy()
-    attrs, paired = described(weighting), matrices[0][:, None]
-    return Sums("gwet_ac", matrices, finish, items, attrs=attrs, bearing=paired)
+    items, attrs = annotations[ITEM].to_numpy(), described(weighting)
+    sums = Sums("gwet_ac", parts, finish, items, attrs=attrs, bearing=paired[:, None])
+    return sums.value(weights)

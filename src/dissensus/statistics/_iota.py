@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pandas as pd
 import xarray as xr
+from scipy import sparse
 
 from dissensus.dims import ITEM
-from dissensus.kernels.types import Floats
+from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._chance import NO_PAIRS, beyond_chance, no_spread
-from dissensus.statistics._distances import Distance, called, pairs_of
-from dissensus.statistics._held_out import with_margins
-from dissensus.statistics._read import read, rows_of
-from dissensus.statistics._sums import Doubts, Sums, times
+from dissensus.statistics._distances import (
+    Distance,
+    centre_of_pairs,
+    disagreement,
+    distance_name,
+    from_table,
+    pairs_of,
+    table_of,
+)
+from dissensus.statistics._read import labels_of, numbers_of, read, rows_of
+from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, times
 
-ROUNDING = 1e-12
-"""Share of all distances below which those between annotators are none: they are a difference."""
+ROUNDING: Final = 1e-12
+"""A sum of distances between annotators below this share of all distances is 0, rounded."""
 
 
 def iota(
     annotations: xr.Dataset, distance: Distance | None = None, *, weights: Any = None
 ) -> xr.DataArray:
-    r"""Agreement beyond what annotators would reach who keep their habits but not their items.
+    r"""Agreement beyond chance, where chance keeps each annotator's own shares of labels.
 
     .. math:: \iota = 1 - \frac{d_o}{d_e}, \qquad
         d_o = \operatorname*{mean}_{i,\, r \neq s} D(y_{ir}, y_{is}), \quad
         d_e = \operatorname*{mean}_{i, j,\, r \neq s} D(y_{ir}, y_{js})
 
     over pairs of *different* annotators, within items in :math:`d_o` and across all items
-    (:math:`i = j` too) in :math:`d_e`, so that each annotator keeps their own shares of labels.
-    Items with labels of one annotator only are left out of both.
+    (:math:`i = j` too) in :math:`d_e`. Items with one annotator are left out of both.
 
     Parameters
     ----------
@@ -39,43 +48,42 @@ def iota(
         Annotations. An annotator with several labels for an item (``trial=``) counts once, with
         their shares.
     distance : {"nominal", "squared" or "interval", "absolute"} or callable, optional
-        How far labels are apart. A callable takes two labels. None is "squared" for continuous
-        annotations and "nominal" for all else.
+        The distance of labels. A callable takes two labels. None is "squared" for continuous
+        annotations and "nominal" for all others.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
 
     Returns
     -------
     xarray.DataArray
-        A number, 1 for perfect agreement, 0 for what chance would give, negative below that. Its
-        ``attrs`` name the distance.
+        A number: 1 for perfect agreement, 0 for chance, negative below chance. ``attrs`` name the
+        distance.
 
     Raises
     ------
     AnnotationError
-        If the annotations are rankings, or their labels no numbers where the distance needs them.
+        If the annotations are rankings, or the distance needs numbers and labels are names.
     ArgumentError
-        On an unknown distance, or weights that are none.
+        If the distance is unknown or the weights are invalid.
 
     Warns
     -----
     DissensusWarning
-        Where iota is undefined, and NaN: no item with two annotators, or one label used by all.
+        If no item has two annotators, or all labels are the same: the result is NaN.
 
     Notes
     -----
     With two annotators, "nominal" is Cohen's kappa, and "absolute" and "squared" are kappa with
-    linear and quadratic weights on the numbers themselves. With more annotators and all labels
-    there, "nominal" is Conger's kappa. Where labels are missing, every pair of annotators weighs
-    the same in :math:`d_o` and every pair of labels the same in :math:`d_e`: an item with many
-    annotators weighs more than one with few, and so does who labelled much.
+    linear and quadratic weights on the numbers themselves. With more annotators and no missing
+    labels, "nominal" is Conger's kappa. With missing labels, pairs of annotators weigh the same in
+    :math:`d_o` and pairs of labels in :math:`d_e`: items with many annotators, and annotators with
+    many labels, weigh more.
 
-    It misleads where annotators label different items: then their own shares of labels differ
-    because their items do, chance agreement comes out too low, and iota too high. With items
-    handed out to a crowd, take `krippendorff_alpha`. What is systematic between annotators (one
-    always a point higher) counts as disagreement here too, but less than in `krippendorff_alpha`.
-    And where one label is much more frequent than the others it is low, however rarely annotators
-    disagree: report `percent_agreement` beside it.
+    It is too high where annotators label different items: their shares of labels then differ
+    because their items do, and chance agreement is too low. Use `krippendorff_alpha` for items
+    distributed over a crowd. A constant difference between annotators lowers it, but less than it
+    lowers `krippendorff_alpha`. Where one label is frequent it is low even with few disagreements:
+    report `percent_agreement` beside it.
 
     Source: Janson & Olsson (2001), "A measure of agreement for interval or nominal multivariate
     observations", *Educational and Psychological Measurement* 61; Conger (1980) for nominal labels.
@@ -89,16 +97,11 @@ def iota(
     >>> round(float(dx.iota(ann, distance="squared")), 3)
     0.657
     """
-    return sums(annotations, distance).value(weights)
-
-
-def sums(annotations: xr.Dataset, distance: Distance | None = None) -> Sums:
-    """Prepare iota as a function of sums over items."""
     annotations = read(annotations)
     if distance is None:
         distance = "squared" if annotations.attrs["kind"] == "continuous" else "nominal"
-    attrs = {"distance": called(distance)}
-    return between_annotators("iota", annotations, distance, NO_PAIRS, attrs)
+    attrs = {"distance": distance_name(distance)}
+    return between_annotators("iota", annotations, distance, NO_PAIRS, attrs).value(weights)
 
 
 def between_annotators(
@@ -108,27 +111,147 @@ def between_annotators(
     no_pairs: str,
     attrs: Mapping[str, Any],
 ) -> Sums:
-    """Prepare what iota of two annotators and Cohen's kappa are, under either name."""
+    """Prepare iota, which for two annotators is Cohen's kappa."""
     rows = rows_of(annotations)
-    parts, margins = with_margins(annotations, rows, distance)
+    if callable(distance):
+        codes, labels = labels_of(annotations)
+        table = table_of(labels, distance)
+        distances = from_table(rows, codes, table)
+        margins = _tabled(_cells(annotations, rows, codes, len(labels)), table)
+    else:
+        distances = disagreement(annotations, rows, distance)
+        margins = _margins(annotations, rows, distance_name(distance))
     paired = (rows.voices >= 2).astype(np.float64)
-    matrices = (
+    parts = (
         pairs_of(rows.voices),
-        parts.within,
-        times(parts.margin, paired),
+        distances.within,
+        times(distances.margin, paired),
         times(margins.matrix, paired),
     )
-    end = 2 + parts.margin.shape[1]
+    end = 2 + distances.margin.shape[1]
 
-    def finish(totals: Floats, doubts: Doubts) -> Floats:
-        observed = doubts.divided(totals[:, 1], totals[:, 0], no_pairs)
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        observed = undefined.divide(totals[:, 1], totals[:, 0], no_pairs)
         margin, each = totals[:, 2:end], totals[:, end:]
         labels = margins.labels(each)
         pairs = labels.sum(axis=1) ** 2 - (labels**2).sum(axis=1)
-        everyone = parts.cross(margin, margin)
+        everyone = distances.cross(margin, margin)
         apart = everyone - margins.own(each)
         apart = np.where((everyone > 0) & (apart > ROUNDING * everyone), apart, 0.0)
         expected = apart / np.where(pairs > 0, pairs, 1.0)
-        return beyond_chance(observed, expected, doubts, no_spread(rounded=parts.rounded))
+        return beyond_chance(observed, expected, undefined, no_spread(rounded=distances.rounded))
 
-    return Sums(name, matrices, finish, annotations[ITEM].to_numpy(), attrs=attrs)
+    return Sums(name, parts, finish, annotations[ITEM].to_numpy(), attrs=attrs)
+
+
+# The labels of each annotator over all items, for chance agreement of *different* annotators.
+
+
+class _Margins(NamedTuple):
+    """Sums over items for each annotator."""
+
+    matrix: Matrix
+    """(item, sum): each annotator's sums beside those of the others."""
+    labels: Callable[[Floats], Floats]
+    """From totals (..., sum) to the items that each annotator labelled (..., annotator)."""
+    own: Callable[[Floats], Floats]
+    """From totals to the sum of distances over pairs of labels by the *same* annotator (...)."""
+
+
+class _Cells(NamedTuple):
+    """The pairs of annotator and label that occur, by annotator and then by label."""
+
+    matrix: Matrix
+    """(item, cell)"""
+    label: Ints
+    """(cell)"""
+    first: Ints
+    """(annotator): the first cell of each annotator with labels."""
+    size: Ints
+    """(annotator): how many labels each of them used."""
+
+    def labels(self, totals: Floats) -> Floats:
+        """Sum the cells of each annotator."""
+        return np.add.reduceat(totals, self.first, axis=-1)
+
+
+def _margins(annotations: xr.Dataset, rows: Grouped, distance: str) -> _Margins:
+    if distance == "squared":
+        return _squared(annotations, rows)
+    if distance == "absolute":
+        values, codes = np.unique(numbers_of(annotations), return_inverse=True)
+        return _absolute(_cells(annotations, rows, codes, len(values)), values)
+    codes, labels = labels_of(annotations)
+    return _nominal(_cells(annotations, rows, codes, len(labels)))
+
+
+def _annotators(annotations: xr.Dataset, rows: Grouped) -> tuple[Ints, int]:
+    """Return the annotator of each row, numbered without gaps, and how many there are."""
+    code = annotations["annotator_code"].to_numpy()[rows.order]
+    code, known = pd.factorize(code, sort=True)
+    return code.astype(np.int64), len(known)
+
+
+def _cells(annotations: xr.Dataset, rows: Grouped, codes: Ints, n_labels: int) -> _Cells:
+    annotator, n_annotators = _annotators(annotations, rows)
+    column, cells = pd.factorize(annotator * n_labels + codes[rows.order], sort=True)
+    shape = (annotations.sizes[ITEM], len(cells))
+    matrix = compact(sparse.csr_array((rows.share, column, rows.start), shape=shape))
+    owner, label = np.divmod(cells, max(n_labels, 1))
+    first = np.searchsorted(owner, np.arange(n_annotators))
+    return _Cells(matrix, label, first, np.bincount(owner, minlength=n_annotators))
+
+
+def _nominal(cells: _Cells) -> _Margins:
+    def own(totals: Floats) -> Floats:
+        return np.asarray((cells.labels(totals) ** 2).sum(axis=-1) - (totals**2).sum(axis=-1))
+
+    return _Margins(cells.matrix, cells.labels, own)
+
+
+def _absolute(cells: _Cells, values: Floats) -> _Margins:
+    owner = np.repeat(np.arange(len(cells.first)), cells.size)
+    inside = owner[1:] == owner[:-1]
+    step = np.where(inside, np.diff(values[cells.label]), 0.0)
+
+    def own(totals: Floats) -> Floats:
+        # As in `_distances`: count the pairs on either side of each step between two values.
+        up_to = np.cumsum(totals, axis=-1)
+        before = up_to[..., cells.first] - totals[..., cells.first]
+        below = (up_to - before[..., owner])[..., :-1]
+        above = cells.labels(totals)[..., owner[:-1]] - below
+        return np.asarray(2.0 * (below * above) @ step)
+
+    return _Margins(cells.matrix, cells.labels, own)
+
+
+def _tabled(cells: _Cells, table: Floats) -> _Margins:
+    blocks = [slice(a, a + n) for a, n in zip(cells.first, cells.size, strict=True)]
+
+    def own(totals: Floats) -> Floats:
+        out = np.zeros(totals.shape[:-1])
+        for block in blocks:  # the part of the table that the annotator used
+            used, amount = cells.label[block], totals[..., block]
+            out += ((amount @ table[np.ix_(used, used)]) * amount).sum(axis=-1)
+        return out
+
+    return _Margins(cells.matrix, cells.labels, own)
+
+
+def _squared(annotations: xr.Dataset, rows: Grouped) -> _Margins:
+    values = numbers_of(annotations)
+    values = (values - centre_of_pairs(rows, values))[rows.order]
+    annotator, n_annotators = _annotators(annotations, rows)
+    data = rows.share[:, None] * np.stack([np.ones_like(values), values, values**2], axis=1)
+    column = 3 * annotator[:, None] + np.arange(3)
+    shape = (annotations.sizes[ITEM], 3 * n_annotators)
+    matrix = sparse.csr_array((data.ravel(), column.ravel(), 3 * rows.start), shape=shape)
+
+    def labels(totals: Floats) -> Floats:
+        return totals[..., 0::3]
+
+    def own(totals: Floats) -> Floats:
+        n, total, squares = (totals[..., place::3] for place in range(3))
+        return np.asarray(2.0 * (n * squares - total**2).sum(axis=-1))
+
+    return _Margins(compact(matrix), labels, own)

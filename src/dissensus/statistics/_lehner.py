@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
+from scipy import sparse
 
+from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import BIN, COLUMN, ITEM, LABEL, SYSTEM
 from dissensus.errors import shown, warn_caller
 from dissensus.kernels.formulas import (
@@ -15,6 +16,7 @@ from dissensus.kernels.formulas import (
     BINS,
     ITEMS,
     PROBABILITY,
+    Answers,
     accuracy_from,
     base_rates,
     binned_answers,
@@ -22,15 +24,17 @@ from dissensus.kernels.formulas import (
     guessed,
     truth_probabilities,
 )
-from dissensus.kernels.types import Floats
+from dissensus.kernels.types import Flags, Floats, Ints, Names
+from dissensus.kernels.votes import Votes, votes
 from dissensus.statistics._chance import ONE_LABEL
-from dissensus.statistics._sums import Doubts, Sums
-from dissensus.statistics._truth import AnswerPatterns, answer_patterns
+from dissensus.statistics._read import codes_in, labels_of, read, rows_of
+from dissensus.statistics._sums import SUMS, Matrix, Sums, Undefined, indicator
 
 NO_LABELS: Final = "no item has two labels"
 GUESSES: Final = (
-    "annotators agree no more often than guesses would, 1 time in {} with {} labels, so that base "
-    "rates, truth and the systems' accuracy are unknown (their own accuracy comes out as 1/{})"
+    "annotators agree no more often than guesses would, 1 time in {n} with {n} labels, so that "
+    "base rates, truth and the systems' accuracy are unknown (their own accuracy comes out as "
+    "1/{n})"
 )
 NO_ANSWERS: Final = "no item has a label and a prediction"
 ALL_ALIKE: Final = (
@@ -49,7 +53,7 @@ def lehner(
 ) -> xr.Dataset:
     r"""Accuracy of systems that may be better than the annotators, by Lehner's algebra.
 
-    Each item has one true label of N. Every annotator is right with the same probability
+    Each item has one true label of N. Every annotator is correct with the same probability
     :math:`P_c` on every item, and else gives any wrong label equally often. Four steps:
 
     .. math::
@@ -60,10 +64,10 @@ def lehner(
 
     with :math:`P_a` the share of pairs of labels of one item that agree, all pairs of all items
     pooled, :math:`f_k` the share of label k among all labels, and :math:`n_{ik}` how often item i
-    was given it; base rates :math:`\pi` are clipped to [0, 1] and brought to a sum of 1. Last,
-    items are sorted by the probability of the leading label into bins (0, .1], ..., (.9, 1]. If
-    that is :math:`P_g` on average in bin b, and the system gives the leading label in a share
-    :math:`A_b` of its :math:`I_b` items,
+    has it; base rates :math:`\pi` are clipped to [0, 1] and scaled to a sum of 1. Last, items are
+    sorted by the probability of the leading label into bins (0, .1], ..., (.9, 1]. If its mean is
+    :math:`P_g` in bin b, and the system gives the leading label in a share :math:`A_b` of its
+    :math:`I_b` items,
 
     .. math:: P_b = \frac{(N - 1) A_b - 1 + P_g}{N P_g - 1}, \qquad
         P_s = \frac{\sum_b I_b P_b}{\sum_b I_b},
@@ -73,15 +77,15 @@ def lehner(
     Parameters
     ----------
     annotations : Dataset
-        Annotations: labels, not rankings or numbers on a scale, as many for each item as there
-        are. Every row is a label of its own, also the second of one annotator (``trial=``), as
-        annotators are all alike here. N is the number of labels of the label space (``labels=``),
-        also of those nobody gave.
+        Annotations: labels, not rankings or continuous numbers, in any number for each item. Every
+        row is a label of its own, also the second of one annotator (``trial=``), since all
+        annotators have the same accuracy. N counts all labels of the label space (``labels=``),
+        used or not.
     predictions : Dataset
         One label from each system and item.
     on_missing : {"raise", "drop"}
-        What to do about items that only one side has. Those without predictions tell of the
-        annotators and base rates all the same.
+        What to do about items that only one side has. Items without predictions still enter the
+        annotators' accuracy and the base rates.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
 
@@ -91,7 +95,7 @@ def lehner(
         ``agreement`` of two labels of an item, ``annotator_accuracy``, ``prevalence`` (label), the
         base rates, ``system_accuracy`` (system), ``bins`` (system, bin, column), and ``truth``
         (item, label). Columns of the bins are "probability" (of the leading label, mean), "items"
-        (the sum of their weights), "agreement" and "accuracy"; without items they are NaN. In
+        (the sum of their weights), "agreement" and "accuracy", NaN in bins without items. In
         `bayesian_bootstrap` all but ``truth``.
 
     Raises
@@ -99,77 +103,139 @@ def lehner(
     AnnotationError, PredictionError
         If these are no labels, or items differ.
     ArgumentError
-        If the weights are none.
+        If the weights are invalid.
 
     Warns
     -----
     DissensusWarning
-        Where something is undefined, and NaN: no item has two labels; annotators agree no more
-        often than guesses would, :math:`P_a \leq 1/N` (``annotator_accuracy`` is 1/N then, as in
-        the source, all that follows NaN); all labels of a bin are equally probable; no item has a
-        label and a prediction; all agree but on items of (next to) no weight, whose truth cannot
-        be told then. If systems predict labels that annotators could not give: these are misses.
+        Where something is undefined: NaN. No item has two labels; annotators agree no more often
+        than guesses would, :math:`P_a \leq 1/N` (``annotator_accuracy`` is 1/N then, as in the
+        source, and the rest NaN); all labels of a bin are equally probable; no item has a label and
+        a prediction; all annotators agree except on items of (next to) no weight, whose truth is
+        NaN. If systems predict labels that annotators could not give, which are misses.
 
     Notes
     -----
-    It misleads where its assumptions do not hold. Where some items are harder, or errors go to
-    some labels more than to others, annotators agree more than alike ones of their accuracy would,
-    and it comes out too high; where annotators are unequal, too low. It also misleads with few
-    items: near :math:`P_a = 1/N` a small change of agreement is a large one of accuracy, and
-    clipping every bin makes a system that is nearly always right look worse, most of all where
-    labels are equally frequent: bins of items whose annotators all differ are next to noise. With
-    four such labels and three annotators of .6, a system of .9 is .86 on average at 2,000 items.
-    ``dissensus.models.symmetric_confusion`` has the same assumptions, takes the systems' answers
-    for evidence too and has a posterior; ``dissensus.models.dawid_skene`` does without them.
+    It is wrong where its assumptions do not hold. If some items are harder, or errors prefer some
+    labels, annotators agree more than the model expects and the accuracy is too high; if
+    annotators are unequal, it is too low. With few items it is noisy: near :math:`P_a = 1/N` a
+    small change of agreement is a large change of accuracy, and clipping every bin underrates a
+    system that is nearly always correct, most where labels are equally frequent. With four such
+    labels and three annotators of .6, a system of .9 is .86 on average at 2,000 items.
+    ``dissensus.models.symmetric_confusion`` has the same assumptions, uses the systems' answers
+    as evidence and has a posterior; ``dissensus.models.dawid_skene`` needs fewer assumptions.
 
-    Where n labels lead, a system that gives one of them agrees in 1/n of an item: what it would
-    on average if ties were broken at random (the source names no rule). A probability on the edge
-    of two bins, up to rounding, is in the lower one. Items without labels have the base rates for
-    truth, and do not count for systems.
+    Where n labels lead, predicting one of them counts 1/n, the mean over random breaks of the tie
+    (the source has no rule). A probability on the edge of two bins, up to rounding, is in the lower
+    one. Items without labels have the base rates for truth, and do not count for systems.
 
-    Slips in print: Eq. 3 has 1 - P/(N - 1) for (1 - P)/(N - 1); in Table 4 the bin .8 to .9 is .771
-    and not .776, the last bin is .3 to .4, and in .5 to .6 the system agrees in 2 of 2 cases
-    (accuracy 1). The printed average, .731, is right.
+    Errors in print: Eq. 3 has 1 - P/(N - 1) for (1 - P)/(N - 1); in Table 4 the bin .8 to .9 is
+    .771 and not .776, the last bin is .3 to .4, and in .5 to .6 the system agrees in 2 of 2 cases
+    (accuracy 1). The printed average, .731, is correct.
 
     Source: Lehner (2015), "Estimating the accuracy of automated classification systems using only
     expert ratings that are less accurate than the system", Eq. 2, 5 and 7 and Table 4.
 
     Examples
     --------
-    Lehner's own: four raters of ten cases, right half of the time, and a system better than they.
+    Lehner's own: four raters of ten cases, correct half of the time, and a better system.
 
     >>> import dissensus as dx
     >>> data = dx.datasets.load("lehner_table2")
-    >>> found = dx.lehner(data.annotations, data.predictions)
-    >>> found["annotator_accuracy"].item(), found["prevalence"].values.round(3).tolist()
+    >>> result = dx.lehner(data.annotations, data.predictions)
+    >>> result["annotator_accuracy"].item(), result["prevalence"].values.round(3).tolist()
     (0.5, [0.325, 0.25, 0.25, 0.175])
-    >>> found["system_accuracy"].round(4).values
+    >>> result["system_accuracy"].round(4).values
     array([0.7314])
-    >>> found["bins"].sel(system="system", bin="(0.8, 0.9]").round(3).values
+    >>> result["bins"].sel(system="system", bin="(0.8, 0.9]").round(3).values
     array([0.849, 3.   , 0.667, 0.771])
     """
-    patterns = answer_patterns(annotations, predictions, on_missing)
-    found: xr.Dataset = _sums(patterns).value(weights)
-    return found.assign(truth=_truth(patterns, found))
+    patterns = _patterns_of(annotations, predictions, on_missing)
+    result = _sums(patterns).value(weights)
+    return result if weights is SUMS else result.assign(truth=_truth(patterns, result))
 
 
-def sums(annotations: xr.Dataset, predictions: xr.Dataset, *, on_missing: str = "raise") -> Sums:
-    """Prepare it as a function of sums over items: how many have each pattern and answer."""
-    return _sums(answer_patterns(annotations, predictions, on_missing))
+class _Patterns(NamedTuple):
+    """Items with the same labels share a pattern; predictions for a pattern share an answer."""
+
+    items: Names
+    labels: Names
+    systems: Names
+    votes: Votes
+    """Labels by pattern, every row a vote."""
+    pattern: Ints
+    """(item)"""
+    answers: Answers
+    parts: tuple[Matrix, Matrix]
+    """(item, pattern) and (item, answer): 1 where an item has it. Unlabelled items have none."""
+    tallies: sparse.csr_array
+    """(pattern, tally): ordered pairs of labels, pairs that differ, and the count of each label."""
 
 
-def _sums(patterns: AnswerPatterns) -> Sums:
+def _patterns_of(annotations: Any, predictions: Any, on_missing: str) -> _Patterns:
+    annotations = read(annotations, continuous=False)
+    rows_of(annotations)  # checks for repeated labels without trial=
+    items = annotations[ITEM].to_numpy()
+    codes, labels = labels_of(annotations)
+    systems = systems_of(annotations, predictions, on_missing)
+    predicted = said_by_systems(systems, labels)
+    (item,) = codes_in(annotations, ITEM)
+    by_pattern, pattern = votes(item, np.zeros_like(item), codes.astype(np.int64), len(items))
+    n_patterns = len(by_pattern.start) - 1
+    labelled = np.bincount(item, minlength=len(items)) > 0
+    answer, answers, answered = _answers(pattern, labelled, predicted, n_patterns, len(labels))
+    parts = (
+        indicator(np.flatnonzero(labelled), pattern[labelled], (len(items), n_patterns)),
+        indicator(answered, answer, (len(items), len(answers.label))),
+    )
+    tallies = _tallies(by_pattern, len(labels))
+    return _Patterns(items, labels, systems.names, by_pattern, pattern, answers, parts, tallies)
+
+
+def _answers(
+    pattern: Ints, labelled: Flags, predicted: Ints, n_patterns: int, n_labels: int
+) -> tuple[Ints, Answers, Ints]:
+    """Return the answer of each system to each labelled item, all answers, and those items."""
+    item, system = np.nonzero(labelled[:, None] & (predicted >= 0))
+    # Labels outside the label space are one label: they agree with nobody.
+    label = np.minimum(predicted[item, system], n_labels)
+    n_systems = predicted.shape[1]
+    key = (pattern[item] * n_systems + system) * (n_labels + 1) + label
+    known, answer = np.unique(key, return_inverse=True)
+    rest, label = np.divmod(known, n_labels + 1)
+    start = np.searchsorted(rest // n_systems, np.arange(n_patterns + 1))
+    label = np.where(label == n_labels, -1, label)
+    return answer, Answers(start.astype(np.int64), rest % n_systems, label), item
+
+
+def _tallies(by_pattern: Votes, n_labels: int) -> sparse.csr_array:
+    n = len(by_pattern.start) - 1
+    pattern = np.repeat(np.arange(n), np.diff(by_pattern.start))
+    times = by_pattern.times.astype(np.float64)
+    total = np.bincount(pattern, times, n)
+    pairs = total * (total - 1.0)
+    same = np.bincount(pattern, times * (times - 1.0), n)
+    labels = sparse.csr_array((times, (pattern, by_pattern.label)), shape=(n, n_labels))
+    apart = sparse.csr_array(np.stack([pairs, pairs - same], axis=1))
+    return sparse.csr_array(sparse.hstack([apart, labels]))
+
+
+def _sums(patterns: _Patterns) -> Sums:
     n_labels, n_patterns = len(patterns.labels), len(patterns.votes.start) - 1
 
-    def finish(totals: Floats, doubts: Doubts) -> dict[str, Floats]:
+    def finish(totals: Floats, undefined: Undefined) -> dict[str, Floats]:
         counts, answered = totals[:, :n_patterns], totals[:, n_patterns:]
         tallies = np.asarray((patterns.tallies.T @ counts.T).T)
-        agreement, accuracy, prevalence = _of_annotators(tallies, n_labels, doubts)
+        agreement, accuracy, prevalence = _of_annotators(tallies, n_labels, undefined)
         bins = binned_answers(
-            patterns.votes, patterns.answers, np.ascontiguousarray(answered), accuracy,
-            prevalence, len(patterns.systems),
-        )  # fmt: skip
-        table, systems = _of_systems(bins[:, :, ::-1], n_labels, doubts)
+            patterns.votes,
+            patterns.answers,
+            np.ascontiguousarray(answered),
+            accuracy,
+            prevalence,
+            len(patterns.systems),
+        )
+        table, systems = _of_systems(bins[:, :, ::-1], n_labels, undefined)
         return {
             "agreement": agreement,
             "annotator_accuracy": accuracy,
@@ -186,22 +252,22 @@ def _sums(patterns: AnswerPatterns) -> Sums:
     return Sums("lehner", patterns.parts, finish, patterns.items, dims, coords)
 
 
-def _of_annotators(tallies: Floats, n_labels: int, doubts: Doubts) -> tuple[Floats, Floats, Floats]:
+def _of_annotators(
+    tallies: Floats, n_labels: int, undefined: Undefined
+) -> tuple[Floats, Floats, Floats]:
     """Return agreement, accuracy (set of weights) and base rates (set of weights, label)."""
-    apart = doubts.divided(tallies[:, 1], tallies[:, 0], NO_LABELS)
-    apart = doubts.where(np.full(len(apart), n_labels < 2), apart, ONE_LABEL)
+    apart = undefined.divide(tallies[:, 1], tallies[:, 0], NO_LABELS)
+    apart = undefined.where(np.full(len(apart), n_labels < 2), apart, ONE_LABEL)
     accuracy = accuracy_from(apart, n_labels)
-    unknown = guessed(accuracy, n_labels)
-    why = GUESSES.format(n_labels, n_labels, n_labels)
-    safe = doubts.where(unknown, accuracy, why)
+    known = undefined.where(guessed(accuracy, n_labels), accuracy, GUESSES.format(n=n_labels))
     given = tallies[:, 2:]
     share = given / np.maximum(given.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    rates, known = np.full(share.shape, np.nan), ~np.isnan(safe)
-    rates[known] = base_rates(share[known], safe[known])
+    rates, defined = np.full(share.shape, np.nan), ~np.isnan(known)
+    rates[defined] = base_rates(share[defined], known[defined])
     return 1.0 - apart, accuracy, rates
 
 
-def _of_systems(bins: Floats, n_labels: int, doubts: Doubts) -> tuple[Floats, Floats]:
+def _of_systems(bins: Floats, n_labels: int, undefined: Undefined) -> tuple[Floats, Floats]:
     """Return the table of bins (set of weights, system, bin, column), and each average."""
     items, known = bins[..., ITEMS], ~np.isnan(bins[:, 0, 0, ITEMS])
     some = items > 0
@@ -209,23 +275,22 @@ def _of_systems(bins: Floats, n_labels: int, doubts: Doubts) -> tuple[Floats, Fl
     probability = np.where(some, bins[..., PROBABILITY] / size, np.nan)
     agreement = np.where(some, bins[..., AGREEMENT] / size, np.nan)
     alike = some & guessed(np.where(some, probability, 1.0), n_labels)
-    doubts.where(alike.any(axis=(1, 2)), np.zeros(len(bins)), ALL_ALIKE)
+    undefined.where(alike.any(axis=(1, 2)), np.zeros(len(bins)), ALL_ALIKE)
     usable = some & ~alike
-    accuracy = np.where(
-        usable, corrected_agreement(agreement, np.where(usable, probability, 1.0), n_labels), np.nan
-    )
+    corrected = corrected_agreement(agreement, np.where(usable, probability, 1.0), n_labels)
+    accuracy = np.where(usable, corrected, np.nan)
     table = np.stack([probability, items, agreement, accuracy], axis=-1)
     counted = np.where(usable, items, 0.0).sum(axis=2)
     total = np.where(usable, items * np.where(usable, accuracy, 0.0), 0.0).sum(axis=2)
-    none = known[:, None] & ~some.any(axis=2)
+    empty = known[:, None] & ~some.any(axis=2)
     average = np.where(counted > 0, total / np.where(counted > 0, counted, 1.0), np.nan)
-    return table, doubts.where(none, np.where(none, 0.0, average), NO_ANSWERS)
+    return table, undefined.where(empty, np.where(empty, 0.0, average), NO_ANSWERS)
 
 
-def _truth(patterns: AnswerPatterns, found: xr.Dataset) -> xr.DataArray:
-    """Return the probability that each label is the true one, and say where it is unknown."""
-    accuracy, prevalence = float(found["annotator_accuracy"]), found["prevalence"].to_numpy()
-    values: npt.NDArray[np.float64] = np.full((len(patterns.items), len(prevalence)), np.nan)
+def _truth(patterns: _Patterns, result: xr.Dataset) -> xr.DataArray:
+    """Return the probability that each label is the true one, and warn where it is undefined."""
+    accuracy, prevalence = float(result["annotator_accuracy"]), result["prevalence"].to_numpy()
+    values: Floats = np.full((len(patterns.items), len(prevalence)), np.nan)
     if not np.isnan(prevalence).any():
         values = truth_probabilities(patterns.votes, accuracy, prevalence)[patterns.pattern]
         lacking = np.isnan(values).any(axis=1)
@@ -235,5 +300,5 @@ def _truth(patterns: AnswerPatterns, found: xr.Dataset) -> xr.DataArray:
                 "annotators agree on all items of any weight, and differ on these."
             )
     coords = {ITEM: patterns.items, LABEL: patterns.labels}
-    attrs = {"better": found["prevalence"].attrs["better"]}
+    attrs = {"better": result["prevalence"].attrs["better"]}
     return xr.DataArray(values, coords, (ITEM, LABEL), name="truth", attrs=attrs)

@@ -7,8 +7,7 @@ from typing import Any
 import xarray as xr
 
 from dissensus.kernels.labels import leaders
-from dissensus.statistics._scores import accuracy_sums, votes
-from dissensus.statistics._sums import Sums
+from dissensus.statistics._naive_accuracy import accuracy_sums, votes_of
 
 
 def majority_vote_accuracy(
@@ -18,18 +17,18 @@ def majority_vote_accuracy(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Accuracy of a system when the label that most annotators gave is the truth.
+    r"""Accuracy of a system, taking the label that most annotators gave for the truth.
 
     .. math:: \frac{1}{I} \sum_i \frac{[m_i \in T_i]}{|T_i|}, \qquad
         T_i = \arg\max_k \sum_r [y_{ir} = k]
 
-    for system m on the :math:`I` items that were annotated. A system that gives one of n tied
-    labels counts 1/n: what it would count on average if ties were broken at random.
+    for system m on the :math:`I` annotated items. Predicting one of n tied labels counts 1/n, the
+    mean over random breaks of the tie.
 
     Parameters
     ----------
     annotations : Dataset
-        Annotations: labels, not rankings or numbers on a scale. An annotator with several labels
+        Annotations: labels, not rankings or continuous numbers. An annotator with several labels
         for an item (``trial=``) has one vote, split among them.
     predictions : Dataset
         One label from each system and item.
@@ -48,23 +47,22 @@ def majority_vote_accuracy(
     AnnotationError, PredictionError
         If these are no labels, or items differ.
     ArgumentError
-        If the weights are none.
+        If the weights are invalid.
 
     Warns
     -----
     DissensusWarning
-        If systems predict labels that annotators could not give, or all weighted items lack
+        If systems predict labels that annotators could not give, or no item of positive weight has
         labels.
 
     Notes
     -----
-    The vote removes much of the annotators' noise, the more of them there are: its values from
-    studies with different numbers of annotators do not compare. It hides how sure the vote was
-    (3 to 2 counts like 5 to 0), which makes items that nobody can decide look decided; draws of a
-    plausibility keep that (`top_k_accuracy`). And it does not say whether a system is as good as an
-    annotator: `discrepancy_ratio`, `advantage_probability`.
+    The vote removes noise, and more of it with more annotators: do not compare values from studies
+    with different numbers of annotators. It ignores how close the vote was (3 to 2 counts like 5 to
+    0); draws of a plausibility do not (`top_k_accuracy`). It does not say whether a system is as
+    good as an annotator: `discrepancy_ratio`, `advantage_probability`.
 
-    Source: Lovchinsky et al. (2020), section 4.1.2, which names no rule for ties.
+    Source: Lovchinsky et al. (2020), section 4.1.2, which has no rule for ties.
 
     Examples
     --------
@@ -74,10 +72,5 @@ def majority_vote_accuracy(
     >>> dx.majority_vote_accuracy(ann, pred).values
     array([0.75])
     """
-    return sums(annotations, predictions, on_missing=on_missing).value(weights)
-
-
-def sums(annotations: xr.Dataset, predictions: xr.Dataset, *, on_missing: str = "raise") -> Sums:
-    """Prepare it as a function of sums over items."""
-    found = votes(annotations, predictions, on_missing)
-    return accuracy_sums("majority_vote_accuracy", found, leaders(found.shares))
+    votes = votes_of(annotations, predictions, on_missing)
+    return accuracy_sums("majority_vote_accuracy", votes, leaders(votes.shares)).value(weights)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from dissensus.statistics._scores import accuracy_sums, votes
-from dissensus.statistics._sums import Sums
+from dissensus.data.alignment import said_by_systems, systems_of
+from dissensus.dims import ITEM, SYSTEM
+from dissensus.kernels.grouped import LabelShares, label_shares
+from dissensus.kernels.labels import amounts_at
+from dissensus.kernels.types import Flags, Floats, Ints, Names
+from dissensus.statistics._read import labels_of, read, rows_of
+from dissensus.statistics._sums import Sums, Undefined
 
 
 def naive_accuracy(
@@ -18,16 +23,16 @@ def naive_accuracy(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Accuracy of a system when one annotator of each item, drawn at random, is the truth.
+    r"""Accuracy of a system, taking one annotator of each item, drawn at random, for the truth.
 
     .. math:: \frac{1}{I} \sum_i \frac{1}{A_i} \sum_r [y_{ir} = m_i]
 
-    The expectation over those draws, for system m on the :math:`I` items that were annotated.
+    The expectation over those draws, for system m on the :math:`I` annotated items.
 
     Parameters
     ----------
     annotations : Dataset
-        Annotations: labels, not rankings or numbers on a scale. An annotator with several labels
+        Annotations: labels, not rankings or continuous numbers. An annotator with several labels
         for an item (``trial=``) counts once, with their shares.
     predictions : Dataset
         One label from each system and item.
@@ -46,21 +51,20 @@ def naive_accuracy(
     AnnotationError, PredictionError
         If these are no labels, or items differ.
     ArgumentError
-        If the weights are none.
+        If the weights are invalid.
 
     Warns
     -----
     DissensusWarning
-        If systems predict labels that annotators could not give, or all weighted items lack
+        If systems predict labels that annotators could not give, or no item of positive weight has
         labels.
 
     Notes
     -----
-    It misleads as to how good a system is: a system that is always right is marked down for each
-    error of an annotator, the more the noisier they are, in proportion. One label an item does
-    not tell how noisy they are. It ranks systems correctly as long as annotators' errors have
-    nothing to do with the systems'. For whether a system is as good as an annotator:
-    `discrepancy_ratio`, `advantage_probability`.
+    It underrates systems: a system that is always right loses for each error of an annotator, in
+    proportion to the annotators' noise, which one label an item does not reveal. It ranks systems
+    correctly if annotators' errors are independent of the systems'. To ask whether a system is as
+    good as an annotator: `discrepancy_ratio`, `advantage_probability`.
 
     Source: Lovchinsky et al. (2020), section 4.1.1 ("naive evaluation").
 
@@ -72,12 +76,48 @@ def naive_accuracy(
     >>> dx.naive_accuracy(ann, pred).round(3).values
     array([0.333])
     """
-    return sums(annotations, predictions, on_missing=on_missing).value(weights)
+    votes = votes_of(annotations, predictions, on_missing)
+    shares = votes.shares
+    share = shares.amount / np.repeat(votes.annotators, np.diff(shares.start))
+    return accuracy_sums("naive_accuracy", votes, share).value(weights)
 
 
-def sums(annotations: xr.Dataset, predictions: xr.Dataset, *, on_missing: str = "raise") -> Sums:
-    """Prepare it as a function of sums over items."""
-    found = votes(annotations, predictions, on_missing)
-    shares = found.shares
-    share = shares.amount / np.repeat(found.voices, np.diff(shares.start))
-    return accuracy_sums("naive_accuracy", found, share)
+class Votes(NamedTuple):
+    """The labels of annotators and systems for each item."""
+
+    items: Names
+    shares: LabelShares
+    annotators: Ints
+    """(item): how many annotators labelled it."""
+    predicted: Ints
+    """(item, system): label codes."""
+    labels: Names
+    systems: Names
+    judged: Flags
+    """(item): whether it has annotations and predictions."""
+
+
+def votes_of(annotations: Any, predictions: Any, on_missing: str) -> Votes:
+    """Read labels, and bring predictions onto their items."""
+    annotations = read(annotations, continuous=False)
+    rows = rows_of(annotations)
+    codes, labels = labels_of(annotations)
+    systems = systems_of(annotations, predictions, on_missing)
+    predicted = said_by_systems(systems, labels)
+    judged = systems.present & (rows.voices > 0)
+    shares = label_shares(rows, codes, len(labels))
+    items = annotations[ITEM].to_numpy()
+    return Votes(items, shares, rows.voices, predicted, labels, systems.names, judged)
+
+
+def accuracy_sums(name: str, votes: Votes, credit: Floats) -> Sums:
+    """Prepare the mean over items of the credit for predicting a label."""
+    values = amounts_at(votes.shares, credit, votes.predicted, len(votes.labels))
+    judged = votes.judged.astype(np.float64)
+
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        no_item = "no item has a label and a prediction"
+        return undefined.divide(totals[:, 1:], totals[:, :1], no_item)
+
+    dims, coords = {name: (SYSTEM,)}, {SYSTEM: votes.systems}
+    return Sums(name, (judged, values * judged[:, None]), finish, votes.items, dims, coords)

@@ -1,16 +1,15 @@
-"""Whether systems are as close to the annotators as these are to each other, within a margin."""
+"""The probability that a discrepancy ratio is within a margin."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from dissensus.dims import SAMPLE, SYSTEM
-from dissensus.errors import ArgumentError, DissensusWarning, brief, shown
+from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.statistics._read import real
 
 _RATIO = "discrepancy_ratio"
@@ -21,22 +20,21 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
 
     .. math:: P(\Delta < 1 + \epsilon \mid \text{data})
 
-    With a margin of 0.1, a system may be further from the annotators than they are from each
+    With a margin of 0.1, a system may be farther from the annotators than they are from each
     other, but by less than a tenth. Choose the margin before looking at the draws.
 
     Parameters
     ----------
     ratio_draws : DataArray or Dataset
-        Draws (chain, draw, ...) of ratios, from `bayesian_bootstrap` of `discrepancy_ratio` (a
-        Dataset's variable of this name is taken), of `annotator_discrepancy_ratio`, or from a
-        model.
+        Draws (chain, draw, ...) of ratios, from `bayesian_bootstrap` of `discrepancy_ratio` (the
+        variable of this name in a Dataset), of `annotator_discrepancy_ratio`, or from a model.
     margin : float
-        How much more is still acceptable, 0 or more.
+        The accepted excess, 0 or more.
 
     Returns
     -------
     xarray.DataArray
-        A probability for each system (or whatever other dims the draws have).
+        A probability for each system (or the other dims of the draws).
 
     Raises
     ------
@@ -46,7 +44,7 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
     Warns
     -----
     DissensusWarning
-        Where some draws are undefined (NaN): so is the probability then.
+        If some draws are undefined (NaN): the probability is NaN too.
 
     Notes
     -----
@@ -62,16 +60,6 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
     >>> dx.non_inferiority(draws, margin=0.1).item()
     0.75
     """
-    margin = _margin(margin)
-    draws = _draws(ratio_draws)
-    undefined = draws.isnull().sum(SAMPLE)
-    if bool((undefined > 0).any()):
-        _say(undefined, draws)
-    found = (draws < 1.0 + margin).mean(SAMPLE).where(undefined == 0)
-    return found.rename("non_inferiority").assign_attrs(margin=margin)
-
-
-def _margin(margin: Any) -> float:
     number = real(margin)
     if not 0 <= number < math.inf:
         raise ArgumentError(
@@ -79,7 +67,12 @@ def _margin(margin: Any) -> float:
             expected="a number, 0 or more: 0.1 for a tenth more than between annotators",
             found=brief(margin),
         )
-    return number
+    draws = _draws(ratio_draws)
+    undefined = draws.isnull().sum(SAMPLE)
+    if bool((undefined > 0).any()):
+        _warn(undefined, draws)
+    probability = (draws < 1.0 + number).mean(SAMPLE).where(undefined == 0)
+    return probability.rename("non_inferiority").assign_attrs(margin=number)
 
 
 def _draws(given: Any) -> xr.DataArray:
@@ -88,11 +81,11 @@ def _draws(given: Any) -> xr.DataArray:
     if isinstance(given, xr.Dataset) and _RATIO in given:
         given = given[_RATIO]
     if not isinstance(given, xr.DataArray):
-        found = f"a Dataset of {list(given.data_vars)}" if isinstance(given, xr.Dataset) else ""
+        variables = f"a Dataset of {list(given.data_vars)}" if isinstance(given, xr.Dataset) else ""
         raise ArgumentError(
             "ratio_draws",
             expected=f"draws of ratios, a DataArray, or a Dataset with {_RATIO!r}",
-            found=found or type(given).__name__,
+            found=variables or type(given).__name__,
         )
     missing = [dim for dim in SAMPLE if dim not in given.dims]
     if missing or given.size == 0 or given.dtype.kind not in "iuf":
@@ -105,15 +98,13 @@ def _draws(given: Any) -> xr.DataArray:
     return given
 
 
-def _say(undefined: xr.DataArray, draws: xr.DataArray) -> None:
+def _warn(undefined: xr.DataArray, draws: xr.DataArray) -> None:
     total = int(np.prod([draws.sizes[dim] for dim in SAMPLE]))
     where = ""
     if undefined.dims == (SYSTEM,) and SYSTEM in undefined.coords:
         names = undefined[SYSTEM].to_numpy()[(undefined > 0).to_numpy()]
         where = f" of {shown(list(names))}"
-    warnings.warn(
+    warn_caller(
         f"Up to {int(undefined.max()):,} of {total:,} draws{where} are undefined (NaN), and so is "
-        "the probability.",
-        DissensusWarning,
-        stacklevel=3,
+        "the probability."
     )

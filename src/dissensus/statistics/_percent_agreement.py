@@ -1,4 +1,4 @@
-"""How often two annotators say the same."""
+"""How often two annotators give an item the same label."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._distances import pairs_of
 from dissensus.statistics._read import labels_of, read, rows_of
-from dissensus.statistics._sums import Doubts, Sums
+from dissensus.statistics._sums import Sums, Undefined
 
 
 def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArray:
-    r"""Probability that two annotators of one item say the same.
+    r"""Probability that two annotators give an item the same label.
 
     .. math:: p_o = \frac{1}{I} \sum_i \frac{1}{A_i (A_i - 1)} \sum_{r \neq s} [y_{ir} = y_{is}]
 
-    over the :math:`I` items that have :math:`A_i \geq 2` annotators: every item weighs the same.
+    over the :math:`I` items that have :math:`A_i \geq 2` annotators. Every item weighs the same.
 
     Parameters
     ----------
@@ -41,17 +41,17 @@ def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.Dat
     AnnotationError
         If the annotations are rankings.
     ArgumentError
-        If the weights are none.
+        If the weights are invalid.
 
     Warns
     -----
     DissensusWarning
-        If no item has two annotators: then it is NaN.
+        If no item has two annotators: the result is NaN.
 
     Notes
     -----
-    Annotators who guess agree too, the more often the fewer labels there are and the more
-    frequent one of them is. `krippendorff_alpha` and `gwet_ac` take that off, each in its own way.
+    It includes agreement by chance, which is high with few labels or one frequent label.
+    `krippendorff_alpha` and `gwet_ac` correct for chance, each in its own way.
 
     Source: Fleiss (1971), Eq. 2 and 3, with any number of annotators per item.
 
@@ -62,11 +62,6 @@ def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.Dat
     >>> round(float(dx.percent_agreement(ann)), 3)
     0.667
     """
-    return sums(annotations).value(weights)
-
-
-def sums(annotations: xr.Dataset) -> Sums:
-    """Prepare it as a function of sums over items."""
     annotations = read(annotations)
     rows = rows_of(annotations)
     codes, labels = labels_of(annotations)
@@ -74,7 +69,8 @@ def sums(annotations: xr.Dataset) -> Sums:
     paired = (rows.voices >= 2).astype(np.float64)
     parts = (paired, agreement / np.maximum(pairs_of(rows.voices), 1.0))
 
-    def finish(totals: Floats, doubts: Doubts) -> Floats:
-        return doubts.divided(totals[:, 1], totals[:, 0], NO_PAIRS)
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        return undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
 
-    return Sums("percent_agreement", parts, finish, annotations[ITEM].to_numpy())
+    items = annotations[ITEM].to_numpy()
+    return Sums("percent_agreement", parts, finish, items).value(weights)

@@ -1,4 +1,4 @@
-"""What statistics read: annotations, lists of systems, and settings."""
+"""Annotations, predicted lists and settings, as the statistics read them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
+from dissensus.arguments import LARGEST, is_whole
 from dissensus.data import tables
 from dissensus.data.alignment import Systems
 from dissensus.data.predictions import warn_of_outside
@@ -22,34 +22,15 @@ from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, PredictionError, brief, shown
 from dissensus.kernels.distances import Lists, lists_of
 from dissensus.kernels.grouped import Grouped, grouped
-from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.types import Floats, Ints, Names
 
-# Settings of statistics that are no names: flags, numbers, and names found in the data.
-
-
-LARGEST: Final = 2**63 - 1
-"""No file holds a larger whole number."""
-
-
-def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number; true, false and lengths of time are none.
-
-    Examples
-    --------
-    >>> is_whole(3), is_whole(np.int8(3)), is_whole(True), is_whole(3.0)
-    (True, True, False, False)
-    """
-    fits = isinstance(value, int | np.integer)
-    return fits and not isinstance(value, bool | np.timedelta64)
+# Settings: numbers, and names that occur in the data.
 
 
 def real(value: Any) -> float:
-    """Return a number, NaN for what is none, and an infinity for what no float can hold.
+    """Return a float: NaN for what is no Python or NumPy number, infinity for too large a one.
 
-    Examples
-    --------
-    >>> real(1), real(0.5), real("0.5"), real(True), real(10**400)
-    (1.0, 0.5, nan, nan, inf)
+    Stricter than `dissensus.arguments.real`, which also takes what ``float`` converts.
     """
     if not is_whole(value) and not isinstance(value, float | np.floating):
         return math.nan
@@ -74,10 +55,10 @@ def proportion(name: str, value: Any) -> float:
     return number
 
 
-def names_in(name: str, values: Any, expected: str) -> npt.NDArray[Any]:
-    """Return names given in a sequence, to look up with `dissensus.data.tables.match`, or raise.
+def names_in(name: str, values: Any, expected: str) -> Names:
+    """Return names given in a sequence, for `dissensus.data.tables.match`, or raise.
 
-    Of text and numbers together, numbers are spelled out: an array holds one kind of thing.
+    Numbers beside text become text: an array has one type.
 
     Examples
     --------
@@ -85,20 +66,17 @@ def names_in(name: str, values: Any, expected: str) -> npt.NDArray[Any]:
     ['crowd', '2']
     """
     row = np.iterable(values) and getattr(values, "ndim", 1) == 1
-    if not row or isinstance(values, str | bytes | set | frozenset | Mapping):
-        raise ArgumentError(name, expected=expected, found=brief(values))
-    given = [_plain(value) for value in values]
-    if not all(_is_name(value) for value in given):
+    listed = row and not isinstance(values, str | bytes | set | frozenset | Mapping)
+    given = [_plain(value) for value in values] if listed else []
+    if not listed or not all(map(_is_name, given)):
         raise ArgumentError(name, expected=expected, found=brief(values))
     if any(isinstance(value, str) for value in given):
         return np.array([str(value) for value in given], dtype=object)
     return np.asarray(given)
 
 
-def code_of(label: Any, labels: npt.NDArray[Any]) -> int:
-    """Return the place of a label among the labels, -1 if it is none of them.
-
-    True and False are 1 and 0, as where annotations are read.
+def code_of(label: Any, labels: Names) -> int:
+    """Return the code of a label, -1 if it is unknown. True and False are 1 and 0, as in data.
 
     Examples
     --------
@@ -113,47 +91,36 @@ def code_of(label: Any, labels: npt.NDArray[Any]) -> int:
 
 
 def spelled(values: Any) -> list[str]:
-    """Return names as text: attributes of a file are lists of one kind of thing."""
+    """Return names as text: a list in a file's attributes has one type."""
     return [str(value) for value in values]
 
 
 def plain_label(label: Any) -> Any:
-    """Return a label as text or a number, not as NumPy holds it."""
+    """Return a label as Python's text or number."""
     return getattr(label, "item", lambda: label)()
 
 
+def plain_labels(labels: Names) -> list[Any]:
+    """Return labels as Python's text or numbers."""
+    return [plain_label(label) for label in labels]
+
+
 def _plain(value: Any) -> Any:
-    """Take a value out of an array of no dims, and NumPy's numbers and text for Python's."""
-    if isinstance(value, np.generic | np.ndarray | xr.DataArray) and not value.ndim:
-        return value.item()
-    return value
+    scalar = isinstance(value, np.generic | np.ndarray | xr.DataArray) and not value.ndim
+    return value.item() if scalar else value
 
 
 def _is_name(value: Any) -> bool:
-    """Whether annotators, pools and labels can be called so."""
-    if isinstance(value, str):  # half of a surrogate pair is refused where data are read
+    if isinstance(value, str):  # reading data refuses half of a surrogate pair
         return not any("\ud800" <= letter <= "\udfff" for letter in value)
     return isinstance(value, Real | Decimal)
 
 
-# What annotators said, as the statistics read it.
+# Annotations.
 
 
-def read(annotations: Any, *, rankings: bool = False) -> xr.Dataset:
-    """Return annotations of which a statistic can be taken.
-
-    Parameters
-    ----------
-    annotations : Dataset
-        Annotations.
-    rankings : bool
-        Whether the statistic knows what to do with rankings.
-
-    Raises
-    ------
-    AnnotationError
-        If they do not keep to the schema, or are rankings and should not be.
-    """
+def read(annotations: Any, *, rankings: bool = False, continuous: bool = True) -> xr.Dataset:
+    """Return checked annotations, or raise for a kind that a statistic does not take."""
     annotations = no_predictions(annotations)
     if not isinstance(annotations, xr.Dataset):
         raise AnnotationError(
@@ -162,7 +129,8 @@ def read(annotations: Any, *, rankings: bool = False) -> xr.Dataset:
             found=type(annotations).__name__,
         )
     check_form(annotations, {})
-    if annotations.attrs["kind"] == "ranking" and not rankings:
+    kind = annotations.attrs["kind"]
+    if kind == "ranking" and not rankings:
         raise AnnotationError(
             "annotations",
             expected="one label or number from each annotator and item",
@@ -170,79 +138,88 @@ def read(annotations: Any, *, rankings: bool = False) -> xr.Dataset:
             hint='For rankings: discrepancy_ratio(..., distance="ranking"), or kind="nominal" '
             "with each annotator's first choice",
         )
+    if kind == "continuous" and not continuous:
+        raise AnnotationError(
+            "annotations",
+            expected="labels that annotators can have in common",
+            found='numbers on a scale (kind "continuous")',
+            hint='Read ratings with kind="ordinal"; for measurements take discrepancy_ratio',
+        )
     return annotations
 
 
 def rows_of(annotations: xr.Dataset) -> Grouped:
-    """Group rows by item and annotator; nobody may say two things of an item without a trial."""
+    """Group rows by item and annotator, or raise for repeated labels without ``trial=``."""
     rows = grouped(
         annotations["item_code"].to_numpy(),
         annotations["annotator_code"].to_numpy(),
         annotations.sizes[ITEM],
     )
     if int(rows.voices.sum()) < len(rows.order):
-        check_annotations(annotations, {})  # is right about repetitions, but has to sort all rows
+        check_annotations(annotations, {})  # slower: sorts all rows to find the repeated ones
     return rows
 
 
-def labels_of(annotations: xr.Dataset) -> tuple[Ints, npt.NDArray[Any]]:
-    """Return label codes (row) and what they stand for; numbers count as labels of their own."""
+def codes_in(annotations: xr.Dataset, *dims: str) -> tuple[Ints, ...]:
+    """Return the codes of each row along some dims."""
+    return tuple(annotations[f"{dim}_code"].to_numpy().astype(np.int64) for dim in dims)
+
+
+def labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
+    """Return label codes (row) and the labels; distinct numbers are labels of their own."""
     if "value" not in annotations:
         return annotations["label_code"].to_numpy(), annotations[LABEL].to_numpy()
     codes, values = pd.factorize(annotations["value"].to_numpy(), sort=True)
     return codes.astype(np.int64), np.asarray(values)
 
 
-def ordered_labels_of(annotations: xr.Dataset) -> tuple[Ints, npt.NDArray[Any]]:
-    """Do the same for labels in an order, or raise if none is known."""
+def ordered_labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
+    """Return codes and labels in their order, or raise if there is no order."""
     if annotations.attrs["kind"] == "nominal":
-        labels = annotations[LABEL].to_numpy()
         raise AnnotationError(
             "annotations",
             expected="labels in an order",
-            found=f'kind "nominal", with labels such as {shown([labels[0]])}',
+            found=_nominal(annotations),
             hint='Read them with kind="ordinal", and text with labels=[...] in order',
         )
     return labels_of(annotations)
 
 
+def _nominal(annotations: xr.Dataset) -> str:
+    return f'kind "nominal", with labels such as {shown([annotations[LABEL].to_numpy()[0]])}'
+
+
 def numbers_of(annotations: xr.Dataset) -> Floats:
     """Return the numbers given (row), or raise if labels are names."""
     if annotations.attrs["kind"] == "nominal":
-        labels = annotations[LABEL].to_numpy()
         raise AnnotationError(
             "annotations",
             expected="numbers: names have no distances",
-            found=f'kind "nominal", with labels such as {shown([labels[0]])}',
+            found=_nominal(annotations),
             hint='Take a nominal distance, or read whole numbers with kind="ordinal"',
         )
-    _check_exact(annotations)
-    return given_numbers(annotations)
-
-
-def _check_exact(annotations: xr.Dataset) -> None:
-    """Raise if labels are whole numbers that become others, maybe equal ones, as floats."""
     labels = annotations[LABEL].to_numpy() if LABEL in annotations.coords else np.empty(0)
-    if labels.dtype.kind != "i":
-        return
-    other = [label for label in labels.tolist() if float(label) != label]
-    if other:
+    inexact = [
+        label for label in labels.tolist() if labels.dtype.kind == "i" and float(label) != label
+    ]
+    if inexact:
         raise AnnotationError(
             "annotations",
             expected=f"whole numbers that distances can be taken of: all up to {2**53:,}",
-            found=f"{shown(other)}, which as floating-point numbers are others",
+            found=f"{shown(inexact)}, which as floating-point numbers are others",
             hint="Take the same number off all of them: distances stay what they are",
         )
+    return given_numbers(annotations)
 
 
-# The lists of labels that systems gave, in the codes of the annotations.
+# The lists of labels that systems predict, in the codes of the annotations.
 
 
 class SystemLists(NamedTuple):
-    """What systems listed; a single label is a list of one."""
+    """Predicted lists; a single label is a list of one."""
 
-    labels: npt.NDArray[Any]
-    """Those of the annotations, and after them those that only systems use."""
+    labels: Names
+    """Those of the annotations, then those that only systems use."""
     code: Ints
     """(item, system, position): -1 past the end of a list, and for items without one."""
     block: Ints
@@ -255,20 +232,9 @@ class SystemLists(NamedTuple):
         return lists_of(item, code[item, position], block[item, position], len(code))
 
 
-def lists_by_systems(found: Systems, labels: npt.NDArray[Any]) -> SystemLists:
-    """Return the labels that each system listed for each item.
-
-    Raises
-    ------
-    PredictionError
-        If the predictions are numbers, or no predicted label is known.
-
-    Warns
-    -----
-    DissensusWarning
-        If some predicted labels are outside the label space.
-    """
-    predictions = found.predictions
+def lists_by_systems(systems: Systems, labels: Names) -> SystemLists:
+    """Return the labels that each system lists for each item, or raise if none is known."""
+    predictions = systems.predictions
     if "label_code" not in predictions:
         raise PredictionError(
             "predictions",
@@ -293,12 +259,12 @@ def lists_by_systems(found: Systems, labels: npt.NDArray[Any]) -> SystemLists:
     if len(stray):
         warn_of_outside(", which no annotator names", list(vocabulary[stray]), list(labels))
     place[stray] = len(labels) + np.arange(len(stray))
-    shape = (len(found.present), *code.shape[1:])
+    shape = (len(systems.present), *code.shape[1:])
     out = SystemLists(
         np.concatenate([labels.astype(object), vocabulary[stray].astype(object)]),
         np.full(shape, -1, dtype=np.int64),
         np.zeros(shape, dtype=np.int64),
     )
-    out.code[found.present] = np.where(code < 0, -1, place[code])
-    out.block[found.present] = block
+    out.code[systems.present] = np.where(code < 0, -1, place[code])
+    out.block[systems.present] = block
     return out

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
+from scipy import sparse
 
-from dissensus.dims import LABEL, SYSTEM
-from dissensus.kernels.types import Floats
-from dissensus.statistics._held_out import NO_GOLD, confusions, places_of
-from dissensus.statistics._held_out import classes as classes_of
-from dissensus.statistics._read import plain_label
-from dissensus.statistics._scores import categories
-from dissensus.statistics._sums import Doubts, Sums
+from dissensus import arguments
+from dissensus.data import tables
+from dissensus.data.alignment import said_by_systems, systems_of
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
+from dissensus.errors import ArgumentError, brief, shown, warn_caller
+from dissensus.kernels.grouped import Grouped, grouped, label_shares
+from dissensus.kernels.labels import leaders
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Array, Flags, Floats, Ints, Names
+from dissensus.statistics._read import (
+    code_of,
+    codes_in,
+    names_in,
+    plain_label,
+    read,
+    rows_of,
+    spelled,
+)
+from dissensus.statistics._sums import Matrix, Sums, Undefined, compact
+
+AVERAGES: Final = ("binary", "macro", "micro")
+NO_F1: Final = "neither the vote nor the one scored gave the positive label"
+NO_GOLD: Final = "no annotator held out shares items with a vote on a positive label"
 
 
 def relative_f1(
@@ -33,22 +50,22 @@ def relative_f1(
     .. math:: F_1(m) - \frac{1}{|H|} \sum_{h \in H} F_1(h), \qquad
         F_1 = \frac{2\,\mathrm{tp}}{2\,\mathrm{tp} + \mathrm{fp} + \mathrm{fn}}
 
-    The annotators not held out vote on each item; the label with most votes is taken for the truth,
-    of n tied labels each in 1/n. The system is scored on all items that have a vote, each annotator
-    of :math:`H` on those that they annotated.
+    The annotators not held out vote on each item. The label with most votes is taken for the truth,
+    n tied labels with 1/n each. The system is scored on all items that have a vote, each annotator
+    of :math:`H` on the items that they annotated.
 
     Parameters
     ----------
     annotations : Dataset
-        Annotations: labels, not rankings or numbers on a scale. An annotator with several labels
+        Annotations: labels, not rankings or continuous numbers. An annotator with several labels
         for an item (``trial=``) counts once, with their shares.
     predictions : Dataset
         One label from each system and item.
     held_out : sequence of annotators, or float
-        Who is held out; or what share of the annotators, drawn at random.
+        The annotators held out; or their share, drawn at random.
     positive : label, optional
-        The label that F1 is of; True and False are the labels 1 and 0. None is the last one, if
-        there are two.
+        The label that F1 is of; True and False are the labels 1 and 0. None is the last of two
+        labels.
     average : {"binary", "macro", "micro"}, optional
         "binary": of the positive label. "macro": the mean over labels that the vote or the one who
         is scored gave. "micro": of all labels together, which is accuracy. None is "binary" with
@@ -71,25 +88,25 @@ def relative_f1(
     AnnotationError, PredictionError
         If these are no labels, or items differ.
     ArgumentError
-        If nobody is held out or nobody left to vote, if an annotator or label is unknown, if there
-        is no such average, or weights are none.
+        If no annotator is held out or none is left to vote, an annotator, label or average is
+        unknown, or the weights are invalid.
 
     Warns
     -----
     DissensusWarning
-        If an annotator held out has no F1, since neither they nor the vote gave the positive label
-        on their items, or since they share none with the voters: the mean is over the others.
-        Where an F1 is undefined for the system or under the weights: NaN.
+        If an annotator held out has no F1, because neither they nor the vote gave the positive
+        label on their items, or they share none with the voters: the mean is over the others. If
+        an F1 is undefined for the system or under the weights: NaN.
 
     Notes
     -----
-    It misleads in two ways, and is here to compare with. It depends on how many annotators vote:
-    more of them make a better truth, and how far that raises either F1 depends on their errors. And
-    an annotator who skips hard items is scored on easy ones, the system on all: one strict
-    annotator makes every system look worse. `discrepancy_ratio` has neither fault. Draws of
-    `bayesian_bootstrap` do not know that other annotators held out would give another number.
+    It is here for comparison and has two flaws. It depends on the number of voting annotators:
+    more of them make a better truth, which changes either F1 by its errors. And an annotator who
+    skips hard items is scored on easy ones, the system on all: one cautious annotator makes every
+    system look worse. `discrepancy_ratio` has neither flaw. Draws of `bayesian_bootstrap` do not
+    include the choice of the annotators held out.
 
-    A system's label that annotators could not give is a miss, and no label of its own.
+    A predicted label that annotators could not give is a miss, and no label of its own.
 
     Source: Lovchinsky et al. (2020), section 4.1.3 and appendix C, of the method of Rajpurkar et
     al. (2018) and Hannun et al. (2019).
@@ -102,54 +119,240 @@ def relative_f1(
     >>> dx.relative_f1(ann, pred, held_out=[2, 3]).round(3).values
     array([0.417])
     """
-    more = {"positive": positive, "average": average, "random_seed": random_seed}
-    return sums(annotations, predictions, held_out, **more, on_missing=on_missing).value(weights)
+    annotations = read(annotations, continuous=False)
+    held = _held_out(annotations, held_out, random_seed)
+    kept, average = _classes(annotations, positive, average)
+    counts = _counts(annotations, predictions, held, kept, on_missing)
+    n_systems = len(counts.systems)
+    scored = counts.scored(average)
 
-
-def sums(
-    annotations: xr.Dataset,
-    predictions: xr.Dataset,
-    held_out: Sequence[Any] | float = 0.5,
-    *,
-    positive: Any = None,
-    average: str | None = None,
-    random_seed: Any = None,
-    on_missing: str = "raise",
-) -> Sums:
-    """Prepare it as a function of sums over items."""
-    annotations = categories(annotations)
-    held = places_of(annotations, held_out, random_seed)
-    kept, average = classes_of(annotations, positive, average)
-    found = confusions(annotations, predictions, held, kept, on_missing)
-    n_systems = len(found.systems)
-    scored = found.scored(average)
-
-    def finish(totals: Floats, doubts: Doubts) -> Floats:
-        f1 = _f1(*found.split(totals), average)
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        f1 = _f1(*counts.split(totals), average)
         system, people = f1[:, :n_systems], f1[:, n_systems:][:, scored]
         enough = np.full(len(totals), float(len(scored)))
-        mean = doubts.divided(people.sum(axis=1), enough, NO_GOLD)
-        undefined = np.isnan(system) | np.isnan(people).any(axis=1)[:, None]
-        difference = np.where(undefined, 0.0, system) - np.where(undefined, 0.0, mean[:, None])
-        return doubts.where(
-            undefined, difference, "neither the vote nor the one scored gave the positive label"
-        )
+        mean = undefined.divide(people.sum(axis=1), enough, NO_GOLD)
+        unknown = np.isnan(system) | np.isnan(people).any(axis=1)[:, None]
+        difference = np.where(unknown, 0.0, system) - np.where(unknown, 0.0, mean[:, None])
+        return undefined.where(unknown, difference, NO_F1)
 
     name = "relative_f1"
-    attrs: dict[str, Any] = {"held_out": found.held_out, "average": str(average)}
+    attrs: dict[str, Any] = {"held_out": counts.held_out, "average": str(average)}
     if average == "binary":
         attrs["positive"] = plain_label(annotations[LABEL].to_numpy()[kept[0]])
-    dims, coords = {name: (SYSTEM,)}, {SYSTEM: found.systems}
-    return Sums(name, found.parts, finish, found.items, dims, coords, attrs)
+    dims, coords = {name: (SYSTEM,)}, {SYSTEM: counts.systems}
+    sums = Sums(name, counts.parts, finish, annotations[ITEM].to_numpy(), dims, coords, attrs)
+    return sums.value(weights)
 
 
 def _f1(right: Floats, given: Floats, voted: Floats, average: str) -> Floats:
     """Return F1 of systems, then of annotators held out; NaN where undefined."""
     if average == "micro":
-        # One label is given and one voted for on each item; a system's may be none of the labels.
+        # Each item has one given label and one voted for; a system's may be none of the labels.
         right, voted = (x.sum(axis=2, keepdims=True) for x in (right, voted))
         given = voted
     either = given + voted
     f1 = 2.0 * right / np.where(either > 0, either, 1.0)
     n = (either > 0).sum(axis=2)
     return np.where(n > 0, f1.sum(axis=2) / np.maximum(n, 1), np.nan)
+
+
+class _Counts(NamedTuple):
+    """Sums by item from which each F1 follows."""
+
+    parts: tuple[Matrix, ...]
+    """(item, respondent and label): given correctly, and given; then (item, label): voted for,
+    which is the same for all systems; and (item, annotator and label): voted for."""
+    n_labels: int
+    systems: Names
+    held_out: list[str]
+
+    def split(self, totals: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return given correctly, given, and voted for: (set of weights, respondent, label)."""
+        n, systems = self.n_labels, len(self.systems)
+        ends = np.cumsum([part.shape[1] for part in self.parts])[:-1]
+        right, given, vote, votes = (
+            part.reshape(len(totals), -1, n) for part in np.split(totals, ends, axis=1)
+        )
+        vote = np.broadcast_to(vote, (len(totals), systems, n))
+        return right, given, np.concatenate([vote, votes], axis=1)
+
+    def scored(self, average: str) -> Ints:
+        """Return the annotators held out who have an F1, and warn of the others."""
+        totals = np.concatenate([np.atleast_1d(part.sum(axis=0)) for part in self.parts])[None]
+        _, given, voted = self.split(totals)
+        there = (given + voted)[0, len(self.systems) :].sum(axis=1) > 0
+        if not there.all():
+            left = [name for name, fine in zip(self.held_out, there, strict=True) if not fine]
+            label = "positive label" if average == "binary" else "label"
+            warn_caller(
+                f"relative_f1 leaves out {len(left)} of the annotators held out ({shown(left)}): "
+                f"on their items neither they nor the vote gave a {label}."
+            )
+        return np.flatnonzero(there)
+
+
+def _counts(
+    annotations: xr.Dataset, predictions: Any, held: Ints, labels: Ints, on_missing: str
+) -> _Counts:
+    """Count the labels of systems and of the annotators held out."""
+    rows_of(annotations)  # checks for repeated labels
+    every = annotations[LABEL].to_numpy()
+    systems = systems_of(annotations, predictions, on_missing)
+    predicted = said_by_systems(systems, every)
+    item, annotator, label = codes_in(annotations, ITEM, ANNOTATOR, LABEL)
+    shape = (len(predicted), len(every))
+    seat = np.full(annotations.sizes[ANNOTATOR], -1)
+    seat[held] = np.arange(len(held))
+    voting = seat[annotator] < 0
+    vote = _vote(item[voting], annotator[voting], label[voting], systems.present, shape)
+    decided = np.diff(vote.indptr) > 0
+    own = ~voting & decided[item]
+    rows = grouped(item[own], annotator[own], shape[0])
+    cells = (item[own][rows.order], seat[annotator[own][rows.order]], label[own][rows.order])
+    right, given = _of_systems(predicted, vote, decided, labels)
+    people_right, people_given, votes = _of_annotators(cells, rows, vote, labels, len(held))
+    parts = (
+        sparse.hstack([right, people_right]),
+        sparse.hstack([given, people_given]),
+        vote[:, labels],
+        votes,
+    )
+    return _Counts(
+        tuple(compact(sparse.csr_array(part)) for part in parts),
+        len(labels),
+        systems.names,
+        spelled(annotations[ANNOTATOR].to_numpy()[held]),
+    )
+
+
+def _vote(
+    item: Ints, annotator: Ints, label: Ints, present: Flags, shape: tuple[int, int]
+) -> sparse.csr_array:
+    """Return the label with most votes, or tied labels with equal shares: (item, label)."""
+    shares = label_shares(grouped(item, annotator, shape[0]), label, shape[1])
+    share = leaders(shares) * np.repeat(present, np.diff(shares.start))
+    vote = sparse.csr_array((share, shares.label, shares.start), shape=shape)
+    vote.eliminate_zeros()
+    vote.sort_indices()
+    return vote
+
+
+def _at(vote: sparse.csr_array, item: Ints, label: Ints) -> Floats:
+    """Look up shares of the vote: (row)."""
+    n_labels = vote.shape[1]
+    known = np.repeat(np.arange(vote.shape[0]), np.diff(vote.indptr)) * n_labels + vote.indices
+    key = item * n_labels + label
+    place = np.searchsorted(known, key)
+    known, share = np.append(known, -1), np.append(vote.data, 0.0)
+    return np.where(known[place] == key, share[place], 0.0)
+
+
+def _of_systems(
+    predicted: Ints, vote: sparse.csr_array, decided: Flags, labels: Ints
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Return the labels that systems gave correctly, and gave, where there is a vote."""
+    column = _columns(vote.shape[1], labels)
+    counted = decided[:, None] & (predicted >= 0) & (predicted < vote.shape[1])
+    row, system = np.nonzero(counted)
+    code = predicted[row, system]
+    values = (_at(vote, row, code), np.ones(len(row)))
+    right, given = _laid_out(row, system, column[code], values, predicted, labels)
+    return right, given
+
+
+def _of_annotators(
+    cells: tuple[Ints, Ints, Ints], rows: Grouped, vote: sparse.csr_array, labels: Ints, n: int
+) -> tuple[sparse.csr_array, sparse.csr_array, sparse.csr_array]:
+    """Return the same of annotators held out, and the votes on the items of each."""
+    item, seat, code = cells
+    column = _columns(vote.shape[1], labels)
+    correct = rows.share * _at(vote, item, code)
+    shape = np.empty((vote.shape[0], n))
+    right, given = _laid_out(item, seat, column[code], (correct, rows.share), shape, labels)
+    first = np.ones(len(item), dtype=bool)  # of an annotator's rows of an item
+    first[1:] = (np.diff(item) != 0) | (np.diff(seat) != 0)
+    item, seat = item[first], seat[first]
+    on = vote[item].tocoo()
+    votes = _laid_out(item[on.row], seat[on.row], column[on.col], (on.data,), shape, labels)
+    return right, given, votes[0]
+
+
+def _columns(n_labels: int, labels: Ints) -> Ints:
+    column = np.full(n_labels, -1)
+    column[labels] = np.arange(len(labels))
+    return column
+
+
+def _laid_out(
+    item: Ints,
+    respondent: Ints,
+    column: Ints,
+    values: tuple[Floats, ...],
+    like: Array,
+    labels: Ints,
+) -> tuple[sparse.csr_array, ...]:
+    """Add values up as (item, respondent and label); labels that do not count are left out."""
+    shape = (like.shape[0], like.shape[1] * len(labels))
+    kept = column >= 0
+    place = (item[kept], respondent[kept] * len(labels) + column[kept])
+    return tuple(sparse.csr_array((data[kept], place), shape=shape) for data in values)
+
+
+def _held_out(annotations: xr.Dataset, held_out: Any, random_seed: Any) -> Ints:
+    """Return the codes of the annotators held out, by name or drawn."""
+    names = annotations[ANNOTATOR].to_numpy()
+    if len(names) < 2:
+        raise ArgumentError(
+            "annotations",
+            expected="two annotators at least: one to hold out, one to vote",
+            found=str(len(names)),
+        )
+    if isinstance(held_out, float | np.floating):
+        return _drawn(names, float(held_out), random_seed)
+    expected = "a list of annotators, or a share between 0 and 1"
+    given = names_in("held_out", held_out, expected)
+    if not len(given):
+        raise ArgumentError("held_out", expected=expected, found="nobody")
+    place = tables.match(given, names)
+    if (place < 0).any():
+        raise ArgumentError(
+            "held_out",
+            expected=f"annotators such as {shown(list(names), 3)}",
+            found=shown(list(given[place < 0])),
+        )
+    if len(np.unique(place)) < len(place) or len(place) == len(names):
+        found = "all of them" if len(place) == len(names) else f"{shown(list(given))}, one twice"
+        raise ArgumentError("held_out", expected="some of the annotators, each once", found=found)
+    return place
+
+
+def _drawn(names: Names, share: float, random_seed: Any) -> Ints:
+    if not 0 < share < 1:
+        raise ArgumentError("held_out", expected="a share between 0 and 1", found=repr(share))
+    n = min(max(round(share * len(names)), 1), len(names) - 1)
+    # By name, so that the order of rows does not matter.
+    order = np.argsort(names.astype(str), kind="stable")
+    rng = generator(random_seed, "annotators held out")
+    return order[np.sort(rng.permutation(len(names))[:n])]
+
+
+def _classes(annotations: xr.Dataset, positive: Any, average: str | None) -> tuple[Ints, str]:
+    """Return the codes of the labels that count, and the average."""
+    labels = annotations[LABEL].to_numpy()
+    if average is None:
+        average = "binary" if positive is not None or len(labels) == 2 else "macro"
+    arguments.one_of("average", average, AVERAGES)
+    if average != "binary":
+        if positive is not None:
+            raise ArgumentError(
+                "positive", expected=f'None, with average="{average}"', found=brief(positive)
+            )
+        return np.arange(len(labels)), average
+    if positive is None and len(labels) == 2:
+        return np.array([1]), average
+    place = -1 if positive is None else code_of(positive, labels)
+    if place < 0:
+        raise ArgumentError(
+            "positive", expected=f"a label, such as {shown(list(labels), 3)}", found=brief(positive)
+        )
+    return np.array([place]), average

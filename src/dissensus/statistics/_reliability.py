@@ -1,4 +1,7 @@
-"""Rows that say what is known to be right."""
+"""Genuine agreement: of labels, with confidence, a distance, and chance.
+
+The common part of `concordance` and `weighted_reliability`.
+"""
 
 from __future__ import annotations
 
@@ -7,56 +10,67 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.known_labels import codes_of_all
 from dissensus.data.rows import ranking_code
-from dissensus.dims import ANNOTATION, ITEM, LABEL
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 from dissensus.kernels.distances import Lists, rank_distance
 from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.labels import MOST
 from dissensus.kernels.labels import slim_majority as is_slim
 from dissensus.kernels.reliability import Pairs, agreeing, genuine
-from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.types import Flags, Floats, Ints, Names
 from dissensus.kernels.voices import Delta, pair_blocks
-from dissensus.statistics._distances import Asked, Distance, called, check_range, table_of
+from dissensus.statistics._distances import (
+    CallableDistance,
+    Distance,
+    check_range,
+    distance_name,
+    table_of,
+)
 from dissensus.statistics._pairwise import default_depth, rankings_of
-from dissensus.statistics._read import labels_of, numbers_of, plain_label, real, rows_of
-
-# What annotators said and how sure they were, in the order of items and annotators.
-
+from dissensus.statistics._read import (
+    codes_in,
+    labels_of,
+    numbers_of,
+    plain_labels,
+    read,
+    real,
+    rows_of,
+)
 
 UNSAID: Final = "none given: 1 everywhere"
 GIVEN: Final = "as given"
-"""What attributes say of confidence."""
+"""Values of the attribute ``confidence``."""
+
+NO_SLIM: Final = 1.0
+ONE_FOR_ALL: Final = "Pass one accuracy for all, or known labels (truth=): these need no list"
 
 
-class Confident(NamedTuple):
-    """Statements: labels, or whole rankings."""
+class SureLabels(NamedTuple):
+    """Labels, or whole rankings, with confidence, in the order of items and annotators."""
 
     rows: Grouped
     item: Ints
-    """(row, in the order of ``rows``, as all that follows): code of the item."""
+    """(row): code of the item."""
     annotator: Ints
     """(row): code of the annotator."""
-    said: Ints
-    """(row): code of the label, or number; 0 for rankings."""
+    code: Ints
+    """(row): code of the label or number; 0 for rankings."""
     confidence: Floats
-    """(row): from 0 to 1; 1 where none was asked for."""
-    labels: npt.NDArray[np.generic]
-    """What codes stand for; of rankings the label space."""
+    """(row): from 0 to 1; 1 if there is none."""
+    labels: Names
+    """The label space."""
     lists: Lists | None
     """The rankings, if these are rankings."""
-    words: str
-    """Where confidence is from."""
 
     @property
-    def n_said(self) -> int:
-        """How many different things can be said, by their codes."""
+    def n_labels(self) -> int:
+        """The number of different codes."""
         return 1 if self.lists is not None else len(self.labels)
 
     @property
@@ -65,49 +79,41 @@ class Confident(NamedTuple):
         return self.rows.voices * (self.rows.voices - 1.0) / 2.0
 
     @property
-    def guessed(self) -> bool:
-        """Whether it matters how probable a guess is: not if all are sure, or not sure at all."""
+    def depends_on_chance(self) -> bool:
+        """Whether any confidence is neither 0 nor 1."""
         return bool(((self.confidence > 0.0) & (self.confidence < 1.0)).any())
 
 
-def confident(annotations: xr.Dataset) -> Confident:
-    """Bring labels or rankings, and confidence, into the order of items and annotators.
-
-    Raises
-    ------
-    AnnotationError
-        If somebody gave an item two labels without ``trial=``, or labels of one ranking have
-        different confidences.
-    """
+def _sure_labels(annotations: xr.Dataset) -> SureLabels:
     n_items, lists = annotations.sizes[ITEM], None
-    sure = np.ones(annotations.sizes[ANNOTATION])
+    confidence = np.ones(annotations.sizes[ANNOTATION])
     if "confidence" in annotations:
-        sure = annotations["confidence"].to_numpy().astype(np.float64)
-    annotator = annotations["annotator_code"].to_numpy().astype(np.int64)
+        confidence = annotations["confidence"].to_numpy().astype(np.float64)
+    (annotator,) = codes_in(annotations, ANNOTATOR)
     if annotations.attrs["kind"] == "ranking":
         rows, lists, labels = rankings_of(annotations, n_items)
-        first = _first_rows(annotations, sure)
-        sure, annotator, said = sure[first], annotator[first], np.zeros(len(first), dtype=np.int64)
+        first = _first_rows(annotations, confidence)
+        confidence, annotator = confidence[first], annotator[first]
+        code = np.zeros(len(first), dtype=np.int64)
     else:
         rows = rows_of(annotations)
-        said, labels = labels_of(annotations)
-    return Confident(
+        code, labels = labels_of(annotations)
+    return SureLabels(
         rows=rows,
         item=np.repeat(np.arange(n_items), np.diff(rows.start)),
         annotator=annotator[rows.order],
-        said=said.astype(np.int64, copy=False)[rows.order],
-        confidence=sure[rows.order],
+        code=code.astype(np.int64, copy=False)[rows.order],
+        confidence=confidence[rows.order],
         labels=labels,
         lists=lists,
-        words=GIVEN if "confidence" in annotations else UNSAID,
     )
 
 
-def _first_rows(annotations: xr.Dataset, sure: Floats) -> Ints:
-    """Return the first row of each ranking, or raise if its rows are not equally sure."""
+def _first_rows(annotations: xr.Dataset, confidence: Floats) -> Ints:
+    """Return the first row of each ranking, or raise if its rows differ in confidence."""
     number = ranking_code(annotations)
     first = np.unique(number, return_index=True)[1]
-    other = np.flatnonzero(sure != sure[first][number])
+    other = np.flatnonzero(confidence != confidence[first][number])
     if len(other):
         row = int(other[0])
         item = annotations[ITEM].to_numpy()[int(annotations["item_code"].to_numpy()[row])]
@@ -115,176 +121,142 @@ def _first_rows(annotations: xr.Dataset, sure: Floats) -> Ints:
             "confidence",
             where=f"row {row} (item {shown([item])})",
             expected="one confidence for all labels of a ranking: it is of the whole",
-            found=f"{sure[first][number][row]} and {sure[row]}",
+            found=f"{confidence[first][number][row]} and {confidence[row]}",
         )
     return first.astype(np.int64)
 
 
-# Graded agreement: how close two statements are, from 1 for equal ones to 0 for the farthest.
+# Graded agreement: from 1 for equal labels to 0 for the largest distance.
 
 
 KNOWN: Final = ("nominal", "squared", "absolute", "ranking")
 
 
 class Closeness(NamedTuple):
-    """How close statements are."""
+    """How much labels agree."""
 
     distance: str
-    """What the distance is called."""
-    farthest: float
-    """The distance from which on two statements do not agree at all."""
+    largest: float
+    """The distance from which on labels do not agree at all."""
     apart: Delta | None
-    """From places of rows (pair), (pair) to distances; None: equal labels agree, others do not."""
+    """From rows (pair), (pair) to distances; None: only equal labels agree."""
 
-    def of(self, left: Ints, right: Ints, said: Ints) -> Floats:
-        """Return 1 - distance / farthest, 0 beyond that: (pair)."""
+    def of(self, left: Ints, right: Ints, code: Ints) -> Floats:
+        """Return 1 - distance / largest, 0 beyond that: (pair)."""
         if self.apart is None:
-            return (said[left] == said[right]).astype(np.float64)
+            return (code[left] == code[right]).astype(np.float64)
         apart = self.apart(left, right)
-        return np.maximum(0.0, 1.0 - apart / self.farthest) if self.farthest else 1.0 * (apart == 0)
+        return np.maximum(0.0, 1.0 - apart / self.largest) if self.largest else 1.0 * (apart == 0)
 
 
-def closeness(
-    annotations: xr.Dataset,
-    confident: Confident,
-    distance: Distance | None,
-    max_distance: float | None,
+def _closeness(
+    annotations: xr.Dataset, labels: SureLabels, distance: Distance | None, max_distance: Any
 ) -> Closeness:
-    """Prepare agreement as the arguments ask for it.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such distance, it does not suit the annotations, or ``max_distance`` is no
-        positive number, or of no use.
-    AnnotationError
-        If labels are no numbers where the distance needs them.
-    """
     ranked = annotations.attrs["kind"] == "ranking"
     default = "ranking" if ranked else "nominal"
-    name = called(default if distance is None else distance, KNOWN)
+    name = distance_name(default if distance is None else distance, KNOWN)
     if ranked != (name == "ranking"):
         raise ArgumentError(
             "distance",
             expected='None or "ranking", of rankings' if ranked else "a distance of labels",
             found=brief(distance),
         )
-    if name == "nominal":
-        _check_farthest(max_distance, wanted=False)
-        return Closeness(name, 1.0, None)
-    _check_farthest(max_distance, wanted=True)
-    apart, farthest = _measure(annotations, confident, distance, name, max_distance)
-    return Closeness(name, farthest if max_distance is None else float(max_distance), apart)
-
-
-def _check_farthest(max_distance: Any, *, wanted: bool) -> None:
-    fits = max_distance is None or (wanted and 0 < real(max_distance) < np.inf)
-    if not fits:
+    graded = name != "nominal"
+    if max_distance is not None and not (graded and 0 < real(max_distance) < np.inf):
         raise ArgumentError(
             "max_distance",
             expected="a number above 0: the distance from which on labels do not agree at all"
-            if wanted
+            if graded
             else "None, where labels agree or do not: only a distance= of numbers needs it",
             found=brief(max_distance),
         )
+    if not graded:
+        return Closeness(name, 1.0, None)
+    apart, largest = _measure(annotations, labels, distance, name, max_distance)
+    return Closeness(name, largest if max_distance is None else float(max_distance), apart)
 
 
 def _measure(
     annotations: xr.Dataset,
-    confident: Confident,
+    labels: SureLabels,
     distance: Distance | None,
     name: str,
     max_distance: float | None,
 ) -> tuple[Delta, float]:
-    """Return a distance, and the largest one there is."""
-    if confident.lists is not None:
-        lists, how = confident.lists, (len(confident.labels), default_depth(annotations))
-        return lambda one, two: rank_distance(lists, lists, one, two, *how), 1.0
-    said, labels = confident.said, confident.labels
+    """Return a distance of rows, and its largest value."""
+    lists, code, space = labels.lists, labels.code, labels.labels
+    if lists is not None:
+        options = (len(space), default_depth(annotations))
+        return lambda a, b: rank_distance(lists, lists, a, b, *options), 1.0
     if callable(distance):
         if max_distance is not None:
-            asked = Asked(distance, [plain_label(label) for label in labels])
-            return lambda one, two: asked(said[one], said[two]), float(max_distance)
-        table = table_of(labels, distance)
-        return lambda one, two: table[said[one], said[two]], float(table.max())
+            delta = CallableDistance(distance, plain_labels(space))
+            return lambda a, b: delta(code[a], code[b]), float(max_distance)
+        table = table_of(space, distance)
+        return lambda a, b: table[code[a], code[b]], float(table.max())
     values = numbers_of(annotations)
-    check_range(values, power=2 if name == "squared" else 1)
-    given, space = values[confident.rows.order], _space(annotations, values)
     power = 2 if name == "squared" else 1
-    farthest = float(space.max() - space.min()) ** power
-    return lambda one, two: abs(given[one] - given[two]) ** power, farthest
+    check_range(values, power)
+    given = values[labels.rows.order]
+    # The largest difference of any two labels; on a continuous scale, of any two numbers given.
+    scale = values if "value" in annotations else annotations[LABEL].to_numpy().astype(np.float64)
+    largest = float(scale.max() - scale.min()) ** power
+    return lambda a, b: abs(given[a] - given[b]) ** power, largest
 
 
-def _space(annotations: xr.Dataset, values: Floats) -> Floats:
-    """Return the numbers that could be given; on a continuous scale those that were."""
-    if "value" in annotations:
-        return values
-    return annotations[LABEL].to_numpy().astype(np.float64)
-
-
-# How probably somebody who guesses gives each label.
+# The probability of each label for an annotator who guesses.
 
 
 CHANCES: Final = ("uniform", "empirical")
 EXPECTED: Final = "'uniform', 'empirical', a number above 0 up to 1, or a share for each label"
 ROUNDING: Final = 1e-6
-"""By how much shares of all labels may come to more than 1."""
+"""By how much the sum of the shares may exceed 1."""
 
 
-class Guesses(NamedTuple):
-    """Chance, as it was asked for."""
+class Chance(NamedTuple):
+    """The distribution of guesses."""
 
     name: str
     """"uniform", "empirical", "mapping", or "number"."""
     share: Floats
-    """(label): how probable a guess is to be that label; of "empirical" with all items alike."""
-    moves: bool
-    """Whether weights over items change it, and that matters."""
+    """(label): the probability that a guess is the label; for "empirical", without weights."""
+    varies: bool
+    """Whether weights over items change the result through it."""
 
 
-def guesses(annotations: xr.Dataset, confident: Confident, chance: Any) -> Guesses:
-    """Read what chance is taken to be.
-
-    Raises
-    ------
-    ArgumentError
-        If it is none of the words, no number and no share of each label, or none of these where
-        only a number will do.
-    """
-    n = confident.n_said
+def _chance(annotations: xr.Dataset, labels: SureLabels, chance: Any) -> Chance:
+    n = labels.n_labels
     if isinstance(chance, Mapping | pd.Series) and not isinstance(chance, xr.Dataset | xr.DataTree):
-        _check_counted(annotations, confident, "shares of labels", always=True)
-        return Guesses("mapping", _mapped(confident, chance), moves=False)
+        _check_countable(annotations, "shares of labels", needed=True)
+        return Chance("mapping", _mapped(labels, chance), varies=False)
     if isinstance(chance, str) and chance in CHANCES:
-        _check_counted(annotations, confident, repr(chance), always=False)
+        _check_countable(annotations, repr(chance), needed=labels.depends_on_chance)
         if chance == "uniform":
-            return Guesses(chance, np.full(n, 1.0 / n), moves=False)
-        amount = np.bincount(confident.said, confident.rows.share, n)
-        return Guesses(chance, amount / amount.sum(), moves=confident.guessed)
+            return Chance(chance, np.full(n, 1.0 / n), varies=False)
+        amount = np.bincount(labels.code, labels.rows.share, n)
+        return Chance(chance, amount / amount.sum(), varies=labels.depends_on_chance)
     if not 0 < real(chance) <= 1:
         raise ArgumentError("chance", expected=EXPECTED, found=brief(chance))
-    return Guesses("number", np.full(n, float(chance)), moves=False)
+    return Chance("number", np.full(n, float(chance)), varies=False)
 
 
-def _check_counted(
-    annotations: xr.Dataset, confident: Confident, found: str, *, always: bool
-) -> None:
-    """Raise where there are no labels to count, if it matters how probable each is."""
+def _check_countable(annotations: xr.Dataset, found: str, *, needed: bool) -> None:
+    """Raise if the probabilities of labels are needed and there are no labels to count."""
     kind = annotations.attrs["kind"]
-    if kind in ("nominal", "ordinal") or not (always or confident.guessed):
-        return
-    raise ArgumentError(
-        "chance",
-        expected="a number: how probably a guess would pass for what was said",
-        found=f"{found}, with annotations of kind {kind!r}, which have no labels to count",
-        hint="chance=1 takes confidence as it was given",
-    )
+    if needed and kind not in ("nominal", "ordinal"):
+        raise ArgumentError(
+            "chance",
+            expected="a number: how probably a guess would pass for what was said",
+            found=f"{found}, with annotations of kind {kind!r}, which have no labels to count",
+            hint="chance=1 takes confidence as it was given",
+        )
 
 
-def _mapped(confident: Confident, chance: Any) -> Floats:
+def _mapped(labels: SureLabels, chance: Any) -> Floats:
     """Return shares in the order of the labels."""
-    names, values = list(chance.keys()), list(chance.values if hasattr(chance, "iloc") else
-                                              chance.values())  # fmt: skip
+    names, values = (
+        (list(each) for each in zip(*chance.items(), strict=True)) if len(chance) else ([], [])
+    )
     share = np.array([real(value) for value in values])
     bad = np.flatnonzero(~((share >= 0) & (share <= 1)))
     if len(bad):
@@ -298,86 +270,69 @@ def _mapped(confident: Confident, chance: Any) -> Floats:
         raise ArgumentError(
             "chance", expected="shares that come to 1 at most", found=f"{share.sum():.6g}"
         )
-    used = np.unique(confident.said)
-    place = _places(confident, names)
-    found = np.where(place < 0, 0.0, share[place]) if len(share) else np.zeros(len(place))
-    lacking = used[found[used] <= 0]
+    place = _places(labels.labels, names)
+    shares = np.where(place < 0, 0.0, share[place]) if len(share) else np.zeros(len(place))
+    used = np.unique(labels.code)
+    lacking = used[shares[used] <= 0]
     if len(lacking):
         raise ArgumentError(
             "chance",
             expected="a share above 0 for every label that was given",
-            found=f"none for {shown(list(confident.labels[lacking]))}",
+            found=f"none for {shown(list(labels.labels[lacking]))}",
         )
-    return found
+    return shares
 
 
-def _places(confident: Confident, names: list[Any]) -> Any:
-    """Find each label among the names."""
+def _places(labels: Names, names: list[Any]) -> Any:
+    """Return the place of each label among the names."""
     text = any(isinstance(name, str) for name in names)
     keys = np.array([str(name) for name in names] if text else names)
     if keys.ndim != 1 or pd.Index(keys).has_duplicates or keys.dtype.kind not in "biufUO":
         raise ArgumentError("chance", expected=EXPECTED, found=f"shares of {shown(names)}")
     if not len(keys):
-        return np.full(len(confident.labels), -1)
-    return tables.match(confident.labels, keys.astype(int) if keys.dtype.kind == "b" else keys)
-
-
-# Genuine agreement of annotators by item: what concordance and weighted reliability share.
-
-
-NO_SLIM: Final = 1.0
-ONE_FOR_ALL: Final = "Pass one accuracy for all, or known labels (truth=): these need no list"
+        return np.full(len(labels), -1)
+    return tables.match(labels, keys.astype(int) if keys.dtype.kind == "b" else keys)
 
 
 @dataclass(frozen=True)
 class Genuine:
-    """What of the annotations an agreement that is not by chance depends on."""
+    """The labels, and the settings of agreement that is not by chance."""
 
-    confident: Confident
+    labels: SureLabels
     close: Closeness
-    guesses: Guesses
-    slim_majority: float
+    chance: Chance
     factor: Floats
-    """(item): 1 over the number of pairs; times ``slim_majority``, where the majority is slim."""
+    """(item): 1 over the number of pairs; times ``slim_majority`` where the majority is slim."""
     attrs: dict[str, Any]
 
     @property
     def paired(self) -> Floats:
         """(item): 1 where there are two annotators."""
-        return (self.confident.rows.voices >= 2).astype(np.float64)
+        return (self.labels.rows.voices >= 2).astype(np.float64)
 
     def meant(self) -> Floats:
-        """Return how probably each row was no guess (row), with all items alike."""
-        said = self.confident.said
-        return genuine(self.confident.confidence, self.guesses.share[said])
+        """Return the probability that each label was no guess (row), without weights."""
+        return genuine(self.labels.confidence, self.chance.share[self.labels.code])
 
-    def concordance(self, among: npt.NDArray[np.bool_] | None = None) -> Floats:
-        r"""Return :math:`\sigma(x)` by item, of pairs of some rows only; 0 where there is none."""
-        rows, said = self.confident.rows, self.confident.said
+    def concordance(self, among: Flags | None = None) -> Floats:
+        r"""Return :math:`\sigma(x)` by item, of pairs of some rows only; 0 without pairs."""
+        rows, code = self.labels.rows, self.labels.code
         amount = rows.share * self.meant() * (1.0 if among is None else among)
         if self.close.apart is None:
-            return agreeing(rows, said, amount, self.confident.n_said) * self.factor
+            return agreeing(rows, code, amount, self.labels.n_labels) * self.factor
         total = np.zeros(len(rows.voices))
         for left, right in pair_blocks(rows):
-            both = amount[left] * amount[right] * self.close.of(left, right, said)
-            total += np.bincount(self.confident.item[left], both, len(total))
+            both = amount[left] * amount[right] * self.close.of(left, right, code)
+            total += np.bincount(self.labels.item[left], both, len(total))
         return total * self.factor
 
-    def pairs(
-        self, among: npt.NDArray[np.bool_] | None = None, *, meant: bool, hint: str = ONE_FOR_ALL
-    ) -> Pairs:
-        """List the pairs that agree, with or without chance taken off what they count.
-
-        Raises
-        ------
-        AnnotationError
-            If they are more than memory holds.
-        """
-        rows, said, item = self.confident.rows, self.confident.said, self.confident.item
+    def pairs(self, among: Flags | None = None, *, meant: bool, hint: str = ONE_FOR_ALL) -> Pairs:
+        """List the pairs that agree; ``meant`` says whether chance is taken off."""
+        rows, code, item = self.labels.rows, self.labels.code, self.labels.item
         amount = rows.share * (self.meant() if meant else 1.0) * (1.0 if among is None else among)
         kept, n = [], 0
         for left, right in pair_blocks(rows):
-            both = amount[left] * amount[right] * self.close.of(left, right, said)
+            both = amount[left] * amount[right] * self.close.of(left, right, code)
             both *= self.factor[item[left]]
             some = both > 0.0
             kept.append((left[some], right[some], both[some]))
@@ -395,37 +350,32 @@ class Genuine:
 
 
 def genuine_agreement(
-    annotations: xr.Dataset,
+    annotations: Any,
     *,
     chance: Any,
     distance: Distance | None,
     max_distance: Any,
     slim_majority: Any,
-) -> Genuine:
-    """Read annotations, and the settings of `dissensus.concordance`.
-
-    Raises
-    ------
-    AnnotationError, ArgumentError
-        As there.
-    """
-    said = confident(annotations)
-    close = closeness(annotations, said, distance, max_distance)
-    chances = guesses(annotations, said, chance)
+) -> tuple[xr.Dataset, Genuine]:
+    """Read annotations, and the settings of `dissensus.concordance`."""
+    annotations = read(annotations, rankings=True)
+    labels = _sure_labels(annotations)
+    close = _closeness(annotations, labels, distance, max_distance)
+    chances = _chance(annotations, labels, chance)
     slim = _slim(annotations, slim_majority)
-    factor = 1.0 / np.maximum(said.pairs, 1.0)
-    if slim != NO_SLIM:
-        factor = np.where(is_slim(said.rows, said.said, said.n_said), slim * factor, factor)
+    factor = 1.0 / np.maximum(labels.pairs, 1.0)
     attrs: dict[str, Any] = {
-        "confidence": said.words,
+        "confidence": GIVEN if "confidence" in annotations else UNSAID,
         "chance": float(chance) if chances.name == "number" else chances.name,
         "distance": close.distance,
     }
     if close.apart is not None:
-        attrs["max_distance"] = close.farthest
+        attrs["max_distance"] = close.largest
     if slim != NO_SLIM:
         attrs["slim_majority"] = slim
-    return Genuine(said, close, chances, slim, factor, attrs)
+        close_call = is_slim(labels.rows, labels.code, labels.n_labels)
+        factor = np.where(close_call, slim * factor, factor)
+    return annotations, Genuine(labels, close, chances, factor, attrs)
 
 
 def _slim(annotations: xr.Dataset, slim_majority: Any) -> float:
@@ -444,15 +394,9 @@ def _slim(annotations: xr.Dataset, slim_majority: Any) -> float:
     return value
 
 
-def right(annotations: xr.Dataset, confident: Confident, truth: Any) -> npt.NDArray[np.bool_]:
-    """Return which rows say what is true (row, in the order of ``confident``).
-
-    Raises
-    ------
-    ArgumentError
-        If an item has no known label, or one that could not have been given; and for rankings.
-    """
-    if confident.lists is not None:
+def correct_rows(annotations: xr.Dataset, labels: SureLabels, truth: Any) -> Flags:
+    """Return which rows have the true label, given known labels of all items."""
+    if labels.lists is not None:
         raise ArgumentError(
             "truth",
             expected="None, of rankings: no two need be right in the same way",
@@ -460,5 +404,5 @@ def right(annotations: xr.Dataset, confident: Confident, truth: Any) -> npt.NDAr
             hint="Pass accuracy=",
         )
     items, closed = annotations[ITEM].to_numpy(), "value" not in annotations
-    code = codes_of_all(truth, items, confident.labels, closed=closed)
-    return np.asarray(code[confident.item] == confident.said)
+    code = codes_of_all(truth, items, labels.labels, closed=closed)
+    return np.asarray(code[labels.item] == labels.code)

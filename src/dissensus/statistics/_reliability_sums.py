@@ -1,10 +1,9 @@
-"""Concordance and weighted reliability of each two annotators, as functions of sums over items.
+"""Concordance and weighted reliability as functions of sums over items.
 
-Concordance and weighted reliability as functions of sums over items.
-Where chance is fixed, what each pair of annotators (or all of them) agree on is a sum over items.
-Where chance is how often labels were given, it goes with the weights, and confidence with it; and
-accuracies of annotators on items belong to no pair of annotators. Then the sums are the weights
-themselves, and the pairs are gone through anew for each set of them.
+With fixed chance, the agreement of each pair of annotators (or of all) is a sum over items. If
+chance is the frequency of labels it depends on the weights, and so does confidence; and accuracies
+by item belong to no pair of annotators. In these cases the sums are the weights themselves, and
+each set of weights passes through all pairs.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 from scipy import sparse
 
@@ -32,13 +30,12 @@ from dissensus.kernels.reliability import (
     right_by_pair,
     right_under_weights,
 )
-from dissensus.kernels.types import Flags, Floats, Ints
+from dissensus.kernels.types import Flags, Floats, Ints, Names
 from dissensus.kernels.voices import pair_blocks
+from dissensus.statistics._accuracies import Accuracies, MajorityAgreement
 from dissensus.statistics._chance import NO_PAIRS
-from dissensus.statistics._majority_credit import Credit
-from dissensus.statistics._reliability import ONE_FOR_ALL, Confident, Genuine
-from dissensus.statistics._sums import Doubts, Matrix, Sums, compact
-from dissensus.statistics._truth import Accuracies
+from dissensus.statistics._reliability import ONE_FOR_ALL, Genuine, SureLabels
+from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, indicator
 
 CONTRADICTION: Final = (
     "two annotators agree of whom one is always right and the other never; accuracies just above 0 "
@@ -46,106 +43,125 @@ CONTRADICTION: Final = (
 )
 NO_ERRORS: Final = "there is only one label to give, so that nobody can be wrong"
 ALONE: Final = "fewer than two annotators"
+NEVER_MET: Final = "no item has labels of both annotators"
+FEWER: Final = "Pass the annotations of fewer annotators or items"
+
+CELLS: Final = 50_000_000
+"""Numbers in the result by pair: 0.4 gigabytes, and as many again in computing it."""
 
 Total = Callable[[Floats, Ints, Ints], Floats]
-"""From totals (set of weights, sum), a set and a draw of accuracies (n), (n) to sums (n), or to
-those of each two annotators (n, pair)."""
-Under = Callable[..., Floats]
+"""From totals (set of weights, sum), and for n results the set of weights and the draw of
+accuracies, to sums (n), or to sums for each pair of annotators (n, pair)."""
+Kernel = Callable[..., Floats]
 """As `right_under_weights`."""
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """What to add up over pairs."""
+    """The quantity to sum over pairs of annotators."""
 
     name: str
     genuine: Genuine
+    attrs: dict[str, Any]
     among: Flags | None = None
-    """(row): the rows whose pairs count, if not all do."""
-    competence: Accuracies | Credit | None = None
+    """(row): the rows whose pairs count; None: all."""
+    accuracy: Accuracies | MajorityAgreement | None = None
     """How often annotators are right; None: always."""
     errors: float = 1.0
-    """Ways to be wrong together; NaN if there is none."""
+    """Number of equally frequent errors; NaN if there is none."""
+
+    @property
+    def given(self) -> Accuracies | None:
+        """The accuracies, if they were given."""
+        return self.accuracy if isinstance(self.accuracy, Accuracies) else None
+
+    @property
+    def majority(self) -> MajorityAgreement | None:
+        """The agreement with the majority, if it is the accuracy."""
+        return self.accuracy if isinstance(self.accuracy, MajorityAgreement) else None
 
     @property
     def draws(self) -> Accuracies | None:
         """The accuracies, if they have draws."""
-        found = self.competence
-        return found if isinstance(found, Accuracies) and found.coords else None
+        return self.given if self.given is not None and self.given.coords else None
 
     @property
-    def why(self) -> str:
+    def majority_parts(self) -> tuple[Matrix, ...]:
+        """The sums by item of the agreement with the majority, if it is the accuracy."""
+        return () if self.majority is None else self.majority.parts()
+
+    @property
+    def reason(self) -> str:
         """Why it may be undefined where there are pairs."""
         return NO_ERRORS if np.isnan(self.errors) else CONTRADICTION
 
-    def given(self) -> Floats:
-        """Return accuracies as numbers (draw, cell); those against the majority of all items."""
-        if isinstance(self.competence, Accuracies):
-            return self.competence.values
-        if isinstance(self.competence, Credit):
-            return self.competence.accuracy()
-        return np.ones((1, 1))
+    def values(self, totals: Floats | None = None) -> Floats:
+        """Return accuracies: (draw, cell), or against the majority (set of weights, cell)."""
+        if self.majority is not None:
+            return self.majority.accuracy(totals)
+        return np.ones((1, 1)) if self.given is None else self.given.values
 
     def cell(self) -> Ints:
-        """Return which number is a row's (row)."""
-        if isinstance(self.competence, Accuracies):
-            return self.competence.cell
-        if isinstance(self.competence, Credit):
-            return self.genuine.confident.annotator
-        return np.zeros(len(self.genuine.confident.said), dtype=np.int64)
+        """Return the cell of each row."""
+        if self.majority is not None:
+            return self.genuine.labels.annotator
+        n = len(self.genuine.labels.code)
+        return np.zeros(n, dtype=np.int64) if self.given is None else self.given.cell
 
     def common(self) -> Floats | None:
-        """Return how probably any two are right (draw), if all annotators are alike."""
-        if self.competence is None:
+        """Return the probability that any two are right (draw), if all accuracies are equal."""
+        if self.accuracy is None:
             return np.ones(1)
-        if isinstance(self.competence, Accuracies) and self.competence.common:
-            each = self.competence.values[:, 0]
+        if self.given is not None and self.given.common:
+            each = self.given.values[:, 0]
             return both_right(each, each, self.errors)
         return None
 
+    def pairs(self, hint: str = ONE_FOR_ALL) -> Pairs:
+        """List the pairs of rows that agree, less chance unless it varies with the weights."""
+        return self.genuine.pairs(self.among, meant=not self.genuine.chance.varies, hint=hint)
 
-def by_item(what: Reliability, items: npt.NDArray[Any], attrs: dict[str, Any]) -> xr.DataArray:
-    """Return each item's own value; NaN where fewer than two annotators spoke, with a warning."""
-    common = what.common()
+
+def by_item(reliability: Reliability, items: Names) -> xr.DataArray:
+    """Return the value of each item; NaN with a warning for fewer than two annotators."""
+    common = reliability.common()
     if common is not None:
-        found = common[:, None] * what.genuine.concordance(what.among)
+        values = common[:, None] * reliability.genuine.concordance(reliability.among)
     else:
-        pairs = what.genuine.pairs(what.among, meant=True)
-        found = right_by_item(pairs, what.given(), what.cell(), what.errors)
-    doubts = Doubts()
-    unsound = np.isnan(found)
-    found = doubts.where(unsound, np.nan_to_num(found), what.why)
-    alone = np.broadcast_to(what.genuine.paired == 0, found.shape)
-    found = doubts.where(alone, found, ALONE)
-    doubts.say(what.name, draws=False, stacklevel=4)
-    coords = {} if what.draws is None else what.draws.coords
-    shape = () if what.draws is None else what.draws.shape
+        pairs = reliability.genuine.pairs(reliability.among, meant=True)
+        values = right_by_item(pairs, reliability.values(), reliability.cell(), reliability.errors)
+    undefined = Undefined()
+    values = undefined.where(np.isnan(values), np.nan_to_num(values), reliability.reason)
+    alone = np.broadcast_to(reliability.genuine.paired == 0, values.shape)
+    values = undefined.where(alone, values, ALONE)
+    undefined.warn(reliability.name)
+    draws = reliability.draws
+    coords, shape = ({}, ()) if draws is None else (draws.coords, draws.shape)
     return xr.DataArray(
-        found.reshape(*shape, len(items)),
+        values.reshape(*shape, len(items)),
         dims=(*coords, ITEM),
         coords={**coords, ITEM: items},
-        name=what.name,
-        attrs={"better": "higher"} | attrs,
+        name=reliability.name,
+        attrs={"better": "higher"} | reliability.attrs,
     )
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Sums over items, what their totals are divided by, and how the quotients are laid out."""
+    """Sums over items, their divisors, and the layout of the quotients."""
 
     below: Matrix
     """(item) or (item, pair): 1 where a pair could agree."""
     parts: tuple[Matrix, ...]
     total: Total
-    why: str
-    """Why there may be nothing to divide by."""
+    reason: str
+    """Why a divisor may be 0."""
     dims: tuple[str, ...] = ()
-    coords: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
-    called: npt.NDArray[Any] | None = None
-    """What a pair is called."""
+    coords: Mapping[str, Names] = field(default_factory=dict)
+    pair_names: Names | None = None
     spread: Callable[[Floats], Floats] = lambda sums: sums
-    """To what is divided, from the sums there are."""
-    lay_out: Callable[[Floats], Floats] = lambda found: found
+    """From the sums to those that are divided."""
+    lay_out: Callable[[Floats], Floats] = lambda values: values
     """From quotients to the result's own dims."""
 
     def divisor(self, totals: Floats) -> Floats:
@@ -154,284 +170,261 @@ class Prepared:
 
     @property
     def width(self) -> int:
-        """How many of the totals are there to divide by."""
+        """The number of divisors."""
         return int(self.bearing.shape[1])
 
     @property
     def bearing(self) -> Matrix:
-        """Return what each value rests on: (item, 1), or (item, pair)."""
+        """The items that each value depends on: (item, 1), or (item, pair)."""
         flat = isinstance(self.below, np.ndarray) and self.below.ndim == 1
         return np.asarray(self.below)[:, None] if flat else self.below
 
 
-def sums_of(
-    what: Reliability,
-    items: npt.NDArray[Any],
-    attrs: dict[str, Any],
-    prepared: Prepared | None = None,
-) -> Sums:
-    """Prepare it as a function of sums over items: of all pairs together, unless they are kept."""
-    made = _together(what) if prepared is None else prepared
-    draws = what.draws
-    shape = () if draws is None else draws.shape
-    coords = {} if draws is None else draws.coords
+def sums_of(reliability: Reliability, annotations: xr.Dataset, *, per_pair: bool) -> Sums:
+    """Prepare the mean over all pairs of annotators, or over the items of each pair."""
+    made = _by_pair(reliability, annotations) if per_pair else _together(reliability)
+    draws = reliability.draws
+    coords, shape = ({}, ()) if draws is None else (draws.coords, draws.shape)
     dims = (*coords, *made.dims)
-    n = len(what.competence.values) if isinstance(what.competence, Accuracies) else 1
+    n = 1 if reliability.given is None else len(reliability.given.values)
 
-    def value(totals: Floats, which: Ints, draw: Ints, doubts: Doubts) -> Floats:
-        found = made.spread(made.total(totals[:, made.width :], which, draw))
-        unsound = np.isnan(found)
-        below = made.spread(made.divisor(totals)[which])
-        found = doubts.divided(np.nan_to_num(found), below, made.why)
-        return made.lay_out(doubts.where(unsound, found, what.why))
+    def value(totals: Floats, of_set: Ints, draw: Ints, undefined: Undefined) -> Floats:
+        sums = made.spread(made.total(totals[:, made.width :], of_set, draw))
+        unsound = np.isnan(sums)
+        below = made.spread(made.divisor(totals)[of_set])
+        values = undefined.divide(np.nan_to_num(sums), below, made.reason)
+        return made.lay_out(undefined.where(unsound, values, reliability.reason))
 
-    def finish(totals: Floats, doubts: Doubts) -> Floats:
-        which, draw = np.divmod(np.arange(len(totals) * n), n)
-        found = value(totals, which, draw, doubts)
-        return found.reshape(len(totals), *shape, *found.shape[1:])
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        of_set, draw = np.divmod(np.arange(len(totals) * n), n)
+        values = value(totals, of_set, draw, undefined)
+        return values.reshape(len(totals), *shape, *values.shape[1:])
 
-    def level(totals: Floats, which: Ints, draw: Ints) -> Floats:
-        found = value(totals, which, draw, Doubts()).reshape(len(which), -1)
-        known = ~np.isnan(found)
-        return np.nansum(found, axis=1) / np.maximum(known.sum(axis=1), 1)
+    def level(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
+        values = value(totals, of_set, draw, Undefined()).reshape(len(of_set), -1)
+        known = ~np.isnan(values)
+        return np.nansum(values, axis=1) / np.maximum(known.sum(axis=1), 1)
 
     def one_of_draws(
         own: Floats, sets: Iterable[Floats], rng: np.random.Generator
-    ) -> Callable[[Floats, Doubts], Floats]:
+    ) -> Callable[[Floats, Undefined], Floats]:
         by_draw = level(own, np.zeros(n, dtype=np.int64), np.arange(n))
         middle = np.argsort(by_draw)[n // 2]
-        by_set = [level(one, np.arange(len(one)), np.full(len(one), middle)) for one in sets]
+        by_set = [level(each, np.arange(len(each)), np.full(len(each), middle)) for each in sets]
         order = iter(matched(by_draw, np.concatenate(by_set), rng).tolist())
-        return lambda totals, doubts: value(
-            totals, np.arange(len(totals)), np.array([*islice(order, len(totals))]), doubts
+        return lambda totals, undefined: value(
+            totals, np.arange(len(totals)), np.array([*islice(order, len(totals))]), undefined
         )
 
     return Sums(
-        what.name,
+        reliability.name,
         (made.below, *made.parts),
         finish,
-        items,
-        {what.name: dims} if dims else {},
+        annotations[ITEM].to_numpy(),
+        {reliability.name: dims} if dims else {},
         {**coords, **made.coords},
-        attrs,
+        reliability.attrs,
         bearing=made.bearing,
-        called=made.called,
+        value_names=made.pair_names,
         one_of_draws=None if draws is None else one_of_draws,
     )
 
 
-def _together(what: Reliability) -> Prepared:
-    """Prepare the sums of all pairs of annotators."""
-    return Prepared(what.genuine.paired, *_prepared(what), NO_PAIRS)
+def _needs_weights(reliability: Reliability) -> bool:
+    """Whether chance varies with the weights, or accuracies with items."""
+    given = reliability.given
+    by_item = given is not None and not (given.by_annotator or given.common)
+    return reliability.genuine.chance.varies or by_item
 
 
-def _prepared(what: Reliability) -> tuple[tuple[Matrix, ...], Total]:
-    """Choose the sums: of items, of pairs of annotators, or the weights themselves."""
-    if what.genuine.guesses.moves:
-        return anew(what, rows_paired(what), right_under_weights)
-    common = what.common()
-    if common is not None:
-        return (what.genuine.concordance(what.among),), (
-            lambda totals, which, draw: totals[which, 0] * common[draw]
-        )
-    if isinstance(what.competence, Accuracies) and not what.competence.by_annotator:
-        return anew(what, rows_paired(what), right_under_weights)
-    return _by_annotators(what)
-
-
-def _by_annotators(what: Reliability) -> tuple[tuple[Matrix, ...], Total]:
-    """Sum what each pair of annotators agrees on."""
-    said, pairs = what.genuine.confident, what.genuine.pairs(what.among, meant=True)
-    n = 1 + int(said.annotator.max())
-    one, two = said.annotator[pairs.left], said.annotator[pairs.right]
-    key, column = np.unique(one * n + two, return_inverse=True)
-    left, right = np.divmod(key, n)
-    shape = (len(said.rows.voices), len(key))
-    agreed = sparse.csr_array((pairs.amount, (said.item[pairs.left], column)), shape=shape)
-    credit = what.competence if isinstance(what.competence, Credit) else None
-
-    def total(totals: Floats, which: Ints, draw: Ints) -> Floats:
-        accuracy = what.given() if credit is None else credit.under(totals[:, len(key) :])
-        sums = np.ascontiguousarray(totals[:, : len(key)])
-        how = which if credit is not None else draw
-        return right_by_annotators(sums, left, right, accuracy, which, how, what.errors)
-
-    return (compact(agreed), *(() if credit is None else credit.parts())), total
-
-
-def rows_paired(what: Reliability, hint: str = ONE_FOR_ALL) -> Pairs:
-    """List the pairs of rows that agree, with chance taken off unless it goes with the weights."""
-    return what.genuine.pairs(what.among, meant=not what.genuine.guesses.moves, hint=hint)
-
-
-def anew(what: Reliability, pairs: Pairs, under: Under) -> tuple[tuple[Matrix, ...], Total]:
-    """Keep the weights of items, and go through the pairs for each set of them."""
-    genuine, moves = what.genuine, what.genuine.guesses.moves
-    said = genuine.confident
-    confidence = said.confidence if moves else np.ones(len(said.said))
-    n_items, n_labels = len(said.rows.voices), said.n_said
+def _anew(
+    reliability: Reliability, pairs: Pairs, kernel: Kernel
+) -> tuple[tuple[Matrix, ...], Total]:
+    """Keep the weights of items as the sums; each set of weights passes through all pairs."""
+    chance, labels = reliability.genuine.chance, reliability.genuine.labels
+    confidence = labels.confidence if chance.varies else np.ones(len(labels.code))
+    n_items, n_labels = len(labels.rows.voices), labels.n_labels
     parts: tuple[Matrix, ...] = (sparse.eye_array(n_items, format="csr"),)
-    if moves:
-        cells = (said.rows.share, (said.item, said.said))
+    if chance.varies:
+        cells = (labels.rows.share, (labels.item, labels.code))
         parts += (compact(sparse.csr_array(cells, shape=(n_items, n_labels))),)
-    credit = what.competence if isinstance(what.competence, Credit) else None
-    parts += () if credit is None else credit.parts()
+    parts += reliability.majority_parts
 
-    def total(totals: Floats, which: Ints, draw: Ints) -> Floats:
+    def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
         weights = np.ascontiguousarray(totals[:, :n_items])
-        chance, end = np.repeat(genuine.guesses.share[None], len(totals), axis=0), n_items
-        if moves:
+        shares, end = np.repeat(chance.share[None], len(totals), axis=0), n_items
+        if chance.varies:
             end += n_labels
             amount = totals[:, n_items:end]
-            chance = amount / amount.sum(axis=1, keepdims=True)
-        accuracy = what.given() if credit is None else credit.under(totals[:, end:])
-        return under(
-            pairs, confidence, said.said, chance, weights, accuracy, what.cell(), which,
-            draw if credit is None else which, what.errors,
-        )  # fmt: skip
+            shares = amount / amount.sum(axis=1, keepdims=True)
+        return kernel(
+            pairs,
+            confidence,
+            labels.code,
+            shares,
+            weights,
+            reliability.values(totals[:, end:]),
+            reliability.cell(),
+            of_set,
+            draw if reliability.majority is None else of_set,
+            reliability.errors,
+        )
 
     return parts, total
 
 
-NEVER_MET: Final = "no item has labels of both annotators"
-FEWER: Final = "Pass the annotations of fewer annotators or items"
-
-_CELLS: Final = 50_000_000
-"""Numbers in the result: 0.4 gigabytes, and as many again on the way."""
+# The mean over all pairs of annotators.
 
 
-def sums_by_pair(what: Reliability, annotations: xr.Dataset, attrs: dict[str, Any]) -> Sums:
-    """Prepare it for each two annotators, the mean over the items both of them labelled.
+def _together(reliability: Reliability) -> Prepared:
+    genuine, common = reliability.genuine, reliability.common()
+    if common is not None and not genuine.chance.varies:
+        parts: tuple[Matrix, ...] = (genuine.concordance(reliability.among),)
 
-    Raises
-    ------
-    AnnotationError
-        If the pairs are more than memory holds.
-    ArgumentError
-        If the result is.
-    """
+        def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
+            return totals[of_set, 0] * common[draw]
+
+        return Prepared(genuine.paired, parts, total, NO_PAIRS)
+    if _needs_weights(reliability):
+        parts, by_weights = _anew(reliability, reliability.pairs(), right_under_weights)
+        return Prepared(genuine.paired, parts, by_weights, NO_PAIRS)
+    return Prepared(genuine.paired, *_by_annotators(reliability), NO_PAIRS)
+
+
+def _by_annotators(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]:
+    """Sum the agreement of each pair of annotators."""
+    labels, pairs = reliability.genuine.labels, reliability.pairs()
+    n = 1 + int(labels.annotator.max())
+    key, column = np.unique(
+        labels.annotator[pairs.left] * n + labels.annotator[pairs.right], return_inverse=True
+    )
+    left, right = np.divmod(key, n)
+    shape = (len(labels.rows.voices), len(key))
+    agreed = sparse.csr_array((pairs.amount, (labels.item[pairs.left], column)), shape=shape)
+
+    def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
+        accuracy = reliability.values(totals[:, len(key) :])
+        sums = np.ascontiguousarray(totals[:, : len(key)])
+        row = draw if reliability.majority is None else of_set
+        return right_by_annotators(sums, left, right, accuracy, of_set, row, reliability.errors)
+
+    return (compact(agreed), *reliability.majority_parts), total
+
+
+# Each pair of annotators, over the items that both labelled.
+
+
+def _by_pair(reliability: Reliability, annotations: xr.Dataset) -> Prepared:
     names = annotations[ANNOTATOR].to_numpy()
     n = len(names)
-    n_draws = len(what.competence.values) if isinstance(what.competence, Accuracies) else 1
-    if n_draws * n * n > _CELLS:
+    n_draws = 1 if reliability.given is None else len(reliability.given.values)
+    if n_draws * n * n > CELLS:
         raise ArgumentError(
             "per_pair",
-            expected=f"up to {_CELLS:,} numbers: pairs of annotators, times draws of accuracies",
+            expected=f"up to {CELLS:,} numbers: pairs of annotators, times draws of accuracies",
             found=f"{n:,} annotators and {n_draws:,} draws, {n_draws * n * n:,} numbers",
             hint="Thin the draws, or pass the annotations of fewer annotators",
         )
-    met = _met(what.genuine.confident, n)
-    parts, total = _from_weights(what, met) if _needs_weights(what) else _from_sums(what, met)
-    prepared = Prepared(
-        met.together, parts, total, NEVER_MET,
+    labels = reliability.genuine.labels
+    met = _met(labels, n)
+    pairs = reliability.pairs(FEWER)
+    # Each pair of rows counts as it would in an item of its own.
+    pairs = pairs._replace(amount=pairs.amount * labels.pairs[labels.item[pairs.left]])
+    column = met.column(labels, pairs)
+    if _needs_weights(reliability):
+        kernel = partial(right_by_pair, column=column, n_columns=len(met.key))
+        parts, total = _anew(reliability, pairs, kernel)
+    else:
+        parts, total = _sums_by_pair(reliability, met, pairs, column)
+    return Prepared(
+        met.together,
+        parts,
+        total,
+        NEVER_MET,
         dims=(ANNOTATOR, other(ANNOTATOR)),
         coords={ANNOTATOR: names, other(ANNOTATOR): names},
-        called=np.array([f"{one} and {two}" for one, two in names[np.stack(met.who, axis=1)]]),
-        spread=met.spread, lay_out=met.lay_out,
-    )  # fmt: skip
-    return sums_of(what, annotations[ITEM].to_numpy(), attrs, prepared)
+        pair_names=np.array([f"{a} and {b}" for a, b in names[np.stack(met.annotators, axis=1)]]),
+        spread=met.spread,
+        lay_out=met.lay_out,
+    )
 
 
 class _Met(NamedTuple):
     """Pairs of annotators who labelled the same item."""
 
     n: int
-    """How many annotators there are."""
+    """The number of annotators."""
     key: Ints
-    """(pair): the one, who comes first, times n, plus the other; rising."""
+    """(pair): the first annotator times n, plus the second; rising."""
     together: Matrix
     """(item, pair): 1 where both labelled it."""
 
     @property
-    def who(self) -> tuple[Ints, Ints]:
-        """(pair), (pair): the one and the other."""
-        one, two = np.divmod(self.key, self.n)
-        return one, two
+    def annotators(self) -> tuple[Ints, Ints]:
+        """(pair), (pair): the first and the second."""
+        first, second = np.divmod(self.key, self.n)
+        return first, second
 
-    def column(self, said: Confident, pairs: Pairs) -> Ints:
+    def column(self, labels: SureLabels, pairs: Pairs) -> Ints:
         """Return the place of each pair of rows among the pairs of annotators."""
-        key = said.annotator[pairs.left] * self.n + said.annotator[pairs.right]
+        key = labels.annotator[pairs.left] * self.n + labels.annotator[pairs.right]
         return np.searchsorted(self.key, key).astype(np.int64)
 
-    def spread(self, found: Floats) -> Floats:
-        """Bring sums to all pairs, also of annotators who never met: (n, one before other)."""
-        square = np.zeros((len(found), self.n * self.n))
-        square[:, self.key] = found
-        one, two = np.triu_indices(self.n, 1)
-        return square[:, one * self.n + two]
+    def spread(self, values: Floats) -> Floats:
+        """Return values of all pairs, 0 for annotators who never met: (n, first before second)."""
+        square = np.zeros((len(values), self.n * self.n))
+        square[:, self.key] = values
+        first, second = np.triu_indices(self.n, 1)
+        return square[:, first * self.n + second]
 
-    def lay_out(self, found: Floats) -> Floats:
-        """Write each pair's value twice: (n, annotator, annotator_); nobody is his own other."""
-        square = np.full((len(found), self.n, self.n), np.nan)
-        one, two = np.triu_indices(self.n, 1)
-        square[:, one, two] = square[:, two, one] = found
+    def lay_out(self, values: Floats) -> Floats:
+        """Return (n, annotator, annotator_), symmetric, NaN on the diagonal."""
+        square = np.full((len(values), self.n, self.n), np.nan)
+        first, second = np.triu_indices(self.n, 1)
+        square[:, first, second] = square[:, second, first] = values
         return square
 
 
-def _met(said: Confident, n: int) -> _Met:
-    """Find who met whom on which item."""
-    if said.pairs.sum() > MOST:
+def _met(labels: SureLabels, n: int) -> _Met:
+    if labels.pairs.sum() > MOST:
         raise AnnotationError(
             "annotations",
             expected=f"up to {MOST:,} pairs of annotators of an item, with per_pair=True",
-            found=f"{int(said.pairs.sum()):,}",
+            found=f"{int(labels.pairs.sum()):,}",
             hint=FEWER,
         )
-    # Once for each annotator of an item, however many labels he gave it.
-    first = np.r_[True, said.rows.own[:-1] == np.arange(1, len(said.said))]
+    # The first row of each annotator of an item, for repeated labels.
+    first = np.r_[True, labels.rows.own[:-1] == np.arange(1, len(labels.code))]
     keys: list[Ints] = [np.zeros(0, dtype=np.int64)]
     items: list[Ints] = [np.zeros(0, dtype=np.int64)]
-    for left, right in pair_blocks(said.rows):
+    for left, right in pair_blocks(labels.rows):
         once = first[left] & first[right]
-        keys.append(said.annotator[left[once]] * n + said.annotator[right[once]])
-        items.append(said.item[left[once]])
+        keys.append(labels.annotator[left[once]] * n + labels.annotator[right[once]])
+        items.append(labels.item[left[once]])
     key, column = np.unique(np.concatenate(keys), return_inverse=True)
-    where = np.concatenate(items), column
-    shape = (len(said.rows.voices), len(key))
-    together = sparse.csr_array((np.ones(len(column)), where), shape=shape)
-    return _Met(n, key, compact(together))
+    together = indicator(np.concatenate(items), column, (len(labels.rows.voices), len(key)))
+    return _Met(n, key, together)
 
 
-def _needs_weights(what: Reliability) -> bool:
-    """Whether sums of pairs will not do: guesses go with the weights, or accuracies with items."""
-    by_item = isinstance(what.competence, Accuracies) and not (
-        what.competence.by_annotator or what.competence.common
-    )
-    return what.genuine.guesses.moves or by_item
+def _sums_by_pair(
+    reliability: Reliability, met: _Met, pairs: Pairs, column: Ints
+) -> tuple[tuple[Matrix, ...], Total]:
+    """Sum the agreement of each pair of annotators."""
+    item = reliability.genuine.labels.item[pairs.left]
+    agreed = sparse.csr_array((pairs.amount, (item, column)), shape=met.together.shape)
+    n_pairs = len(met.key)
 
-
-def _agreeing(what: Reliability) -> Pairs:
-    """List the pairs of rows that agree; each counts what it would in an item of its own."""
-    said, pairs = what.genuine.confident, rows_paired(what, FEWER)
-    return pairs._replace(amount=pairs.amount * said.pairs[said.item[pairs.left]])
-
-
-def _from_weights(what: Reliability, met: _Met) -> tuple[tuple[Matrix, ...], Total]:
-    """Go through the pairs of rows for each set of weights."""
-    pairs = _agreeing(what)
-    column = met.column(what.genuine.confident, pairs)
-    return anew(what, pairs, partial(right_by_pair, column=column, n_columns=len(met.key)))
-
-
-def _from_sums(what: Reliability, met: _Met) -> tuple[tuple[Matrix, ...], Total]:
-    """Sum what each pair of annotators agrees on."""
-    said, pairs = what.genuine.confident, _agreeing(what)
-    where = said.item[pairs.left], met.column(said, pairs)
-    agreed = sparse.csr_array((pairs.amount, where), shape=met.together.shape)
-    credit = what.competence if isinstance(what.competence, Credit) else None
-    n_pairs, who = len(met.key), met.who
-
-    def total(totals: Floats, which: Ints, draw: Ints) -> Floats:
-        amount = totals[which, :n_pairs]
-        if what.competence is None:
+    def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
+        amount = totals[of_set, :n_pairs]
+        if reliability.accuracy is None:
             return amount
-        accuracy = what.given() if credit is None else credit.under(totals[:, n_pairs:])
+        accuracy = reliability.values(totals[:, n_pairs:])
         if accuracy.shape[1] == 1:  # one number for all
             accuracy = np.broadcast_to(accuracy, (len(accuracy), met.n))
-        one, two = (accuracy[:, each].ravel() for each in who)
-        right = both_right(one, two, what.errors).reshape(len(accuracy), n_pairs)
-        both = right[draw if credit is None else which]
-        # Who never agree need not be able to: one always right, the other never.
+        first, second = (accuracy[:, each].ravel() for each in met.annotators)
+        right = both_right(first, second, reliability.errors).reshape(len(accuracy), n_pairs)
+        both = right[draw if reliability.majority is None else of_set]
+        # Pairs that never agree may contradict each other: always right and never right.
         return np.where(amount > 0.0, amount * both, 0.0)
 
-    return (compact(agreed), *(() if credit is None else credit.parts())), total
+    return (compact(agreed), *reliability.majority_parts), total

@@ -1,13 +1,12 @@
-"""A statistic as a function of sums over items, which is what makes its posterior cheap.
+"""A statistic as a function of sums over items.
 
-Every registered statistic is prepared once as a matrix (item, sum) and a function of the sums'
-totals. Weights over items then enter as one matrix product, whether there is one set of them or
-four thousand (`bayesian_bootstrap`).
+A statistic is prepared once: a matrix (item, sum), and a function of the totals of its columns.
+Weights over items are then one matrix product, for one set of weights or for the thousands of
+`bayesian_bootstrap`.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -19,97 +18,93 @@ from scipy import sparse
 
 from dissensus.data.weights import item_weights
 from dissensus.dims import SAMPLE
-from dissensus.errors import DissensusWarning
-from dissensus.kernels.types import Floats
-
-# Values that are not defined: NaN, and the reason in words.
+from dissensus.errors import warn_caller
+from dissensus.kernels.types import Flags, Floats, Names
 
 
-class Doubts:
-    """Collects why values are undefined while they are computed, and says so once.
+class Undefined:
+    """Counts the undefined values of a computation by reason, for one warning at the end.
 
     Examples
     --------
-    >>> doubts = Doubts()
-    >>> doubts.divided(np.array([1.0, 1.0]), np.array([2.0, 0.0]), "nothing to divide by")
+    >>> undefined = Undefined()
+    >>> undefined.divide(np.array([1.0, 1.0]), np.array([2.0, 0.0]), "nothing to divide by")
     array([0.5, nan])
-    >>> doubts.words("alpha", draws=False)
+    >>> undefined.message("alpha")
     'alpha is undefined (NaN) in 1 of 2 values: nothing to divide by.'
     """
 
     def __init__(self) -> None:
-        self._found: dict[str, int] = {}
-        self._asked: dict[str, int] = {}
+        self._count: dict[str, int] = {}
+        self._total: dict[str, int] = {}
 
-    def where(self, undefined: npt.NDArray[np.bool_], values: Floats, why: str) -> Floats:
-        """Return values with NaN where they are undefined; NaN stays what it was."""
+    def where(self, undefined: Flags, values: Floats, reason: str) -> Floats:
+        """Return the values, NaN where they are undefined. What is NaN already is not counted."""
         new = undefined & ~np.isnan(values)
-        self._found[why] = self._found.get(why, 0) + int(new.sum())
-        self._asked[why] = self._asked.get(why, 0) + undefined.size
+        self._count[reason] = self._count.get(reason, 0) + int(new.sum())
+        self._total[reason] = self._total.get(reason, 0) + undefined.size
         return np.where(undefined, np.nan, values)
 
-    def divided(self, above: Floats, below: Floats, why: str) -> Floats:
-        """Divide by what is positive; elsewhere the quotient is undefined."""
+    def divide(self, above: Floats, below: Floats, reason: str) -> Floats:
+        """Return the quotient, undefined unless the divisor is positive."""
         above, below = np.broadcast_arrays(above, below)
         bad = ~(below > 0)
-        quotient = np.where(bad, 0.0, above) / np.where(bad, 1.0, below)
-        return self.where(bad, quotient, why)
+        return self.where(bad, np.where(bad, 0.0, above) / np.where(bad, 1.0, below), reason)
 
-    def words(self, name: str, draws: bool) -> str:
-        """Say how much is undefined and why, or nothing if nothing is."""
+    def message(self, name: str, unit: str = "values") -> str:
+        """Return how many values are undefined, and why; empty if none is."""
         parts = []
-        for why, n in self._found.items():
-            if n == 0:
-                continue
-            asked = self._asked[why]
-            share = "" if asked == 1 else f" in {n:,} of {asked:,} {'draws' if draws else 'values'}"
-            parts.append(f"{name} is undefined (NaN){share}: {why}.")
+        for reason, count in self._count.items():
+            total = self._total[reason]
+            share = "" if total == 1 else f" in {count:,} of {total:,} {unit}"
+            if count:
+                parts.append(f"{name} is undefined (NaN){share}: {reason}.")
         return " ".join(parts)
 
-    def say(self, name: str, *, draws: bool, stacklevel: int = 3) -> None:
-        """Warn of what is undefined."""
-        text = self.words(name, draws)
-        if text:
-            warnings.warn(text, DissensusWarning, stacklevel=stacklevel)
+    def warn(self, name: str, unit: str = "values") -> None:
+        """Warn if any value is undefined."""
+        if text := self.message(name, unit):
+            warn_caller(text)
 
 
 Matrix = Floats | sparse.csr_array
-Finish = Callable[[Floats, Doubts], Floats | Mapping[str, Floats]]
+Finish = Callable[[Floats, Undefined], Floats | Mapping[str, Floats]]
 
+SUMS: Final = object()
+"""``weights=SUMS`` makes a statistic return its `Sums` in place of its value."""
 
 AS_COUNTS: Final = "as_counts"
-"""Attribute of weights that say how often items count, whole or not, as a bootstrap's do."""
+"""Attribute of weights that are counts of items, also where they are not whole numbers."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What a statistic needs of the data, item by item."""
+    """The sums over items that a statistic depends on, and the function of their totals."""
 
     name: str
     parts: tuple[Matrix, ...]
-    """(item, sum), side by side; a vector is one sum."""
+    """(item, sum) each, side by side; a vector is one sum."""
     finish: Finish
-    """From totals (set of weights, sum) to values (set of weights, \\*dims), or several by name."""
-    items: npt.NDArray[Any]
-    """The items' names."""
+    """From totals (set of weights, sum) to values (set of weights, \\*dims), or a dict of these."""
+    items: Names
     dims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The dims of each variable that has any."""
-    coords: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    coords: Mapping[str, Names] = field(default_factory=dict)
     attrs: Mapping[str, Any] = field(default_factory=dict)
     better: str = "higher"
-    """"higher" or "lower", as `dissensus.compare` and the plots want to know."""
+    """"higher" or "lower"."""
     bearing: Matrix | None = None
-    """(item, value along the last dim), not zero where a value rests on an item; one column for a
-    statistic without dims. None if all rest on the items that have a sum that is not zero."""
-    called: npt.NDArray[Any] | None = None
-    """(value): what its columns are called, if they are no places along the last dim."""
+    """(item, value along the last dim): not zero where a value depends on an item; one column for
+    a statistic without dims. None: all values depend on every item with a sum that is not zero."""
+    value_names: Names | None = None
+    """(value): the names of the columns of ``bearing``, if these are not the last dim's."""
     one_of_draws: Callable[[Floats, Iterable[Floats], np.random.Generator], Finish] | None = None
-    """If values have draws of their own: how to finish totals with one of these for each, from the
-    totals of the data and, block by block, those that will be finished."""
+    """For values with draws of their own: the `Finish` that takes one draw for each set of weights,
+    given the totals of the data and the blocks of totals that will be finished."""
 
     @property
-    def bears(self) -> npt.NDArray[np.bool_]:
-        """(item): whether it tells of the statistic at all."""
+    def bears(self) -> Flags:
+        """(item): whether the statistic depends on the item at all."""
         out = np.zeros(len(self.items), dtype=bool)
         for part in self.parts if self.bearing is None else (self.bearing,):
             if isinstance(part, np.ndarray):
@@ -119,7 +114,7 @@ class Sums:
         return out
 
     def weighted(self, weights: Any) -> Sums:
-        """Return the sums with each item's multiplied by how often it counts, from ``weights=``."""
+        """Return the sums, each item's multiplied by its count (from ``weights=``)."""
         if weights is None:
             return self
         factor = item_weights(weights, self.items, "weights")
@@ -130,38 +125,33 @@ class Sums:
         return replace(self, parts=parts, bearing=bearing)
 
     def resampled(self, sets: Iterable[Floats], rng: np.random.Generator) -> Sums:
-        """Return the sums as drawn weights need them: with one draw for each set of weights.
-
-        The sets are those that will be finished, block by block; gone through only if need be.
-        """
+        """Return the sums with one draw of the values for each set of weights."""
         if self.one_of_draws is None:
             return self
         finish = self.one_of_draws(self.totals(), sets, rng)
-        dims = {
-            name: tuple(dim for dim in dims if dim not in SAMPLE)
-            for name, dims in self.dims.items()
-        }
-        dims = {name: kept for name, kept in dims.items() if kept}
-        return replace(self, finish=finish, dims=dims, one_of_draws=None)
+        own = {name: tuple(d for d in dims if d not in SAMPLE) for name, dims in self.dims.items()}
+        own = {name: dims for name, dims in own.items() if dims}
+        return replace(self, finish=finish, dims=own, one_of_draws=None)
 
     def totals(self) -> Floats:
         """Sum over items: (1, sum)."""
-        sums = [np.atleast_1d(part.sum(axis=0)) for part in self.parts]
-        return np.concatenate(sums)[None, :]
+        return np.concatenate([np.atleast_1d(part.sum(axis=0)) for part in self.parts])[None, :]
 
     def value(self, weights: Any = None) -> Any:
-        """Return the statistic of the data as they are: a DataArray, or a Dataset."""
-        doubts = Doubts()
-        found = self.finish(self.weighted(weights).totals(), doubts)
-        doubts.say(self.name, draws=False, stacklevel=4)
-        return self.labelled(found, ())
+        """Return the statistic (DataArray or Dataset), or the sums themselves for `SUMS`."""
+        if weights is SUMS:
+            return self
+        undefined = Undefined()
+        values = self.finish(self.weighted(weights).totals(), undefined)
+        undefined.warn(self.name)
+        return self.labelled(values, ())
 
-    def labelled(self, found: Floats | Mapping[str, Floats], sample: tuple[str, ...]) -> Any:
-        """Name dims and coordinates; ``sample`` is () or ("chain", "draw")."""
-        if isinstance(found, Mapping):
-            parts = {name: self._array(name, values, sample) for name, values in found.items()}
-            return xr.Dataset(parts, attrs=dict(self.attrs))
-        return self._array(self.name, found, sample).assign_attrs(self.attrs)
+    def labelled(self, values: Floats | Mapping[str, Floats], sample: tuple[str, ...]) -> Any:
+        """Return values with dims and coordinates; ``sample`` is () or ("chain", "draw")."""
+        if isinstance(values, Mapping):
+            arrays = {name: self._array(name, each, sample) for name, each in values.items()}
+            return xr.Dataset(arrays, attrs=dict(self.attrs))
+        return self._array(self.name, values, sample).assign_attrs(self.attrs)
 
     def _array(self, name: str, values: Floats, sample: tuple[str, ...]) -> xr.DataArray:
         dims = self.dims.get(name, ())
@@ -178,16 +168,16 @@ class Sums:
 def counts_of(weights: Floats) -> Floats:
     """Return how often each item counts.
 
-    Whole numbers say so themselves. All others are relative, with a mean of 1 over the items that
-    have any: if they came to 1 in all, next to none of Krippendorff's n - 1 labels would be left.
-    So are whole numbers past those that a float can tell apart.
+    Whole numbers are counts. Other weights are relative: they are scaled to a mean of 1 over the
+    items of positive weight, since Krippendorff's n - 1 needs a count. So are whole numbers too
+    large for a float to tell apart.
 
     Examples
     --------
     >>> counts_of(np.array([2.0, 0.0, 1.0])), counts_of(np.array([0.2, 0.0, 0.6]))
     (array([2., 0., 1.]), array([0.5, 0. , 1.5]))
     """
-    shares = weights / weights.max()  # whose sum is never too large to hold
+    shares = weights / weights.max()  # the sum of the weights could overflow
     if (weights == np.round(weights)).all() and shares.sum() <= 2.0**53 / weights.max():
         return weights
     return np.asarray(shares / shares[shares > 0].mean())
@@ -197,13 +187,18 @@ def times(matrix: Matrix, factor: Floats) -> Matrix:
     """Multiply each item's sums by a number."""
     if isinstance(matrix, np.ndarray):
         return matrix * (factor if matrix.ndim == 1 else factor[:, None])
-    # A whole copy: SciPy sorts indices in place when it likes, under all matrices that share them.
+    # A full copy: SciPy sorts indices in place, also under other matrices that share them.
     out = matrix.copy()
     out.data = matrix.data * np.repeat(factor, np.diff(matrix.indptr))
     return out
 
 
 def compact(matrix: sparse.csr_array) -> Matrix:
-    """Return a sparse matrix as an array, unless that took much more room."""
+    """Return a sparse matrix as an array, unless that takes much more memory."""
     items, sums = matrix.shape
     return matrix.toarray() if items * sums <= 4 * matrix.nnz + 10_000 else matrix
+
+
+def indicator(row: npt.NDArray[Any], column: npt.NDArray[Any], shape: tuple[int, int]) -> Matrix:
+    """Return how often each (row, column) occurs."""
+    return compact(sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape))

@@ -7,15 +7,16 @@ import pandas as pd
 import pytest
 
 import dissensus as dx
-from dissensus.data.formats._table import Asked
-from dissensus.data.formats._text import typed_labels
+from dissensus.data.formats._table import ReadOptions, typed_labels
 
 ANNOTATIONS = {"item": "item", "annotator": "annotator", "label": "label"}
 PREDICTIONS = {"item": "item", "system": "system", "label": "label"}
 
 
 def typed(cells, columns=ANNOTATIONS, **options):
-    return typed_labels(pd.Series(cells, dtype=object), "label", Asked(columns, **options)).tolist()
+    return typed_labels(
+        pd.Series(cells, dtype=object), "label", ReadOptions(columns, **options)
+    ).tolist()
 
 
 @pytest.mark.parametrize(

@@ -19,25 +19,25 @@ TABLE = np.array([
     [[0.7, 0.2, 0.5], [0.3, 0.8, 0.5]],
     [[0.6, 0.1, 0.9], [0.4, 0.9, 0.1]],
 ])  # fmt: skip
-"""(voice, response, state)"""
-ITEM, VOICE = np.array([0, 0, 1, 1, 2, 2, 2]), np.array([0, 1, 0, 1, 0, 0, 1])
+"""(respondent, response, state)"""
+ITEM, RESPONDENT = np.array([0, 0, 1, 1, 2, 2, 2]), np.array([0, 1, 0, 1, 0, 0, 1])
 
 
-def by_hand(labels, weight=WEIGHT, item=ITEM, voice=VOICE):
+def by_hand(labels, weight=WEIGHT, item=ITEM, respondent=RESPONDENT):
     out = 0.0
     for one in range(max(item) + 1):
-        rows = [TABLE[v, y] for i, v, y in zip(item, voice, labels, strict=True) if i == one]
+        rows = [TABLE[v, y] for i, v, y in zip(item, respondent, labels, strict=True) if i == one]
         out += np.log(weight @ np.prod(rows, axis=0))
     return out
 
 
-def logp(labels, item=ITEM, voice=VOICE):
-    y = LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), item, voice)
+def logp(labels, item=ITEM, respondent=RESPONDENT):
+    y = LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), item, respondent)
     return pm.logp(y, labels)
 
 
 ALIKE = [1, 0, 1, 0, 0, 1, 1]
-"""Items 0 and 1 have the same labels, and item 2 two of one voice."""
+"""Items 0 and 1 have the same labels, and item 2 two of one respondent."""
 
 
 @pytest.mark.parametrize("labels", [ALIKE, [0] * 7, [1, 1, 0, 1, 1, 1, 0]])
@@ -61,7 +61,7 @@ def test_probabilities_of_all_labels_add_up_to_1():
 
 def test_gradient():
     weight, table = pt.dvector(), pt.dtensor3()
-    y = LatentTruth.dist(weight, table, ITEM, VOICE)
+    y = LatentTruth.dist(weight, table, ITEM, RESPONDENT)
     density = pm.logp(y, np.array(ALIKE))
     slopes = pytensor.function(
         [weight, table], [density, *pt.grad(density, [weight, table])], mode="FAST_COMPILE"
@@ -78,19 +78,19 @@ def test_gradient():
 
 @pytest.mark.long
 def test_frequencies_of_draws():
-    item, voice = [0, 0, 1], [0, 1, 1]
-    y = LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), item, voice)
+    item, respondent = [0, 0, 1], [0, 1, 1]
+    y = LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), item, respondent)
     drawn = pm.draw(y, 5000, random_seed=1, mode="FAST_COMPILE")
     seen = np.bincount(drawn @ [4, 2, 1], minlength=8)
     every = itertools.product((0, 1), repeat=3)
-    want = np.exp([by_hand(one, item=item, voice=voice) for one in every])
+    want = np.exp([by_hand(one, item=item, respondent=respondent) for one in every])
     assert stats.chisquare(seen, want * len(drawn)).pvalue > 1e-3
 
 
 def test_in_a_model():
     with pm.Model() as model:
         share = pm.Dirichlet("share", a=np.ones(3))
-        LatentTruth("y", pt.log(share), np.log(TABLE), ITEM, VOICE)
+        LatentTruth("y", pt.log(share), np.log(TABLE), ITEM, RESPONDENT)
     prior = pm.draw(model["y"], 50, random_seed=1, mode="FAST_COMPILE")
     assert prior.shape == (50, 7)
     assert set(prior.ravel().tolist()) == {0, 1}
@@ -104,12 +104,20 @@ def test_in_a_model():
     assert found["prior_predictive"]["y"].shape[-1] == 7
 
 
-def test_shapes_that_do_not_fit():
-    with pytest.raises(dx.ArgumentError, match="log_weight: expected 1 dimensions; found 2"):
-        LatentTruth.dist(np.zeros((2, 2)), np.log(TABLE), ITEM, VOICE)
-    with pytest.raises(dx.ArgumentError, match="log_response: expected 3 dimensions; found 2"):
-        LatentTruth.dist(np.log(WEIGHT), np.zeros((2, 2)), ITEM, VOICE)
-    with pytest.raises(dx.ArgumentError, match=r"voice: expected one for each of the .*labels"):
-        LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), ITEM, VOICE[1:])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((np.zeros((2, 2)), TABLE, RESPONDENT), "log_weight: expected 1 dimensions; found 2"),
+        ((WEIGHT, np.zeros((2, 2)), RESPONDENT), "log_response: expected 3 dimensions; found 2"),
+        ((WEIGHT, TABLE, RESPONDENT[1:]), "respondent: expected one for each of the .*labels"),
+    ],
+)
+def test_shapes_that_do_not_fit(arguments, words):
+    weight, table, respondent = arguments
+    with pytest.raises(dx.ArgumentError, match=words):
+        LatentTruth.dist(weight, table, ITEM, respondent)
+
+
+def test_size_is_not_supported():
     with pytest.raises(NotImplementedError, match="size is not supported"):
-        LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), ITEM, VOICE, size=3)
+        LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), ITEM, RESPONDENT, size=3)

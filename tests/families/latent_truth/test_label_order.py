@@ -25,7 +25,7 @@ def process():
 
 
 def chains(turned):
-    """Two chains of ten draws, of two voices who agree; so many draws are turned."""
+    """Two chains of ten draws, of two respondents who agree; so many draws are turned."""
     each = np.where((np.arange(20) < turned)[:, None, None], TURNED, GOOD)
     return np.repeat(each[:, None], 2, axis=1).reshape(2, 10, 2, 3, 3)
 

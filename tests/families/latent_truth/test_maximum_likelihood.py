@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from refusals import check_refused
 
 import dissensus as dx
 from dissensus.families.latent_truth.em import em
@@ -173,38 +174,26 @@ def test_an_estimate_can_be_stored(frame, tmp_path):
     xr.testing.assert_allclose(xr.load_dataset(tmp_path / "em.nc"), found)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"start": "majority"}, "start: expected one of"),
-        ({"start": None}, "start: expected one of"),
+def test_what_is_refused(frame):
+    ann, calls = dx.annotations(frame), []
+    for settings, words in (
+        ({"start": "majority"}, "start: expected 'votes' or 'random'; found 'majority'"),
+        ({"start": None}, "start: expected 'votes' or 'random'; found None"),
         ({"starts": 3}, 'starts: expected 1 with start="votes"'),
         ({"start": "random", "starts": 0}, "starts: expected a whole number, 1 or more"),
         ({"iterations": 0}, "iterations: expected a whole number, 1 or more"),
         ({"tolerance": -1}, "tolerance: expected a finite number >= 0"),
         ({"smoothing": float("nan")}, "smoothing: expected a finite number >= 0"),
         ({"start": "random", "random_seed": "a"}, "random_seed: expected a whole number"),
-    ],
-)
-def test_arguments_that_make_no_sense(frame, settings, message):
-    with pytest.raises(dx.ArgumentError, match=message):
-        em(dx.annotations(frame), **settings)
-
-
-def test_other_kinds_are_refused():
-    table = {"item": [1, 1, 2], "annotator": list("aba"), "label": [0.5, 1.5, 2.0]}
-    with pytest.raises(dx.AnnotationError, match=r"kind 'nominal' or 'ordinal'.*'continuous'"):
-        em(dx.annotations(table))
-    ranked = {"item": [1, 1], "annotator": list("aa"), "label": list("xy"), "rank": [1, 2]}
-    with pytest.raises(dx.AnnotationError, match=r"kind 'nominal' or 'ordinal'.*'ranking'"):
-        em(dx.annotations(ranked, rank="rank"))
-
-
-def test_an_item_without_labels_is_refused(frame):
-    ann = dx.annotations(frame)
-    bare = ann.isel(annotation=ann["item_code"].values != 4)
-    with (
-        warnings.catch_warnings(),
-        pytest.raises(dx.AnnotationError, match="items 4: expected at least one annotation"),
     ):
-        em(bare)
+        calls.append((str(settings), partial(em, ann, **settings), words))
+    numbers = {"item": [1, 1, 2], "annotator": list("aba"), "label": [0.5, 1.5, 2.0]}
+    ranked = {"item": [1, 1], "annotator": list("aa"), "label": list("xy"), "rank": [1, 2]}
+    bare = ann.isel(annotation=ann["item_code"].values != 4)
+    for data, words in (
+        (dx.annotations(numbers), r"kind 'nominal' or 'ordinal'.*'continuous'"),
+        (dx.annotations(ranked, rank="rank"), r"kind 'nominal' or 'ordinal'.*'ranking'"),
+        (bare, "items 4: expected at least one annotation"),
+    ):
+        calls.append((words, partial(em, data), words))
+    check_refused(dx.DissensusError, calls)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.families.latent_truth.fit import start
+from dissensus.families.latent_truth.chain import start
 from dissensus.models import dawid_skene
 from dissensus.models import symmetric_confusion as symmetric
 

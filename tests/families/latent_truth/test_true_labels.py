@@ -15,13 +15,13 @@ PRIOR = np.array([0.6, 0.5])
 WEIGHT = np.array([-0.1, 1.2, 0.5, 3.5])
 
 
-def study(known=None, n_items=40, n_voices=5, n_labels=3):
+def study(known=None, n_items=40, n_respondents=5, n_labels=3):
     """Labels of items, what they point to as some model has it, and systems' answers."""
     rng = np.random.default_rng(3)
-    item = np.repeat(np.arange(n_items), n_voices)
-    voice = np.tile(np.arange(n_voices), n_items)
+    item = np.repeat(np.arange(n_items), n_respondents)
+    respondent = np.tile(np.arange(n_respondents), n_items)
     label = rng.integers(n_labels, size=len(item))
-    found, pattern = votes(item, voice, label, n_items, known)
+    found, pattern = votes(item, respondent, label, n_items, known)
     truth = rng.dirichlet(np.full(n_labels, 0.3), len(found.n_items))
     codes = rng.integers(-1, n_labels + 1, (n_items, 2))
     codes[0] = 0, n_labels
@@ -90,7 +90,7 @@ def test_annotators_are_right_as_often_as_their_labels_are():
     for p in range(len(found.n_items)):
         (items,) = np.nonzero(pattern == p)
         for entry in range(found.start[p], found.start[p + 1]):
-            v, y, times = found.voice[entry], found.label[entry], found.times[entry]
+            v, y, times = found.respondent[entry], found.label[entry], found.times[entry]
             right[v] += times * sure[items, y].sum()
             said[items, y] += times
     top = said == said.max(1, keepdims=True)

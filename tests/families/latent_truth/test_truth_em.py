@@ -13,12 +13,12 @@ from dissensus.families.latent_truth.em import climb, labels_given
 from dissensus.kernels.votes import votes
 
 
-def labelled(seed, n_items, n_voices, n_labels, n_rows):
-    """Random rows, with every item labelled and some voices repeating themselves."""
+def labelled(seed, n_items, n_respondents, n_labels, n_rows):
+    """Random rows, with every item labelled and some respondents repeating themselves."""
     rng = np.random.default_rng(seed)
     item = np.concatenate([np.arange(n_items), rng.integers(n_items, size=n_rows)])
-    voice = rng.integers(n_voices, size=len(item))
-    return item, voice, rng.integers(n_labels, size=len(item))
+    respondent = rng.integers(n_respondents, size=len(item))
+    return item, respondent, rng.integers(n_labels, size=len(item))
 
 
 def vote_shares(item, label, n_items, n_labels):
@@ -29,18 +29,18 @@ def vote_shares(item, label, n_items, n_labels):
 
 def climbed(rows, shape, first, smoothing=0.0, iterations=1, tolerance=-np.inf):
     """The kernel, from a guess by item; by default it goes on to the last iteration."""
-    n_items, n_voices, _ = shape
+    n_items, n_respondents, _ = shape
     found, pattern = votes(*rows, n_items)
     guess = np.empty((len(found.n_items), first.shape[1]))
     guess[pattern] = first
-    out = climb(found, guess, n_voices, smoothing, iterations, tolerance)
+    out = climb(found, guess, n_respondents, smoothing, iterations, tolerance)
     return out, out.truth[pattern]
 
 
 def plain_em(rows, shape, first, smoothing, iterations):
     """EM as in Dawid and Skene (1979), Eqs. 2.3 to 2.5, on a dense table of counts."""
-    n_items, n_voices, n_labels = shape
-    n = np.zeros((n_items, n_voices, n_labels))
+    n_items, n_respondents, n_labels = shape
+    n = np.zeros((n_items, n_respondents, n_labels))
     np.add.at(n, rows, 1.0)
     truth = first
     for _ in range(iterations):
@@ -128,9 +128,9 @@ def test_the_guess_is_not_written_over():
 
 def test_what_cannot_be_true_stays_exactly_impossible():
     """Voices agree on every item, and of the third label nobody speaks."""
-    item, voice = np.repeat(np.arange(6), 2), np.tile([0, 1], 6)
+    item, respondent = np.repeat(np.arange(6), 2), np.tile([0, 1], 6)
     label = np.repeat([0, 1, 0, 1, 1, 1], 2)
-    rows, shape = (item, voice, label), (6, 2, 3)
+    rows, shape = (item, respondent, label), (6, 2, 3)
     ours, truth = climbed(rows, shape, vote_shares(item, label, 6, 3), 0.0, 100, 1e-8)
     np.testing.assert_array_equal(truth, np.eye(3)[[0, 1, 0, 1, 1, 1]])
     np.testing.assert_allclose(ours.prevalence, [1 / 3, 2 / 3, 0], rtol=1e-15)
@@ -140,7 +140,7 @@ def test_what_cannot_be_true_stays_exactly_impossible():
 
 
 def test_a_row_that_nothing_speaks_of_is_flat():
-    """Voice 1 sees nothing but label 0; voice 2 says nothing."""
+    """Voice 1 sees nothing but label 0; respondent 2 says nothing."""
     rows = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 0]), np.array([0, 1, 0, 1])
     first = vote_shares(rows[0], rows[2], 2, 2)
     ours, _ = climbed(rows, (2, 3, 2), first, 0.0, 50, 1e-8)
@@ -156,9 +156,9 @@ def test_very_many_labels_of_an_item_do_not_underflow():
     item = np.repeat([0, 1], 30_000)
     rng = np.random.default_rng(1)
     label = (rng.random(60_000) < np.where(item == 0, 0.45, 0.55)).astype(np.int64)
-    voice = np.arange(60_000) % 3
+    respondent = np.arange(60_000) % 3
     first = np.array([[0.9, 0.1], [0.1, 0.9]])
-    ours, truth = climbed((item, voice, label), (2, 3, 2), first, 0.0, 500, 1e-8)
+    ours, truth = climbed((item, respondent, label), (2, 3, 2), first, 0.0, 500, 1e-8)
     assert ours.converged
     np.testing.assert_allclose(truth, np.eye(2), atol=1e-12)
     rate = np.bincount(item, label == 1) / 30_000

@@ -89,7 +89,7 @@ def test_what_rows_have_in_common(n_labels, difficulty):
     weight = np.exp(log - log.max()) * leads
     weight /= weight.sum()
     assert 1 / (weight**2).sum() > 2000
-    one = form(n_labels, difficulty)
+    one, prior = form(n_labels, difficulty), priors(n_labels)
     par, counts, state = blank(one), room(one, 1, n_labels), started(1)
     par.log_population[:] = np.log(0.4 * np.eye(n_labels) + 0.6 / n_labels)
     for z in range(n_labels):
@@ -99,7 +99,10 @@ def test_what_rows_have_in_common(n_labels, difficulty):
         par.skill[:, z] = special.logit(ROWS[z, :, z])
     found = []
     for _ in range(30_000):
-        matrices.draw_pooling(state, one, par, priors(n_labels), counts)
+        matrices.draw_population(
+            state, 3, not difficulty, prior.rows, prior.alike, prior.spread, par.skill, par.level,
+            par.log_population, par.alike, par.number, counts.right, counts.wrong, counts.error,
+        )  # fmt: skip
         found.append([math.log(par.number[SPREAD]), *par.level, *np.log(par.alike),
                       *np.exp(par.log_population).ravel()])  # fmt: skip
     known = np.column_stack([np.log(spread), level, np.log(alike), row.reshape(len(row), -1)])

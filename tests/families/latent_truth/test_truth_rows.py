@@ -10,9 +10,7 @@ from dissensus.families.latent_truth.kernels import matrices
 from dissensus.families.latent_truth.kernels.data import HIERARCHICAL, Form, blank
 from dissensus.kernels.random import started
 
-
-def form(n_voices=3, n_labels=3, difficulty=0):
-    return Form(n_labels, n_voices, n_voices, n_voices, 1, 0, 0, 0, difficulty, 0, HIERARCHICAL)
+FORM = Form(3, 3, 3, 3, 1, 0, 0, 0, 0, 0, HIERARCHICAL)
 
 
 @pytest.mark.parametrize("collapsed", [True, False])
@@ -49,7 +47,7 @@ def drawn_rows(right, wrong, error, shape, draws, seed, named):
     """Draw the second label's row again and again, given what was counted."""
     less = shape[0] + shape[2]
     right, wrong, error = np.array([right]), np.array([wrong]), np.array(error)
-    par, state, ease = blank(form()), started(seed), np.zeros(1)
+    par, state, ease = blank(FORM), started(seed), np.zeros(1)
     skill, log_error = par.skill[0, 1], par.log_error[0, 1]
     found = np.empty((draws, 3))
     for row in found:

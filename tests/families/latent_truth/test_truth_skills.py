@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dissensus.families.latent_truth.kernels import accuracies, difficulty
+from dissensus.families.latent_truth.kernels import accuracies, errors
 from dissensus.kernels.random import started
 
 EASE = np.array([-1.4, 0.0, 1.3])
@@ -95,49 +95,49 @@ def test_decay_of_errors():
 
     room = np.empty((3, 3))
     places = [-1.0, 0.0, 0.7, 2.0]
-    constant([difficulty._log_decay(one, 1.0, error, room) for one in places],
+    constant([errors._log_decay(one, 1.0, error, room) for one in places],
              [want(one) for one in places])  # fmt: skip
-    difficulty.log_graded(40.0, room)
+    errors.log_graded(40.0, room)
     assert np.exp(room).sum(axis=1) == pytest.approx(1)
-    difficulty.log_graded(-400.0, room)
+    errors.log_graded(-400.0, room)
     assert np.exp(room).sum(axis=1) == pytest.approx(1)
 
 
 def test_errors_of_everybodys_own_are_dirichlet_multinomial():
     error = np.array([[[0, 4.0, 1], [2, 0, 3], [0, 0, 0]], [[0, 0, 2], [1, 0, 0], [6, 1, 0]]])
     base = np.empty((3, 3))
-    difficulty.log_graded(0.4, base)
+    errors.log_graded(0.4, base)
 
     def want(concentration):
         out = 0.0
-        for v, z in np.ndindex(2, 3):
+        for r, z in np.ndindex(2, 3):
             shape = concentration * np.exp(np.delete(base[z], z))
-            counts = np.delete(error[v, z], z)
+            counts = np.delete(error[r, z], z)
             out += stats.dirichlet_multinomial.logpmf(counts, shape, int(counts.sum()))
         return out
 
     places = np.array([0.3, 2.0, 15.0])
-    constant([difficulty._log_unequal(one, base, error) for one in places],
+    constant([errors._log_unequal(one, base, error) for one in places],
              [want(one) for one in places])  # fmt: skip
     prior = np.array([1.5, 1.0])
-    found = [difficulty._log_concentration(np.log(one), prior, base, error) for one in places]
+    found = [errors._log_concentration(np.log(one), prior, base, error) for one in places]
     constant(found, [stats.norm.logpdf(np.log(one), 1.5, 1.0) + want(one) for one in places])
 
 
 def test_difficulty_and_slopes():
-    many = difficulty._Hits(np.array([0.4, -0.2]), np.array([1.0, 1.7]),
-                                  np.stack([RIGHT, WRONG]), np.stack([WRONG, RIGHT]))  # fmt: skip
+    many = accuracies.Hits(np.array([0.4, -0.2]), np.array([1.0, 1.7]),
+                           np.stack([RIGHT, WRONG]), np.stack([WRONG, RIGHT]))  # fmt: skip
 
     def want(spread, slope):
         p = special.expit(many.skill[:, None] + spread * slope[:, None] * EASE)
         return (many.right * np.log(p) + many.wrong * np.log1p(-p)).sum()
 
     logs = np.log([0.2, 0.9, 2.5])
-    found = [difficulty._log_difficulty(one, 1.0, EASE, many) for one in logs]
+    found = [accuracies._log_difficulty(one, 1.0, EASE, many) for one in logs]
     constant(found, [
         stats.halfnorm.logpdf(np.exp(one)) + one + want(np.exp(one), many.slope) for one in logs
     ])  # fmt: skip
-    found = [difficulty._log_slope(one, 0.5, 0.8, EASE, many) for one in logs]
+    found = [accuracies._log_slope(one, 0.5, 0.8, EASE, many) for one in logs]
     constant(found, [
         stats.norm.logpdf(one, 0, 0.5) + want(0.8, np.full(2, np.exp(one))) for one in logs
     ])  # fmt: skip

@@ -5,39 +5,46 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import special, stats
+from truth_cases import THREE, rows
 
+from dissensus.families.latent_truth.chain import Chain, fill_tables
 from dissensus.families.latent_truth.kernels import states
 from dissensus.families.latent_truth.kernels.data import DIFFICULTY, SHARED, SOURCE, Form, blank
 from dissensus.kernels.random import started
-from dissensus.kernels.votes import votes
+from dissensus.models.dawid_skene import _process
 
 EASE = np.array([-1.0, 1.0])
+ROWS = np.array([
+    (0, 0, 1), (0, 1, 1), (0, 2, 1), (0, 3, 0), (1, 0, 1), (1, 1, 1), (1, 2, 1), (1, 3, 0),
+    (2, 0, 2), (2, 0, 2), (2, 1, 0), (2, 2, 2), (2, 3, 2), (3, 3, 1),
+])  # fmt: skip
+"""(item, respondent, label): two items alike, one labelled twice by one, one by a system only."""
+by_relation = pytest.mark.parametrize("related", [0, 1])
 
 
-def setting(related, difficulty=1, evidence=4):
+def setting(related, evidence=4):
     """Two annotators and two systems, three labels, every parameter another number."""
-    form = Form(3, 4, 2, evidence, 1, 0, 0, 0, difficulty, related, 0)
-    par, rng = blank(form), np.random.default_rng(1)
+    form, rng = Form(3, 4, 2, evidence, 1, 0, 0, 0, 1, related, 0), np.random.default_rng(1)
+    par = blank(form)
     par.skill[:] = rng.normal(0.5, 1, (4, 3))
     par.log_prevalence[:] = np.log([0.5, 0.3, 0.2])
-    for rows in (par.log_error, par.log_base[None]):
-        weight = rng.random(rows.shape) * (1 - np.eye(3))
+    for part in (par.log_error, par.log_base[None]):
+        weight = rng.random(part.shape) * (1 - np.eye(3))
         with np.errstate(divide="ignore"):
-            rows[:] = np.log(weight / weight.sum(axis=-1, keepdims=True))
+            part[:] = np.log(weight / weight.sum(axis=-1, keepdims=True))
     par.slope[2:] = 0.5, 2.0
     par.number[[DIFFICULTY, SHARED, SOURCE]] = 0.8, -0.4, 0.6
-    return form, par
-
-
-def tables(form, par, ease=EASE):
-    n = states.n_states(form, ease)
-    weight, response = np.empty(n), np.empty((form.n_voices, form.n_labels, n))
-    states.fill_tables(form, ease, par, weight, response)
-    return weight, response
+    item, respondent, label = ROWS.T
+    process = _process(
+        rows(THREE[:4], n_labels=3).annotations(), None, pooling="none", difficulty=True,
+        systems="independent", evidence="all", prior_count=1.0, sampler="gibbs", on_missing="raise",
+    )._replace(item=item, respondent=respondent, label=label, form=form, ease=EASE,
+               known=np.full(4, -1))  # fmt: skip
+    return process, par
 
 
 def plain(par, related):
-    """Return state -> (probability, chances (voice, label)) from the definitions."""
+    """Return state -> (probability, chances (respondent, label)) from the definitions."""
     out, spread = {}, par.number[DIFFICULTY]
     share, error, base = (np.exp(x) for x in (par.log_prevalence, par.log_error, par.log_base))
     taken = special.expit(par.number[SHARED])
@@ -49,82 +56,69 @@ def plain(par, related):
                 if related:
                     weight *= hit if f == z else (1 - hit) * base[z, f]
                 chance = np.empty((4, 3))
-                for v, y in np.ndindex(4, 3):
-                    p = special.expit(par.skill[v, z] + spread * par.slope[v] * ease)
-                    chance[v, y] = p if y == z else (1 - p) * error[v, z, y]
-                    if related and v >= 2:
-                        chance[v, y] = (1 - taken) * chance[v, y] + taken * (y == f)
+                for r, y in np.ndindex(4, 3):
+                    p = special.expit(par.skill[r, z] + spread * par.slope[r] * ease)
+                    chance[r, y] = p if y == z else (1 - p) * error[r, z, y]
+                    if related and r >= 2:
+                        chance[r, y] = (1 - taken) * chance[r, y] + taken * (y == f)
                 out[(f * 2 + q) * 3 + z] = weight, chance
     return out
 
 
-@pytest.mark.parametrize("related", [0, 1])
+def visited(process, par, seed=1):
+    """Draw states once; return a chain with tables, truths and counts, and the log-likelihood."""
+    votes, pattern = process.votes()
+    chain = Chain(process, votes, pattern)
+    chain.par, chain.state = par, started(seed)
+    return chain, pattern, chain._visit(process.form.evidence, chain.work)
+
+
+@by_relation
 def test_tables(related):
-    form, par = setting(related)
-    weight, response = tables(form, par)
-    want = plain(par, related)
-    assert len(want) == len(weight)
-    for s, (chance, rows) in want.items():
+    process, par = setting(related)
+    want, n = plain(par, related), process.n_states
+    weight, response = np.empty(n), np.empty((4, 3, n))
+    fill_tables(process, par, weight, response)
+    assert len(want) == n
+    for s, (chance, chances) in want.items():
         assert np.exp(weight[s]) == pytest.approx(chance)
-        np.testing.assert_allclose(np.exp(response[:, :, s]), rows)
+        np.testing.assert_allclose(np.exp(response[:, :, s]), chances)
     assert np.exp(weight).sum() == pytest.approx(1)
     np.testing.assert_allclose(np.exp(response).sum(axis=1), 1)
 
 
-ROWS = np.array([
-    (0, 0, 1), (0, 1, 1), (0, 2, 1), (0, 3, 0), (1, 0, 1), (1, 1, 1), (1, 2, 1), (1, 3, 0),
-    (2, 0, 2), (2, 0, 2), (2, 1, 0), (2, 2, 2), (2, 3, 2), (3, 3, 1),
-])  # fmt: skip
-"""(item, voice, label): two items alike, one labelled twice by one voice, one by a system only."""
-
-
-def visited(form, par, seed=1):
-    found, pattern = votes(*ROWS.T, 4)
-    weight, response = tables(form, par)
-    counts = states.room(form, len(EASE), len(weight))
-    truth, ease = np.empty((len(found.n_items), 3)), np.empty(len(found.n_items))
-    state = started(seed)
-    whole = states.draw_states(
-        state, found, form.evidence, EASE, weight, response, counts.raw, counts.size, truth,
-        ease,
-    )  # fmt: skip
-    states.sort_counts(state, form, par, response, counts)
-    each = np.empty(len(found.n_items))
-    states.pattern_log_likelihood(found, weight, response, each)
-    return whole, truth[pattern], ease[pattern], each[pattern], counts
-
-
-@pytest.mark.parametrize("related", [0, 1])
+@by_relation
 @pytest.mark.parametrize("evidence", [2, 4])
 def test_truth_and_likelihood(related, evidence):
-    form, par = setting(related, evidence=evidence)
-    whole, truth, ease, each, _ = visited(form, par)
+    process, par = setting(related, evidence)
+    chain, pattern, whole = visited(process, par)
+    work, each = chain.work, np.empty(len(chain.votes.n_items))
+    states.pattern_log_likelihood(chain.votes, work.log_weight, work.log_response, each)
     total = 0.0
     for i in range(4):
         joint, full = np.zeros((3, 2)), 0.0
-        for s, (chance, rows) in plain(par, related).items():
-            known = [rows[v, y] for k, v, y in ROWS if k == i and v < evidence]
+        for s, (chance, chances) in plain(par, related).items():
+            known = [chances[r, y] for k, r, y in ROWS if k == i and r < evidence]
             joint[s % 3, (s // 3) % 2] += chance * np.prod(known)
-            full += chance * np.prod([rows[v, y] for k, v, y in ROWS if k == i])
+            full += chance * np.prod([chances[r, y] for k, r, y in ROWS if k == i])
         share = joint / joint.sum()
-        np.testing.assert_allclose(truth[i], share.sum(axis=1))
-        assert ease[i] == pytest.approx(share.sum(axis=0) @ EASE)
-        assert each[i] == pytest.approx(np.log(full))
+        np.testing.assert_allclose(work.truth[pattern[i]], share.sum(axis=1))
+        assert work.ease[pattern[i]] == pytest.approx(share.sum(axis=0) @ EASE)
+        assert each[pattern[i]] == pytest.approx(np.log(full))
         total += np.log(joint.sum())
     assert whole == pytest.approx(total)
 
 
-@pytest.mark.parametrize("related", [0, 1])
+@by_relation
 def test_counts_add_up(related):
-    form, par = setting(related)
-    *_, counts = visited(form, par)
+    counts = visited(*setting(related))[0].work.counts
     assert counts.size.sum() == counts.truth.sum() == 4
     given = counts.raw.sum(axis=2)
-    for v, y in np.ndindex(4, 3):
-        assert given[v, y] == ((ROWS[:, 1] == v) & (ROWS[:, 2] == y)).sum()
+    for r, y in np.ndindex(4, 3):
+        assert given[r, y] == ((ROWS[:, 1] == r) & (ROWS[:, 2] == y)).sum()
     np.testing.assert_allclose(counts.error.sum(axis=2), counts.wrong.sum(axis=2))
     own = counts.right.sum(axis=(1, 2)) + counts.wrong.sum(axis=(1, 2))
-    assert own[:2].tolist() == [5 - 1, 3]
+    assert own[:2].tolist() == [4, 3]
     assert counts.shared.sum() == (7 if related else 0)
     assert own.sum() + counts.shared[0] == len(ROWS)
     if related:
@@ -134,19 +128,20 @@ def test_counts_add_up(related):
 
 @pytest.mark.long
 def test_counts_have_the_truths_probabilities():
-    form, par = setting(1)
-    _, truth, *_ = visited(form, par)
-    found = np.mean([visited(form, par, seed)[4].truth for seed in range(4000)], axis=0)
-    np.testing.assert_allclose(found, truth.sum(axis=0), atol=0.06)
+    process, par = setting(1)
+    chain, pattern, _ = visited(process, par)
+    truth = chain.work.truth[pattern].sum(axis=0)
+    drawn = [visited(process, par, seed)[0].work.counts.truth for seed in range(4000)]
+    np.testing.assert_allclose(np.mean(drawn, axis=0), truth, atol=0.06)
 
 
-def test_labels_drawn_anew():
+def test_labels_of_new_items():
     """One row: the label's probability over all states."""
-    form, par = setting(1)
-    weight, response = tables(form, par)
+    work = visited(*setting(1))[0].work
     state, out = started(1), np.empty(40_000, dtype=np.int32)
-    states.replicate(state, weight, response, np.arange(40_000), np.full(40_000, 3), out)
-    want = np.exp(response[3]) @ np.exp(weight)
+    item, respondent = np.arange(40_000), np.full(40_000, 3)
+    states.replicate(state, work.log_weight, work.log_response, item, respondent, out)
+    want = np.exp(work.log_response[3]) @ np.exp(work.log_weight)
     assert stats.chisquare(np.bincount(out, minlength=3), want * 40_000).pvalue > 1e-3
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import arviz as az
 import numba
 import numpy as np
 import pandas as pd
 import pymc as pm
-import pytensor.tensor as pt
 import pytest
 from pymc.step_methods import STEP_METHODS
-from pymc_runs import by_nuts, run
+from pymc_runs import by_nuts, run, same_draws
 
 import dissensus as dx
 from dissensus.families.crossed.process import process
@@ -30,21 +28,6 @@ def study(family, pools=None, **options):
 def built(family, pools=None, **options):
     module = cross_replication if pools else crossed_effects
     return module.build(study(family, pools), family=family, **options)
-
-
-def same(one, other, names, least=150):
-    """Compare means and spreads of two runs, in Monte Carlo errors of both."""
-    for name in names:
-        a, b = one[name], other[name]
-        if name == "correlation":  # one number, and ones
-            a, b = a[..., 0, 1], b[..., 0, 1]
-        assert float(az.ess(a).min()) > least
-        assert float(az.ess(b).min()) > least
-        for method in ("mean", "sd"):
-            move = {"mean": "mean", "sd": "std"}[method]
-            gap = np.abs(getattr(a, move)(("chain", "draw")) - getattr(b, move)(("chain", "draw")))
-            error = np.hypot(az.mcse(a, method=method), az.mcse(b, method=method))
-            assert (gap.to_numpy() <= 4 * np.asarray(error)).all(), (name, method)
 
 
 @pytest.mark.unit(0, long=4)
@@ -72,7 +55,7 @@ def test_agrees_with_the_sampler_of_fit(family, pools):
     )["posterior"]
     names = ["mu", "sigma_item", "sigma_annotator", "item_effect"]
     names += {"gaussian": ["sigma"], "ordinal": ["cutpoint"]}.get(family, [])
-    same(found, fit, [*names, *(["correlation"] if pools else [])])
+    same_draws(found, fit, [*names, *(["correlation"] if pools else [])])
 
 
 def test_a_term_in_the_mean_goes_to_nuts():
@@ -93,7 +76,7 @@ def test_a_term_in_the_mean_goes_to_nuts():
         pm.Normal("score", eta, sds[2], observed=ann["value"].to_numpy() + 0.8 * x)
     both = run(model, mode="NUMBA")["posterior"]
     nuts = by_nuts(model, tune=1000, target_accept=0.9)["posterior"]
-    same(both, nuts, ["slope", "mu", "sigma_item", "sigma_annotator", "sigma"])
+    same_draws(both, nuts, ["slope", "mu", "sigma_item", "sigma_annotator", "sigma"])
     assert 0.4 < float(both["slope"].mean()) < 1.2
 
 
@@ -156,129 +139,6 @@ def test_has_nothing_to_do_with_other_models():
     with model:
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
     assert CrossedEffectsGibbs not in chosen
-
-
-def _twisted(change):
-    """Write a model like crossed effects, but for one thing."""
-    ann = study("gaussian")
-    item, who = ann["item_code"].to_numpy(), ann["annotator_code"].to_numpy()
-    n_items, n_people = ann.sizes["item"], ann.sizes["annotator"]
-    z, w = np.linspace(-1, 1, n_items), np.linspace(-1, 1, n_people)
-    with pm.Model() as model:
-        gamma = pm.Normal("gamma")
-        mu = pm.Normal("mu", gamma if change == "hyperprior" else 0, 2)
-        sd_item, sd = pm.HalfNormal("sigma_item"), pm.HalfNormal("sigma")
-        people_prior = pm.Gamma if change == "prior" else pm.HalfNormal
-        more = {"alpha": 2, "beta": 1} if change == "prior" else {}
-        sd_people = people_prior("sigma_annotator", **more)
-        centre = {"centre": 1.0, "regression": gamma * z, "tiny": 1e-9 * z}.get(change, 0.0)
-        scale = {
-            "capped": pt.minimum(sd_item, 50.0), "shared scale": sd_people,
-            "scaled": pt.exp(gamma) * sd_item,
-        }.get(change, sd_item)  # fmt: skip
-        transform = {"transform": pm.distributions.transforms.Interval(-100, 100)}.get(change)
-        items = pm.Normal("item_effect", centre, scale, shape=n_items, default_transform=transform)
-        middle = gamma * w if change == "annotator regression" else 0
-        people = pm.Normal("annotator_effect", middle, sd_people, shape=n_people)
-        seen = {"function": pt.exp(items), "squashed": pt.tanh(items / 1e6) * 1e6}
-        place = item[:1] if change == "broadcast" else item
-        each = people[::-1][who] if change == "permuted" else people[who]
-        eta = mu + seen.get(change, items)[place] + (-each if change == "minus" else each)
-        if change == "twice":
-            eta += items[item]
-        if change == "residual in the mean":
-            eta += sd * z[item]
-        if change == "interaction":
-            eta += gamma * mu
-        residual = sd * pt.exp(gamma * z[item]) if change == "spread" else sd
-        if change == "residual of each":
-            residual = sd * np.linspace(1.0, 1.1, len(item))
-        value = ann["value"].to_numpy()
-        if change == "likelihood":
-            pm.StudentT("score", nu=4, mu=eta, sigma=residual, observed=value)
-        else:
-            pm.Normal("score", eta, residual, observed=value)
-        if change == "other use":
-            pm.Potential("pull", -(items.sum() ** 2))
-        if change == "second likelihood":
-            pm.Normal("again", items, 1.0, observed=z)
-        if change == "child":
-            pm.Normal("child", mu, 1.0)
-    return model
-
-
-TWISTS = {
-    "prior": "sigma_annotator with a HalfNormal",
-    "centre": "item_effect ~ Normal",
-    "regression": "item_effect ~ Normal",
-    "tiny": "item_effect ~ Normal",
-    "annotator regression": "annotator_effect ~ Normal",
-    "capped": "item_effect ~ Normal",
-    "shared scale": "item_effect ~ Normal",
-    "scaled": "item_effect ~ Normal",
-    "transform": "item_effect with PyMC's own transform",
-    "function": "item_effect, indexed by an array",
-    "squashed": "item_effect, indexed by an array",
-    "interaction": "score with the mean mu",
-    "spread": "score with the residual's sigma",
-    "broadcast": r"item_effect indexed by \d+ places in the mean; found \(1,\)",
-    "twice": "score with the mean mu",
-    "minus": "score with the mean mu",
-    "permuted": "annotator_effect, indexed by an array, in the mean",
-    "residual in the mean": "score with the mean mu",
-    "residual of each": "score with the residual's sigma",
-    "hyperprior": "priors with given parameters; found gamma",
-    "likelihood": "a Normal, Bernoulli or CumulativeProbit likelihood",
-    "other use": "nothing but the labels",
-    "second likelihood": "nothing but the labels",
-    "child": "nothing but the labels",
-}
-
-
-@pytest.mark.parametrize(("change", "words"), TWISTS.items(), ids=list(TWISTS))
-def test_a_model_that_differs_is_refused_and_left_to_nuts(change, words):
-    model = _twisted(change)
-    with model, pytest.raises(dx.ArgumentError, match=words) as refused:
-        CrossedEffectsGibbs()
-    assert "without_gibbs" in str(refused.value)
-    with model, pytest.warns(dx.DissensusWarning, match=words):
-        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
-    assert CrossedEffectsGibbs not in chosen
-
-
-@pytest.mark.parametrize("change", ["none", "order", "data", "deterministic"])
-def test_a_model_that_is_the_same_in_other_words_is_taken(change):
-    ann = study("gaussian")
-    item, who = ann["item_code"].to_numpy(), ann["annotator_code"].to_numpy()
-    value = ann["value"].to_numpy()
-    with pm.Model() as model:
-        if change == "data":
-            item, value = pm.Data("which", item), pm.Data("given", value)
-        people_sd = pm.HalfNormal("sigma_annotator", 1.0)
-        people = pm.Normal("annotator_effect", 0, people_sd, shape=ann.sizes["annotator"])
-        mu, sd_item = pm.Normal("mu", 0, 2), pm.Exponential("sigma_item", 2.0)
-        items = pm.Normal("item_effect", np.zeros(ann.sizes["item"]), sigma=sd_item)
-        eta = (
-            people[who] + (items[item] + mu)
-            if change == "order"
-            else mu + items[item] + people[who]
-        )
-        if change == "deterministic":
-            eta = pm.Deterministic("eta", eta)
-        pm.Normal("score", eta, pm.HalfStudentT("sigma", nu=4, sigma=2.0), observed=value)
-    with model:
-        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
-    assert list(chosen) == [CrossedEffectsGibbs]
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:PyMC's own steps sample this model")
-@pytest.mark.parametrize("change", ["regression", "annotator regression"])
-def test_a_regression_on_an_effect_is_left_to_nuts(change):
-    """The step once took it: sigma_item came out 1.55 for .50, of NUTS on the same model."""
-    model = _twisted(change)
-    left, nuts = run(model, draws=300)["posterior"], by_nuts(model, draws=300)["posterior"]
-    same(left, nuts, ["gamma", "sigma_item", "sigma_annotator"], least=50)
 
 
 def test_refuses_to_move_a_part():

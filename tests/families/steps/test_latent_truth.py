@@ -142,7 +142,7 @@ def _twisted(change):
     """Build a model like symmetric confusion of one accuracy, but for one thing."""
     data = study().annotations
     item, who = data["item_code"].to_numpy(), data["annotator_code"].to_numpy()
-    label, n, voices = data["label_code"].to_numpy(), 3, int(who.max()) + 1
+    label, n, respondents = data["label_code"].to_numpy(), 3, int(who.max()) + 1
     with pm.Model() as model:
         share = pm.Dirichlet("prevalence", a=np.ones(n))
         name = "skill" if change == "name" else "annotator_accuracy"
@@ -152,7 +152,7 @@ def _twisted(change):
             right = pm.Uniform(name, 0.0 if change == "prior" else 1 / n, 1.0)
         taken = right**2 if change == "function" else right
         table = pt.switch(np.eye(n, dtype=bool), taken, (1 - taken) / (n - 1))
-        tables = pt.log(pt.broadcast_to(table[None], (voices, n, n)))
+        tables = pt.log(pt.broadcast_to(table[None], (respondents, n, n)))
         log_weight = pt.log(share)
         if change == "states":
             log_weight = pt.concatenate([log_weight, log_weight]) - np.log(2)

@@ -270,7 +270,7 @@ def test_a_pilot_of_another_kind_is_refused():
     two = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx")})
     with pytest.raises(dx.ArgumentError, match=r"^pilot: expected a fit of crossed_effects"):
         dx.plan(dx.models.dirichlet.fit(two, draws=5))
-    with pytest.raises(dx.ArgumentError, match=r"^panel: expected how many"):
+    with pytest.raises(dx.ArgumentError, match=r"^panel: expected the number"):
         dx.plan(known(), **QUICK)
     with pytest.raises(dx.ArgumentError, match=r"^studies: expected none"):
         dx.plan(two, studies=3)

@@ -8,7 +8,6 @@ import xarray as xr
 from scipy import stats
 
 import dissensus as dx
-from dissensus.studies.simulate import _study as study
 
 
 def shares(toy):
@@ -105,4 +104,4 @@ def test_senseless_arguments(arguments, complaint):
 
 def test_an_integer_beyond_floats_is_refused():
     with pytest.raises(dx.ArgumentError, match="expected a finite number"):
-        study.positive("noise", 10**400)
+        dx.simulate.toy(overlap=10**400)

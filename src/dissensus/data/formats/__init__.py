@@ -1,7 +1,7 @@
-"""Files in: tables by the ending of their name, and the exports of annotation tools by name.
+"""Readers of files: tables by the ending of their name, exports of annotation tools by name.
 
-The registry below is the only list of named formats: a new one is a module with
-``read_annotations`` or ``read_predictions`` (or both), a test, and a line here.
+`FORMATS` is the only list of named formats. To add one, write a module with ``read_annotations``
+or ``read_predictions`` (or both) and a test, and add a line to the list.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from typing import Any, Final
 import xarray as xr
 
 from dissensus.data.chunks import checked_items, chunked, new_store, opened, stored
-from dissensus.data.formats._table import Asked
+from dissensus.data.formats._table import ReadOptions
 from dissensus.data.formats._text import checked_path, is_folder
+from dissensus.data.predictions import check_on_missing
 from dissensus.errors import FormatError, PredictionError, brief
 from dissensus.storage import is_store
 
 
 @dataclass(frozen=True)
 class Format:
-    """What the library knows of a format without loading its reader.
+    """A format, described without loading its reader.
 
     Examples
     --------
@@ -114,7 +115,7 @@ def read_annotations(
     chunks: int | None = None,
     store: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
-    r"""Read what the annotators said from a file.
+    r"""Read annotations from a file.
 
     In CSV and TSV files every cell is text and only the empty cell is missing: "None" and
     "NA" are labels like others. Labels that are numbers throughout are read as numbers.
@@ -124,7 +125,7 @@ def read_annotations(
     path : path
         A table with one row per statement, ending in .csv, .tsv, .parquet, .json (a list of
         records) or .jsonl; or a file in a named format. Text files may be packed (.gz). Or a
-        folder of Parquet files, at any depth; or what ``store=`` made.
+        folder of Parquet files, at any depth; or a store made with ``store=``.
     format : str, optional
         A name in ``dissensus.formats.names()``: "argilla", "counts", "crowd-kit", "label-studio",
         "prodigy" or "wide".
@@ -133,13 +134,13 @@ def read_annotations(
     encoding : str
         Of text files.
     delimiter : str, optional
-        What separates the cells, if not a comma (.csv) or a tab (.tsv).
+        Character between cells, if it is not a comma (.csv) or a tab (.tsv).
     chunks : int, optional
-        Cut the annotations into chunks of so many items, see `dissensus.chunked`.
+        Number of items in a chunk, see `dissensus.chunked`.
     store : path, optional
-        A Zarr store to make, from which the chunks are read. A folder of Parquet files may then
-        be larger than memory, which holds the names and a few row groups at a time. Rows are
-        sorted by item on the way.
+        Path of a Zarr store to make; the chunks are then read from it. A folder of Parquet files
+        may be larger than memory: only the names and a few row groups are held at a time. Rows
+        are sorted by item.
 
     Returns
     -------
@@ -149,9 +150,9 @@ def read_annotations(
     Raises
     ------
     FormatError
-        If the file is not what it should be, naming the line.
+        If the file cannot be read; the error names the line.
     AnnotationError
-        If what it says is not, see `dissensus.annotations`.
+        If its contents cannot be used, see `dissensus.annotations`.
 
     Examples
     --------
@@ -168,57 +169,54 @@ def read_annotations(
         "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
-    asked = Asked(columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter)
+    options = ReadOptions(columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter)
     if chunks is not None:
         chunks = checked_items(chunks, "chunks")
-    kept = None if store is None else new_store(store)
+    target = None if store is None else new_store(store)
     if format is None and is_folder(path):
         if is_store(Path(path)):
-            return _again(Path(path), asked, chunks, kept)
-        if kept is not None:
+            return _reopened(Path(path), options, chunks, target)
+        if target is not None:
             from dissensus.data.formats._parquet import store_partitioned
 
-            return store_partitioned(Path(path), asked, chunks, kept)
+            return store_partitioned(Path(path), options, chunks, target)
     place = checked_path(path, folder=format is None)
-    ann = _reader("annotations", format, asked).read_annotations(place, asked)
+    ann = _reader("annotations", format, options).read_annotations(place, options)
     assert isinstance(ann, xr.Dataset)
-    ann = ann.assign_attrs(asked.notes)
-    if kept is not None:
-        return stored(chunked(ann, chunks), kept)
+    ann = ann.assign_attrs(options.notes)
+    if target is not None:
+        return stored(chunked(ann, chunks), target)
     return ann if chunks is None else chunked(ann, chunks)
 
 
-def _again(path: Path, asked: Asked, chunks: int | None, store: Path | None) -> xr.Dataset:
-    """Open annotations that were stored."""
-    if store is not None:
-        raise FormatError("store=", expected="None for a Zarr store", found=brief(str(store)))
-    plain = {role: role if role in _NEEDED else None for role in asked.columns}
-    said = {role: name for role, name in asked.columns.items() if name != plain[role]}
-    said |= {name: value for name in ("kind", "labels", "delimiter")
-             if (value := getattr(asked, name)) is not None}  # fmt: skip
-    for name, value in said.items():
-        raise FormatError(
-            f"{name}=", expected="what it is by default, for a Zarr store of annotations",
-            found=brief(value),
-        )  # fmt: skip
+def _reopened(
+    path: Path, options: ReadOptions, chunks: int | None, target: Path | None
+) -> xr.Dataset:
+    """Open annotations that were stored; all other arguments must have their defaults."""
+    if target is not None:
+        raise FormatError("store=", expected="None for a Zarr store", found=brief(str(target)))
+    given: dict[str, Any] = {
+        role: name
+        for role, name in options.columns.items()
+        if name != (role if role in {"item", "annotator", "label"} else None)
+    }
+    given |= {"kind": options.kind, "labels": options.labels, "delimiter": options.delimiter}
+    for name, value in given.items():
+        if value is not None or name in options.columns:
+            expected = "the default, for a Zarr store of annotations"
+            raise FormatError(f"{name}=", expected=expected, found=brief(value))
+    expected = "a Zarr store of annotations"
     try:
-        found = opened(path)
+        ann = opened(path)
     except (ValueError, KeyError, OSError) as problem:
-        raise FormatError(
-            brief(str(path)), expected="a Zarr store of annotations",
-            found=f"a damaged one, or another ({str(problem)[:200]})",
-        ) from problem  # fmt: skip
-    missing = [f"{role}_code" for role in _NEEDED[:2] if f"{role}_code" not in found]
-    if missing:
-        raise FormatError(
-            brief(str(path)), expected="a Zarr store of annotations",
-            found=f"one without {missing[0]}",
-            hint="dx.read_annotations(..., store=) makes one",
-        )  # fmt: skip
-    return found if chunks is None else chunked(found, chunks)
-
-
-_NEEDED: Final = ("item", "annotator", "label")
+        found = f"a damaged one, or another ({str(problem)[:200]})"
+        raise FormatError(brief(str(path)), expected=expected, found=found) from problem
+    for name in ("item_code", "annotator_code"):
+        if name not in ann:
+            hint = "dx.read_annotations(..., store=) makes one"
+            found = f"one without {name}"
+            raise FormatError(brief(str(path)), expected=expected, found=found, hint=hint)
+    return ann if chunks is None else chunked(ann, chunks)
 
 
 def read_predictions(
@@ -235,10 +233,10 @@ def read_predictions(
     encoding: str = "utf-8",
     delimiter: str | None = None,
 ) -> xr.Dataset:
-    r"""Read what the systems said from a file.
+    r"""Read predictions from a file.
 
-    A table with an item column but neither a system nor a label column is taken for a wide
-    one, each further column being a system; ``attrs["format"]`` then says so.
+    A table with an item column but neither a system nor a label column is read as a wide one:
+    each further column is a system. ``attrs["format"]`` then says so.
 
     Parameters
     ----------
@@ -259,9 +257,9 @@ def read_predictions(
     Raises
     ------
     FormatError
-        If the file is not what it should be, naming the line.
+        If the file cannot be read; the error names the line.
     PredictionError
-        If what it says is not, see `dissensus.predictions`.
+        If its contents cannot be used, see `dissensus.predictions`.
 
     Examples
     --------
@@ -275,26 +273,23 @@ def read_predictions(
     "wide (recognised: no column 'system' or 'label'; the systems are the columns m1, m2)"
     """
     columns = {"item": item, "system": system, "label": label, "score": score, "rank": rank}
-    asked = Asked(
-        columns, kind=kind, on_missing=on_missing, encoding=encoding, delimiter=delimiter,
-        error=PredictionError,
-    )  # fmt: skip
-    if not isinstance(on_missing, str) or on_missing not in {"raise", "drop"}:
-        raise PredictionError("on_missing", expected="'raise' or 'drop'", found=repr(on_missing))
+    options = ReadOptions(
+        columns, kind, None, on_missing, encoding, delimiter, error=PredictionError
+    )
+    check_on_missing(on_missing)
     place = checked_path(path, folder=format is None)
-    pred = _reader("predictions", format, asked).read_predictions(place, asked)
+    pred = _reader("predictions", format, options).read_predictions(place, options)
     assert isinstance(pred, xr.Dataset)
-    return pred.assign_attrs(asked.notes)
+    return pred.assign_attrs(options.notes)
 
 
-def _reader(what: str, format: str | None, asked: Asked) -> ModuleType:  # noqa: A002
+def _reader(contents: str, format: str | None, options: ReadOptions) -> ModuleType:  # noqa: A002
     if format is None:
         return import_module("dissensus.data.formats._long")
-    found = get(format)
-    if what not in found.reads:
-        able = [other.name for other in FORMATS if what in other.reads]
-        raise FormatError(
-            "format", expected=f"one of {', '.join(able)}, or None, for {what}", found=repr(format)
-        )
-    asked.notes["format"] = found.name
-    return found.module
+    known = get(format)
+    if contents not in known.reads:
+        able = ", ".join(other.name for other in FORMATS if contents in other.reads)
+        expected = f"one of {able}, or None, for {contents}"
+        raise FormatError("format", expected=expected, found=repr(format))
+    options.notes["format"] = known.name
+    return known.module

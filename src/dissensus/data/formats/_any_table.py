@@ -7,57 +7,40 @@ from typing import Final
 
 from dissensus.data.formats._parquet import read_file, read_folder
 from dissensus.data.formats._records import read_json
-from dissensus.data.formats._table import Asked, Table
+from dissensus.data.formats._table import ReadOptions, Table
 from dissensus.data.formats._text import ending, read_delimited
 from dissensus.errors import FormatError
 
 ENDINGS: Final = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
 """The endings of files that can be read; ``.gz`` may follow those of text files."""
-
 _DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
 
 
-def read_table(path: Path, asked: Asked) -> Table:
-    """Read a table by the ending of its file's name.
-
-    Parameters
-    ----------
-    path : Path
-        The file, or the folder.
-    asked : Asked
-        What the caller said of encoding and delimiter.
-
-    Raises
-    ------
-    FormatError
-        If the ending is unknown or the file is not what it says.
-    """
+def read_table(path: Path, options: ReadOptions) -> Table:
+    """Read a table by the ending of its file's name; raise a FormatError if it cannot be read."""
     if path.is_dir():
-        _refuse_delimiter(asked, "folder of Parquet files")
-        return read_folder(path, asked)
-    found = ending(path)
-    if found not in ENDINGS:
+        _refuse_delimiter(options, "folder of Parquet files")
+        return read_folder(path, options)
+    suffix = ending(path)
+    if suffix not in ENDINGS:
         raise FormatError(
             path.name,
             expected=f"a name ending in {', '.join(ENDINGS)}",
-            found=f"{found or 'no ending'}",
+            found=suffix or "no ending",
             hint="The ending says how to read the file: rename it",
         )
-    if found in _DELIMITERS:
-        return read_delimited(path, asked.encoding, asked.delimiter or _DELIMITERS[found])
-    _refuse_delimiter(asked, f"{found} file")
-    if found == ".parquet":
-        return _parquet(path)
-    return read_json(path, asked.encoding)
-
-
-def _parquet(path: Path) -> Table:
+    if suffix in _DELIMITERS:
+        return read_delimited(path, options.encoding, options.delimiter or _DELIMITERS[suffix])
+    _refuse_delimiter(options, f"{suffix} file")
+    if suffix != ".parquet":
+        return read_json(path, options.encoding)
     table = read_file(path)
     if table.num_rows == 0:
         raise FormatError(path.name, expected="at least one row", found="0 rows")
     return Table(table, path.name)
 
 
-def _refuse_delimiter(asked: Asked, what: str) -> None:
-    if asked.delimiter is not None:
-        raise FormatError("delimiter", expected=f"None for a {what}", found=repr(asked.delimiter))
+def _refuse_delimiter(options: ReadOptions, source: str) -> None:
+    if options.delimiter is not None:
+        expected = f"None for a {source}"
+        raise FormatError("delimiter", expected=expected, found=repr(options.delimiter))

@@ -1,15 +1,15 @@
-"""Parquet: a file, or all files in a folder, also where they are larger than memory.
+"""Parquet: a file, or a folder of files, which may be larger than memory.
 
-Folders of Parquet files that are larger than memory: coded, sorted by item, and stored in Zarr.
-Three passes over the files, row group by row group: the names that there are, how many rows each
-chunk of items will have, and the rows themselves, which Dask shuffles to their chunk (through the
-disk, or from worker to worker). In memory are the names, and the row groups at work.
+A folder that is larger than memory is coded, sorted by item, and stored in Zarr. There are three
+passes over the files, row group by row group: the first collects the names, the second counts the
+rows of each chunk of items, and the third has Dask shuffle the rows to their chunks (through the
+disk, or from worker to worker). Memory holds the names and the row groups at work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,36 +18,32 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.annotations import coded_labels, grouped, whole_ranks
 from dissensus.data.chunks import ITEM_CHUNKS, ROW_CHUNKS, items_at_once, stored
-from dissensus.data.formats._table import Asked, Table, missing_column
+from dissensus.data.formats._table import ReadOptions, Table, missing_column
 from dissensus.data.formats._text import parquet_files, read_bytes
 from dissensus.data.frames import columns
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
-from dissensus.errors import AnnotationError, FormatError, shown
-
-# Parquet: a file, or all files in a folder as one table.
-
+from dissensus.errors import FormatError, relocated, shown
 
 FORMAT: Final = "parquet, a folder of files"
-"""What `dissensus.read_annotations` notes of them."""
+"""The attribute "format" of annotations read from a folder."""
 _INDEX: Final = "__index_level_"
-"""What begins so is the index of a pandas dataframe, and no column of its."""
+"""Prefix of the columns in which pandas stores the index of a dataframe."""
 
 
 def read_file(path: Path, name: str | None = None, wanted: Sequence[str] = ()) -> Any:
-    """Read a file into a table of pyarrow: the columns wanted, or all if some are not there.
+    """Read a file into a pyarrow table: the columns wanted, or all if some are missing.
 
     Raises
     ------
     FormatError
-        If it is damaged, or two columns share a name; in complaints the file is called ``name``.
+        If it is damaged, or two columns share a name. The error calls the file ``name``.
     """
-    import pyarrow.parquet as parquet
-
     name = path.name if name is None else name
     try:
         source = parquet.ParquetFile(pa.BufferReader(read_bytes(path, name)))
@@ -55,33 +51,35 @@ def read_file(path: Path, name: str | None = None, wanted: Sequence[str] = ()) -
         some = list(wanted) if wanted and set(wanted) <= set(names) else None
         table = source.read(columns=some) if len(set(names)) == len(names) else None
     except (pa.ArrowException, OSError) as problem:
-        raise FormatError(
-            name, expected="a whole Parquet file", found=f"damage ({str(problem).strip()[:200]})"
-        ) from problem
+        raise _damaged(name, problem) from problem
     if table is None:
         doubled = sorted({name for name in names if names.count(name) > 1})
-        raise FormatError(
-            name, expected="distinct column names", found=f"{shown(doubled)} more than once"
-        )
+        found = f"{shown(doubled)} more than once"
+        raise FormatError(name, expected="distinct column names", found=found)
     return table
 
 
-def read_folder(folder: Path, asked: Asked) -> Table:
-    """Read all files in a folder as one table, in memory: the columns asked for, or all.
+def _damaged(name: str, problem: Exception) -> FormatError:
+    found = f"damage ({str(problem).strip()[:200]})"
+    return FormatError(name, expected="a whole Parquet file", found=found)
+
+
+def read_folder(folder: Path, options: ReadOptions) -> Table:
+    """Read all files in a folder as one table, in memory: the columns named, or all.
 
     Raises
     ------
     FormatError
-        Of a file that is damaged, or without a column of the first one; if there are no rows.
+        If a file is damaged or lacks a column of the first one, or there are no rows.
     """
     paths = sorted(parquet_files(folder))
     names = [str(path.relative_to(folder)) for path in paths]
-    wanted = list(dict.fromkeys(name for name in asked.columns.values() if name is not None))
+    wanted = list(dict.fromkeys(name for name in options.columns.values() if name is not None))
     parts = [read_file(path, name, wanted) for path, name in zip(paths, names, strict=True)]
     for path, part in zip(paths, parts, strict=True):
         for column in set(wanted) - set(part.column_names):
             require_no_partition(path, folder, column)
-    if not set(wanted) <= set(parts[0].column_names):  # a wide table, or no table of ours
+    if not set(wanted) <= set(parts[0].column_names):  # a wide table, or an unknown form
         wanted = [name for name in parts[0].column_names if not name.startswith(_INDEX)]
     whole = _together(parts, names, wanted)
     if whole.num_rows == 0:
@@ -101,66 +99,56 @@ def _together(parts: list[Any], names: list[str], wanted: list[str]) -> Any:
     for part, name in zip(parts[1:], names[1:], strict=True):
         missing = [column for column in wanted if column not in part.column_names]
         if missing:
-            raise FormatError(
-                name, expected=f"the columns of {names[0]}", found=f"none called {shown(missing)}"
-            )
+            expected, found = f"the columns of {names[0]}", f"none called {shown(missing)}"
+            raise FormatError(name, expected=expected, found=found)
         try:
             whole = pa.concat_tables([whole, part.select(wanted)], promote_options="permissive")
         except pa.ArrowException as problem:
-            raise FormatError(
-                name, expected="columns of the types that they have in the files before it",
-                found=str(problem).strip()[:200],
-            ) from problem  # fmt: skip
+            expected = "columns of the types that they have in the files before it"
+            found = str(problem).strip()[:200]
+            raise FormatError(name, expected=expected, found=found) from problem
     return whole
 
 
 def require_no_partition(path: Path, folder: Path, name: str) -> None:
-    """Raise if a column is in the names of folders, as ``annotator=x/``."""
+    """Raise if a column stands in the names of folders, as ``annotator=x/``."""
     for part in path.relative_to(folder).parts[:-1]:
         if part.startswith(f"{name}="):
             raise FormatError(
-                f"{path.relative_to(folder)}: column {name!r}", expected="a column in the file",
+                f"{path.relative_to(folder)}: column {name!r}",
+                expected="a column in the file",
                 found=f"the name of the folder {part!r}",
                 hint="Write the files without partitions by it, or by another column",
-            )  # fmt: skip
+            )
 
 
 _NAMED: Final = {ITEM: "item_code", ANNOTATOR: "annotator_code", LABEL: "label_code",
                  POOL: "pool_code", "trial": "trial"}  # fmt: skip
-"""What is spelled out in a table and coded in a Dataset."""
+"""Roles of columns with names, and the variables that hold them in a Dataset."""
 
 
-def store_partitioned(folder: Path, asked: Asked, items: int | None, store: Path) -> xr.Dataset:
-    """Write annotations that lie in many Parquet files into a Zarr store, and open it.
+def store_partitioned(
+    folder: Path, options: ReadOptions, items: int | None, store: Path
+) -> xr.Dataset:
+    """Write annotations in many Parquet files into a new Zarr store, and open it.
 
-    Parameters
-    ----------
-    folder : Path
-        With the files, at any depth; they are read in the order of their names.
-    asked : Asked
-        What the caller said.
-    items : int, optional
-        Of a chunk.
-    store : Path
-        Where nothing is yet.
+    ``items`` is the number of items in a chunk. Files are read in the order of their names.
     """
-    groups = _row_groups(folder, asked)
+    groups = _row_groups(folder, options)
     n_rows = groups[-1].first + groups[-1].rows
-    vocabulary = _vocabulary(groups, asked)
+    vocabulary = _vocabulary(groups, options)
     n_items = len(vocabulary.names[ITEM])
     items = items_at_once(items, n_items, n_rows)
-    notes = {"format": FORMAT, **vocabulary.attrs}
     coded = partial(_coded, vocabulary=vocabulary, items=items)
     n_chunks = -(-n_items // items)
-    rows = sum(_computed(partial(_counted, coded=coded, n_chunks=n_chunks), groups))
-    sizes = np.diff([*range(0, n_items, items), n_items])
+    rows = sum(_computed(partial(_rows_per_chunk, coded=coded, n_chunks=n_chunks), groups))
+    sizes = np.diff([*range(0, n_items, items), n_items]).tolist()
+    dims = [dim for dim in (ITEM, ANNOTATOR, LABEL, POOL) if dim in vocabulary.names]
     annotations = xr.Dataset(
         {name: (ANNOTATION, values) for name, values in _sorted(groups, coded, rows).items()},
-        coords={dim: vocabulary.names[dim] for dim in (ITEM, ANNOTATOR, LABEL, POOL)
-                if dim in vocabulary.names},
-        attrs={**notes, ITEM_CHUNKS: sizes.tolist(),
-               ROW_CHUNKS: rows.tolist()},
-    )  # fmt: skip
+        coords={dim: vocabulary.names[dim] for dim in dims},
+        attrs={"format": FORMAT, **vocabulary.attrs, ITEM_CHUNKS: sizes, ROW_CHUNKS: rows.tolist()},
+    )
     return stored(annotations, store)
 
 
@@ -170,33 +158,31 @@ class _Group(NamedTuple):
     path: Path
     number: int
     first: int
-    """The first of its rows, counted through all files."""
+    """The number of its first row, counted through all files."""
     rows: int
     roles: Mapping[str, str]
     """Columns by role."""
 
     def read(self, *roles: str) -> dict[str, pd.Series[Any]]:
         """Read the columns of some roles, or all."""
-        import pyarrow.parquet as parquet
-
         wanted = {role: name for role, name in self.roles.items() if not roles or role in roles}
         names = list(dict.fromkeys(wanted.values()))
         table = parquet.ParquetFile(self.path).read_row_group(self.number, columns=names)
-        return dict(columns(table, wanted, needed=tuple(wanted)))
+        return columns(table, wanted, needed=tuple(wanted))
+
+    def located(self) -> AbstractContextManager[None]:
+        """Name the file and the row group in errors about rows."""
+        return relocated(f"row group {self.number}, row {{}}".format, self.path.name)
 
 
-def _row_groups(folder: Path, asked: Asked) -> list[_Group]:
-    """Find the row groups that have rows, and see that each file has the columns."""
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
+def _row_groups(folder: Path, options: ReadOptions) -> list[_Group]:
+    """Find the row groups that have rows; raise if a file lacks a column."""
     for role in (CLUSTER, STRATUM):
-        if asked.columns.get(role) is not None:
-            raise FormatError(
-                f"{role}=", expected="None for a folder", found=repr(asked.columns[role]),
-                hint=f"Read one file whole, where an item has a {role}",
-            )  # fmt: skip
-    roles = {role: asked.named(role) or role for role, name in asked.columns.items() if name}
+        if options.columns.get(role) is not None:
+            hint = f"Read a single file, where an item has a {role}"
+            found = repr(options.columns[role])
+            raise FormatError(f"{role}=", expected="None for a folder", found=found, hint=hint)
+    roles = {role: options.named(role) or role for role, name in options.columns.items() if name}
     out: list[_Group] = []
     first = 0
     for path in sorted(parquet_files(folder)):
@@ -204,10 +190,7 @@ def _row_groups(folder: Path, asked: Asked) -> list[_Group]:
             with parquet.ParquetFile(path) as source:
                 names, metadata = source.schema_arrow.names, source.metadata
         except (pa.ArrowException, OSError) as problem:
-            raise FormatError(
-                str(path.relative_to(folder)), expected="a whole Parquet file",
-                found=f"damage ({str(problem).strip()[:200]})",
-            ) from problem  # fmt: skip
+            raise _damaged(str(path.relative_to(folder)), problem) from problem
         for role, name in roles.items():
             if name not in names:
                 require_no_partition(path, folder, name)
@@ -219,64 +202,62 @@ def _row_groups(folder: Path, asked: Asked) -> list[_Group]:
                 out.append(_Group(path, number, first, rows, roles))
             first += rows
     if not out:
-        raise FormatError(
-            str(folder), expected="Parquet files with rows in them", found="none of them"
-        )
+        raise FormatError(str(folder), expected="Parquet files with rows", found="none of them")
     return out
 
 
 class _Vocabulary(NamedTuple):
-    """All names, and what the labels are."""
+    """All names by role, and the kind of the labels."""
 
     raw: dict[str, pd.Index[Any]]
-    """What stands in the files, by role."""
+    """Names as they stand in the files."""
     codes: dict[str, npt.NDArray[np.int64]]
     """The code of each of these."""
     names: dict[str, npt.NDArray[Any]]
+    """Names as annotations have them."""
     attrs: dict[str, Any]
 
 
-def _vocabulary(groups: Sequence[_Group], asked: Asked) -> _Vocabulary:
+def _vocabulary(groups: Sequence[_Group], options: ReadOptions) -> _Vocabulary:
     """Collect the names in all files, and code them as one table would be."""
     spelled = [role for role in _NAMED if role in groups[0].roles]
-    if asked.kind == "continuous":
+    if options.kind == "continuous":
         spelled.remove(LABEL)
-    found = _computed(partial(_distinct, roles=spelled), groups)
+    parts = _computed(partial(_distinct, roles=spelled), groups)
     raw, codes, names = {}, {}, {}
-    attrs = {"kind": asked.kind, "kind_source": "given"}
+    attrs = {"kind": options.kind, "kind_source": "given"}
     for role in spelled:
-        values = pd.concat([part[role] for part in found], ignore_index=True).drop_duplicates()
+        values = pd.concat([part[role] for part in parts], ignore_index=True).drop_duplicates()
         name = groups[0].roles[role]
-        try:
+        with relocated(lambda _: "some file"):  # rows are those of a list of names
             if role == LABEL:
-                said, kind, source = coded_labels(
-                    values, name, asked.kind, asked.labels, "rank" in groups[0].roles
+                ranked = "rank" in groups[0].roles
+                labels, kind, source = coded_labels(
+                    values, name, options.kind, options.labels, ranked
                 )
                 attrs = {"kind": kind, "kind_source": source}
-                if not isinstance(said, tables.Encoded):  # numbers, and no names
+                if not isinstance(labels, tables.Encoded):  # numbers
                     continue
-                encoded = said
+                encoded = labels
             else:
                 encoded = grouped(values, name) if role == POOL else tables.encode(values, name)
-        except AnnotationError as problem:  # its rows are those of a list of names
-            raise problem.relocated(lambda _: "some file", "") from problem
         raw[role], codes[role], names[role] = pd.Index(values), encoded.codes, encoded.values
     return _Vocabulary(raw, codes, names, attrs)
 
 
 def _distinct(group: _Group, roles: Sequence[str]) -> dict[str, pd.Series[Any]]:
     """Return the names in a row group, in the order of their first appearance."""
-    found = group.read(*roles)
-    with _place(group):
-        for role, values in found.items():
+    names = group.read(*roles)
+    with group.located():
+        for role, values in names.items():
             tables.present(values, group.roles[role])
-    return {role: values.drop_duplicates() for role, values in found.items()}
+    return {role: values.drop_duplicates() for role, values in names.items()}
 
 
 def _coded(group: _Group, *, vocabulary: _Vocabulary, items: int) -> pd.DataFrame:
     """Return a row group in codes and numbers, with the chunk that each row belongs to."""
     out: dict[str, npt.NDArray[Any]] = {}
-    with _place(group):
+    with group.located():
         for role, values in group.read().items():
             name = group.roles[role]
             if role in vocabulary.raw:
@@ -291,49 +272,33 @@ def _coded(group: _Group, *, vocabulary: _Vocabulary, items: int) -> pd.DataFram
     return pd.DataFrame(order | out)
 
 
-@contextmanager
-def _place(group: _Group) -> Iterator[None]:
-    """Name the file and the row group of a row that cannot be used."""
-    try:
-        yield
-    except AnnotationError as problem:
-        named = f"row group {group.number}, row "
-        raise problem.relocated(lambda row: f"{named}{row}", group.path.name) from problem
-
-
-def _counted(group: _Group, coded: Any, n_chunks: int) -> npt.NDArray[np.int64]:
-    """Count a row group's rows by chunk."""
+def _rows_per_chunk(group: _Group, coded: Any, n_chunks: int) -> npt.NDArray[np.int64]:
+    """Count the rows of a row group by chunk."""
     return np.bincount(coded(group)["chunk"], minlength=n_chunks)
 
 
 def _sorted(groups: Sequence[_Group], coded: Any, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
     """Return all rows, item by item, as Dask arrays of one chunk length."""
+    import dask
     import dask.array as da
     import dask.dataframe as dd
 
     like = coded(groups[0]).iloc[:0]
     table = dd.from_map(coded, groups, meta=like)
     parts = table.set_index("chunk", divisions=list(range(len(rows) + 1))).to_delayed()
-    columns = [name for name in like.columns if name not in {"chunk", "row"}]
     at_once = -(-int(rows.sum()) // len(rows))
     arrays = {}
-    for name in columns:
+    for name in like.columns.drop(["chunk", "row"]):
         pieces = [
-            da.from_delayed(_column(part, name), shape=(int(n),), dtype=like[name].dtype)
+            da.from_delayed(dask.delayed(_in_order)(part, name), (int(n),), like[name].dtype)
             for part, n in zip(parts, rows, strict=True)
         ]
         arrays[name] = da.concatenate(pieces).rechunk(at_once)
     return arrays
 
 
-def _column(part: Any, name: str) -> Any:
-    """Return a column of a chunk, in the order of items, and of rows within an item."""
-    import dask
-
-    return dask.delayed(_in_order)(part, name)
-
-
 def _in_order(part: pd.DataFrame, name: str) -> npt.NDArray[Any]:
+    """Return a column of a chunk in the order of items, and of rows within an item."""
     order = np.lexsort((part["row"], part["item_code"]))
     return part[name].to_numpy()[order]
 

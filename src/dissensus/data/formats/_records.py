@@ -1,18 +1,24 @@
-"""Tables as JSON: a list of records, or one record a line."""
+"""JSON: tables of records, and the exports of annotation tools."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
-from dissensus.data.formats._table import Table
+from dissensus.data import annotations as _annotations
+from dissensus.data.formats._table import ReadOptions, Table
 from dissensus.data.formats._text import read_text
-from dissensus.errors import FormatError, shown
+from dissensus.data.predictions import predictions
+from dissensus.dims import LABEL
+from dissensus.errors import FormatError, brief, relocated, shown, warn_caller
 
 Record = dict[str, Any]
 
@@ -32,26 +38,29 @@ def _distinct(pairs: list[tuple[str, Any]]) -> Record:
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
-def read_records(path: Path, encoding: str) -> tuple[list[Record], list[int] | None]:
+def read_records(path: Path, encoding: str) -> tuple[list[Record], list[str]]:
     """Read the records of a JSON file, or of a file with one JSON object a line.
 
     Returns
     -------
-    list of dict, and list of int or None
-        The records, and the line of each in a file of lines.
+    list of dict, and list of str
+        The records, and where each stands: "line 3" in a file of lines, else "entry 2".
 
     Raises
     ------
     FormatError
-        If the file is no such JSON, saying where.
+        If the file is no such JSON; the error says where.
     """
     lines = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     text = read_text(path, encoding, lines=lines)
-    return _from_lines(path, text) if lines else (_from_list(path, text), None)
+    if lines:
+        return _from_lines(path, text)
+    records = _from_list(path, text)
+    return records, [f"entry {number}" for number in range(len(records))]
 
 
-def _from_lines(path: Path, text: str) -> tuple[list[Record], list[int]]:
-    records, numbers = [], []
+def _from_lines(path: Path, text: str) -> tuple[list[Record], list[str]]:
+    records, places = [], []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -65,23 +74,23 @@ def _from_lines(path: Path, text: str) -> tuple[list[Record], list[int]]:
                 hint="A file that is one JSON list is read under the ending .json",
             )
         records.append(record)
-        numbers.append(number)
-    return records, numbers
+        places.append(f"line {number}")
+    return records, places
 
 
 def _from_list(path: Path, text: str) -> list[Record]:
-    found = _decoded(path, text.strip(), None)
-    records = found if isinstance(found, list) else [found]
+    content = _decoded(path, text.strip(), None)
+    records = content if isinstance(content, list) else [content]
     for place, record in enumerate(records):
-        if not isinstance(found, list) or not isinstance(record, dict):
+        if not isinstance(content, list) or not isinstance(record, dict):
             raise FormatError(
                 path.name,
-                where=f"entry {place}" if isinstance(found, list) else "",
+                where=f"entry {place}" if isinstance(content, list) else "",
                 expected='a list of records, such as [{"item": 1, "annotator": "a", "label": "x"}]',
                 found=_described(record),
                 hint='pandas writes it with to_json(orient="records")',
             )
-    if not found:
+    if not records:
         raise FormatError(path.name, expected="at least one record", found="an empty list")
     return records
 
@@ -99,16 +108,16 @@ def _decoded(path: Path, text: str, line: int | None) -> Any:
             hint="A file with one object a line is read under the ending .jsonl" if several else "",
         ) from problem
     except _DoubledKeyError as problem:
+        where = "" if line is None else f"line {line}"
         raise FormatError(
             path.name,
-            where="" if line is None else f"line {line}",
+            where=where,
             expected="distinct names in each record",
             found=f"{str(problem)!r} twice in one",
         ) from problem
     except RecursionError as problem:
-        raise FormatError(
-            path.name, expected="a table", found="JSON nested too deeply to read"
-        ) from problem
+        found = "JSON nested too deeply to read"
+        raise FormatError(path.name, expected="a table", found=found) from problem
 
 
 def _described(value: Any) -> str:
@@ -117,29 +126,85 @@ def _described(value: Any) -> str:
     return f"{type(value).__name__} {str(value)[:40]}"
 
 
-def tabulated(records: Iterable[Record]) -> dict[str, pd.Series[Any]]:
-    """Turn records into columns; what a record does not say is missing.
-
-    Examples
-    --------
-    >>> tabulated([{"item": 1}, {"item": 2, "note": "x"}])["note"].tolist()
-    [None, 'x']
-    """
-    rows = list(records)
-    names = dict.fromkeys(name for record in rows for name in record)
-    return {
-        name: pd.Series(
-            np.fromiter((row.get(name) for row in rows), object, len(rows)), dtype=object
-        )
-        for name in names
-    }
-
-
 def read_json(path: Path, encoding: str) -> Table:
-    """Read a table of records."""
-    records, lines = read_records(path, encoding)
+    """Read a table of records; a cell that a record does not have is missing."""
+    records, places = read_records(path, encoding)
+    names = dict.fromkeys(name for record in records for name in record)
+    columns = {}
+    for name in names:
+        cells = np.fromiter((row.get(name) for row in records), object, len(records))
+        columns[name] = pd.Series(cells, dtype=object)
+    return Table(columns, path.name, place=lambda row: places[row].replace("entry", "row"))
 
-    def place(row: int) -> str:
-        return f"row {row}" if lines is None else f"line {lines[row]}"
 
-    return Table(tabulated(records), path.name, place=place)
+@dataclass
+class Export:
+    """The statements in an export of an annotation tool, as columns."""
+
+    path: Path
+    options: ReadOptions
+    noun: str
+    """What the tool calls a statement, in the plural."""
+    cells: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    """Role to the cells of its column."""
+    places: list[str] = field(default_factory=list)
+    """Where each row stands in the file."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """How many statements were left out, by reason."""
+
+    def error(self, where: str, expected: str, found: str, hint: str = "") -> FormatError:
+        """Return an error about a place in the file."""
+        return FormatError(self.path.name, where=where, expected=expected, found=found, hint=hint)
+
+    def add(self, place: str, cells: Record) -> None:
+        """Add a row."""
+        self.places.append(place)
+        for role, cell in cells.items():
+            self.cells[role].append(cell)
+
+    def chosen(self, names: Sequence[str], expected: str, expected_named: str, found: str) -> str:
+        """Return the control or question to read: the only one, or the one that label= names."""
+        wanted = self.options.named(LABEL)
+        if wanted is None and len(names) == 1:
+            return names[0]
+        if wanted is None and LABEL in names:  # "label" is the default, but may be a name too
+            return LABEL
+        if wanted in names:
+            return str(wanted)
+        raise self.error(
+            "",
+            expected if wanted is None else expected_named,
+            f"{found} {shown(sorted(names))}" if names else "none",
+            "Name one of them with label=" if names else "",
+        )
+
+    def objects(self, place: str, value: Any, name: str) -> list[Record]:
+        """Return a list of objects; missing counts as empty."""
+        values = [] if value is None else value
+        if not isinstance(values, list) or not all(isinstance(entry, dict) for entry in values):
+            raise self.error(place, f"{name} as objects, in a list", brief(value))
+        return values
+
+    def annotations(self, labels: Sequence[Any] | None = None) -> xr.Dataset:
+        """Read the rows as annotations; ``labels`` is the label space if none was given."""
+        self._warn_of_left_out()
+        roles = {role: role for role in self.cells}
+        labels = self.options.labels if self.options.labels is not None else labels
+        kind = self.options.kind
+        with relocated(self.places.__getitem__, self.path.name):
+            return _annotations.annotations(self.cells, **roles, kind=kind, labels=labels)
+
+    def predictions(self) -> xr.Dataset:
+        """Read the rows as predictions."""
+        self._warn_of_left_out()
+        rank = "rank" if "rank" in self.cells else None
+        kind, on_missing = self.options.kind, self.options.on_missing
+        with relocated(self.places.__getitem__, self.path.name):
+            return predictions(self.cells, rank=rank, kind=kind, on_missing=on_missing)
+
+    def _warn_of_left_out(self) -> None:
+        for reason, count in self.left_out.items():
+            self.options.notes[f"{reason}_{self.noun}"] = count
+        if self.left_out:
+            counts = " and ".join(f"{n} {reason}" for reason, n in sorted(self.left_out.items()))
+            warn_caller(f"{self.path.name}: {counts} {self.noun} say nothing and are left out")

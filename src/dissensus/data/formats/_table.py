@@ -1,10 +1,11 @@
-"""What all readers of files hand on: a table, and where its rows came from."""
+"""A table that was read from a file, and what the caller said of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import pandas as pd
 
@@ -12,9 +13,10 @@ from dissensus.data.frames import opened
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import AnnotationError, FormatError, brief, resembling, shown
 
-
-def _numbered(row: int) -> str:
-    return f"row {row}"
+_DECIMAL: Final = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
+"""Numbers as programs write them; "007" and "1." do not match."""
+_NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\Z")
+"""Numbers as people may write them, "007" too."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,10 @@ class Table:
     frame: Any
     """Any dataframe, or a mapping of columns."""
     name: str
-    """The file's name, for complaints."""
+    """The file's name, for error messages."""
     text: bool = False
     """Whether the file holds text only, so that numbers are yet to be recognised."""
-    place: Callable[[int], str] = _numbered
+    place: Callable[[int], str] = "row {}".format
     """From the number of a row to words that find it in the file."""
 
     @property
@@ -37,8 +39,8 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the caller of `read_annotations` or `read_predictions` wants."""
+class ReadOptions:
+    """The arguments of `read_annotations` or `read_predictions`."""
 
     columns: Mapping[str, str | None]
     """Role ("item", "annotator", "label", ...) to column name."""
@@ -52,7 +54,7 @@ class Asked:
     """Filled while reading, for the Dataset's attributes."""
 
     def __post_init__(self) -> None:
-        """Raise on arguments of types that cannot be what they are for."""
+        """Raise if an argument has a type that cannot be right."""
         text = {"kind": self.kind, "encoding": self.encoding, "delimiter": self.delimiter}
         names = {role: name for role, name in self.columns.items() if not isinstance(name, int)}
         for argument, value in {**names, **text}.items():
@@ -65,31 +67,27 @@ class Asked:
             raise FormatError("labels=", expected="a list of labels", found=brief(self.labels))
         mark = self.delimiter
         if mark is not None and not (len(mark) == 1 and mark.isascii() and mark not in '"\r\n\0'):
-            raise FormatError(
-                "delimiter=", expected="one ASCII character, such as ';'", found=brief(mark)
-            )
+            expected = "one ASCII character, such as ';'"
+            raise FormatError("delimiter=", expected=expected, found=brief(mark))
 
     def named(self, role: str) -> str | None:
         """Return the column for a role if the caller chose one, else None.
 
-        "item" for the item is the default and therefore no choice: a format has its own.
+        "item" is the default for the item and therefore no choice: each format has its own name.
         """
         name = self.columns.get(role)
         return None if name in {None, role} else str(name)
 
-    def refuse(self, name_of_format: str, why: str, *roles: str) -> None:
-        """Raise if the caller chose a column that this format has no room for."""
+    def refuse(self, format_name: str, reason: str, *roles: str) -> None:
+        """Raise if the caller named a column for a role that the format does not have."""
         for role in roles:
-            name = self.columns.get(role)
-            if name is not None and name != role:
-                raise FormatError(
-                    f"{role}=", expected=f"no such argument with format={name_of_format!r} ({why})",
-                    found=repr(name),
-                )  # fmt: skip
+            if (name := self.named(role)) is not None:
+                expected = f"no such argument with format={format_name!r} ({reason})"
+                raise FormatError(f"{role}=", expected=expected, found=repr(name))
 
 
 def missing_column(table: Table, name: str, role: str, hint: str = "") -> NoReturn:
-    """Complain of a column that a format cannot do without."""
+    """Raise because a table lacks a column that is needed."""
     near = resembling(name, table.columns)
     advice = f"Name it with {role}={near!r}" if near else f"Name it with {role}="
     raise FormatError(
@@ -98,3 +96,90 @@ def missing_column(table: Table, name: str, role: str, hint: str = "") -> NoRetu
         found=f"the columns {shown(list(table.columns), 12)}",
         hint=f"{advice}. {hint}" if hint else advice,
     )
+
+
+def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.Series[Any]:
+    """Turn a column of text into numbers if all of it are numbers and nothing is lost.
+
+    Whole numbers are recognised for every column by `dissensus.data.tables`. Numbers with
+    fractions are recognised here, for labels only: an item "1.10" is not the item "1.1".
+
+    Parameters
+    ----------
+    column : pandas.Series
+        Labels as text; missing ones are left alone.
+    name : str
+        The column's name in error messages.
+    options : ReadOptions
+        Text stays text with kind="nominal", with ranks, and with a label space of text.
+
+    Raises
+    ------
+    AnnotationError
+        If neither kind nor labels were given, and some annotations are numbers and others are
+        not, or one number is written in two ways. Predictions may mix numbers and text: a system
+        may answer anything.
+
+    Examples
+    --------
+    >>> typed_labels(pd.Series(["0.5", "1.25"]), "label", ReadOptions({})).tolist()
+    [0.5, 1.25]
+    >>> options = ReadOptions({}, kind="nominal")
+    >>> typed_labels(pd.Series(["0.5", "x"]), "label", options).tolist()
+    ['0.5', 'x']
+    """
+    if _stays_text(options):
+        return column
+    distinct = [str(text) for text in column.dropna().unique()]
+    infers = options.kind is None and options.labels is None
+    if not all(text and _DECIMAL.match(text) for text in distinct):
+        if infers and ANNOTATOR in options.columns:
+            _require_no_mixture(column, distinct, name)
+        return column
+    if all(text.lstrip("-").isdigit() for text in distinct):
+        return column
+    if infers:
+        _require_one_spelling(column, distinct, name)
+    return column.map({text: float(text) for text in distinct}).astype("float64")
+
+
+def _stays_text(options: ReadOptions) -> bool:
+    # Continuous labels are read, and checked, by `dissensus.data.tables.numbers`.
+    if options.kind in {"nominal", "ranking", "continuous"}:
+        return True
+    if options.columns.get("rank") is not None or options.columns.get("score") is not None:
+        return True
+    return options.labels is not None and all(isinstance(label, str) for label in options.labels)
+
+
+def _require_no_mixture(column: pd.Series[Any], distinct: list[str], name: str) -> None:
+    number = next((text for text in distinct if _NUMBER.match(text)), None)
+    word = next((text for text in distinct if not _NUMBER.match(text)), None)
+    if number is not None and word is not None:
+        raise AnnotationError(
+            f"column {name!r}",
+            where=_rows_of(column, number, word),
+            expected="all numbers or all text",
+            found=f"a number ({number!r}) and text ({word!r})",
+            hint='If all of them are labels, say kind="nominal", or list them with labels=',
+        )
+
+
+def _require_one_spelling(column: pd.Series[Any], distinct: list[str], name: str) -> None:
+    spelled: dict[float, str] = {}
+    for text in distinct:
+        first = spelled.setdefault(float(text), text)
+        if first.lstrip("-") != text.lstrip("-"):  # "-0.0" is a rounded zero
+            raise AnnotationError(
+                f"column {name!r}",
+                where=_rows_of(column, first, text),
+                expected="one spelling for each number",
+                found=f"{first!r} and {text!r}",
+                hint='For numbers say kind="continuous" or "ordinal", for names of labels '
+                'kind="nominal"',
+            )
+
+
+def _rows_of(column: pd.Series[Any], *texts: str) -> str:
+    rows = [str((column == text).to_numpy().argmax()) for text in texts]
+    return f"rows {' and '.join(rows)}"

@@ -1,12 +1,7 @@
-"""Files of text: bytes, tables between commas or tabs, and which labels are numbers.
+"""Files as bytes and as text, and tables of text with commas or tabs between the cells.
 
-Which labels of a file of text are numbers.
-Whole numbers are recognised for every column (see `dissensus.data.tables`). Numbers with
-fractions are recognised here, for labels only: an item called "1.10" is not the item "1.1".
-
-Tables as text: values between commas or tabs, a header in the first line.
-Every cell is read as text and only the empty cell is missing, so that a label "None" or "NA"
-stays a label; what is a number is for the columns' readers to say.
+Every cell of such a table is read as text, and only the empty cell is missing: "None" and "NA"
+are labels like others. Readers of columns recognise numbers.
 """
 
 from __future__ import annotations
@@ -15,9 +10,8 @@ import csv
 import gzip
 import io
 import os
-import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,117 +19,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from dissensus.data.formats._table import Asked, Table
-from dissensus.errors import AnnotationError, FormatError, brief, shown
+from dissensus.data.formats._table import Table
+from dissensus.errors import FormatError, brief, shown
 from dissensus.storage import is_store
 
-_DECIMAL: Final = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
-"""What a program writes for a number; "007" and "1." are something else."""
-_NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\Z")
-"""What a person may mean as a number, "007" too."""
-
-
-def typed_labels(
-    column: pd.Series[Any], name: str, asked: Asked, place: Callable[[int], str] | None = None
-) -> pd.Series[Any]:
-    """Turn a column of text into numbers if it holds nothing else and nothing is lost.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        Labels as text; missing ones are left alone.
-    name : str
-        What to call the column in errors.
-    asked : Asked
-        What the caller said: text stays text with kind="nominal", with ranks, and with a
-        label space of text.
-    place : callable, optional
-        From the number of a row to where it stands in the file.
-
-    Raises
-    ------
-    AnnotationError
-        Where nobody said what the labels are, if some annotations are numbers and others are
-        not, or if one number is written in two ways. (A system's answer may well be "garbage"
-        where "2" was expected: predictions may mix.)
-
-    Examples
-    --------
-    >>> typed_labels(pd.Series(["0.5", "1.25"]), "label", Asked({})).tolist()
-    [0.5, 1.25]
-    >>> typed_labels(pd.Series(["0.5", "x"]), "label", Asked({}, kind="nominal")).tolist()
-    ['0.5', 'x']
-    """
-    if _stays_text(asked):
-        return column
-    distinct = [str(text) for text in column.dropna().unique()]
-    decimal = [bool(text) and _DECIMAL.match(text) is not None for text in distinct]
-    guessing = asked.kind is None and asked.labels is None
-    problem = None
-    if not all(decimal):
-        if guessing and "annotator" in asked.columns:
-            problem = _mixture(column, distinct, name)
-    elif any(not text.lstrip("-").isdigit() for text in distinct):
-        problem = _two_spellings(column, distinct, name) if guessing else None
-        if problem is None:
-            return column.map({text: float(text) for text in distinct}).astype("float64")
-    if problem is not None:
-        raise problem if place is None else problem.relocated(place)
-    return column
-
-
-def _stays_text(asked: Asked) -> bool:
-    if asked.kind in {"nominal", "ranking"} or asked.kind == "continuous":
-        return (
-            True  # the last since `dissensus.data.tables.numbers` reads them, and says what is none
-        )
-    if asked.columns.get("rank") is not None or asked.columns.get("score") is not None:
-        return True
-    return asked.labels is not None and all(isinstance(label, str) for label in asked.labels)
-
-
-def _mixture(column: pd.Series[Any], distinct: list[str], name: str) -> AnnotationError | None:
-    number = next((text for text in distinct if _NUMBER.match(text)), None)
-    word = next((text for text in distinct if not _NUMBER.match(text)), None)
-    if number is None or word is None:
-        return None
-    return AnnotationError(
-        f"column {name!r}",
-        where=_rows_of(column, number, word),
-        expected="all numbers or all text",
-        found=f"a number ({number!r}) and text ({word!r})",
-        hint='If all of them are names of labels, say kind="nominal", or list them with labels=',
-    )
-
-
-def _two_spellings(
-    column: pd.Series[Any], distinct: list[str], name: str
-) -> AnnotationError | None:
-    spelled: dict[float, str] = {}
-    for text in distinct:
-        first = spelled.setdefault(float(text), text)
-        if first.lstrip("-") != text.lstrip("-"):  # "-0.0" is what rounding leaves of zero
-            return AnnotationError(
-                f"column {name!r}",
-                where=_rows_of(column, first, text),
-                expected="one spelling for each number",
-                found=f"{first!r} and {text!r}",
-                hint='Say whether they are numbers, kind="continuous" or "ordinal", or names of '
-                'labels, kind="nominal"',
-            )
-    return None
-
-
-def _rows_of(column: pd.Series[Any], *texts: str) -> str:
-    rows = [str((column == text).to_numpy().argmax()) for text in texts]
-    return f"rows {' and '.join(rows)}"
-
-
-# A file's bytes, and its text: what can go wrong before anything is understood.
-
-
 LONGEST_LINE: Final = 1 << 28
-"""Bytes. Whole files are held in memory, and a line several times over."""
+"""Bytes. Files are held in memory as a whole, and a line several times."""
 
 
 def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
@@ -165,16 +54,16 @@ def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
     place = Path(path)
     try:
         _require_file(str(path), place, folder)
+    except FileNotFoundError:
+        raise
     except OSError as problem:
-        if isinstance(problem, FileNotFoundError):
-            raise
-        why = problem.strerror or str(problem)
-        raise FormatError(brief(str(path)), expected="a file", found=f"{why}") from problem
+        reason = problem.strerror or str(problem)
+        raise FormatError(brief(str(path)), expected="a file", found=reason) from problem
     return place
 
 
 def is_folder(path: Any) -> bool:
-    """Return whether there is a folder of that name, whatever else may be wrong with it."""
+    """Return whether the path is that of a folder; False for what is no path."""
     try:
         return Path(path).is_dir()
     except (TypeError, ValueError, OSError):
@@ -182,7 +71,7 @@ def is_folder(path: Any) -> bool:
 
 
 def _require_file(name: str, place: Path, folder: bool) -> None:
-    if "\0" in name:  # where some functions raise, and others say that there is no such file
+    if "\0" in name:  # some functions raise a ValueError for it, others find no such file
         raise FormatError(brief(name), expected="the path of a file", found="a NUL character in it")
     if place.is_dir():
         if is_store(place):
@@ -194,29 +83,27 @@ def _require_file(name: str, place: Path, folder: bool) -> None:
         expected = "a file, or a folder of Parquet files" if folder else "a file"
         raise FormatError(f"{name!r}", expected=expected, found="a folder", hint=hint)
     if place.is_symlink() and not place.exists():
-        raise FormatError(
-            f"{name!r}", expected="a file", found="a link that leads nowhere, or to itself"
-        )
+        found = "a link that leads nowhere, or to itself"
+        raise FormatError(f"{name!r}", expected="a file", found=found)
     if not place.exists():
         raise FileNotFoundError(f"no such file: {name!r}")
-    if not place.is_file():  # of a pipe or a device nobody knows whether it ends
+    if not place.is_file():  # a pipe or a device may never end
         raise FormatError(f"{name!r}", expected="a file", found="a pipe or a device")
 
 
 def parquet_files(folder: Path) -> Iterator[Path]:
     """Find the Parquet files in a folder, at any depth.
 
-    What begins with a dot or an underscore is no data: programs keep their own things there.
+    Names that begin with a dot or an underscore are skipped: programs keep metadata there.
     """
-    return (
-        path for path in folder.rglob("*")
-        if path.suffix.lower() == ".parquet" and path.is_file()
-        and not any(part[0] in "._" for part in path.relative_to(folder).parts)
-    )  # fmt: skip
+    for path in folder.rglob("*"):
+        hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)
+        if path.suffix.lower() == ".parquet" and path.is_file() and not hidden:
+            yield path
 
 
 def ending(path: Path) -> str:
-    """Return what the name ends in, in small letters, looking past ``.gz``.
+    """Return the ending of a name in small letters, the one before ``.gz`` if there is that.
 
     Examples
     --------
@@ -228,34 +115,32 @@ def ending(path: Path) -> str:
 
 
 def read_bytes(path: Path, name: str | None = None) -> bytes:
-    """Read a file, unpacking ``.gz``; an empty one is an error. Complaints call it ``name``."""
+    """Read a file, unpacking ``.gz``; raise if it is empty. Error messages call it ``name``."""
     name = path.name if name is None else name
     try:
         data = path.read_bytes()
     except OSError as problem:
-        raise FormatError(
-            name, expected="a file that may be read", found=str(problem.strerror or problem)
-        ) from problem
+        found = str(problem.strerror or problem)
+        raise FormatError(name, expected="a file that may be read", found=found) from problem
     if path.name.lower().endswith(".gz") and data:
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as problem:
-            raise FormatError(
-                name, expected="a whole gzip file", found=f"damage ({problem})"
-            ) from problem
+            found = f"damage ({problem})"
+            raise FormatError(name, expected="a whole gzip file", found=found) from problem
     if not data:
         raise FormatError(name, expected="a table", found="an empty file (0 bytes)")
     return data
 
 
 def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
-    """Read a text file, without its byte order mark; one with a row a line, if of ``lines``.
+    """Read a text file without its byte order mark; ``lines`` says that each row is a line.
 
     Raises
     ------
     FormatError
-        On bytes that are no text in this encoding, on NUL characters, and on lines without an
-        end, saying where.
+        If bytes are no text in this encoding, on NUL characters, and if a line is too long; the
+        error says where.
     """
     data = read_bytes(path)
     if lines:
@@ -265,9 +150,8 @@ def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
     except UnicodeDecodeError as problem:
         raise _undecodable(path, data, encoding, problem) from problem
     except (LookupError, UnicodeError) as problem:
-        raise FormatError(
-            "encoding", expected="a name Python knows, such as 'cp1252'", found=repr(encoding)
-        ) from problem
+        expected = "a name Python knows, such as 'cp1252'"
+        raise FormatError("encoding", expected=expected, found=repr(encoding)) from problem
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise FormatError(path.name, expected="a table", found="nothing but blanks")
@@ -284,12 +168,7 @@ def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
 
 
 def require_lines(path: Path, data: bytes) -> None:
-    """Raise if a line is longer than that of any table.
-
-    Examples
-    --------
-    >>> require_lines(Path("a.csv"), b"item,annotator,label")
-    """
+    """Raise if a line is longer than that of any table."""
     start = 0
     while len(data) - start > LONGEST_LINE:  # from the last line end within reach to the next
         end = max(data.rfind(mark, start, start + LONGEST_LINE) for mark in (b"\n", b"\r"))
@@ -320,7 +199,7 @@ def _undecodable(
 
 
 _LONGEST: Final = 2**31 - 1
-"""Characters in a cell; the limit of Python's reader is made for smaller ones."""
+"""Characters in a cell; the default limit of Python's reader is smaller."""
 
 
 def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
@@ -329,26 +208,29 @@ def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
     Raises
     ------
     FormatError
-        On a row with more or fewer cells than the header, a doubled column name, an
-        unfinished quotation: with the number of the line.
+        If a row has more or fewer cells than the header, a column name stands twice, or a
+        quotation is not finished; the error names the line.
     """
     text = read_text(path, encoding, lines=True)
     header = next(row for _, row in _rows(path, text, delimiter))
     _check_header(path, header, delimiter)
-    if '"' in text:
-        _check_quotes(path, text, delimiter, len(header))
+    if '"' in text:  # a forgotten quotation mark would swallow all rows up to the next one
+        for line, row in _rows(path, text, delimiter):
+            if len(row) != len(header):
+                raise _ragged(path, line, len(header), len(row))
     table = _parsed(path, text, delimiter, header)
     if table.num_rows == 0:
         raise FormatError(path.name, expected="rows below the header", found="only a header")
-    frame = {name: pd.Series(column.to_pandas()) for name, column in
-             zip(table.column_names, table.columns, strict=True)}  # fmt: skip
-    return Table(frame, path.name, text=True, place=_placer(path, text, delimiter))
+    frame = {name: pd.Series(table[name].to_pandas()) for name in table.column_names}
+    # A row of the table is one further in the file, after the header.
+    place = lambda row: f"line {_line(path, text, delimiter, row + 1)}"  # noqa: E731
+    return Table(frame, path.name, text=True, place=place)
 
 
 def _parsed(path: Path, text: str, delimiter: str, header: list[str]) -> pa.Table:
     try:
         data = text.encode("utf-8") + b"\n"
-    except UnicodeEncodeError as problem:  # "utf-7" and its like can spell it
+    except UnicodeEncodeError as problem:  # some encodings, such as "utf-7", can spell it
         raise FormatError(
             path.name,
             where=f"line {text.count('\n', 0, problem.start) + 1}",
@@ -363,8 +245,7 @@ def _parsed(path: Path, text: str, delimiter: str, header: list[str]) -> pa.Tabl
 
     table = pa.csv.read_csv(
         pa.BufferReader(data),
-        # In one thread, since only then are the rows numbered; in large blocks, since no
-        # row may be longer than one.
+        # Rows are numbered only in one thread. No row may be longer than a block.
         read_options=pa.csv.ReadOptions(
             use_threads=False, block_size=min(max(len(data), 1 << 20), 1 << 30)
         ),
@@ -421,22 +302,14 @@ def _check_header(path: Path, header: list[str], delimiter: str) -> None:
         )
 
 
-def _check_quotes(path: Path, text: str, delimiter: str, width: int) -> None:
-    """Go through quoted text strictly: a forgotten mark would swallow the rows up to the next."""
-    for line, row in _rows(path, text, delimiter):
-        if len(row) != width:
-            raise _ragged(path, line, width, len(row))
-
-
-def _ragged(path: Path, line: int, expected: int, found: int) -> FormatError:
+def _ragged(path: Path, line: int, width: int, cells: int) -> FormatError:
+    hint = "A cell that contains the separator belongs in quotation marks"
     return FormatError(
         path.name,
         where=f"line {line}",
-        expected=f"{expected} cells, as in the header",
-        found=str(found),
-        hint="A cell that contains the separator belongs in quotation marks"
-        if found > expected
-        else "An empty cell needs its separator all the same",
+        expected=f"{width} cells, as in the header",
+        found=str(cells),
+        hint=hint if cells > width else "An empty cell needs its separator too",
     )
 
 
@@ -446,7 +319,3 @@ def _line(path: Path, text: str, delimiter: str, row: int) -> int:
         if number == row:
             return line
     return 0
-
-
-def _placer(path: Path, text: str, delimiter: str) -> Any:
-    return lambda row: f"line {_line(path, text, delimiter, row + 1)}"

@@ -1,8 +1,8 @@
 """Tables of counts: an item column, then one column per label with the number of votes.
 
-Who voted is not said: every vote is an annotator of its own, "item: 1", "item: 2" and so on,
-who has nothing to do with the voters of another item. The columns, in their order, are the
-label space.
+The table does not say who voted: every vote becomes an annotator of its own, "item: 1",
+"item: 2" and so on, without relation to the voters of other items. The columns, in their order,
+are the label space.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ import xarray as xr
 from dissensus.data import annotations as _annotations
 from dissensus.data import tables
 from dissensus.data.formats._any_table import read_table
-from dissensus.data.formats._table import Asked, Table
+from dissensus.data.formats._table import ReadOptions, Table
 from dissensus.data.formats.wide import split, with_groups
 from dissensus.data.nested import with_silent
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import AnnotationError
-
-_WHY = "the table only counts votes"
+from dissensus.errors import AnnotationError, relocated
 
 
-def read_annotations(path: Path, asked: Asked) -> xr.Dataset:
+def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     """Read a table of items by labels that counts votes."""
-    asked.refuse("counts", _WHY, ANNOTATOR, LABEL, "rank", "confidence", "pool", "trial")
-    table = read_table(path, asked)
-    items, columns = split(table, asked, "labels")
+    roles = (ANNOTATOR, LABEL, "rank", "confidence", "pool", "trial")
+    options.refuse("counts", "the table only counts votes", *roles)
+    table = read_table(path, options)
+    items, columns = split(table, options, "labels")
     votes = _votes(table, columns)
     if not votes.any():
         raise AnnotationError(table.name, expected="at least one vote", found="only zeros")
@@ -43,24 +42,18 @@ def read_annotations(path: Path, asked: Asked) -> xr.Dataset:
     voters = [f"{items[i]}: {n + 1}" for i, n in zip(row, number, strict=True)]
     names = pd.Series(list(columns), dtype=object)
     long = {ITEM: pd.Series(items, dtype=object)[row], ANNOTATOR: voters, LABEL: names[label]}
-    labels = list(columns) if asked.labels is None else asked.labels
-    try:
-        ann = _annotations.annotations(long, kind=asked.kind, labels=labels)
-    except AnnotationError as problem:
-        raise problem.relocated(
-            lambda n: f"{table.place(int(row[n]))}, column {names[label[n]]!r}", table.name
-        ) from problem
-    return with_groups(with_silent(ann, items, voters), table, asked)
+    labels = list(columns) if options.labels is None else options.labels
+    with relocated(lambda n: f"{table.place(int(row[n]))}, column {names[label[n]]!r}", table.name):
+        ann = _annotations.annotations(long, kind=options.kind, labels=labels)
+    return with_groups(with_silent(ann, items, voters), table, options)
 
 
 def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> npt.NDArray[np.int64]:
     """Return the table of votes: whole numbers, none missing, none negative."""
     out = np.zeros((len(next(iter(columns.values()))), len(columns)))
     for place, (name, values) in enumerate(columns.items()):
-        try:
+        with relocated(table.place, table.name):
             out[:, place] = tables.numbers(values, name)
-        except AnnotationError as problem:
-            raise problem.relocated(table.place, table.name) from problem
         bad = np.flatnonzero((out[:, place] < 0) | (out[:, place] != np.rint(out[:, place])))
         if len(bad):
             raise AnnotationError(

@@ -1,8 +1,8 @@
 """Wide tables: an item column, then one column per annotator (or per system).
 
-An empty cell is a label that was not given; an annotator or an item without any is kept.
-Annotators are the columns that have no other role (``cluster=``, ``stratum=``). There is one
-label to a cell: rankings, confidences and trials need a table with one row per statement.
+An empty cell is a label that was not given; annotators and items without any label are kept.
+Annotators are the columns that have no other role (``cluster=``, ``stratum=``). A cell holds one
+label: rankings, confidences and trials need a table with one row per statement.
 """
 
 from __future__ import annotations
@@ -11,53 +11,68 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.annotations import grouped
 from dissensus.data.formats._any_table import read_table
-from dissensus.data.formats._table import Asked, Table, missing_column
-from dissensus.data.formats._text import typed_labels
+from dissensus.data.formats._table import ReadOptions, Table, missing_column, typed_labels
 from dissensus.data.nested import cells_of, from_matrix
 from dissensus.data.predictions import predictions
 from dissensus.data.schema import validate
 from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, STRATUM, SYSTEM
-from dissensus.errors import AnnotationError, PredictionError, shown
+from dissensus.errors import PredictionError, relocated, shown
 
-_WHY = "there is one label to a cell, and the columns are named after who gave it"
+_REASON = "a cell holds one label, and the columns are named after who gave it"
 
 
-def read_annotations(path: Path, asked: Asked) -> xr.Dataset:
+def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     """Read a table of items by annotators."""
-    asked.refuse("wide", _WHY, ANNOTATOR, LABEL, "rank", "confidence", "pool", "trial")
-    table = read_table(path, asked)
-    items, columns = split(table, asked, "annotators")
-    cells = _typed(table, columns, asked)
-    frame = pd.DataFrame(cells)
+    roles = (ANNOTATOR, LABEL, "rank", "confidence", "pool", "trial")
+    options.refuse("wide", _REASON, *roles)
+    table = read_table(path, options)
+    items, columns = split(table, options, "annotators")
+    frame = pd.DataFrame(_typed(table, columns, options))
     frame.index = pd.Index(items, dtype=object)
-    try:
-        ann = from_matrix(frame, kind=asked.kind, labels=asked.labels)
-    except AnnotationError as problem:
-        raise problem.relocated(lambda row: f"row {row}", table.name) from problem
-    return with_groups(ann, table, asked)
+    with relocated("row {}".format, table.name):
+        ann = from_matrix(frame, kind=options.kind, labels=options.labels)
+    return with_groups(ann, table, options)
 
 
-def read_predictions(path: Path, asked: Asked) -> xr.Dataset:
+def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
     """Read a table of items by systems."""
-    asked.refuse("wide", _WHY, SYSTEM, LABEL, "score", "rank")
-    return predictions_of(read_table(path, asked), asked)
+    options.refuse("wide", _REASON, SYSTEM, LABEL, "score", "rank")
+    return predictions_of(read_table(path, options), options)
 
 
-def predictions_of(table: Table, asked: Asked) -> xr.Dataset:
+def predictions_of(table: Table, options: ReadOptions) -> xr.Dataset:
     """Read the predictions in a table of items by systems; an empty cell is a missing one."""
-    items, columns = split(table, asked, "systems")
-    frame = pd.DataFrame(_typed(table, columns, asked))
-    names, blank = list(frame.columns), frame.isna().to_numpy()
-    if blank.any() and asked.on_missing == "raise":
-        first, which = (int(place) for place in np.argwhere(blank)[0])
+    items, columns = split(table, options, "systems")
+    frame = pd.DataFrame(_typed(table, columns, options))
+    kept, names = _complete(table, options, items, frame), list(frame.columns)
+    row, column = np.repeat(kept, len(names)), np.tile(np.arange(len(names)), len(kept))
+    long = {
+        ITEM: [items[place] for place in row],
+        SYSTEM: [names[place] for place in column],
+        LABEL: cells_of(frame, row, column),
+    }
+    with relocated(
+        lambda n: f"{table.place(int(row[n]))}, column {names[column[n]]!r}", table.name
+    ):
+        return predictions(long, kind=options.kind, on_missing=options.on_missing)
+
+
+def _complete(
+    table: Table, options: ReadOptions, items: list[Any], frame: pd.DataFrame
+) -> npt.NDArray[np.intp]:
+    """Return the rows with a prediction of every system; raise if others may not be dropped."""
+    blank = frame.isna().to_numpy()
+    if blank.any() and options.on_missing == "raise":
+        first, column = (int(place) for place in np.argwhere(blank)[0])
         raise PredictionError(
-            f"{table.name}: column {names[which]!r}",
+            f"{table.name}: column {frame.columns[column]!r}",
             where=f"{table.place(first)} (item {items[first]!r})",
             expected="a prediction of every system for every item",
             found=f"an empty cell ({int(blank.sum())} in all)",
@@ -65,46 +80,33 @@ def predictions_of(table: Table, asked: Asked) -> xr.Dataset:
         )
     kept = np.flatnonzero(~blank.any(axis=1))
     if not len(kept):
-        raise PredictionError(
-            table.name, expected="an item for which every system has a prediction",
-            found=f"none among {len(items)} items",
-        )  # fmt: skip
+        expected = "an item for which every system has a prediction"
+        raise PredictionError(table.name, expected=expected, found=f"none among {len(items)} items")
     if len(kept) < len(items):
-        asked.notes["items_dropped"] = len(items) - len(kept)
-    row, column = np.repeat(kept, len(names)), np.tile(np.arange(len(names)), len(kept))
-    long = {
-        ITEM: [items[place] for place in row],
-        SYSTEM: [names[place] for place in column],
-        LABEL: cells_of(frame, row, column),
-    }
-    try:
-        return predictions(long, kind=asked.kind, on_missing=asked.on_missing)
-    except AnnotationError as problem:
-        raise problem.relocated(
-            lambda n: f"{table.place(int(row[n]))}, column {names[column[n]]!r}", table.name
-        ) from problem
+        options.notes["items_dropped"] = len(items) - len(kept)
+    return kept
 
 
-def split(table: Table, asked: Asked, what: str) -> tuple[list[Any], dict[str, pd.Series[Any]]]:
+def split(
+    table: Table, options: ReadOptions, columns_of: str
+) -> tuple[list[Any], dict[str, pd.Series[Any]]]:
     """Return the items, each once, and the columns that stand for annotators, systems or labels."""
     columns = dict(table.columns)
     roles = {
-        role: str(asked.columns[role])
+        role: str(options.columns[role])
         for role in (ITEM, CLUSTER, STRATUM)
-        if asked.columns.get(role) is not None
+        if options.columns.get(role) is not None
     }
     for role, name in roles.items():
         if name not in columns:
             missing_column(table, name, role)
-    item = columns[roles[ITEM]]
-    try:
-        encoded = tables.encode(item, roles[ITEM], error=asked.error)
-    except AnnotationError as problem:
-        raise problem.relocated(table.place, table.name) from problem
-    if len(encoded.values) < len(item):
-        row = int(np.flatnonzero(pd.Series(encoded.codes).duplicated())[0])
+    with relocated(table.place, table.name):
+        encoded = tables.encode(columns[roles[ITEM]], roles[ITEM], error=options.error)
+    doubled = np.flatnonzero(pd.Series(encoded.codes).duplicated())
+    if len(doubled):
+        row = int(doubled[0])
         first = int(np.flatnonzero(encoded.codes == encoded.codes[row])[0])
-        raise asked.error(
+        raise options.error(
             f"{table.name}: column {roles[ITEM]!r}",
             where=f"{table.place(first)} and {table.place(row)}",
             expected="each item in one row",
@@ -113,43 +115,34 @@ def split(table: Table, asked: Asked, what: str) -> tuple[list[Any], dict[str, p
         )
     rest = {name: values for name, values in columns.items() if name not in roles.values()}
     if not rest:
-        raise asked.error(
-            table.name, expected=f"columns of {what} beside {shown(list(roles.values()))}",
-            found="none",
-        )  # fmt: skip
+        expected = f"columns of {columns_of} beside {shown(list(roles.values()))}"
+        raise options.error(table.name, expected=expected, found="none")
     return encoded.values[encoded.codes].tolist(), rest
 
 
 def _typed(
-    table: Table, columns: dict[str, pd.Series[Any]], asked: Asked
+    table: Table, columns: dict[str, pd.Series[Any]], options: ReadOptions
 ) -> dict[str, pd.Series[Any]]:
     """Recognise numbers in the cells of a file of text, all columns together."""
     if not table.text:
         return columns
     rows, names = len(next(iter(columns.values()))), list(columns)
     cells = pd.concat(list(columns.values()), ignore_index=True)
-    try:
-        cells = typed_labels(cells, LABEL, asked)
-    except AnnotationError as problem:
-        raise problem.relocated(
-            lambda n: f"{table.place(n % rows)}, column {names[n // rows]!r}", table.name
-        ) from problem
+    with relocated(lambda n: f"{table.place(n % rows)}, column {names[n // rows]!r}", table.name):
+        cells = typed_labels(cells, LABEL, options)
     return {
         name: cells[place * rows : (place + 1) * rows].reset_index(drop=True)
         for place, name in enumerate(names)
     }
 
 
-def with_groups(ann: xr.Dataset, table: Table, asked: Asked) -> xr.Dataset:
+def with_groups(ann: xr.Dataset, table: Table, options: ReadOptions) -> xr.Dataset:
     """Add the clusters and strata of a table that has one row for each item, in order."""
     for dim in (CLUSTER, STRATUM):
-        name = asked.columns.get(dim)
-        if name is None:
-            continue
-        try:
-            found = grouped(table.columns[name], name)
-        except AnnotationError as problem:
-            raise problem.relocated(table.place, table.name) from problem
-        ann = ann.assign_coords({dim: found.values})
-        ann[f"{dim}_code"] = (ITEM, found.codes)
+        name = options.columns.get(dim)
+        if name is not None:
+            with relocated(table.place, table.name):
+                groups = grouped(table.columns[name], name)
+            ann = ann.assign_coords({dim: groups.values})
+            ann[f"{dim}_code"] = (ITEM, groups.codes)
     return validate(ann)

@@ -1,4 +1,4 @@
-"""Learning the prior of normal scores that all items share."""
+"""The prior of normal scores, learned from all items."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ INFERENCE: Final = (
 
 
 MOST_ITEMS: Final = 1000
-"""Of more so many teach the prior, chosen by their names: the rest would move no digit that is
-shown, and every draw goes through all."""
+"""Most items that the prior is learned from, chosen by their names. More would change no reported
+digit, and every draw reads all of them."""
 
 
 class NormalPrior(NamedTuple):
@@ -40,7 +40,7 @@ class NormalPrior(NamedTuple):
     log_density: Floats
     """(chain, draw)"""
     told: bool = True
-    """Whether a fit is to hold these draws too: not where it is of a chunk of items."""
+    """Whether a fit contains these draws; false for a fit of a chunk of items."""
 
     def each(self) -> NormalGamma:
         """Return the parameters (chain, draw, 1)."""
@@ -48,7 +48,7 @@ class NormalPrior(NamedTuple):
         return NormalGamma(m, k, a, a * variance)
 
     def groups(self) -> dict[str, dict[str, xr.DataArray]]:
-        """Return what a fit holds of it."""
+        """Return the groups of a fit."""
         each = zip(NAMES, np.moveaxis(self.values, -1, 0), strict=True)
         prior = {name: xr.DataArray(values, dims=SAMPLE) for name, values in each}
         density = xr.DataArray(self.log_density, dims=(CHAIN, DRAW))
@@ -60,7 +60,7 @@ class NormalPrior(NamedTuple):
 
 
 def teaching(data: Moments, step: float, items: npt.NDArray[Any]) -> Moments:
-    """Return what the prior is learned from."""
+    """Return the moments that the prior is learned from."""
     which = chosen(items, MOST_ITEMS)
     return rounded(Moments(*(values[which] for values in data)), step)
 
@@ -68,7 +68,7 @@ def teaching(data: Moments, step: float, items: npt.NDArray[Any]) -> Moments:
 def learned(
     data: Moments, units: Units, size: Size, tune: int, rng: np.random.Generator
 ) -> NormalPrior:
-    """Draw the prior, every chain in a thread."""
+    """Draw the prior, each chain in a thread."""
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
     found = np.stack(
         mapped(

@@ -1,4 +1,4 @@
-"""Ordered labels: the stretch of a normal scale that a latent number falls into."""
+"""The distribution of ordered labels by cutpoints of a latent normal number."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pytensor.tensor.random.utils import normalize_size_param
 from dissensus.errors import ArgumentError
 
 _SLIM: Final = 1e-3
-"""Below this the series of `_log_stretch` is exact to the last digits, and above it differences
-lose no more than three of sixteen."""
+"""Below this width the series of `_log_stretch` is exact to the last digits; above it differences
+lose at most three digits of sixteen."""
 
 
 class CumulativeProbitRV(SymbolicRandomVariable):
-    """A normal number around eta, and the place of it among the cutpoints."""
+    """The number of cutpoints below a normal number around eta."""
 
     name = "cumulative_probit"
     extended_signature = "[rng],[size],(),(k)->[rng],()"
@@ -45,15 +45,15 @@ class CumulativeProbit(Discrete):
 
     .. math:: P(y \le k \mid \eta, c) = \Phi(c_k - \eta), \qquad c_0 < c_1 < \dots < c_{K-2}
 
-    The label of a number drawn from Normal(:math:`\eta`, 1): how many of the cutpoints lie below
-    it. Log-probabilities and gradients are exact to about ten digits however far in a tail and
-    however close together the cutpoints are; `pymc.OrderedProbit`, which goes through
-    probabilities, gives minus infinity there.
+    A label is the number of cutpoints below a draw from Normal(:math:`\eta`, 1). Log-probabilities
+    and gradients are exact to about ten digits however far in a tail and however close together the
+    cutpoints are; `pymc.OrderedProbit`, which goes through probabilities, gives minus infinity
+    there.
 
     Parameters
     ----------
     eta : tensor_like of float (...)
-        The middle of the latent number.
+        Mean of the latent number.
     cutpoint : tensor_like of float (..., K - 1)
         One or more, increasing. One vector for all values, or a row for each.
 
@@ -91,17 +91,17 @@ class CumulativeProbit(Discrete):
         return super().dist([eta, cutpoint], **kwargs)
 
     def support_point(rv: Any, size: Any, eta: Any, cutpoint: Any) -> Any:  # noqa: N805
-        """Return the label that eta itself has."""
+        """Return the label of eta."""
         if rv_size_is_none(size):
             size = implicit_size_from_params(eta, cutpoint, ndims_params=rv.owner.op.ndims_params)
         return _place(pt.broadcast_to(eta, size), cutpoint)
 
     def logp(value: Any, eta: Any, cutpoint: Any) -> Any:  # noqa: N805
-        """Return the log-probability of labels; minus infinity of what is none."""
+        """Return the log-probability of labels; minus infinity for other values."""
         last = cutpoint.shape[-1]
         code = pt.clip(value, 0, last).astype("int64")
-        # The first label and the last have one neighbour, which stands on both sides here: no
-        # infinite cutpoint enters the graph, to make a NaN of zero times infinity in a gradient.
+        # The first and the last label have one cutpoint, which is used for both sides here. An
+        # infinite cutpoint would give NaN, as zero times infinity, in a gradient.
         below = _chosen(cutpoint, pt.maximum(code - 1, 0))
         above = _chosen(cutpoint, pt.minimum(code, last - 1))
         log_p = _log_stretch(below - eta, above - below, pt.eq(code, 0), pt.eq(code, last))
@@ -120,7 +120,7 @@ def _place(latent: Any, cutpoint: Any) -> Any:
 
 
 def _chosen(cutpoint: Any, place: Any) -> Any:
-    """Take the cutpoint at each place: of the one vector, or of each value's own."""
+    """Return the cutpoint at each place, of a common vector or of each value's row."""
     if cutpoint.type.ndim == 1:
         return cutpoint[place]
     place, _ = pt.broadcast_arrays(place, cutpoint[..., 0])

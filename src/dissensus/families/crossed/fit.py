@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import xarray as xr
@@ -15,28 +15,19 @@ from dissensus.families.crossed.kernels import likelihood, sweep
 from dissensus.families.crossed.kernels.covariance import all_items
 from dissensus.families.crossed.kernels.data import Crossed, Parameters
 from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINAL
+from dissensus.families.crossed.parameters import Parameter, parameters_of
 from dissensus.families.crossed.process import LATENT_SD, OBSERVED, Process, named
 from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
 
-
-class Draws(NamedTuple):
-    """What a sampler brings back, in natural units, chain and draw in front."""
-
-    mu: Floats
-    """(..., pool)"""
-    sigma_item: Floats
-    sigma_annotator: Floats
-    sigma: Floats
-    """(..., 1 or pool)"""
-    correlation: Floats
-    """(..., pool, pool)"""
-    cutpoint: Floats
-    """(..., boundary)"""
-    item: Floats
-    """(..., item, pool); empty if not kept."""
-    member: Floats
-    """(..., member); empty if not kept."""
+Draws = dict[str, Floats]
+"""Draws in natural units (chain, draw, ...) by the names of `PARAMETERS`, always with the pool;
+``annotator_effect`` is (chain, draw, member)."""
+_GIBBS: Final = {
+    GAUSSIAN: "exact Gibbs sampling, effects and means integrated out in turn",
+    ORDINAL: "exact Gibbs sampling of the latent numbers behind ordered labels",
+    BERNOULLI: "exact Gibbs sampling by slices along learned paths",
+}
 
 
 class CrossedFit(base.Fit[Process, Draws]):
@@ -52,17 +43,12 @@ class CrossedFit(base.Fit[Process, Draws]):
         self.data = process.data()
 
     @property
-    def annotations(self) -> xr.Dataset:
-        """The annotations of the process."""
-        return self.process.annotations
-
-    @property
     def inference(self) -> str:
         """How the Gibbs sampler draws, in words."""
         return _GIBBS[self.process.family]
 
     def require_room(self) -> None:
-        """Raise if effects would fill the memory."""
+        """Raise if the effects would take too much memory."""
         process, n_items = self.process, self.annotations.sizes[ITEM]
         n_effects = n_items * process.n_pools + len(process.member_pool)
         if self.effects:
@@ -79,46 +65,27 @@ class CrossedFit(base.Fit[Process, Draws]):
         return _Chain(self.process, self.data, rng, draws, self.effects)
 
     def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Draws:
-        """Return the draws in natural units; unlabelled items of a pool get their effects here."""
-        trace, none = base.stacked(chains), np.empty(0)
-        items = none
+        """Return the draws in natural units; effects of unlabelled items are drawn here."""
+        trace = base.stacked(chains)
+        kept = parameters_of(self.process, effects=self.effects)
+        draws = {parameter.name: getattr(trace, parameter.slot) for parameter in kept}
+        draws["mu"] = trace.mu + self.process.centre
+        if "cutpoint" in draws:
+            draws["cutpoint"] = _cutpoints(trace.gap)
         if self.effects:
-            items = all_items(self.data, trace.item, trace.sd_item, trace.correlation, rng)
-        return Draws(
-            mu=trace.mu + self.process.centre,
-            sigma_item=trace.sd_item,
-            sigma_annotator=trace.sd_annotator,
-            sigma=trace.sd,
-            correlation=trace.correlation,
-            cutpoint=_cutpoints(trace.gap) if self.process.family == ORDINAL else none,
-            item=items,
-            member=trace.annotator if self.effects else none,
-        )
+            draws["item_effect"] = all_items(
+                self.data, trace.item, trace.sd_item, trace.correlation, rng
+            )
+        return draws
 
     def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Draws:  # noqa: ARG002
-        """Return what NUTS has drawn: all of it is in the PyMC model."""
-        process = self.process
-        shape = tuple(posterior.sizes[dim] for dim in SAMPLE)
-
-        def values(name: str, ndim: int, default: float = 0.0) -> Floats:
-            if name not in posterior:
-                return np.full((*shape, *[1] * (ndim - 2)), default)
-            array = posterior[name].to_numpy()
-            return array.reshape(*array.shape, *[1] * (ndim - array.ndim))
-
-        pools = (*shape, process.n_pools)
-        no_people = np.zeros(pools)
-        one = np.broadcast_to(np.eye(process.n_pools), (*pools, process.n_pools))
-        return Draws(
-            mu=values("mu", 3),
-            sigma_item=values("sigma_item", 3),
-            sigma_annotator=no_people if process.anonymous else values("sigma_annotator", 3),
-            sigma=values("sigma", 3, 1.0),
-            correlation=values("correlation", 4) if process.n_pools > 1 else one,
-            cutpoint=values("cutpoint", 3),
-            item=values("item_effect", 4),
-            member=no_people if process.anonymous else values("annotator_effect", 3),
-        )
+        """Return the draws of NUTS, with the dims of pools that the PyMC model leaves out."""
+        draws: Draws = {}
+        for parameter in parameters_of(self.process):
+            values = posterior[parameter.name].to_numpy()
+            ndim = 2 + len(parameter.dims) - (parameter.name == "annotator_effect")
+            draws[parameter.name] = values.reshape(*values.shape, *[1] * (ndim - values.ndim))
+        return draws
 
     def groups(self, draws: Draws, stats: Mapping[str, Array]) -> base.Groups:
         """Name the draws and judge the chains."""
@@ -126,7 +93,11 @@ class CrossedFit(base.Fit[Process, Draws]):
         posterior = parameters(process, draws)
         diagnostics = _diagnosed(posterior)
         if self.options.keep:
-            posterior |= _effects(process, draws)
+            posterior |= {
+                parameter.name: _named(process, parameter, draws[parameter.name])
+                for parameter in parameters_of(process)
+                if parameter.is_effect
+            }
         given = process.value if process.family == GAUSSIAN else process.value.astype(np.int64)
         return base.Groups(
             posterior,
@@ -149,25 +120,8 @@ class CrossedFit(base.Fit[Process, Draws]):
         return xr.Dataset({_observed(self.process): _rows(self.process, np.stack(each))})
 
 
-def _predictors(process: Process, draws: Draws) -> Floats:
-    """Return the sum of mean and effects (chain, draw, annotation)."""
-    eta = np.empty((*draws.mu.shape[:2], len(process.value)))
-    for chain in range(len(eta)):  # a chain at a time: what is added up is as large as the sum
-        eta[chain] = draws.mu[chain][:, process.pool]
-        eta[chain] += draws.item[chain][:, process.item, process.pool]
-        eta[chain] += draws.member[chain][:, process.member]
-    return eta
-
-
-_GIBBS: Final = {
-    GAUSSIAN: "exact Gibbs sampling, effects and means integrated out in turn",
-    ORDINAL: "exact Gibbs sampling of the latent numbers behind ordered labels",
-    BERNOULLI: "exact Gibbs sampling by slices along learned paths",
-}
-
-
 class _Chain:
-    """One chain, with all it writes to."""
+    """A chain with its state and trace."""
 
     scratch = frozenset({"known"})
 
@@ -181,7 +135,7 @@ class _Chain:
         self.trace = sweep.room_for(data, self.par, draws, effects=effects)
 
     def advance(self, first: int, n: int) -> None:
-        """Go through a lot of sweeps."""
+        """Advance by n sweeps."""
         warm = first < 0
         sweep.advance(
             self.family, self.state, self.data, self.par, self.priors, self.known, n, learning=warm,
@@ -190,7 +144,7 @@ class _Chain:
 
 
 def _start(process: Process, data: Crossed, rng: np.random.Generator) -> Parameters:
-    """Start far enough from where the chain will be, in each chain elsewhere, for r-hat to tell."""
+    """Return starting values that are spread more widely than the posterior, for r-hat."""
     n_gaps = max(len(process.labels) - 2, 0) if process.family == sweep.ORDINAL else 0
     par = sweep.start(
         data, process.family, n_gaps=n_gaps, anonymous=process.anonymous, n_sd=process.n_sd
@@ -207,6 +161,17 @@ def _start(process: Process, data: Crossed, rng: np.random.Generator) -> Paramet
             part *= unit * np.exp(rng.normal(0.0, 0.5, part.shape))
     par.mu[:] = unit * rng.normal(size=len(par.mu))
     return par
+
+
+def _predictors(process: Process, draws: Draws) -> Floats:
+    """Return the sum of mean and effects (chain, draw, annotation)."""
+    eta = np.empty((*draws["mu"].shape[:2], len(process.value)))
+    for chain in range(len(eta)):  # a chain at a time: each summand is as large as the sum
+        eta[chain] = draws["mu"][chain][:, process.pool]
+        eta[chain] += draws["item_effect"][chain][:, process.item, process.pool]
+        if not process.anonymous:
+            eta[chain] += draws["annotator_effect"][chain][:, process.member]
+    return eta
 
 
 def _cutpoints(gap: Floats) -> Floats:
@@ -227,98 +192,51 @@ def _rows(process: Process, values: Any) -> xr.DataArray:
 
 def parameters(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
     """Name the draws of everything but effects."""
-    pools = process.pools is not None
-
-    def per_pool(values: Floats) -> xr.DataArray:
-        if not pools:
-            return xr.DataArray(values[..., 0], dims=SAMPLE)
-        return xr.DataArray(values, dims=(*SAMPLE, POOL), coords={POOL: process.pools})
-
-    out = {"mu": per_pool(draws.mu), "sigma_item": per_pool(draws.sigma_item)}
-    if not process.anonymous:
-        out["sigma_annotator"] = per_pool(draws.sigma_annotator)
-    if process.family == GAUSSIAN and process.n_sd > 1:
-        out["sigma"] = per_pool(draws.sigma)
-    elif process.family == GAUSSIAN:
-        out["sigma"] = xr.DataArray(draws.sigma[..., 0], dims=SAMPLE)
-    if process.family == ORDINAL:
-        out["cutpoint"] = xr.DataArray(
-            draws.cutpoint, dims=(*SAMPLE, BOUNDARY), coords={BOUNDARY: _between(process)}
-        )
-    if pools:
-        out["correlation"] = xr.DataArray(
-            draws.correlation, dims=(*SAMPLE, POOL, other(POOL)),
-            coords={POOL: process.pools, other(POOL): process.pools},
-        )  # fmt: skip
-    return out
+    return {
+        parameter.name: _named(process, parameter, draws[parameter.name])
+        for parameter in parameters_of(process, effects=False)
+    }
 
 
-def _between(process: Process) -> list[str]:
-    """Name cutpoints by the labels on their two sides."""
-    names = [str(label) for label in process.labels]
-    return [f"{low}|{high}" for low, high in pairwise(names)]
+def _named(process: Process, parameter: Parameter, values: Floats) -> xr.DataArray:
+    """Name the dims of draws, without the pool where there is one pool or one residual."""
+    names, coords = parameter.dims, _coordinates(process)
+    if process.pools is None or (parameter.name == "sigma" and process.n_sd == 1):
+        names = tuple(dim for dim in parameter.dims if dim != POOL)
+    if parameter.name == "annotator_effect" and process.pools is not None:
+        members = values
+        shape = (*values.shape[:2], len(coords[ANNOTATOR]), process.n_pools)
+        values = np.full(shape, np.nan)
+        values[..., process.member_annotator, process.member_pool] = members
+    if values.ndim > 2 + len(names):
+        values = values[..., 0]
+    return xr.DataArray(values, dims=(*SAMPLE, *names), coords={dim: coords[dim] for dim in names})
 
 
-def _effects(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
-    """Name the draws of effects."""
-    coords: dict[str, Any] = {ITEM: process.annotations[ITEM].to_numpy()}
-    if process.pools is None:
-        items = xr.DataArray(draws.item[..., 0], dims=(*SAMPLE, ITEM), coords=coords)
-    else:
-        items = xr.DataArray(
-            draws.item, dims=(*SAMPLE, ITEM, POOL), coords=coords | {POOL: process.pools}
-        )
-    if process.anonymous:
-        return {"item_effect": items}
-    coords = {ANNOTATOR: process.annotations[ANNOTATOR].to_numpy()}
-    if process.pools is None:
-        people = xr.DataArray(draws.member, dims=(*SAMPLE, ANNOTATOR), coords=coords)
-        return {"item_effect": items, "annotator_effect": people}
-    n = len(coords[ANNOTATOR])
-    values = np.full((*draws.member.shape[:2], n, process.n_pools), np.nan)
-    values[..., process.member_annotator, process.member_pool] = draws.member
-    people = xr.DataArray(
-        values, dims=(*SAMPLE, ANNOTATOR, POOL), coords=coords | {POOL: process.pools}
-    )
-    return {"item_effect": items, "annotator_effect": people}
+def _coordinates(process: Process) -> dict[str, Any]:
+    labels = [str(label) for label in process.labels]
+    return {
+        ITEM: process.annotations[ITEM].to_numpy(),
+        ANNOTATOR: process.annotations[ANNOTATOR].to_numpy(),
+        BOUNDARY: [f"{low}|{high}" for low, high in pairwise(labels)],
+        POOL: process.pools,
+        other(POOL): process.pools,
+    }
 
 
 def _diagnosed(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
-    """Judge the chains by all parameters at once, and warn if they are poor."""
-    parts = []
-    for name, draws in posterior.items():
-        flat = draws.to_numpy().reshape(*draws.shape[:2], -1)
-        names = _flat_names(name, draws)
-        keep = [k for k in range(len(names)) if names[k]]
-        parts.append(
-            xr.DataArray(
-                flat[..., keep],
-                dims=(*SAMPLE, "parameter"),
-                coords={"parameter": [names[k] for k in keep]},
-            )
-        )
-    whole = xr.concat(parts, dim="parameter")
-    return convergence.diagnosed(whole, "parameter")
-
-
-def _flat_names(name: str, draws: xr.DataArray) -> list[str]:
-    """Name each number of a parameter; nothing for what is 1 or said already."""
-    dims = draws.dims[2:]
-    if not dims:
-        return [name]
-    places = np.ndindex(*draws.shape[2:])
-    if name == "correlation":
-        return [
-            f"correlation[{draws[POOL].to_numpy()[a]}, {draws[POOL].to_numpy()[b]}]"
-            if a < b
-            else ""
-            for a, b in places
-        ]
-    return [f"{name}[{draws[dims[0]].to_numpy()[place]}]" for (place,) in places]
+    """Judge the chains by all parameters at once, each correlation once."""
+    judged = dict(posterior)
+    if "correlation" in judged:
+        n_pools = judged["correlation"].sizes[POOL]
+        above = xr.DataArray(np.triu(np.ones((n_pools, n_pools), dtype=bool), 1),
+                             dims=(POOL, other(POOL)))  # fmt: skip
+        judged["correlation"] = judged["correlation"].where(above)
+    return convergence.diagnosed_parameters(judged)
 
 
 def _constants(process: Process) -> dict[str, xr.DataArray]:
-    """Return what is fixed: the residual of labels, their numbers, and the design."""
+    """Return the design, and the residual and numbers of labels."""
     n = np.zeros((process.annotations.sizes[ITEM], process.n_pools), dtype=np.int64)
     np.add.at(n, (process.item, process.pool), 1)
     coords: dict[str, Any] = {ITEM: process.annotations[ITEM].to_numpy()}
@@ -339,7 +257,8 @@ def _constants(process: Process) -> dict[str, xr.DataArray]:
 
 
 def _sd(process: Process, draws: Draws, chain: int) -> Floats:
-    return draws.sigma[chain][:, process.pool if process.n_sd > 1 else np.zeros_like(process.pool)]
+    place = process.pool if process.n_sd > 1 else np.zeros_like(process.pool)
+    return draws["sigma"][chain][:, place]
 
 
 def _log_likelihood(process: Process, draws: Draws, eta: Floats, chain: int) -> Floats:
@@ -349,7 +268,7 @@ def _log_likelihood(process: Process, draws: Draws, eta: Floats, chain: int) -> 
     code = process.value.astype(np.int64)
     if process.family == BERNOULLI:
         return likelihood.bernoulli_log_likelihood(eta, code)
-    return likelihood.ordinal_log_likelihood(eta, code, draws.cutpoint[chain])
+    return likelihood.ordinal_log_likelihood(eta, code, draws["cutpoint"][chain])
 
 
 def _new(process: Process, draws: Draws, eta: Floats, chain: int, rng: np.random.Generator) -> Any:
@@ -360,6 +279,6 @@ def _new(process: Process, draws: Draws, eta: Floats, chain: int, rng: np.random
         return (rng.logistic(size=eta.shape) < eta).astype(np.int64)
     latent = eta + rng.standard_normal(eta.shape)
     code = np.zeros(eta.shape, dtype=np.int64)
-    for k in range(draws.cutpoint.shape[-1]):  # as many as labels: no loop over draws
-        code += latent > draws.cutpoint[chain][:, k, None]
+    for k in range(draws["cutpoint"].shape[-1]):  # over cutpoints, not over draws
+        code += latent > draws["cutpoint"][chain][:, k, None]
     return code

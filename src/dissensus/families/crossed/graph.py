@@ -1,7 +1,7 @@
 """Crossed effects read off a PyMC model, with a proof that it is a model of crossed effects.
 
 Variables have the names that `dissensus.models.crossed_effects` and `cross_replication` give them.
-The mean of numbers may have further terms, of which the step learns at each point.
+The mean of numbers may have further terms, which the step evaluates at each point.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dissensus.families.crossed.distributions import CumulativeProbitRV
 from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.families.crossed.priors import Prior
 from dissensus.families.crossed.process import Process
-from dissensus.kernels.types import Floats, Ints
-from dissensus.sampling.proof import indices, number, prove
+from dissensus.kernels.types import Floats
+from dissensus.sampling import proof
 from dissensus.sampling.step import uncompiled, unfit
 
 Point = Mapping[str, Any]
@@ -29,32 +29,24 @@ Point = Mapping[str, Any]
 MU, ITEM, ANNOTATOR = "mu", "item_effect", "annotator_effect"
 SD_ITEM, SD_ANNOTATOR, SD = "sigma_item", "sigma_annotator", "sigma"
 GAP, ROOT = "gap", "correlation_cholesky"
-NAMES: Final = (MU, SD_ITEM, ITEM, SD_ANNOTATOR, ANNOTATOR, SD, GAP, ROOT)
 _NEEDED: Final = frozenset({MU, SD_ITEM, ITEM})
 _OBSERVED: Final = ("score", "label_code")
-
-
 _MEAN: Final = "the mean mu + item_effect[...] + annotator_effect[...]"
 _PARAMETERS: Final = {
     GAUSSIAN: (_MEAN, "the residual's sigma"), ORDINAL: (_MEAN, "the cutpoints"),
     BERNOULLI: (_MEAN,),
 }  # fmt: skip
-"""Names of the parameters of what is observed, for messages."""
+"""Names of the observed variable's parameters, for messages."""
 
 
 class Reading(NamedTuple):
-    """What the step needs to know."""
+    """A model as the step needs it."""
 
     process: Process
     names: tuple[str, ...]
     """The variables that the step moves."""
     offset: Callable[[Point], Floats] | None
     """Returns the further terms in the mean of numbers (annotation); None if there are none."""
-
-
-def knows(name: Any) -> bool:
-    """Return whether a variable of this name is one of crossed effects."""
-    return name in NAMES
 
 
 def has_form(model: Any) -> bool:
@@ -79,106 +71,91 @@ def read(model: Any) -> Reading:
         needed = f"free variables {', '.join(sorted(_NEEDED))} and one of {', '.join(_OBSERVED)}"
         raise unfit(f"{needed} observed", "others")
     with uncompiled():
-        process, eta = _process(model, observed[0])
+        family, eta = _likelihood(observed[0])
+        process = _process(model, observed[0], family, eta)
         reference = base.model_of(process.model)(process)
-        more = prove(
-            model, observed[0], reference, parameters=_PARAMETERS[process.family],
-            more_in_mean=process.family == GAUSSIAN,
+        more = proof.prove(
+            model, observed[0], reference, parameters=_PARAMETERS[family],
+            more_in_mean=family == GAUSSIAN,
         )  # fmt: skip
-    moved = {rv.name for rv in reference.free_RVs}
-    names = tuple(name for name in NAMES if name in moved)
+    names = tuple(rv.name for rv in reference.free_RVs)
     return Reading(process, names, _offset(model, eta, names) if more else None)
-
-
-def _process(model: Any, observed: Any) -> tuple[Process, Any]:
-    """Return the process that a model may be of, and the mean of what is observed."""
-    free = {rv.name: rv for rv in model.free_RVs}
-    point = model.initial_point()
-
-    def size(name: str, place: int = 0) -> int:
-        shape = np.shape(point[model.rvs_to_values[free[name]].name])
-        return shape[place] if len(shape) > place else 1
-
-    family, eta = _likelihood(observed)
-    n_pools, n_items = size(ITEM, 1), size(ITEM)
-    value = np.asarray(model.rvs_to_values[observed].eval(), dtype=np.float64)
-    of_item = _places(eta, free[ITEM], len(value))
-    pool = of_item[1] if len(of_item) > 1 else np.zeros(len(value), dtype=np.int64)
-    member, member_pool, who = pool, np.arange(n_pools), np.empty(0, dtype=np.int64)
-    if ANNOTATOR in free:
-        who = np.arange(size(ANNOTATOR))
-        (member,) = _places(eta, free[ANNOTATOR], len(value))
-        sd = free[ANNOTATOR].owner.op.dist_params(free[ANNOTATOR].owner)[1]
-        member_pool = np.zeros(len(who), dtype=np.int64)
-        if n_pools > 1:
-            if SD_ANNOTATOR not in free:
-                raise unfit(f"a free variable {SD_ANNOTATOR}", "none")
-            (member_pool,) = _places(sd, free[SD_ANNOTATOR], len(who), f"{ANNOTATOR}'s scale")
-    n_labels = {ORDINAL: size(GAP) + 2 if GAP in free else 2, BERNOULLI: 2}.get(family, 0)
-    root = free.get(ROOT)
-    return Process(
-        model="crossed_effects" if root is None else "cross_replication",
-        annotations=xr.Dataset(
-            coords={dims.ITEM: np.arange(n_items), dims.ANNOTATOR: np.arange(len(who))}
-        ),
-        family=family, value=value, item=of_item[0], member=member, pool=pool,
-        member_annotator=who, member_pool=member_pool,
-        pools=None if root is None else np.arange(n_pools), labels=np.arange(n_labels),
-        priors=_priors(model, free),
-        lkj=1.0 if root is None else number(model, root.owner.op.dist_params(root.owner)[1], ROOT),
-        n_sd=size(SD) if SD in free else 1,
-    ), eta  # fmt: skip
 
 
 def _likelihood(observed: Any) -> tuple[str, Any]:
     """Return the family, and the mean on the latent scale."""
     op = observed.owner.op
-    if isinstance(op, NormalRV):
-        return GAUSSIAN, op.dist_params(observed.owner)[0]
-    if isinstance(op, CumulativeProbitRV):
-        return ORDINAL, op.dist_params(observed.owner)[0]
+    if isinstance(op, NormalRV | CumulativeProbitRV):
+        return GAUSSIAN if isinstance(op, NormalRV) else ORDINAL, proof.prior(observed)[0]
     if isinstance(op, BernoulliRV):
-        (p,) = op.dist_params(observed.owner)
-        made = p.owner.op if p.owner is not None else None
+        (mean,) = proof.prior(observed)
+        made = mean.owner.op if mean.owner is not None else None
         if isinstance(made, Elemwise) and made.scalar_op.name == "sigmoid":
-            return BERNOULLI, p.owner.inputs[0]
+            return BERNOULLI, mean.owner.inputs[0]
         raise unfit("pm.Bernoulli(logit_p=...)", f"p made by {made}")
     raise unfit("a Normal, Bernoulli or CumulativeProbit likelihood", str(op))
 
 
-def _places(expression: Any, variable: Any, n: int, where: str = "the mean") -> list[Ints]:
-    """Return the places at which a variable stands in an expression, n for each dimension."""
-    places = indices(expression, variable)
-    if places is None:
-        raise unfit(f"{variable.name}, indexed by an array, in {where}", "none")
-    for place in places:  # an array of one place would broadcast
-        if place.shape != (n,):
-            raise unfit(f"{variable.name} indexed by {n} places in {where}", f"{place.shape}")
-    return places
+def _process(model: Any, observed: Any, family: str, eta: Any) -> Process:
+    """Return the process that a model may be of."""
+    free = {rv.name: rv for rv in model.free_RVs}
+    shape = proof.shapes(model)
+    pooled, anonymous = ROOT in free, ANNOTATOR not in free
+    scales = [SD_ITEM, *[SD_ANNOTATOR] * (not anonymous), *[SD] * (family == GAUSSIAN)]
+    for name in scales:
+        if name not in free:
+            raise unfit(f"a free variable {name}", "none")
+    if len(shape[ITEM]) != 1 + pooled:
+        raise unfit(f"{ITEM} with {1 + pooled} dimensions", f"{len(shape[ITEM])}")
+    n_items, n_pools = (*shape[ITEM], 1)[:2]
+    value = proof.observed_values(model, observed).astype(np.float64)
+    n = len(value)
+    item, *more = proof.places(eta, free[ITEM], shape[ITEM], n)
+    member = pool = more[0] if pooled else np.zeros(n, dtype=np.int64)
+    member_pool, who = np.arange(n_pools), np.empty(0, dtype=np.int64)
+    if not anonymous:
+        if len(shape[ANNOTATOR]) != 1:
+            raise unfit(f"{ANNOTATOR} with 1 dimension", f"{len(shape[ANNOTATOR])}")
+        (member,) = proof.places(eta, free[ANNOTATOR], shape[ANNOTATOR], n)
+        who = np.arange(shape[ANNOTATOR][0])
+        member_pool = np.zeros(len(who), dtype=np.int64)
+        if pooled:
+            sd, where = proof.prior(free[ANNOTATOR])[1], f"{ANNOTATOR}'s scale"
+            (member_pool,) = proof.places(sd, free[SD_ANNOTATOR], (n_pools,), len(who), where)
+    gaps = [GAP] if family == ORDINAL and GAP in free else []
+    n_labels = 0 if family == GAUSSIAN else 2 + sum(int(np.prod(shape[gap])) for gap in gaps)
+    if n_labels:
+        proof.codes(value, n_labels, "labels")
+    return Process(
+        model="cross_replication" if pooled else "crossed_effects",
+        annotations=xr.Dataset(
+            coords={dims.ITEM: np.arange(n_items), dims.ANNOTATOR: np.arange(len(who))}
+        ),
+        family=family, value=value, item=item, member=member, pool=pool,
+        member_annotator=who, member_pool=member_pool,
+        pools=np.arange(n_pools) if pooled else None, labels=np.arange(n_labels),
+        priors={MU: _mean_prior(model, free[MU])}
+        | {name: scale_prior(model, free[name]) for name in (*scales, *gaps)},
+        lkj=proof.number(model, proof.prior(free[ROOT])[1], ROOT) if pooled else 1.0,
+        n_sd=n_pools if pooled and shape.get(SD) == (n_pools,) else 1,
+    )  # fmt: skip
 
 
-def _priors(model: Any, free: Mapping[str, Any]) -> dict[str, Prior]:
-    """Return the priors as `dissensus.families.crossed.priors` spells them."""
-    mu = free[MU]
+def _mean_prior(model: Any, mu: Any) -> Prior:
     if not isinstance(mu.owner.op, NormalRV):
         raise unfit(f"{MU} with a Normal prior", str(mu.owner.op))
-    out = {MU: tuple(number(model, one, MU) for one in mu.owner.op.dist_params(mu.owner))}
-    return out | {
-        name: scale_prior(model, free[name])
-        for name in (SD_ITEM, SD_ANNOTATOR, SD, GAP)
-        if name in free
-    }
+    return tuple(proof.number(model, parameter, MU) for parameter in proof.prior(mu))
 
 
 def _offset(model: Any, eta: Any, names: tuple[str, ...]) -> Callable[[Point], Floats]:
-    """Return what the mean consists of beside means and effects, which it is linear in."""
+    """Return the function of the further terms: the mean where means and effects are 0."""
     (graph,) = model.replace_rvs_by_values([eta])
     evaluate = model.compile_fn(graph, inputs=model.value_vars, on_unused_input="ignore")
-    ours = [model.rvs_to_values[model[name]].name for name in names]
+    moved = [model.rvs_to_values[model[name]].name for name in names]
 
     def offset(point: Point) -> Floats:
-        where = dict(point) | {name: np.zeros_like(point[name]) for name in ours}
-        return np.asarray(evaluate(where), dtype=np.float64)
+        zero = dict(point) | {name: np.zeros_like(point[name]) for name in moved}
+        return np.asarray(evaluate(zero), dtype=np.float64)
 
     return offset
 
@@ -192,15 +169,14 @@ def scale_prior(model: Any, variable: Any) -> Prior:
         If it is of another form.
     """
     op, name = variable.owner.op, variable.name
-    parameters = list(op.dist_params(variable.owner))
     if isinstance(op, HalfNormalRV):
-        location, scale = (number(model, one, name) for one in parameters)
+        location, scale = (proof.number(model, part, name) for part in proof.prior(variable))
         if location:
             raise unfit(f"{name} with a prior that begins at 0", f"one that begins at {location}")
         return ("half_normal", scale)
     if isinstance(op, ExponentialRV):
-        return ("exponential", number(model, parameters[0], name))
+        return ("exponential", proof.number(model, proof.prior(variable)[0], name))
     if op.name == "halfstudentt":
-        degrees, scale = (number(model, one, name) for one in parameters)
+        degrees, scale = (proof.number(model, part, name) for part in proof.prior(variable))
         return ("half_t", scale, degrees)
     raise unfit(f"{name} with a HalfNormal, HalfStudentT or Exponential prior", str(op))

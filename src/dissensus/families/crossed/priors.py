@@ -1,4 +1,4 @@
-"""Priors of crossed effects: what may be asked for, and what is taken where nothing is.
+"""Priors of crossed effects: checks of those that are given, and defaults.
 
 A standard deviation's prior is a tuple: ("half_normal", scale), ("half_t", scale, degrees of
 freedom) or ("exponential", mean).
@@ -20,7 +20,7 @@ Prior = tuple[Any, ...]
 
 FORMS: Final = {"half_normal": HALF_NORMAL, "half_t": HALF_T, "exponential": EXPONENTIAL}
 _DEGREES: Final = 3.0
-"""Of a half-t prior: its tail lets data speak that are far from what was expected."""
+"""Degrees of freedom of a half-t prior; its heavy tail gives way to data in conflict."""
 NAMES: Final = {
     "gaussian": ("mu", "sigma_item", "sigma_annotator", "sigma"),
     "bernoulli": ("mu", "sigma_item", "sigma_annotator"),
@@ -36,9 +36,9 @@ def priors_for(
     Raises
     ------
     ArgumentError
-        If something else was asked for.
+        If a given prior is not valid.
     AnnotationError
-        If numbers do not differ, and some prior is to be scaled to them.
+        If numbers do not differ, and a default prior is scaled to them.
     """
     names = [n for n in NAMES[family] if not (anonymous and n == "sigma_annotator")]
     given = _mapping(given, names)
@@ -55,13 +55,13 @@ def priors_for(
 
 
 def _scaled(value: Floats, names: Sequence[str]) -> dict[str, Prior]:
-    """Return priors in units of the numbers' own spread."""
+    """Return priors in units of the standard deviation of the numbers."""
     spread = float(np.std(value, ddof=1)) if len(value) > 1 else 0.0
     if not spread > 0:
-        found = f"{len(value)} times {value[0]:g}" if len(value) else "no label"
+        values = f"{len(value)} times {value[0]:g}" if len(value) else "no label"
         raise AnnotationError(
-            "annotations", expected="numbers that differ, to scale the priors by", found=found,
-            hint="Say what is expected with priors=",
+            "annotations", expected="numbers that differ, to scale the priors by", found=values,
+            hint="Set the priors with priors=",
         )  # fmt: skip
     scales: dict[str, Prior] = {n: ("half_t", spread, _DEGREES) for n in names if "sigma" in n}
     return scales | {"mu": (float(np.mean(value)), 2.5 * spread)}
@@ -80,7 +80,7 @@ def _mapping(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
 
 
 def checked_prior(name: str, prior: Any, *, mean: bool) -> Prior:
-    """Return the prior of a mean, or of something positive, or raise naming it."""
+    """Return the prior of a mean or of a positive parameter, or raise naming it."""
     if mean:
         return _mean(name, prior)
     if not isinstance(prior, Sequence) or isinstance(prior, str) or len(prior) not in {2, 3}:
@@ -110,7 +110,7 @@ def _mean(name: str, prior: Any) -> Prior:
 
 
 def spelled(priors: Mapping[str, Prior]) -> str:
-    """Return priors as a person reads them, for the attributes of a fit."""
+    """Return priors in words, for the attributes of a fit."""
     return "; ".join(f"{name} {_spelled(prior)}" for name, prior in priors.items())
 
 
@@ -122,6 +122,6 @@ def _spelled(prior: Prior) -> str:
 
 
 def as_row(prior: Prior) -> list[float]:
-    """Return a standard deviation's prior as compiled code reads it."""
+    """Return the prior of a positive parameter as the kernel takes it."""
     form, scale, *degrees = prior
     return [FORMS[form], scale, degrees[0] if degrees else 0.0]

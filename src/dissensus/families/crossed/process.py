@@ -1,309 +1,35 @@
-"""What the PyMC form and the Gibbs sampler of crossed effects share: data and settings.
-
-Numbers that items and annotators explain to the last digit: nothing is left for chance.
-Let N numbers follow exactly from a sum of effects that can fit r numbers whatever they are. As the
-residual's standard deviation s goes to 0, their density, effects integrated out, grows as
-s^-(N - r). Its product with any prior that is not 0 there has no finite integral if N > r: there is
-no posterior. If N = r (one label an item, say) the density stays finite, and all is well.
-"""
+"""Checked annotations and settings of crossed effects, for the PyMC model and the kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.stats import beta
 
 from dissensus import arguments
 from dissensus.data.rows import given_numbers
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL
-from dissensus.errors import AnnotationError, ArgumentError, DesignWarning, shown, warn_caller
+from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.families.crossed.design import require_residual, warn_of_design
 from dissensus.families.crossed.kernels.data import Crossed, Priors, crossed
 from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.families.crossed.priors import Prior, as_row, priors_for, spelled
 from dissensus.kernels.types import Floats, Ints
 from dissensus.sampling import fitting
-from dissensus.sampling.design import Pairs, islands, listed_islands, pairs, scattered
-
-# What a design of crossed effects leaves to the priors, said before anything is sampled.
-
-
-FEW_SHARED: Final = 5
-"""Items that two pools share, below which their correlation is hardly more than its prior."""
-_LEVEL: Final = 0.9
-
-
-def warn_of_design(what: Process) -> None:
-    """Warn of all that the labels cannot tell, however many draws are taken of it."""
-    if not len(what.value):
-        return
-    for text in (*_of_items(what), *_of_variances(what), *_of_effects(what), *_of_pools(what)):
-        warn_caller(text, DesignWarning)
-
-
-def _of_items(what: Process) -> Iterator[str]:
-    """Name items that nobody labelled, and labels that are all the same."""
-    n = np.bincount(what.item, minlength=what.annotations.sizes[ITEM])
-    bare = what.annotations[ITEM].to_numpy()[n == 0]
-    if len(bare):
-        yield (
-            f"{len(bare)} of {len(n)} items ({shown(list(bare))}) have no label: their item_effect "
-            "is that of a new item, drawn from the prior that the others have taught. Have them "
-            "labelled, or leave them out."
-        )
-    if what.family != GAUSSIAN and len(what.value) > 1 and (what.value == what.value[0]).all():
-        only = shown([what.labels[int(what.value[0])]])
-        yield (
-            f"All labels are {only}: nothing tells how items or annotators differ, and standard "
-            "deviations, ICC and xCC come from their priors alone. Do not report them."
-        )
-        return
-    if what.family != GAUSSIAN and what.pools is not None:
-        yield from _of_pools_alike(what, what.pools)
-
-
-def _of_pools_alike(what: Process, pools: npt.NDArray[Any]) -> Iterator[str]:
-    """Name pools whose labels are all the same."""
-    for p, name in enumerate(pools):
-        said = what.value[what.pool == p]
-        if len(said) > 1 and (said == said[0]).all():
-            yield (
-                f"All labels of pool {shown([name])} are {shown([what.labels[int(said[0])]])}: "
-                "nothing tells how items or annotators differ for it, and its standard deviations, "
-                "its ICC, and its correlation with other pools come from priors alone. Do not "
-                "report them."
-            )
-
-
-def _of_variances(what: Process) -> Iterator[str]:
-    """Say which variances cannot be told apart, pool by pool."""
-    rows = [what.pool == p for p in range(what.n_pools)]
-    each = [pairs(what.item[own], what.member[own]) for own in rows]
-    # A residual that the pools share is known to all if one of them tells it. So is the scale of
-    # a given one where pools share cutpoints, three labels or more having a distance between two.
-    shared = (what.family == GAUSSIAN and what.n_sd == 1) or (
-        what.family == ORDINAL and len(what.labels) > 2
-    )
-    known = (
-        shared
-        and what.n_pools > 1
-        and any(one.repeated or (one.of_item and one.of_annotator) for one in each)
-    )
-    for p, (own, one) in enumerate(zip(rows, each, strict=True)):
-        if own.any():
-            whose = "" if what.pools is None else f" of pool {shown([what.pools[p]])}"
-            yield from _of_pool(what, p, one, whose, known=known)
-
-
-def _of_pool(what: Process, p: int, found: Pairs, whose: str, *, known: bool) -> Iterator[str]:
-    """Say what pairs of labels there are not, and what that leaves to the prior."""
-    few = list(_of_few(what, what.pool == p, whose))
-    if what.anonymous:
-        if not (found.repeated or known or few):
-            yield (
-                f"No item{whose} has two labels: sigma_item cannot be told from the residual, and "
-                "ICC and xCC come from their priors alone. Have items labelled by two annotators."
-            )
-    else:
-        yield from _of_pairs(what, found, whose, known=known, stands=not few)
-    yield from few
-
-
-def _of_pairs(
-    what: Process, found: Pairs, whose: str, *, known: bool, stands: bool
-) -> Iterator[str]:
-    """Say so where annotators have effects; where there is one, or one item, nothing stands."""
-    scale = (
-        "." if what.family == GAUSSIAN
-        else ", which is given: sigma_item, sigma_annotator and mu are known as parts of the whole "
-        "only."
-    )  # fmt: skip
-    if (found.repeated or known) and not (found.of_item or found.of_annotator):
-        yield (
-            f"Every item{whose} was labelled by one annotator, and every annotator labelled one "
-            "item: sigma_item and sigma_annotator cannot be told apart, and ICC and annotator ICC "
-            f"rest on their priors{'; their sum stands' if stands else ''}. Have items labelled by "
-            "two annotators."
-        )
-    elif found.repeated or known or (found.of_item and found.of_annotator):
-        return
-    elif found.of_item:
-        sums = (
-            " ICC and xCC stand, for they only need the sum; for a model without annotators' "
-            "effects set anonymous=True."
-        )
-        yield (
-            f"No annotator{whose} gave more than one label: sigma_annotator cannot be told from "
-            f"the residual{scale}{sums if stands else ''}"
-        )
-    elif found.of_annotator:
-        sums = " The annotator ICC stands, for it only needs the sum."
-        yield (
-            f"No item{whose} has two labels: sigma_item cannot be told from the residual{scale} "
-            f"ICC and xCC rest on their priors.{sums if stands else ''} Have some items labelled "
-            "by two annotators."
-        )
-    else:
-        yield (
-            f"No item{whose} has two labels, and no annotator gave two: how their variance is "
-            "shared out comes from the priors alone, and so do ICC and xCC. Have items labelled by "
-            "two annotators, and let annotators label several."
-        )
-
-
-def _of_few(what: Process, own: np.ndarray, whose: str) -> Iterator[str]:
-    """Say where there is one annotator, or one item, and so nothing that differs."""
-    people = [] if what.anonymous else [(what.member, "annotator", "sigma_annotator")]
-    for codes, noun, sigma in (*people, (what.item, "item", "sigma_item")):
-        if own.sum() > 1 and len(np.unique(codes[own])) == 1:
-            yield (
-                f"There is only one {noun}{whose}: {sigma} comes from its prior alone, and ICC "
-                "and xCC rest on it. Do not report them."
-            )
-
-
-def _of_effects(what: Process) -> Iterator[str]:
-    """Name groups of annotators that no item joins, where effects are learned of them at all."""
-    if what.anonymous:
-        return
-    item, who = what.item, what.member_annotator[what.member]
-    found = pairs(item, who)
-    names = what.annotations[ANNOTATOR].to_numpy()
-    group = islands(item, who, len(names))
-    n = int(group.max()) + 1
-    # Each pool has a mean of its own: groups that are whole pools are not compared by effects.
-    within = len(np.unique(what.pool * n + group[who])) > len(np.unique(what.pool))
-    crossed = found.of_annotator and (found.of_item or found.repeated)
-    if crossed and within and scattered(group, who):
-        yield (
-            f"The annotators are in {n:,} groups that share no item "
-            f"({listed_islands(group, names)}). Within a group item_effect and annotator_effect "
-            "can be compared; between groups a difference of items looks like one of annotators, "
-            "and the prior that all groups are alike parts them. ICC and xCC stand if they are: "
-            "if items were dealt out at random. Have a few items labelled by all groups."
-        )
-
-
-def _of_pools(what: Process) -> Iterator[str]:
-    """Name pairs of pools that share no item, or few."""
-    if what.pools is None:
-        return
-    seen = np.zeros((what.annotations.sizes[ITEM], what.n_pools), dtype=np.int64)
-    seen[what.item, what.pool] = 1
-    both = seen.T @ seen
-    names = [shown([name]) for name in what.pools]
-    few = [(int(both[p, q]), f"{names[p]} and {names[q]}")
-           for p in range(what.n_pools) for q in range(p + 1, what.n_pools)
-           if both[p, q] < FEW_SHARED]  # fmt: skip
-    if not few:
-        return
-    said = [f"{pair} share {'no item' if n == 0 else f'{n} item' + 's' * (n > 1)}"
-            for n, pair in few[:3]]  # fmt: skip
-    more = f", and {len(few) - 3} more pairs have fewer than {FEW_SHARED}" if len(few) > 3 else ""
-    mostly = "" if all(n == 0 for n, _ in few) else "mostly "
-    others = " and from other pools" if what.n_pools > 2 else ""
-    yield (
-        f"Pools {'; '.join(said)}{more}. How alike such pools see an item (correlation, xCC) is "
-        f"{mostly}said by the prior{others}: the prior alone has a correlation "
-        f"{_prior_interval(what)} with probability .9. Have the pools label the same items."
-    )
-
-
-def _prior_interval(what: Process) -> str:
-    """Return where the prior has a correlation: of the LKJ's, one alone is a stretched beta."""
-    shape = what.lkj - 1 + what.n_pools / 2
-    end = 2 * float(beta.ppf((1 + _LEVEL) / 2, shape, shape)) - 1
-    return f"between {-end:.2f} and {end:.2f}"
-
-
-_NOTHING: Final = 1e-6
-"""A residual this small beside the numbers' own spread is rounding, or might as well be."""
-_ROUNDS: Final = 100
-_STALLED: Final = 0.99
-"""Where a round leaves more than this of a sum of squares, it will not go to 0."""
-
-
-def require_a_rest(value: Floats, cell: Ints, member: Ints | None, whose: str = "") -> None:
-    """Raise if numbers are a sum of effects, and more numbers than effects can fit.
-
-    Parameters
-    ----------
-    value : array (annotation)
-    cell : array (annotation)
-        Codes of items, or of items in a pool.
-    member : array (annotation), optional
-        Codes of annotators; None where they have no effects.
-    whose : str
-        For the complaint, where these are not all numbers: " of pool 'a'".
-
-    Examples
-    --------
-    >>> require_a_rest(np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), None)
-    Traceback (most recent call last):
-    ...
-    dissensus.errors.AnnotationError: annotations: expected numbers that items do not explain to
-    within a millionth of their spread, for a residual to be estimated; found 3 that they do. ...
-    >>> require_a_rest(np.array([1.0, 1.1, 2.0]), np.array([0, 0, 1]), None)
-    """
-    if _left(value, cell, member) or len(value) <= _fitted_exactly(cell, member):
-        return
-    who = "items" if member is None else "items and annotators"
-    raise AnnotationError(
-        "annotations",
-        expected=f"numbers that {who} do not explain to within a millionth of their spread, for a "
-        "residual to be estimated",
-        found=f"{len(value):,}{whose} that they do",
-        hint="If everybody agrees (but perhaps for a constant of each annotator's own), no model "
-        "is needed to see it, and of grades family='ordinal' takes these. If one label is millions "
-        "of times farther out than the others, is it a slip?",
-    )
-
-
-def _left(value: Floats, cell: Ints, member: Ints | None) -> bool:
-    """Whether something remains, found by taking means out in turn."""
-    rest = value - value.mean()
-    nothing = _NOTHING**2 * float(rest @ rest)
-    for _ in range(_ROUNDS):
-        before = float(rest @ rest)
-        for code in (cell, member):
-            if code is not None:
-                n = np.bincount(code)
-                rest = rest - (np.bincount(code, rest) / np.maximum(n, 1))[code]
-        after = float(rest @ rest)
-        if after <= nothing:
-            return False
-        if after > _STALLED * before:
-            return True
-    return True
-
-
-def _fitted_exactly(cell: Ints, member: Ints | None) -> int:
-    """Count the numbers that effects can fit whatever they are: the rank of the design."""
-    _, cell = np.unique(cell, return_inverse=True)
-    n_cells = int(cell.max()) + 1
-    if member is None:
-        return n_cells
-    _, member = np.unique(member, return_inverse=True)
-    n = n_cells + int(member.max()) + 1
-    links = coo_array((np.ones(len(cell)), (cell, n_cells + member)), shape=(n, n))
-    return n - int(connected_components(links, directed=False)[0])
-
 
 FAMILIES: Final = (GAUSSIAN, BERNOULLI, ORDINAL)
 SAMPLERS: Final = ("gibbs", "nuts")
 RESIDUALS: Final = ("shared", "pool")
 KINDS: Final = ("continuous", "ordinal", "nominal")
 _SIZE: Final = 1e100
-"""Of numbers: with their squares, and products of these, arithmetic stays within its range."""
+"""Largest range of numbers: squares, and products of squares, are then finite."""
 OBSERVED: Final = {GAUSSIAN: "score"}
-"""The name of what is observed; of labels it is ``label_code``."""
+"""Name of the observed variable, ``label_code`` for the other families."""
 LATENT_SD: Final = {BERNOULLI: float(np.pi / np.sqrt(3)), ORDINAL: 1.0}
-"""Of the residual on the latent scale, where it is not learned."""
+"""Standard deviation of the residual on the latent scale, where it is given."""
 
 
 class Process(NamedTuple):
@@ -321,31 +47,31 @@ class Process(NamedTuple):
     pool: Ints
     """(annotation)"""
     member_annotator: Ints
-    """(member); empty where annotators are nobody in particular."""
+    """(member); empty if annotators have no effects."""
     member_pool: Ints
     """(member)"""
     pools: npt.NDArray[Any] | None
     """Names; None where there is one pool without a name."""
     labels: npt.NDArray[Any]
-    """Of ordered labels, and of two; empty for numbers."""
+    """Names of labels; empty for numbers."""
     priors: Mapping[str, Prior]
     lkj: float
     n_sd: int
-    """Residual standard deviations that are learned."""
+    """Number of residual standard deviations that are learned."""
 
     @property
     def n_pools(self) -> int:
-        """How many pools there are."""
+        """Number of pools."""
         return 1 if self.pools is None else len(self.pools)
 
     @property
     def anonymous(self) -> bool:
-        """Whether annotators are nobody in particular."""
+        """Whether annotators have no effects."""
         return not len(self.member_annotator)
 
     @property
     def centre(self) -> float:
-        """What is taken off numbers while they are sampled, for the digits that are left."""
+        """Mean that is subtracted from numbers while they are sampled, for precision."""
         return float(self.value.mean()) if self.family == GAUSSIAN and len(self.value) else 0.0
 
     def data(self) -> Crossed:
@@ -374,7 +100,7 @@ class Process(NamedTuple):
 
     @property
     def label_value(self) -> Floats:
-        """The numbers that labels stand for: their own, if ordered labels are numbers."""
+        """The numbers of labels: their own if ordered labels are numbers, else their codes."""
         numeric = self.labels.dtype.kind in "if" and self.family == ORDINAL
         values = self.labels if numeric else np.arange(len(self.labels))
         return np.asarray(values, dtype=np.float64)
@@ -423,20 +149,20 @@ def process(
     pool = np.zeros_like(item) if pools is None else annotations["pool_code"].to_numpy()
     n_pools = 1 if pools is None else len(pools)
     who, member, member_pool = _members(annotations, pool, n_pools, anonymous)
-    found = Process(
+    checked = Process(
         model, annotations, family, value, item, member, pool.astype(np.int64), who, member_pool,
         pools, labels, priors_for(family, value, priors, anonymous=anonymous),
         arguments.positive("correlation_prior", correlation_prior),
         n_pools if residual == "pool" else 1,
     )  # fmt: skip
     if family == GAUSSIAN:
-        _require_a_rest(found)
-    warn_of_design(found)
-    return found
+        require_residual(checked)
+    warn_of_design(checked)
+    return checked
 
 
 def _values(annotations: xr.Dataset, family: str) -> tuple[Floats, npt.NDArray[Any]]:
-    """Return what the model explains, row by row, and the labels it stands for."""
+    """Return numbers or codes of labels, row by row, and the names of labels."""
     kind = annotations.attrs["kind"]
     if family == GAUSSIAN:
         if kind == "nominal":
@@ -487,9 +213,9 @@ def _sized(value: Floats) -> Floats:
 def _pools(annotations: xr.Dataset, shared_annotators: bool) -> npt.NDArray[Any]:
     """Return the names of the pools."""
     if "pool_code" not in annotations or annotations.sizes[POOL] < 2:
-        found = annotations.sizes[POOL] if "pool_code" in annotations else "none"
+        n_pools = annotations.sizes[POOL] if "pool_code" in annotations else "none"
         raise AnnotationError(
-            "annotations", expected="two or more pools of annotators", found=str(found),
+            "annotations", expected="two or more pools of annotators", found=str(n_pools),
             hint="Name the column that says who belongs to which with pool=; for a single pool "
             "there is crossed_effects",
         )  # fmt: skip
@@ -524,23 +250,9 @@ def _members(
     return pair // n_pools, member.ravel().astype(np.int64), pair % n_pools
 
 
-def _require_a_rest(what: Process) -> None:
-    """Raise where a residual that is learned is 0: its posterior would be a spike there."""
-    cell = what.item * what.n_pools + what.pool
-    alike: list[Any] = [slice(None)]
-    whose = [""]
-    if what.n_sd > 1 and what.pools is not None:
-        alike = [what.pool == p for p in range(what.n_pools)]
-        whose = [f" of pool {shown([name])}" for name in what.pools]
-    for rows, words in zip(alike, whose, strict=True):
-        if len(what.value[rows]):
-            member = None if what.anonymous else what.member[rows]
-            require_a_rest(what.value[rows], cell[rows], member, words)
-
-
-def named(what: Process) -> dict[str, Any]:
+def named(process: Process) -> dict[str, Any]:
     """Return the coordinates of annotations: names of items and annotators row by row."""
-    ann = what.annotations
+    ann = process.annotations
     return {
         f"{ANNOTATION}_{dim}": (ANNOTATION, ann[dim].to_numpy()[ann[f"{dim}_code"].to_numpy()])
         for dim in (ITEM, ANNOTATOR)

@@ -1,4 +1,4 @@
-"""The Gibbs step for crossed effects, as a PyMC step method that moves everything."""
+"""The Gibbs step for crossed effects as a PyMC step method."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from dissensus.families.crossed import graph
 from dissensus.families.crossed.kernels import sweep as gibbs
 from dissensus.families.crossed.kernels.covariance import all_items
 from dissensus.families.crossed.kernels.data import Parameters
+from dissensus.families.crossed.parameters import PARAMETERS
 from dissensus.sampling.step import WholeModelStep, first_point
 
 
 @dataclass_state
 class CrossedEffectsGibbsState(StepMethodState):
-    """All that changes while sampling: the random stream, and what has been learned."""
+    """The state that changes while sampling: what the step has learned, and whether it learns."""
 
     known: Any
     tune: bool
@@ -28,9 +29,9 @@ class CrossedEffectsGibbs(WholeModelStep):
     r"""Move means, standard deviations, correlations, cutpoints and all effects in one Gibbs sweep.
 
     For models as `dissensus.models.crossed_effects.build` and
-    `dissensus.models.cross_replication.build` make them, with the names they give. `pymc.sample`
-    takes this step for such models by itself. Terms that are added to the mean of numbers are
-    moved by a step of their own, PyMC's NUTS unless another is chosen.
+    `dissensus.models.cross_replication.build` make them, with their names. `pymc.sample` chooses
+    this step for such models. Variables in further terms of the mean of numbers are moved by
+    another step, by default PyMC's NUTS.
 
     Parameters
     ----------
@@ -41,11 +42,11 @@ class CrossedEffectsGibbs(WholeModelStep):
     rng : numpy.random.Generator, optional
         Random stream.
     initial_point : mapping, optional
-        A point to take a first step from, which compiles the kernels. Default: the model's.
+        A point for a first step, which compiles the kernels. Default: the model's.
     compile_kwargs : mapping, optional
         Not used.
     blocked : bool
-        Whether all variables are moved together: always.
+        Not used: all variables are moved together.
 
     Raises
     ------
@@ -74,8 +75,10 @@ class CrossedEffectsGibbs(WholeModelStep):
     _state_class = CrossedEffectsGibbsState
 
     def prepare(self, model: Any) -> None:
-        """Compile what the parameters need, and start to learn."""
+        """Compile the transforms of correlations, and lay out data and priors."""
         self.tune = True
+        by_variable = {parameter.variable or parameter.name: parameter for parameter in PARAMETERS}
+        self._moved = {name: by_variable[name] for name in self._reading.names}
         self._to_root, self._from_root = _root_functions(model)
         self._data, self._priors = self._reading.process.data(), self._reading.process.numbers()
         self.known = gibbs.learned(
@@ -83,7 +86,7 @@ class CrossedEffectsGibbs(WholeModelStep):
         )
 
     def step(self, point: Any) -> Any:
-        """Move everything; leave the point that was given as it is."""
+        """Return a new point; the given one is not changed."""
         par = self._parameters(point)
         state = gibbs.started(self.rng.integers(2**64, dtype=np.uint64))
         gibbs.advance(
@@ -93,58 +96,50 @@ class CrossedEffectsGibbs(WholeModelStep):
         return {**point, **self._natural(par)}, [{}]
 
     def _natural(self, par: Parameters) -> dict[str, Any]:
-        """Return a point's values, as PyMC holds them, from parameters."""
+        """Return the values that PyMC holds, from the kernel's parameters."""
+        process, out = self._reading.process, {}
         items = all_items(self._data, par.item, par.sd_item, par.correlation, self.rng)
-        found = {
-            graph.MU: par.mu + self._reading.process.centre,
-            graph.SD_ITEM: np.log(par.sd_item),
-            graph.ITEM: items,
-            graph.SD_ANNOTATOR: np.log(np.where(par.sd_annotator > 0, par.sd_annotator, 1.0)),
-            graph.ANNOTATOR: par.annotator,
-            graph.SD: np.log(par.sd),
-            graph.GAP: np.log(par.gap),
-        }
-        out = {
-            self._values[name]: value.reshape(self._shapes[name])
-            for name, value in found.items()
-            if name in self._values
-        }
-        if graph.ROOT in self._values:
-            out[self._values[graph.ROOT]] = self._from_root(np.linalg.cholesky(par.correlation))
+        for name, parameter in self._moved.items():
+            value = getattr(par, parameter.slot)
+            if name == graph.ROOT:
+                value = self._from_root(np.linalg.cholesky(value))
+            elif name == graph.MU:
+                value = value + process.centre
+            elif name == graph.ITEM:
+                value = items
+            elif parameter.is_log:
+                value = np.log(value)
+            out[self._values[name]] = value.reshape(self._shapes[name])
         return out
 
     def _parameters(self, point: Any) -> Parameters:
-        """Return parameters from a point."""
+        """Return the kernel's parameters from a point."""
         process, names, offset = self._reading
-        family, data, centre = process.family, self._data, process.centre
+        data = self._data
         value = {name: np.asarray(point[self._values[name]], dtype=np.float64) for name in names}
         self._shapes = {name: value[name].shape for name in names}
         par = gibbs.start(
-            data, family, n_gaps=value[graph.GAP].size if graph.GAP in names else 0,
-            anonymous=graph.ANNOTATOR not in names,
-            n_sd=value[graph.SD].size if graph.SD in names else 1,
+            data, process.family, n_gaps=value[graph.GAP].size if graph.GAP in names else 0,
+            anonymous=process.anonymous, n_sd=process.n_sd,
         )  # fmt: skip
-        par.mu[:] = value[graph.MU].ravel() - centre
-        par.sd_item[:] = np.exp(value[graph.SD_ITEM]).ravel()
-        effect = value[graph.ITEM].reshape(-1, data.n_pools)
-        par.item[:] = effect[data.cell_item, data.cell_pool]
-        if graph.ANNOTATOR in names:
-            par.sd_annotator[:] = np.exp(value[graph.SD_ANNOTATOR]).ravel()
-            par.annotator[:] = value[graph.ANNOTATOR]
-        if graph.SD in names:
-            par.sd[:] = np.exp(value[graph.SD]).ravel()
-        if graph.GAP in names:
-            par.gap[:] = np.exp(value[graph.GAP])
-        if graph.ROOT in names:
-            root = self._to_root(value[graph.ROOT])
-            par.correlation[:] = root @ root.T
+        for name, parameter in self._moved.items():
+            slot, numbers = getattr(par, parameter.slot), value[name]
+            if name == graph.ROOT:
+                root = self._to_root(numbers)
+                slot[:] = root @ root.T
+            elif name == graph.MU:
+                slot[:] = numbers.ravel() - process.centre
+            elif name == graph.ITEM:
+                slot[:] = numbers.reshape(-1, data.n_pools)[data.cell_item, data.cell_pool]
+            else:
+                slot[:] = np.exp(numbers).ravel() if parameter.is_log else numbers
         if offset is not None:
             par.latent[:] -= offset(point)[data.row]
         return par
 
 
 def _root_functions(model: Any) -> tuple[Any, Any]:
-    """Compile the way from unconstrained numbers to the root of the correlations, and back."""
+    """Compile the functions from PyMC's values to the root of the correlations, and back."""
     if graph.ROOT not in {one.name for one in model.free_RVs}:
         return None, None
     variable = model[graph.ROOT]

@@ -1,4 +1,4 @@
-"""What a design leaves to the priors of a latent truth, said before anything is sampled."""
+"""Warnings, before sampling, of what the labels of a latent truth leave to the priors."""
 
 from __future__ import annotations
 
@@ -17,25 +17,24 @@ if TYPE_CHECKING:
     from dissensus.families.latent_truth.process import Process
 
 ENOUGH: Final = 100
-"""Labels that annotators gave, for each label there is, before matrices are worth learning."""
+"""Labels that annotators gave, for each label there is, from which on matrices can be learned."""
 _FOR_MATRICES: Final = 3
-"""Labels of an item that tell confusion and prevalence apart: of two labels there are fewer
-frequencies than numbers in two matrices, and if items have two each, whoever gave them, a turn of
-all matrices at once changes none of them."""
+"""Labels of an item that identify matrices. Two labels have fewer frequencies than two matrices
+have numbers; and if all items have two labels, a rotation of all matrices changes no frequency."""
 
 
-def warn_of_design(what: Process) -> None:
-    """Warn of all that the labels cannot tell, however many draws are taken of it."""
-    for text in _said(what):
+def warn_of_design(process: Process) -> None:
+    """Warn of all that the labels cannot identify, however many draws are taken."""
+    for text in _warnings(process):
         warn_caller(text, DesignWarning)
 
 
-def _said(what: Process) -> Iterator[str]:
-    form = what.form
-    seen = what.voice < form.evidence
-    item, voice = what.item[seen], what.voice[seen]
+def _warnings(process: Process) -> Iterator[str]:
+    form = process.form
+    seen = process.respondent < form.evidence
+    item, respondent = process.item[seen], process.respondent[seen]
     most = int(np.bincount(item).max())
-    if most < 2 and (what.known >= 0).any():
+    if most < 2 and (process.known >= 0).any():
         yield (
             "No item has two labels: the labels known to be true are all that tells how accurate "
             "anybody is."
@@ -53,34 +52,35 @@ def _said(what: Process) -> Iterator[str]:
             "true and who errs how; prevalence and confusion are held apart by their priors. Have "
             "some items labelled three times, or use symmetric_confusion."
         )
-    people = np.array(["the annotators"]) if what.shared else what.annotators
-    names = np.concatenate([people.astype(object), what.systems.astype(object)])
+    alike = process.interchangeable
+    people = np.array(["the annotators"]) if alike else process.annotators
+    names = np.concatenate([people.astype(object), process.systems.astype(object)])
     if form.own_accuracy or (form.rows and form.pooling != COMPLETE):
-        yield from _of_voices(item, voice, names, len(people), matrices=bool(form.rows))
-    elif what.shared and not form.rows:  # nobody's own, but that of a system is
-        told = anchored(item, voice, len(names))
-        two = two_sided(islands(item, voice, len(names)), told, names)
+        yield from _of_each(item, respondent, names, len(people), matrices=bool(form.rows))
+    elif alike and not form.rows:  # only systems have an accuracy of their own
+        told = anchored(item, respondent, len(names))
+        two = two_sided(islands(item, respondent, len(names)), told, names)
         if two:
             yield two
 
 
-def _of_voices(
-    item: Ints, voice: Ints, names: npt.NDArray[Any], n_annotators: int, *, matrices: bool
+def _of_each(
+    item: Ints, respondent: Ints, names: npt.NDArray[Any], n_annotators: int, *, matrices: bool
 ) -> Iterator[str]:
-    """Say whose accuracy nothing tells, and who cannot be compared.
+    """Name annotators whose accuracy is not identified, and those who cannot be compared.
 
-    Of an annotator who shares no item with anybody, and said nothing twice, nothing tells how
-    accurate he is. Of two who share items only with each other it is how often they agree that is
-    known: one number for two accuracies. Matrices need three labels of an item.
+    An annotator who shares no item with anybody, and repeats no label, has no identified accuracy.
+    Of two who share items only with each other one number is known, how often they agree, for two
+    accuracies. Matrices need three labels of an item.
     """
     n = len(names)
-    group = islands(item, voice, n)
+    group = islands(item, respondent, n)
     size = np.bincount(group[group >= 0])
     each = np.bincount(item)
-    told = anchored(item, voice, n)
+    told = anchored(item, respondent, n)
     if matrices:
-        thick = np.unique(group[voice[each[item] >= _FOR_MATRICES]])
-        told = np.isin(group, thick)
+        identified = np.unique(group[respondent[each[item] >= _FOR_MATRICES]])
+        told = np.isin(group, identified)
     alone = (group >= 0) & (size[np.maximum(group, 0)] == 1) & ~told
     lone = np.flatnonzero(alone[:n_annotators])
     if len(lone):
@@ -89,14 +89,13 @@ def _of_voices(
             "with anybody: nothing tells how accurate they are but the prior, and what others are "
             "like. Do not report their accuracy; have some of their items labelled by others."
         )
-    if not matrices or each.max() >= _FOR_MATRICES:  # else it has been said of all
+    if not matrices or each.max() >= _FOR_MATRICES:  # otherwise the first warning covers all
         two = two_sided(group, told, names)
         if two:
             yield two
     joined = np.where((group >= 0) & (size[np.maximum(group, 0)] > 1), group, -1)
     several = int((size > 1).sum())
-    own = joined[voice] >= 0
-    if several > 1 and scattered(joined, voice[own]):
+    if several > 1 and scattered(joined, respondent[joined[respondent] >= 0]):
         yield (
             f"The annotators are in {several:,} groups that share no item "
             f"({listed_islands(joined, names)}). In each of them agreement tells accuracies only "

@@ -1,4 +1,4 @@
-"""Labels with the truth summed out, and rows that lead with their own label."""
+"""PyMC distributions: labels with the truth summed out, and rows that lead with their own label."""
 
 from __future__ import annotations
 
@@ -25,61 +25,56 @@ from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.types import Floats
 from dissensus.kernels.votes import votes
 
-# Labels of items that each have one truth, which nobody sees: the truth summed out.
-
 
 class LatentTruthRV(SymbolicRandomVariable):
-    """A state for each item, and a label from each voice in the way it labels such a state."""
+    """Draws a state for each item, and labels given the states."""
 
     name = "latent_truth"
-    extended_signature = "[rng],[size],(s),(v,k,s),(n),(n)->[rng],(n)"
+    extended_signature = "[rng],[size],(s),(r,k,s),(n),(n)->[rng],(n)"
     _print_name = ("LatentTruth", "\\operatorname{LatentTruth}")
 
     @classmethod
     def rv_op(
-        cls, log_weight: Any, log_response: Any, item: Any, voice: Any, *, size: Any = None,
+        cls, log_weight: Any, log_response: Any, item: Any, respondent: Any, *, size: Any = None,
         rng: Any = None,
     ) -> Any:  # fmt: skip
         """Build the graph of a draw."""
         log_weight, log_response = (
-            pt.as_tensor(one, dtype="float64") for one in (log_weight, log_response)
+            pt.as_tensor(table, dtype="float64") for table in (log_weight, log_response)
         )
-        item, voice = (pt.as_tensor(one, dtype="int64") for one in (item, voice))
+        item, respondent = (pt.as_tensor(codes, dtype="int64") for codes in (item, respondent))
         rng, size = normalize_rng_param(rng), normalize_size_param(size)
         if not rv_size_is_none(size) and size.type.shape != (0,):
             raise NotImplementedError("labels of one study at a time: size is not supported")
         n_items = pt.max(item) + 1
         middle_rng, first = uniform(size=(n_items,), rng=rng, return_next_rng=True)
         next_rng, second = uniform(size=item.shape, rng=middle_rng, return_next_rng=True)
-        state = _place(first, pt.cumsum(pt.exp(log_weight)))
-        chances = pt.exp(log_response)[voice, :, state[item]]
+        edges = pt.cumsum(pt.exp(log_weight))
+        state = pt.clip(pt.searchsorted(edges, first, side="right"), 0, edges.shape[0] - 1)
+        chances = pt.exp(log_response)[respondent, :, state[item]]
         label = (pt.cumsum(chances, axis=-1)[:, :-1] <= second[:, None]).sum(axis=-1)
         return cls(
-            inputs=[rng, size, log_weight, log_response, item, voice],
+            inputs=[rng, size, log_weight, log_response, item, respondent],
             outputs=[next_rng, label.astype("int64")],
-        )(rng, size, log_weight, log_response, item, voice)
-
-
-def _place(number: Any, cumulative: Any) -> Any:
-    return pt.clip(pt.searchsorted(cumulative, number, side="right"), 0, cumulative.shape[0] - 1)
+        )(rng, size, log_weight, log_response, item, respondent)
 
 
 class LatentTruth(Discrete):
-    r"""Labels that voices give to items, each in a state that is summed out.
+    r"""Labels that respondents give to items, with the states of items summed out.
 
-    .. math:: P(y) = \prod_i \sum_s w_s \prod_{n: \, i_n = i} R_{v_n y_n s}
+    .. math:: P(y) = \prod_i \sum_s w_s \prod_{n: \, i_n = i} R_{r_n y_n s}
 
-    A *state* is the true label, and whatever else items differ in; given it all labels are
-    independent. Items with the same labels from the same voices are computed once.
+    A *state* is the true label, and whatever else items differ in. Given the state all labels of an
+    item are independent. Items with the same labels from the same respondents are computed once.
 
     Parameters
     ----------
     log_weight : tensor_like of float (state)
         Log-probabilities of states; normalised.
-    log_response : tensor_like of float (voice, response, state)
+    log_response : tensor_like of float (respondent, response, state)
         Log-probabilities of labels; normalised over responses.
-    item, voice : array of int (label)
-        Whose label it is, and of which item. They are given, and hang on nothing.
+    item, respondent : array of int (label)
+        The item of each label, and who gave it; constants.
 
     Raises
     ------
@@ -88,13 +83,13 @@ class LatentTruth(Discrete):
 
     Examples
     --------
-    Two items, a coin for the truth, and voices that are right three times in four:
+    Two items, two labels of equal prevalence, and a respondent with accuracy .75:
 
     >>> import numpy as np
     >>> import pymc as pm
     >>> from dissensus.families.distributions import LatentTruth
     >>> table = np.log([[[0.75, 0.25], [0.25, 0.75]]])
-    >>> y = LatentTruth.dist(np.log([0.5, 0.5]), table, item=[0, 0, 1], voice=[0, 0, 0])
+    >>> y = LatentTruth.dist(np.log([0.5, 0.5]), table, [0, 0, 1], [0, 0, 0])
     >>> bool(np.isclose(np.exp(pm.logp(y, [1, 1, 0]).eval()), (0.75**2 + 0.25**2) / 2 * 0.5))
     True
     """
@@ -103,42 +98,44 @@ class LatentTruth(Discrete):
     rv_op = LatentTruthRV.rv_op
 
     @classmethod
-    def dist(cls, log_weight: Any, log_response: Any, item: Any, voice: Any, **kwargs: Any) -> Any:
+    def dist(
+        cls, log_weight: Any, log_response: Any, item: Any, respondent: Any, **kwargs: Any
+    ) -> Any:
         """Return an unnamed variable."""
         log_weight = pt.as_tensor(log_weight, dtype="float64")
         log_response = pt.as_tensor(log_response, dtype="float64")
-        item, voice = (np.asarray(one, dtype=np.int64) for one in (item, voice))
+        item, respondent = (np.asarray(codes, dtype=np.int64) for codes in (item, respondent))
         for name, value, ndim in (("log_weight", log_weight, 1), ("log_response", log_response, 3)):
             if value.type.ndim != ndim:
                 raise ArgumentError(name, expected=f"{ndim} dimensions", found=str(value.type.ndim))
-        if item.ndim != 1 or item.shape != voice.shape:
+        if item.ndim != 1 or item.shape != respondent.shape:
             raise ArgumentError(
-                "voice", expected=f"one for each of the {item.shape} items' labels",
-                found=f"shape {voice.shape}",
+                "respondent", expected=f"one for each of the {item.shape} items' labels",
+                found=f"shape {respondent.shape}",
             )  # fmt: skip
-        return super().dist([log_weight, log_response, item, voice], **kwargs)
+        return super().dist([log_weight, log_response, item, respondent], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
         """Return the first label for all."""
-        *_, item, _voice = args
+        *_, item, _respondent = args
         return pt.zeros_like(item)
 
-    def logp(value: Any, log_weight: Any, log_response: Any, item: Any, voice: Any) -> Any:  # noqa: N805
+    def logp(value: Any, log_weight: Any, log_response: Any, item: Any, respondent: Any) -> Any:  # noqa: N805
         """Return the log-probability of all labels together."""
-        if all(isinstance(one, Constant) for one in (value, item, voice)):
-            who, which, what = (
-                np.asarray(one.data, dtype=np.int64) for one in (voice, item, value)
+        if all(isinstance(codes, Constant) for codes in (item, respondent, value)):
+            items, respondents, labels = (
+                np.asarray(codes.data, dtype=np.int64) for codes in (item, respondent, value)
             )
-            found, _ = votes(which, who, what, int(which.max(initial=-1)) + 1)
-            pattern = np.repeat(np.arange(len(found.n_items)), np.diff(found.start))
-            rows = found.times[:, None] * log_response[found.voice, found.label]
-            return _summed(rows, pattern, len(found.n_items), log_weight, found.n_items)
-        rows = log_response[voice, value]
-        return _summed(rows, item, pt.max(item) + 1, log_weight, 1)
+            patterns, _ = votes(items, respondents, labels, int(items.max(initial=-1)) + 1)
+            n_patterns = len(patterns.n_items)
+            pattern = np.repeat(np.arange(n_patterns), np.diff(patterns.start))
+            rows = patterns.times[:, None] * log_response[patterns.respondent, patterns.label]
+            return _summed(rows, pattern, n_patterns, log_weight, patterns.n_items)
+        return _summed(log_response[respondent, value], item, pt.max(item) + 1, log_weight, 1)
 
 
 def _summed(rows: Any, group: Any, n_groups: Any, log_weight: Any, times: Any) -> Any:
-    """Add up the rows of each group, sum over states, and add up groups as often as they come."""
+    """Add up the rows of each group, sum over states, and add up groups, each so many times."""
     start = pt.zeros((n_groups, log_weight.shape[0]))
     total = pt.inc_subtensor(start[group], rows)
     return pt.sum(times * pt.logsumexp(total + log_weight, axis=-1))
@@ -146,15 +143,14 @@ def _summed(rows: Any, group: Any, n_groups: Any, log_weight: Any, times: Any) -
 
 # Rows of a confusion matrix that have their own label most often.
 
-
 _TRIES: Final = 100_000
 _LEAST: Final = 1e-3
-"""Share of a Dirichlet's draws that may be left: draws are thrown away until one fits."""
+"""Smallest probability that the place leads: draws are rejected until it does."""
 _HARDLY: Final = "a place that is to be the largest hardly ever is, by its shape"
 
 
 class LeadingDirichletRV(RandomVariable):
-    """A Dirichlet variate of which one place is the largest, by drawing until it is."""
+    """Draws from a Dirichlet distribution until one place is the largest."""
 
     name = "leading_dirichlet"
     signature = "(n),()->(n)"
@@ -203,14 +199,14 @@ class LeadingDirichlet(SimplexContinuous):
     Parameters
     ----------
     a : array_like of float (..., n)
-        Shape; > 0. Given, so that the share of the Dirichlet that is left can be worked out.
+        Shape; > 0. Constants, so that the normalising constant can be integrated.
     own : array_like of int (...)
-        The place m, from 0; given. It leads in one of 1,000 draws of the Dirichlet at least.
+        The place m, from 0; constants. It must lead in at least .1 % of the Dirichlet's draws.
 
     Raises
     ------
     ArgumentError
-        If they hang on variables, do not fit each other, or the place hardly ever leads.
+        If they depend on variables, do not fit each other, or the place hardly ever leads.
 
     Examples
     --------
@@ -274,7 +270,7 @@ def _shape(a: Any) -> Floats:
 
 
 def _given(name: str, value: Any) -> npt.NDArray[Any]:
-    """Return an array that hangs on no variable."""
+    """Return a constant array."""
     if isinstance(value, Constant):
         value = value.data
     if hasattr(value, "owner"):
@@ -283,10 +279,10 @@ def _given(name: str, value: Any) -> npt.NDArray[Any]:
 
 
 def shares(a: Floats, own: npt.NDArray[np.integer]) -> Floats:
-    """Return how probable it is that these places lead (...), of shapes (..., n)."""
+    """Return the probability that these places lead (...), given shapes (..., n)."""
     lead = np.broadcast_shapes(a.shape[:-1], own.shape)
     a, own = np.broadcast_to(a, (*lead, a.shape[-1])), np.broadcast_to(own, lead)
-    return np.array([share(a[at], int(own[at])) for at in np.ndindex(*lead)]).reshape(lead)
+    return np.array([share(a[row], int(own[row])) for row in np.ndindex(*lead)]).reshape(lead)
 
 
 def share(a: npt.ArrayLike, own: int) -> float:
@@ -301,12 +297,12 @@ def share(a: npt.ArrayLike, own: int) -> float:
     return _leads(float(a[own]), tuple(sorted(np.delete(a, own).tolist())))
 
 
-@lru_cache(maxsize=1024)  # rows of a matrix mostly have the same numbers, at other places
+@lru_cache(maxsize=1024)  # rows of a matrix mostly have the same numbers in another order
 def _leads(own: float, others: tuple[float, ...]) -> float:
     each = np.array(others)
 
     def density(u: float) -> float:
         return float(np.prod(special.gammainc(each, special.gammaincinv(own, u))))
 
-    # With full_output it does not warn of roundoff: what is that small is refused.
+    # full_output suppresses a warning of roundoff: probabilities that small are refused.
     return float(integrate.quad(density, 0.0, 1.0, full_output=1)[0])

@@ -1,198 +1,126 @@
-"""Dawid and Skene's EM: the maximum likelihood of a latent truth.
+"""Maximum likelihood of a latent truth with a confusion matrix for each annotator: EM.
 
-Maximum likelihood of a latent truth with a confusion matrix for each annotator: EM.
-Given how probable each label is to be true of each pattern of labels, prevalences and error rates
-are shares of labels (Dawid and Skene 1979, Eqs. 2.3 and 2.4); given these, the truth follows by
-Bayes' rule (2.5). The two in turn never lower the likelihood.
+Given the probabilities of each item's true label, prevalences and error rates are shares of labels
+(Dawid and Skene 1979, Eqs. 2.3 and 2.4). Given these, the truth follows by Bayes' rule (2.5).
+Alternating between the two never lowers the likelihood.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
+from scipy import sparse
 
 from dissensus import arguments
-from dissensus.data.rows import label_counts, statements_per
+from dissensus.data.rows import label_counts
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE
-from dissensus.errors import ArgumentError, ConvergenceWarning, brief
-from dissensus.kernels.compiled import inner, kernel
+from dissensus.errors import ArgumentError, ConvergenceWarning
+from dissensus.families.latent_truth.process import KINDS, require_annotated, row_codes
 from dissensus.kernels.random import generator
-from dissensus.kernels.types import Floats
+from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.votes import Votes, votes
 from dissensus.sampling import fitting
 
+_START: Final = "start"
+
 
 class Estimate(NamedTuple):
-    """Where EM stopped: the truth and the likelihood are those under the parameters."""
+    """Where EM stopped: the truth and the likelihood are those given the parameters."""
 
     prevalence: Floats
     """(label)"""
     confusion: Floats
-    """How probable a response is where a label is true (voice, response, label)."""
+    """Probability of a response, given the true label (annotator, response, label)."""
     truth: Floats
-    """How probable each label is to be true (pattern, label)."""
+    """Probability that each label is true (pattern, label)."""
     log_likelihood: float
     objective: float
-    """What was made as large as possible: with smoothing, more than the log-likelihood."""
+    """The log-likelihood, and with smoothing the log prior density."""
     iterations: int
     converged: bool
 
 
-@kernel
 def climb(
-    votes: Votes, truth: Floats, n_voices: int, smoothing: float, iterations: int, tolerance: float
-) -> Estimate:
-    r"""Go up from a first guess of the truth until the objective hardly rises.
+    votes: Votes, truth: Floats, n_annotators: int, smoothing: float, iterations: int,
+    tolerance: float,
+) -> Estimate:  # fmt: skip
+    r"""Iterate from a first guess of the truth until the objective hardly rises.
 
-    The objective is the log-likelihood :math:`\sum_i \log \sum_z \pi_z \prod_v C_{v z y}` (no
+    The objective is the log-likelihood :math:`\sum_i \log \sum_z \pi_z \prod_j C_{j z y}` (without
     multinomial constants), plus the smoothing times the sum of the logarithms of all
-    :math:`\pi_z` and :math:`C_{vzy}`.
+    :math:`\pi_z` and :math:`C_{jzy}`.
 
     Parameters
     ----------
     votes : Votes
         Labels by pattern; none without a label.
     truth : array (pattern, label)
-        The first guess, rows that sum to 1. It is not written over.
-    n_voices : int
+        The first guess, rows that sum to 1.
+    n_annotators : int
     smoothing : float
         Count added to every label, of the prevalence and of each row of each confusion matrix.
     iterations : int
-        Give up after so many; at least 1.
+        Largest number of iterations; at least 1.
     tolerance : float
         Stop when an iteration adds no more than this to the objective.
 
-    Returns
-    -------
-    Estimate
-
     Examples
     --------
-    Two voices who are always of one mind, about three items:
+    Two annotators who always agree, about three items:
 
     >>> from dissensus.kernels.votes import votes
-    >>> one = np.array([0, 1, 0])
-    >>> found, pattern = votes(np.arange(6) % 3, np.repeat([0, 1], 3), np.tile(one, 2), 3)
-    >>> best = climb(found, np.array([[0.9, 0.1], [0.2, 0.8]])[one[[0, 1]]], 2, 0.0, 100, 1e-9)
-    >>> best.prevalence.round(3), round(best.log_likelihood, 6) == round(
-    ...     2 * math.log(2 / 3) + math.log(1 / 3), 6)
-    (array([0.667, 0.333]), True)
+    >>> label = np.array([0, 1, 0])
+    >>> patterns, _ = votes(np.arange(6) % 3, np.repeat([0, 1], 3), np.tile(label, 2), 3)
+    >>> best = climb(patterns, np.array([[0.9, 0.1], [0.2, 0.8]]), 2, 0.0, 100, 1e-9)
+    >>> best.prevalence.round(3), round(np.exp(best.log_likelihood) * 27, 6)
+    (array([0.667, 0.333]), np.float64(4.0))
     """
     n_labels = truth.shape[1]
-    truth = truth.copy()
-    prevalence = np.empty(n_labels)
-    confusion = np.empty((n_voices, n_labels, n_labels))
-    log_prevalence, log_confusion = np.empty(n_labels), np.empty(confusion.shape)
-    value, before, rounds, converged = -np.inf, -np.inf, 0, False
-    while rounds < iterations and not converged:
-        rounds += 1
-        _shares(votes, truth, smoothing, prevalence, confusion)
-        penalty = _log(prevalence, log_prevalence, smoothing)
-        penalty += _log(confusion.ravel(), log_confusion.ravel(), smoothing)
-        value = _weigh(votes, log_prevalence, log_confusion, truth)
-        converged = value + penalty - before <= tolerance
-        before = value + penalty
-    return Estimate(prevalence, confusion, truth, value, before, rounds, converged)
+    counts = _counts(votes, n_annotators, n_labels)
+    by_place = counts.T.tocsr()
+    before, converged, done = -np.inf, False, 0
+    while done < iterations and not converged:
+        done += 1
+        prevalence = votes.n_items @ truth + smoothing
+        prevalence /= prevalence.sum()
+        by_truth = by_place @ (votes.n_items[:, None] * truth)
+        given = by_truth.reshape(n_annotators, n_labels, n_labels) + smoothing
+        total = given.sum(axis=1, keepdims=True)
+        # The row of a label that is never true of an annotator's items is flat: any row has the
+        # same likelihood.
+        flat = np.full_like(given, 1 / n_labels)
+        confusion = np.divide(given, total, out=flat, where=total > 0)
+        with np.errstate(divide="ignore"):  # labels that cannot be true have probability 0
+            log_prevalence, log_confusion = np.log(prevalence), np.log(confusion)
+        joint = log_prevalence + counts @ log_confusion.reshape(-1, n_labels)
+        high = joint.max(axis=1)
+        truth = np.exp(joint - high[:, None])
+        total = truth.sum(axis=1)
+        truth /= total[:, None]
+        value = float(votes.n_items @ (high + np.log(total)))
+        objective = value
+        if smoothing > 0:
+            objective += smoothing * float(log_prevalence.sum() + log_confusion.sum())
+        converged = objective - before <= tolerance
+        before = objective
+    return Estimate(prevalence, confusion, truth, value, before, done, converged)
 
 
-@kernel
-def labels_given(votes: Votes, truth: Floats, n_voices: int) -> Floats:
-    """Count the labels of each voice by what is true: (voice, response, label)."""
-    given = np.zeros((n_voices, truth.shape[1], truth.shape[1]))
-    _count(votes, truth, given)
-    return given
+def labels_given(votes: Votes, truth: Floats, n_annotators: int) -> Floats:
+    """Return numbers of labels by what is true (annotator, response, label)."""
+    n_labels = truth.shape[1]
+    by_truth = _counts(votes, n_annotators, n_labels).T @ (votes.n_items[:, None] * truth)
+    return np.asarray(by_truth).reshape(n_annotators, n_labels, n_labels)
 
 
-@inner
-def _count(votes: Votes, truth: Floats, given: Floats) -> None:
-    for p in range(len(votes.n_items)):
-        for entry in range(votes.start[p], votes.start[p + 1]):
-            v, y = votes.voice[entry], votes.label[entry]
-            times = votes.times[entry] * votes.n_items[p]
-            for z in range(truth.shape[1]):
-                given[v, y, z] += times * truth[p, z]
-
-
-@inner
-def _shares(
-    votes: Votes, truth: Floats, smoothing: float, prevalence: Floats, confusion: Floats
-) -> None:
-    """Write prevalences and error rates as shares of labels.
-
-    A label that is never true of what a voice labelled leaves a row of that voice open: any
-    gives the same value, and it is made flat, so that the row does not pretend to know.
-    """
-    n_labels = len(prevalence)
-    prevalence[:] = smoothing
-    for p in range(len(votes.n_items)):
-        for z in range(n_labels):
-            prevalence[z] += votes.n_items[p] * truth[p, z]
-    total = 0.0
-    for z in range(n_labels):
-        total += prevalence[z]
-    for z in range(n_labels):
-        prevalence[z] /= total
-    confusion[:] = smoothing
-    _count(votes, truth, confusion)
-    for v in range(len(confusion)):
-        for z in range(n_labels):
-            total = 0.0
-            for y in range(n_labels):
-                total += confusion[v, y, z]
-            for y in range(n_labels):
-                confusion[v, y, z] = confusion[v, y, z] / total if total > 0 else 1 / n_labels
-
-
-@inner
-def _log(values: Floats, out: Floats, smoothing: float) -> float:
-    """Write logarithms, of 0 too, and return their sum times the smoothing."""
-    total = 0.0
-    for place, value in enumerate(values):
-        out[place] = math.log(value) if value > 0 else -np.inf
-        if smoothing > 0:  # without it 0 times -inf would be no number
-            total += smoothing * out[place]
-    return total
-
-
-@inner
-def _weigh(votes: Votes, log_prevalence: Floats, log_confusion: Floats, truth: Floats) -> float:
-    """Write how probable each label is to be true, and return the log-likelihood.
-
-    A label that cannot be true has the logarithm -inf and gets exactly 0. Some label can be: the
-    one by which the shares were counted.
-    """
-    value = 0.0
-    for p in range(len(votes.n_items)):
-        weight = truth[p]
-        for z in range(len(weight)):
-            weight[z] = log_prevalence[z]
-        for entry in range(votes.start[p], votes.start[p + 1]):
-            v, y, times = votes.voice[entry], votes.label[entry], votes.times[entry]
-            for z in range(len(weight)):
-                weight[z] += times * log_confusion[v, y, z]
-        high, total = -math.inf, 0.0
-        for z in range(len(weight)):
-            high = max(high, weight[z])
-        for z in range(len(weight)):
-            weight[z] = math.exp(weight[z] - high)
-            total += weight[z]
-        for z in range(len(weight)):
-            weight[z] /= total
-        value += votes.n_items[p] * (high + math.log(total))
-    return value
-
-
-# Maximum likelihood of a latent truth, from annotations: Dawid and Skene's EM.
-
-
-KINDS: Final = ("nominal", "ordinal")
-_START: Final = "start"
-_STARTS: Final = ("votes", "random")
+def _counts(votes: Votes, n_annotators: int, n_labels: int) -> Any:
+    """Return how often each annotator gave each response (pattern, annotator and response)."""
+    place = votes.respondent * n_labels + votes.label
+    shape = (len(votes.n_items), n_annotators * n_labels)
+    return sparse.csr_array((votes.times.astype(np.float64), place, votes.start), shape=shape)
 
 
 def em(
@@ -205,15 +133,15 @@ def em(
     smoothing: float = 0.0,
     random_seed: Any = None,
 ) -> xr.Dataset:
-    r"""Find prevalences and error rates under which the labels are most probable.
+    r"""Return the prevalences and error rates of maximum likelihood.
 
     .. math:: \log L = \sum_i \log \sum_z \pi_z \prod_{(j, y) \in i} C_{j z y}
 
-    over the labels y that annotators j gave item i: the EM algorithm of Dawid and Skene (1979),
-    the deterministic counterpart of the model `dawid_skene`. It has no prior and no draws, and
-    says nothing of its own uncertainty. With few labels for each annotator the likelihood has
-    several maxima, some of them with error rates of exactly 0 and 1; which one is found depends
-    on the start, and the highest need not be the one to believe.
+    over the labels y that annotators j gave item i, by the EM algorithm of Dawid and Skene (1979).
+    It is the deterministic counterpart of the model `dawid_skene`, without priors and without a
+    measure of uncertainty. With few labels for each annotator the likelihood has several maxima,
+    some of them with error rates of exactly 0 and 1. Which of them EM reaches depends on the start,
+    and the highest need not be close to the truth.
 
     Parameters
     ----------
@@ -221,11 +149,11 @@ def em(
         Labels, nominal or ordinal. Repeated labels by one annotator count each as a label.
     start : {"votes", "random"}
         The first guess of an item's truth: the shares of its labels, or a draw from
-        Dirichlet(1 + its counts of labels), in which every label has a chance and keeps its name.
+        Dirichlet(1 + its counts of labels).
     starts : int
-        How many random starts to try; the best one is returned.
+        Number of random starts; the best result is returned.
     iterations : int
-        How many to give up after, with a warning.
+        Largest number of iterations; a warning says if more are needed.
     tolerance : float
         Stop when an iteration adds no more than this to the log-likelihood; >= 0.
     smoothing : float
@@ -239,19 +167,18 @@ def em(
     -------
     xarray.Dataset
         ``prevalence`` (label)
-            How probable each label is to be true of an item.
+            Probability that each label is true of an item.
         ``confusion`` (annotator, label, response)
-            How probable a response is where the label is true; rows sum to 1.
+            Probability of a response where the label is true; rows sum to 1.
         ``labels_given`` (annotator, label)
-            What a row of ``confusion`` rests on: the expected number of labels that the annotator
-            gave where this label was true. Where it is 0 the likelihood says nothing of the row,
-            which is flat by convention.
+            Expected number of labels that the annotator gave where this label was true. Where it
+            is 0 the likelihood does not depend on the row of ``confusion``, which is flat then.
         ``truth`` (item, label)
-            How probable each label is to be true of this item, given the above.
+            Probability that each label is true of this item, given the above.
         ``log_likelihood``
             Without multinomial constants.
         ``start_log_likelihood`` (start)
-            Where each start led.
+            That each start led to.
 
         The attributes ``iterations`` and ``converged`` (1 or 0) are those of the best start.
 
@@ -274,8 +201,8 @@ def em(
 
     Examples
     --------
-    The prevalences that Dawid and Skene published, .40, .42, .11 and .07, are where their start
-    leads, but the likelihood is larger elsewhere:
+    The start of Dawid and Skene leads to the prevalences that they published, .40, .42, .11 and
+    .07. Other values have a larger likelihood:
 
     >>> import dissensus as dx
     >>> ann = dx.datasets.load("anaesthesia").annotations
@@ -288,39 +215,39 @@ def em(
     """
     n_starts = _checked_starts(start, starts)
     fitting.require_kind(annotations, KINDS, "dawid_skene")
-    fitting.require_annotated(
-        statements_per(annotations, ITEM), annotations, "without one nothing speaks of its truth"
-    )
+    require_annotated(annotations)
     smoothing = arguments.finite("smoothing", smoothing, 0)
     iterations = arguments.whole("iterations", iterations)
     tolerance = arguments.finite("tolerance", tolerance, 0)
-    item, annotator, label = (
-        annotations[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ITEM, ANNOTATOR, LABEL)
-    )
-    found, pattern = votes(item, annotator, label, annotations.sizes[ITEM])
-    counts = np.empty((len(found.n_items), annotations.sizes[LABEL]))
+    item, annotator, label = row_codes(annotations)
+    patterns, pattern = votes(item, annotator, label, annotations.sizes[ITEM])
+    counts = np.empty((len(patterns.n_items), annotations.sizes[LABEL]))
     counts[pattern] = label_counts(annotations)  # the same for all items of a pattern
     rng = generator(random_seed, "dawid_skene em")
     n_annotators = annotations.sizes[ANNOTATOR]
-    reached = np.empty(n_starts)
-    best: Estimate | None = None
+    best, reached = None, np.empty(n_starts)
     for turn in range(n_starts):
-        guess = _row_shares(counts if start == "votes" else rng.standard_gamma(1 + counts))
-        one = climb(found, guess, n_annotators, smoothing, iterations, tolerance)
-        reached[turn] = one.log_likelihood
-        if best is None or one.objective > best.objective:
-            best = one
-    assert best is not None  # there is one start at least
+        guess = counts if start == "votes" else rng.standard_gamma(1 + counts)
+        guess = guess / guess.sum(axis=1, keepdims=True)
+        estimate = climb(patterns, guess, n_annotators, smoothing, iterations, tolerance)
+        reached[turn] = estimate.log_likelihood
+        if best is None or estimate.objective > best.objective:
+            best = estimate
+    assert best is not None  # there is at least one start
     if not best.converged:
-        _warn(best, tolerance)
-    given = labels_given(found, best.truth, n_annotators).sum(axis=1)
-    out = _named(annotations, best, pattern, given, reached)
-    return out.assign_attrs(start=start, smoothing=smoothing)
+        warnings.warn(
+            f"em: the log-likelihood was still rising by more than {tolerance:g} an iteration "
+            f"after {best.iterations}. Give more iterations (iterations={4 * best.iterations}).",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    given = labels_given(patterns, best.truth, n_annotators).sum(axis=1)
+    result = _named(annotations, best, pattern, given, reached)
+    return result.assign_attrs(start=start, smoothing=smoothing)
 
 
 def _checked_starts(start: Any, starts: Any) -> int:
-    if not isinstance(start, str) or start not in _STARTS:
-        raise ArgumentError("start", expected=f"one of {_STARTS}", found=brief(start))
+    arguments.one_of("start", start, ("votes", "random"))
     n_starts = arguments.whole("starts", starts)
     if start == "votes" and n_starts > 1:
         raise ArgumentError(
@@ -330,23 +257,9 @@ def _checked_starts(start: Any, starts: Any) -> int:
     return n_starts
 
 
-def _row_shares(weight: Floats) -> Floats:
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
-
-
-def _warn(best: Estimate, tolerance: float) -> None:
-    warnings.warn(
-        f"em: the log-likelihood was still rising by more than {tolerance:g} an iteration after "
-        f"{best.iterations}. Give more iterations (iterations={4 * best.iterations}).",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
-
-
 def _named(
-    annotations: xr.Dataset, best: Estimate, pattern: npt.NDArray[np.int64], given: Floats,
-    reached: Floats,
-) -> xr.Dataset:  # fmt: skip
+    annotations: xr.Dataset, best: Estimate, pattern: Ints, given: Floats, reached: Floats
+) -> xr.Dataset:
     names = {dim: annotations[dim].to_numpy() for dim in (ITEM, ANNOTATOR, LABEL)}
     return xr.Dataset(
         {

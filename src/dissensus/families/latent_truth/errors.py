@@ -1,4 +1,4 @@
-"""How annotators of one item err together: the argument, and what is believed by default."""
+"""The argument ``error_correlation``: its check, and the prior called "learned"."""
 
 from __future__ import annotations
 
@@ -11,24 +11,20 @@ from dissensus.families.latent_truth.kernels.true_labels import Prior
 
 LEARNED: Final = "learned"
 MEDIAN, SPREAD = 0.6, 0.5
-"""Of the correlation of errors, the latter of its logarithm. On seven sets with a known truth the
-correlation that says most of it is .4 to 1 (docs/validation/truth.md); its logarithms lie as close
-as .24 together, but seven are few."""
+"""The prior of the correlation: median, and standard deviation of the logarithm. In seven sets with
+a known truth the best correlations are .4 to 1 (docs/validation/truth.md). Their logarithms have a
+standard deviation of .24, which is widened as seven sets are few."""
 _WEIGHT: Final = (-0.1, 1.2, 0.5, 3.5)
-"""Of a system's answer, by sets and systems of the same page: even from 0 to the weight it had if
-it erred independently of annotators, with a little beyond on either side, give or take .5."""
+"""The prior of a system's weight, from systems on the same sets: uniform between these shares of
+the weight that it has if it errs independently of annotators, which is at most 3.5, plus a normal
+error with standard deviation .5."""
 
 
 def checked_errors(given: Any, above: float | None = None) -> Prior | None:
-    """Read what is believed of the correlation of errors; None if they are independent.
+    """Return the priors that ``error_correlation`` stands for; None if errors are independent.
 
-    It is a number, a median and the standard deviation of its logarithm, or the name of what sets
-    with a known truth say. ``above`` is what it has to be above.
-
-    Raises
-    ------
-    ArgumentError
-        If it is none of these.
+    It is a number, a median and the standard deviation of the logarithm, or "learned"; ``above`` is
+    a lower bound. Anything else raises an `ArgumentError`.
 
     Examples
     --------

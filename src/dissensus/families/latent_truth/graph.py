@@ -1,4 +1,4 @@
-"""A latent truth read off a PyMC model, with a proof that it is one of the library's models.
+"""Reads a latent truth from a PyMC model, and proves that it is one of the library's models.
 
 Variables have the names that `dissensus.models.symmetric_confusion` and
 `dissensus.models.dawid_skene` give them.
@@ -26,29 +26,24 @@ from dissensus.families.latent_truth.kernels.data import (
     Priors,
     fifths,
 )
-from dissensus.families.latent_truth.parameters import TYPICAL, oracle
-from dissensus.families.latent_truth.process import NOTHING, Process
+from dissensus.families.latent_truth.likelihood import oracle
+from dissensus.families.latent_truth.parameters import PARAMETERS, TYPICAL
+from dissensus.families.latent_truth.process import NO_ANSWER, Process
 from dissensus.kernels.types import Floats
-from dissensus.sampling.proof import constants, number, prove
+from dissensus.sampling.proof import codes, constants, number, observed_values, prove
 from dissensus.sampling.step import uncompiled, unfit
 
-_NAMES: Final = frozenset({
-    "prevalence", "annotator_accuracy", "annotator_typical_accuracy", "mean_accuracy",
-    "accuracy_spread", "annotator_offset", "system_accuracy", "system_typical_accuracy",
-    "distance_decay", "error_concentration", "error_rows", "difficulty_spread",
-    "difficulty_slope", "shared_answers", "source_typical_accuracy", "population_confusion",
-    "confusion_concentration", "right_or_wrong", "confusion", "system_level", "system_confusion",
-})  # fmt: skip
+_NAMES: Final = frozenset(parameter.name for parameter in PARAMETERS)
 
 
 class Reading(NamedTuple):
-    """What the step needs to know."""
+    """What the step needs of a model."""
 
     process: Process
     names: tuple[str, ...]
     """The variables that the step moves."""
     natural: Callable[[Mapping[str, Any]], dict[str, Floats]]
-    """Returns the variables in natural units from a point."""
+    """Returns the variables in natural units, given a point."""
 
 
 def knows(name: Any) -> bool:
@@ -71,7 +66,7 @@ def read(model: Any) -> Reading:
     Raises
     ------
     ArgumentError
-        If it is none of the library's models, naming the variable that differs.
+        If it is not one of the library's models, naming the variable that differs.
     """
     if not has_form(model):
         raise unfit("one observed LatentTruth, and its prevalence", "others")
@@ -79,7 +74,7 @@ def read(model: Any) -> Reading:
     with uncompiled():
         process = _process(model, labels)
         reference = base.model_of(process.model)(process)
-        parameters = ("log_weight", "log_response", "item", "voice")
+        parameters = ("log_weight", "log_response", "item", "respondent")
         prove(model, labels, reference, parameters=parameters)
         names = tuple(rv.name for rv in reference.free_RVs)
         moved = [model[name] for name in names]
@@ -96,7 +91,7 @@ def read(model: Any) -> Reading:
 def _process(model: Any, labels: Any) -> Process:
     """Return the process that a model may be of."""
     free = {rv.name.removeprefix(TYPICAL): rv for rv in model.free_RVs if knows(rv.name)}
-    log_weight, log_response, item, voice = labels.owner.op.dist_params(labels.owner)
+    log_weight, log_response, item, respondent = labels.owner.op.dist_params(labels.owner)
     system_rows = free.get("system_confusion")
     more = [] if system_rows is None else [system_rows.owner.op.dist_params(system_rows.owner)[0]]
     evaluate = model.compile_fn(
@@ -104,14 +99,19 @@ def _process(model: Any, labels: Any) -> Process:
         on_unused_input="ignore",
     )  # fmt: skip
     weights, table, *around = evaluate(model.initial_point())
-    knower = len(table) - 1 if np.array_equal(table[-1], oracle(*table.shape[1:])) else len(table)
+    # Known truths are labels of a last respondent, who is always right.
+    n_respondents = len(table) - np.array_equal(table[-1], oracle(*table.shape[1:]))
     n_systems = _n_systems(model, free)
-    form, ease = _form(set(free), knower, table.shape[1], n_systems, len(weights))
-    items, voices = (np.asarray(one, dtype=np.int64) for one in constants(model, [item, voice]))
-    value = np.asarray(model.rvs_to_values[labels].eval(), dtype=np.int64)
-    if not items.shape == voices.shape == value.shape:
-        raise unfit(f"{len(value)} items and voices, of each label one", str(items.shape))
-    given = voices < knower
+    form, ease = _form(set(free), n_respondents, table.shape[1], n_systems, len(weights))
+    items, respondents = (
+        np.asarray(places, dtype=np.int64) for places in constants(model, [item, respondent])
+    )
+    items = codes(items, int(items.max(initial=-1)) + 1, "items")
+    respondents = codes(respondents, len(table), "respondents")
+    value = codes(observed_values(model, labels), table.shape[1], "labels")
+    if not items.shape == respondents.shape == value.shape:
+        raise unfit(f"an item and a respondent of each of {len(value)} labels", str(items.shape))
+    given = respondents < n_respondents
     known = np.full(int(items.max(initial=-1)) + 1, -1)
     known[items[~given]] = value[~given]
     systems = np.arange(n_systems)
@@ -121,9 +121,9 @@ def _process(model: Any, labels: Any) -> Process:
             dims.ITEM: np.arange(len(known)), dims.LABEL: np.arange(form.n_labels),
             dims.ANNOTATOR: np.arange(form.first_system),
         }),
-        item=items[given], voice=voices[given], label=value[given],
-        answers=np.full((len(known), n_systems), NOTHING), systems=systems,
-        shared=form.first_system == 1, form=form, ease=ease,
+        item=items[given], respondent=respondents[given], label=value[given],
+        answers=np.full((len(known), n_systems), NO_ANSWER), systems=systems,
+        interchangeable=form.first_system == 1, form=form, ease=ease,
         priors=_priors(model, free, form, around), known=known, errors=None,
     )  # fmt: skip
 
@@ -137,15 +137,15 @@ def _n_systems(model: Any, free: Mapping[str, Any]) -> int:
 
 
 def _form(
-    names: set[str], n_voices: int, n_labels: int, n_systems: int, n_states: int
+    names: set[str], n_respondents: int, n_labels: int, n_systems: int, n_states: int
 ) -> tuple[Form, Floats]:
-    """Return which process it is, by the names of its variables."""
+    """Return the form of the process, by the names of the model's variables."""
     pooled, own = "population_confusion" in names, "right_or_wrong" in names
     difficulty, related = "difficulty_spread" in names, "shared_answers" in names
     graded, unequal = "distance_decay" in names, "error_concentration" in names
     form = Form(
-        n_labels=n_labels, n_voices=n_voices, first_system=n_voices - n_systems,
-        evidence=n_voices, rows=int(pooled or "confusion" in names),
+        n_labels=n_labels, n_respondents=n_respondents, first_system=n_respondents - n_systems,
+        evidence=n_respondents, rows=int(pooled or "confusion" in names),
         own_accuracy=int("annotator_offset" in names and not pooled),
         errors=UNEQUAL if unequal else GRADED if graded else EQUAL, ordered=int(graded),
         difficulty=int(difficulty), related=int(related),

@@ -1,9 +1,9 @@
-"""Parameters of a latent truth: in the posterior, as PyMC has them, and as the kernel does."""
+"""The parameters of a latent truth: as PyMC's variables, in the kernel's arrays, and in a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -27,263 +27,300 @@ from dissensus.families.latent_truth.kernels.data import (
     Parameters,
     blank,
 )
-from dissensus.families.latent_truth.kernels.sweep import Trace
 from dissensus.families.latent_truth.process import Process
 from dissensus.kernels.types import Floats
 
-# The names that draws of a latent truth's parameters have in the posterior.
-
-
-def parameters(what: Process, trace: Trace) -> dict[str, xr.DataArray]:
-    """Name the draws of everything but items."""
-
-    def named(values: Any, *dims: str) -> xr.DataArray:
-        coords = {
-            LABEL: what.labels, RESPONSE: what.labels, ANNOTATOR: what.annotators,
-            SYSTEM: what.systems,
-        }  # fmt: skip
-        return xr.DataArray(
-            values, dims=(*SAMPLE, *dims), coords={dim: coords[dim] for dim in dims}
-        )
-
-    first = what.form.first_system
-    out = {"prevalence": named(trace.prevalence, LABEL)}
-    if what.form.rows:
-        out |= {name: named(*rest) for name, rest in _rows(what, trace).items()}
-    elif what.form.own_accuracy:
-        out["annotator_accuracy"] = named(trace.accuracy[..., :first], ANNOTATOR)
-    else:
-        given = np.bincount(what.voice, minlength=first)[:first]  # voices may err each in its way
-        out["annotator_accuracy"] = named(trace.accuracy[..., :first] @ (given / given.sum()))
-    if what.errors is not None:
-        out["error_correlation"] = named(trace.correlation)
-        out["majority_correct"] = named(trace.majority)
-    if len(what.systems):
-        seen = trace.accuracy[..., first:] if what.errors is None else trace.judged
-        out["system_accuracy"] = named(seen, SYSTEM)
-        out["system_correct"] = named(trace.correct, SYSTEM)
-        if what.errors is not None:
-            out["system_weight"] = named(trace.weight, SYSTEM)
-            out["system_doubt"] = named(trace.doubt, SYSTEM)
-    for name, values in _numbers(what, trace).items():
-        out[name] = named(values)
-    if what.form.difficulty and what.form.n_voices > first:
-        out["difficulty_slope"] = named(trace.slope, SYSTEM)
-    return out
-
-
-def _rows(what: Process, trace: Trace) -> dict[str, tuple[Any, ...]]:
-    """Return confusion matrices, with their dims."""
-    first = what.form.first_system
-    people = trace.confusion[..., :first, :, :]
-    accuracy = trace.accuracy[..., :first]
-    if what.shared:  # a view: one matrix, which every annotator has
-        shape = (*people.shape[:2], len(what.annotators), *people.shape[3:])
-        people, accuracy = np.broadcast_to(people, shape), np.broadcast_to(accuracy, shape[:3])
-    out: dict[str, tuple[Any, ...]] = {
-        "confusion": (people, ANNOTATOR, LABEL, RESPONSE),
-        "annotator_accuracy": (accuracy, ANNOTATOR),
-    }
-    if what.form.pooling == HIERARCHICAL:
-        out["population_confusion"] = (trace.population, LABEL, RESPONSE)
-        out["confusion_concentration"] = (trace.alike, LABEL)
-    elif what.form.pooling != NONE:
-        out["population_confusion"] = (trace.confusion[..., 0, :, :], LABEL, RESPONSE)
-    if what.form.n_voices > first:
-        out["system_confusion"] = (trace.confusion[..., first:, :, :], SYSTEM, LABEL, RESPONSE)
-    return out
-
-
-def _numbers(what: Process, trace: Trace) -> dict[str, Floats]:
-    """Return single numbers that the form has."""
-    form = what.form
-    wanted = {
-        "mean_accuracy": (MEAN, form.own_accuracy and not form.rows),
-        "accuracy_spread": (SPREAD, form.own_accuracy or form.pooling == HIERARCHICAL),
-        "distance_decay": (DECAY, form.errors != EQUAL and form.ordered),
-        "error_concentration": (CONCENTRATION, form.errors == UNEQUAL),
-        "difficulty_spread": (DIFFICULTY, form.difficulty),
-        "shared_answers": (SHARED, form.related),
-        "source_typical_accuracy": (SOURCE, form.related),
-    }
-    logits = {MEAN, SHARED, SOURCE}
-    found = {name: (place, trace.number[..., place]) for name, (place, on) in wanted.items() if on}
-    return {name: expit(x) if place in logits else x for name, (place, x) in found.items()}
-
-
-# Parameters of a latent truth: as PyMC's variables, by name, and as the Gibbs kernel has them.
-
+if TYPE_CHECKING:
+    from dissensus.families.latent_truth.chain import Trace
 
 Values = Mapping[str, Any]
+"""Variables of the PyMC model by name, draw in front."""
 
-TYPICAL = "typical_"
-"""Before the name of a matrix of a typical item, where items differ in how hard they are; in
-a fit's posterior matrices are averages over items."""
-_NEVER = -1e10
-"""The logarithm of a probability that is 0, with which sums are still numbers."""
-_LEAST = 1e-300
-"""Of a probability that is to have a logarithm."""
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
+TYPICAL: Final = "typical_"
+"""Before the name of the matrix of a typical item, where items differ in difficulty. In a fit
+matrices are averages over items."""
+_LEAST: Final = 1e-300
+"""Smallest probability that has a logarithm."""
 
 
-_NUMBERS: dict[str, tuple[int, Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "mean_accuracy": (MEAN, logit, expit),
-    "accuracy_spread": (SPREAD, _as_it_is, _as_it_is),
-    "distance_decay": (DECAY, _as_it_is, _as_it_is),
-    "error_concentration": (CONCENTRATION, _as_it_is, _as_it_is),
-    "difficulty_spread": (DIFFICULTY, _as_it_is, _as_it_is),
-    "shared_answers": (SHARED, logit, expit),
-    "source_typical_accuracy": (SOURCE, logit, expit),
-}
-"""Single numbers: place, way there and way back."""
+class Parameter(NamedTuple):
+    """A parameter that the PyMC models have as a free variable; arrays have the draw in front."""
+
+    name: str
+    when: Callable[[Form], Any]
+    """Whether the model of a form has it."""
+    to_kernel: Callable[[Form, Values, Parameters], None]
+    """Writes the kernel's arrays, given all variables."""
+    from_kernel: Callable[[Form, Parameters], Floats]
+    """Returns the variable."""
+    place: int = -1
+    """In `kernels.data.Parameters.number`, of a single number. A fit keeps these under this
+    name."""
 
 
-def points(form: Form, values: Values) -> Parameters:
-    """Return parameters from variables, draw in front of both.
-
-    What has no variable is left at a start: systems that are no evidence have none.
-    """
+def to_kernel(form: Form, values: Values) -> Parameters:
+    """Return the kernel's parameters from variables; those without a variable are as in `blank`."""
     values = {name.removeprefix(TYPICAL): value for name, value in values.items()}
-    one, n = blank(form), len(values["prevalence"])
-    many = Parameters(*(np.repeat(part[None], n, axis=0) for part in one))
-    many.log_prevalence[:] = np.log(values["prevalence"])
-    if form.rows:
-        _to_rows(form, values, many)
-    else:
-        _to_skills(form, values, many)
-        _to_errors(form, values, many)
-    for name, (place, there, _) in _NUMBERS.items():
-        if name in values:
-            many.number[:, place] = there(values[name])
-    if "difficulty_slope" in values:
-        many.slope[:, form.first_system :] = values["difficulty_slope"]
+    n_draws = len(values["prevalence"])
+    many = Parameters(*(np.repeat(part[None], n_draws, axis=0) for part in blank(form)))
+    for parameter in PARAMETERS:
+        if parameter.name in values and parameter.when(form):
+            parameter.to_kernel(form, values, many)
     return many
 
 
-def variables(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str, Floats]:
-    """Return the variables of these names from parameters, draw in front of both."""
-    first = form.first_system
-    out = {
-        "prevalence": np.exp(many.log_prevalence),
-        "difficulty_slope": many.slope[:, first:],
-        "system_level": expit(many.level[:, first:]),
-        "confusion_concentration": many.alike,
-    }
-    for name in ("annotator_accuracy", "annotator_typical_accuracy"):
-        out[name] = expit(many.skill[:, 0, 0]) if first else np.empty(0)
-    for name in ("system_accuracy", "system_typical_accuracy"):
-        out[name] = expit(many.skill[:, first:, 0])
-    out |= {name: back(many.number[:, place]) for name, (place, _, back) in _NUMBERS.items()}
-    if form.own_accuracy:
-        offset = many.skill[:, :first, 0] - many.number[:, [MEAN]]
-        out["annotator_offset"] = offset / many.number[:, [SPREAD]]
-    if form.errors == UNEQUAL:
-        out["error_rows"] = _other_labels(np.exp(many.log_error))
-    if form.pooling == HIERARCHICAL:
-        out["annotator_offset"] = many.level[:, :first] / many.number[:, [SPREAD]]
-        skill = many.skill[:, :first]
-        out["right_or_wrong"] = np.maximum(expit(np.stack([skill, -skill], axis=-1)), _LEAST)
-        out["error_rows"] = _other_labels(np.exp(many.log_error[:, :first]))
+def from_kernel(form: Form, many: Parameters, names: tuple[str, ...]) -> dict[str, Floats]:
+    """Return the variables of these names from the kernel's parameters."""
+    free = {parameter.name: parameter for parameter in PARAMETERS}
+    return {name: free[name.removeprefix(TYPICAL)].from_kernel(form, many) for name in names}
+
+
+def named(process: Process, trace: Trace) -> dict[str, xr.DataArray]:
+    """Return the draws of a fit by name, except those of items."""
+    form, first = process.form, process.form.first_system
+    names = {
+        LABEL: process.labels, RESPONSE: process.labels, ANNOTATOR: process.annotators,
+        SYSTEM: process.systems,
+    }  # fmt: skip
+    draws: dict[str, xr.DataArray] = {}
+
+    def add(name: str, values: Any, *dims: str) -> None:
+        coords = {dim: names[dim] for dim in dims}
+        draws[name] = xr.DataArray(values, dims=(*SAMPLE, *dims), coords=coords)
+
+    def of_annotators(values: Floats) -> Any:
+        part = values[:, :, :first]  # where one respondent stands for all, a view
+        n_annotators = len(process.annotators) if process.interchangeable else first
+        return np.broadcast_to(part, (*part.shape[:2], n_annotators, *part.shape[3:]))
+
+    add("prevalence", trace.prevalence, LABEL)
     if form.rows:
-        rows = _point_rows(many)
-        out["confusion"], out["system_confusion"] = rows[:, :first], rows[:, first:]
-        pooled = np.exp(many.log_population)
-        out["population_confusion"] = pooled if form.pooling == HIERARCHICAL else rows[:, 0]
-    return {name: out[name.removeprefix(TYPICAL)] for name in names}
-
-
-def oracle(n_labels: int, n_states: int) -> Floats:
-    """Return log-probabilities of what somebody says who knows the truth (response, state)."""
-    right = np.arange(n_labels)[:, None] == np.arange(n_states) % n_labels
-    return np.where(right, 0.0, _NEVER)
-
-
-def _to_skills(form: Form, values: Values, many: Parameters) -> None:
-    first = form.first_system
-    if form.own_accuracy:
-        offset = values["accuracy_spread"][:, None] * values["annotator_offset"]
-        many.skill[:, :first] = (np.asarray(logit(values["mean_accuracy"]))[:, None] + offset)[
-            ..., None
-        ]
-    else:
-        common = _first_of(values, "annotator_typical_accuracy", "annotator_accuracy")
-        many.skill[:, :first] = logit(common)[:, None, None]
-    systems = _first_of(values, "system_typical_accuracy", "system_accuracy")
-    if systems is not None:
-        many.skill[:, first:] = logit(systems)[:, :, None]
-
-
-def _first_of(values: Values, *names: str) -> Any:
-    """Return the value under the first of the names that there is."""
-    return next((values[name] for name in names if name in values), None)
-
-
-def _to_errors(form: Form, values: Values, many: Parameters) -> None:
-    n = form.n_labels
-    if "distance_decay" in values:
-        many.log_base[:] = _graded(values["distance_decay"], n)
-        many.log_error[:] = many.log_base[:, None]
-    _to_error_rows(values, many)
-
-
-def _to_error_rows(values: Values, many: Parameters) -> None:
-    """Take where errors of the first voices fall; of two labels nothing says so, nor need be."""
-    if "error_rows" in values:
-        rows = np.log(np.maximum(values["error_rows"], _LEAST))  # (draw, voice, label, other label)
-        away = ~np.eye(rows.shape[2], dtype=bool)
-        many.log_error[:, : rows.shape[1], away] = rows.reshape(*rows.shape[:2], -1)
-
-
-def _graded(decay: Floats, n: int) -> Floats:
-    """Return logarithms of errors that fall off with distance (draw, label, response)."""
-    step = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
-    weight = np.where(step > 0, np.exp(-decay[:, None, None] * step), 0.0)
-    with np.errstate(divide="ignore"):  # the diagonal is no error
-        return np.asarray(np.log(weight / weight.sum(axis=-1, keepdims=True)))
-
-
-def _to_rows(form: Form, values: Values, many: Parameters) -> None:
-    first = form.first_system
+        add("confusion", of_annotators(trace.confusion), ANNOTATOR, LABEL, RESPONSE)
+    if form.rows or form.own_accuracy:
+        add("annotator_accuracy", of_annotators(trace.accuracy), ANNOTATOR)
+    else:  # weighed by labels: with errors of their own annotators are several respondents
+        given = np.bincount(process.respondent, minlength=first)[:first]
+        add("annotator_accuracy", trace.accuracy[..., :first] @ (given / given.sum()))
     if form.pooling == HIERARCHICAL:
-        both = np.log(np.maximum(values["right_or_wrong"], _LEAST))
-        many.skill[:, :first] = both[..., 0] - both[..., 1]
-        _to_error_rows(values, many)
-        many.level[:, :first] = values["accuracy_spread"][:, None] * values["annotator_offset"]
-        many.alike[:] = values["confusion_concentration"]
-    else:
-        shared = form.pooling == COMPLETE
-        people = values["population_confusion"][:, None] if shared else values["confusion"]
-        _take_apart(people, many, slice(0, first))
-    if "population_confusion" in values:
-        many.log_population[:] = np.log(np.maximum(values["population_confusion"], _LEAST))
-    if "system_confusion" in values:
-        _take_apart(values["system_confusion"], many, slice(first, None))
-        many.level[:, first:] = logit(values["system_level"])
+        add("population_confusion", trace.population, LABEL, RESPONSE)
+        add("confusion_concentration", trace.alike, LABEL)
+    elif form.pooling == COMPLETE:
+        add("population_confusion", trace.confusion[:, :, 0], LABEL, RESPONSE)
+    if form.rows and form.n_respondents > first:
+        add("system_confusion", trace.confusion[:, :, first:], SYSTEM, LABEL, RESPONSE)
+    if process.errors is not None:
+        add("error_correlation", trace.correlation)
+        add("majority_correct", trace.majority)
+    if len(process.systems):
+        judged = process.errors is not None
+        by_labels = trace.accuracy[..., first:]
+        add("system_accuracy", trace.system_accuracy if judged else by_labels, SYSTEM)
+        add("system_correct", trace.correct, SYSTEM)
+        if judged:
+            add("system_weight", trace.system_weight, SYSTEM)
+            add("system_doubt", trace.system_variance, SYSTEM)
+    for parameter in PARAMETERS:
+        if parameter.place >= 0 and parameter.when(form):
+            number = trace.number[..., parameter.place]
+            add(parameter.name, expit(number) if parameter.place in _LOGITS else number)
+    if form.difficulty and form.n_respondents > first:
+        add("difficulty_slope", trace.slope, SYSTEM)
+    return draws
 
 
-def _take_apart(rows: Floats, many: Parameters, voices: slice) -> None:
-    """Take rows (draw, voice, label, response) apart into accuracies and errors."""
+# Rows of matrices: taken apart into logits of being right and where errors fall, and put together.
+
+
+def _take_apart(rows: Floats, many: Parameters, respondents: slice) -> None:
+    """Write rows (draw, respondent, label, response)."""
     rows = np.maximum(rows, _LEAST)
-    right = np.diagonal(rows, axis1=-2, axis2=-1)
     away = ~np.eye(rows.shape[-1], dtype=bool)
     wrong = np.where(away, rows, 0.0).sum(axis=-1)
-    many.skill[:, voices] = np.log(right) - np.log(wrong)
-    many.log_error[:, voices] = np.where(away, np.log(rows) - np.log(wrong)[..., None], -np.inf)
+    many.skill[:, respondents] = np.log(np.diagonal(rows, axis1=-2, axis2=-1)) - np.log(wrong)
+    log_error = np.log(rows) - np.log(wrong)[..., None]
+    many.log_error[:, respondents] = np.where(away, log_error, -np.inf)
 
 
-def _point_rows(many: Parameters) -> Floats:
-    """Put rows (draw, voice, label, response) together again."""
-    same = np.eye(many.skill.shape[-1], dtype=bool)
-    wrong = expit(-many.skill)[..., None] * np.exp(many.log_error)
-    rows = np.where(same, expit(many.skill)[..., None], wrong)
+def _rows(many: Parameters, respondents: slice) -> Floats:
+    """Return rows (draw, respondent, label, response)."""
+    skill, log_error = many.skill[:, respondents], many.log_error[:, respondents]
+    wrong = expit(-skill)[..., None] * np.exp(log_error)
+    rows = np.where(np.eye(skill.shape[-1], dtype=bool), expit(skill)[..., None], wrong)
     return np.asarray(np.maximum(rows, _LEAST))
 
 
-def _other_labels(rows: Floats) -> Floats:
-    """Leave the diagonal out (draw, voice, label, other label)."""
-    n = rows.shape[-1]
-    away = ~np.eye(n, dtype=bool)
-    return np.asarray(np.maximum(rows[..., away], _LEAST).reshape(*rows.shape[:-1], n - 1))
+def _take_population(form: Form, values: Values, many: Parameters) -> None:
+    rows = values["population_confusion"]
+    many.log_population[:] = np.log(np.maximum(rows, _LEAST))
+    if form.pooling == COMPLETE:
+        _take_apart(rows[:, None], many, slice(0, form.first_system))
+
+
+def _population(form: Form, many: Parameters) -> Floats:
+    if form.pooling == COMPLETE:
+        return np.asarray(_rows(many, slice(0, 1))[:, 0])
+    return np.exp(many.log_population)
+
+
+# Where errors fall.
+
+
+def _take_error_rows(form: Form, values: Values, many: Parameters) -> None:
+    rows = np.log(np.maximum(values["error_rows"], _LEAST))  # (draw, respondent, label, other)
+    away = ~np.eye(form.n_labels, dtype=bool)
+    many.log_error[:, : rows.shape[1], away] = rows.reshape(*rows.shape[:2], -1)
+
+
+def _error_rows(form: Form, many: Parameters) -> Floats:
+    last = form.first_system if form.pooling == HIERARCHICAL else form.n_respondents
+    rows = np.exp(many.log_error[:, :last])[..., ~np.eye(form.n_labels, dtype=bool)]
+    shape = (*rows.shape[:2], form.n_labels, form.n_labels - 1)
+    return np.asarray(np.maximum(rows, _LEAST).reshape(shape))
+
+
+def _take_decay(form: Form, values: Values, many: Parameters) -> None:
+    """Write the decay, and errors that decay so with distance (draw, label, response)."""
+    decay = many.number[:, DECAY] = values["distance_decay"]
+    step = np.abs(np.subtract.outer(np.arange(form.n_labels), np.arange(form.n_labels)))
+    weight = np.where(step > 0, np.exp(-decay[:, None, None] * step), 0.0)
+    with np.errstate(divide="ignore"):  # the diagonal holds no errors
+        many.log_base[:] = np.log(weight / weight.sum(axis=-1, keepdims=True))
+    many.log_error[:] = many.log_base[:, None]
+
+
+# Accuracies.
+
+
+def _take_offset(form: Form, values: Values, many: Parameters) -> None:
+    level = values["accuracy_spread"][:, None] * values["annotator_offset"]
+    if form.pooling == HIERARCHICAL:
+        many.level[:, : form.first_system] = level
+    else:
+        logits = np.asarray(logit(values["mean_accuracy"]))[:, None] + level
+        many.skill[:, : form.first_system] = logits[..., None]
+
+
+def _offset(form: Form, many: Parameters) -> Floats:
+    level = many.level[:, : form.first_system]
+    if form.pooling != HIERARCHICAL:
+        level = many.skill[:, : form.first_system, 0] - many.number[:, [MEAN]]
+    return np.asarray(level / many.number[:, [SPREAD]])
+
+
+# The table of all parameters.
+
+
+_LOGITS: Final = frozenset({MEAN, SHARED, SOURCE})
+"""Places of numbers that are probabilities, and logits in the kernel."""
+
+
+def _part(
+    name: str, when: Callable[[Form], Any], part: Callable[[Form, Parameters], Floats],
+    link: Any = np.asarray, back: Any = np.asarray, place: int = -1,
+) -> Parameter:  # fmt: skip
+    """Return a parameter that is a part of the kernel's arrays, up to a transformation."""
+
+    def take(form: Form, values: Values, many: Parameters) -> None:
+        part(form, many)[...] = link(values[name])
+
+    return Parameter(name, when, take, lambda form, many: back(part(form, many)), place)
+
+
+def _number(name: str, place: int, when: Callable[[Form], Any]) -> Parameter:
+    link, back = (logit, expit) if place in _LOGITS else (np.asarray, np.asarray)
+    return _part(name, when, lambda _, many: many.number[:, place], link, back, place)
+
+
+def _is_hierarchical(form: Form) -> bool:
+    return form.pooling == HIERARCHICAL
+
+
+def _is_common(form: Form) -> bool:
+    return not (form.rows or form.own_accuracy)
+
+
+def _has_spread(form: Form) -> Any:
+    return form.own_accuracy or form.pooling == HIERARCHICAL
+
+
+def _is_typical(form: Form) -> Any:
+    """Return whether the accuracy of a typical item, or a typical answer, is not the average."""
+    return form.difficulty or form.related
+
+
+def _right_or_wrong(skill: Floats) -> Floats:
+    return np.asarray(np.maximum(expit(np.stack([skill, -skill], axis=-1)), _LEAST))
+
+
+def _odds(both: Floats) -> Floats:
+    log = np.log(np.maximum(both, _LEAST))
+    return np.asarray(log[..., 0] - log[..., 1])
+
+
+def _people(form: Form, many: Parameters) -> Floats:
+    return many.skill[:, : form.first_system]
+
+
+def _systems(form: Form, many: Parameters) -> Floats:
+    return many.skill[:, form.first_system :]
+
+
+_ONE: Final = (
+    _people,
+    lambda p: np.asarray(logit(p))[:, None, None],
+    lambda skill: expit(skill[:, 0, 0]),
+)
+_EACH: Final = (
+    _systems,
+    lambda p: np.asarray(logit(p))[:, :, None],
+    lambda skill: expit(skill[..., 0]),
+)
+"""Accuracies without confusion matrices: one for all annotators, and one for each system."""
+
+
+PARAMETERS: Final = (
+    _part("prevalence", lambda _: True, lambda _, many: many.log_prevalence, np.log, np.exp),
+    _number("mean_accuracy", MEAN, lambda form: form.own_accuracy),
+    _number("accuracy_spread", SPREAD, _has_spread),
+    Parameter("annotator_offset", _has_spread, _take_offset, _offset),
+    _part("annotator_accuracy", lambda form: not form.difficulty and _is_common(form), *_ONE),
+    _part("annotator_typical_accuracy", lambda form: form.difficulty and _is_common(form), *_ONE),
+    _part("system_accuracy", lambda form: not form.rows and not _is_typical(form), *_EACH),
+    _part("system_typical_accuracy", lambda form: not form.rows and _is_typical(form), *_EACH),
+    _number("distance_decay", DECAY, lambda form: form.errors != EQUAL and form.ordered)._replace(
+        to_kernel=_take_decay
+    ),
+    _number("error_concentration", CONCENTRATION, lambda form: form.errors == UNEQUAL),
+    _number("difficulty_spread", DIFFICULTY, lambda form: form.difficulty),
+    _part(
+        "difficulty_slope", lambda form: form.difficulty,
+        lambda form, many: many.slope[:, form.first_system :],
+    ),
+    _number("shared_answers", SHARED, lambda form: form.related),
+    _number("source_typical_accuracy", SOURCE, lambda form: form.related),
+    Parameter("population_confusion", lambda form: form.pooling, _take_population, _population),
+    _part("confusion_concentration", _is_hierarchical, lambda _, many: many.alike),
+    _part("right_or_wrong", _is_hierarchical, _people, _odds, _right_or_wrong),
+    Parameter(
+        "error_rows", lambda form: form.errors == UNEQUAL or form.pooling == HIERARCHICAL,
+        _take_error_rows, _error_rows,
+    ),
+    Parameter(
+        "confusion", lambda form: form.rows and form.pooling == NONE,
+        lambda form, values, many: _take_apart(
+            values["confusion"], many, slice(0, form.first_system)
+        ),
+        lambda form, many: _rows(many, slice(0, form.first_system)),
+    ),
+    _part(
+        "system_level", lambda form: form.rows,
+        lambda form, many: many.level[:, form.first_system :], logit, expit,
+    ),
+    Parameter(
+        "system_confusion", lambda form: form.rows,
+        lambda form, values, many: _take_apart(
+            values["system_confusion"], many, slice(form.first_system, None)
+        ),
+        lambda form, many: _rows(many, slice(form.first_system, None)),
+    ),
+)  # fmt: skip

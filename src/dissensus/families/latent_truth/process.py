@@ -1,4 +1,4 @@
-"""What the PyMC forms and the Gibbs sampler of a latent truth share: labels and settings."""
+"""The process behind labels with a latent truth: checked annotations, predictions and settings."""
 
 from __future__ import annotations
 
@@ -18,17 +18,13 @@ from dissensus.families.latent_truth.design import warn_of_design
 from dissensus.families.latent_truth.errors import checked_errors
 from dissensus.families.latent_truth.kernels import true_labels
 from dissensus.families.latent_truth.kernels.data import Form, Priors, fifths
-from dissensus.families.latent_truth.kernels.sweep import Judging, judging
 from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.votes import Votes, votes
 from dissensus.sampling import fitting
 
 KINDS: Final = ("nominal", "ordinal")
-SAMPLERS: Final = ("gibbs", "nuts")
-SYSTEMS: Final = ("independent", "related")
-EVIDENCE: Final = ("all", "annotators")
-NOTHING: Final = -1
-"""The code of a system that said nothing of an item."""
+NO_ANSWER: Final = -1
+"""The code of an item that a system does not answer."""
 
 
 class Process(NamedTuple):
@@ -37,17 +33,17 @@ class Process(NamedTuple):
     model: str
     annotations: xr.Dataset
     item: Ints
-    """(label given)"""
-    voice: Ints
-    """(label given): annotators, who may share one voice, then systems."""
+    """(row)"""
+    respondent: Ints
+    """(row): annotators, who may be one respondent, then systems."""
     label: Ints
-    """(label given)"""
+    """(row)"""
     answers: Ints
-    """Of systems (item, system); -1 for none."""
+    """Of systems (item, system)."""
     systems: npt.NDArray[Any]
     """Their names."""
-    shared: bool
-    """Whether nothing tells annotators apart, and they are one voice."""
+    interchangeable: bool
+    """Whether the model does not tell annotators apart. Then they are one respondent."""
     form: Form
     ease: Floats
     """How easy the items of each fifth are, in standard deviations."""
@@ -55,8 +51,8 @@ class Process(NamedTuple):
     known: Ints
     """True labels (item); -1 for none."""
     errors: true_labels.Prior | None
-    """How annotators of one item err together; None if they err independently. Systems are then
-    judged by true labels, and none of the voices."""
+    """How annotators of one item err together; None if they err independently. Otherwise systems
+    are judged by true labels, and are no respondents."""
 
     @property
     def labels(self) -> npt.NDArray[Any]:
@@ -73,16 +69,27 @@ class Process(NamedTuple):
         """The names of annotators."""
         return np.asarray(self.annotations[ANNOTATOR].to_numpy())
 
+    @property
+    def n_states(self) -> int:
+        """The number of states an item can be in."""
+        return (
+            self.form.n_labels * len(self.ease) * (self.form.n_labels if self.form.related else 1)
+        )
+
+    @property
+    def n_modelled_systems(self) -> int:
+        """The number of systems in the PyMC model: none if they are no evidence."""
+        form = self.form
+        return form.n_respondents - form.first_system if form.evidence == form.n_respondents else 0
+
+    @property
+    def item_order(self) -> Ints:
+        """The places of rows, sorted by item."""
+        return np.argsort(self.item, kind="stable")
+
     def votes(self) -> tuple[Votes, Ints]:
         """Lay out labels by pattern, for the sampler."""
-        return votes(self.item, self.voice, self.label, len(self.items), self.known)
-
-    def judging(self, found: Votes, pattern: Ints) -> Judging | None:
-        """Say how true labels follow from what labels point to, if not at once."""
-        if self.errors is None:
-            return None
-        answers = true_labels.answers(pattern, self.answers, NOTHING)
-        return judging(found, self.form, self.errors, answers)
+        return votes(self.item, self.respondent, self.label, len(self.items), self.known)
 
 
 def process(
@@ -90,7 +97,7 @@ def process(
     annotations: xr.Dataset,
     predictions: xr.Dataset | None,
     *,
-    shared: bool,
+    interchangeable: bool,
     form: dict[str, int],
     difficulty: bool,
     systems: str,
@@ -104,53 +111,39 @@ def process(
 ) -> Process:
     """Check annotations, predictions and settings, and put them together.
 
-    ``shared`` says that nothing tells annotators apart, ``form`` what else differs between models.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations are no labels, or of fewer than two kinds, or an item has none.
-    PredictionError
-        If the predictions are no labels of these items.
-    ArgumentError
-        If a setting makes no sense.
+    ``form`` holds the fields of `Form` that differ between models, ``rows`` the prior of the rows
+    of confusion matrices. Raises what `dissensus.models.dawid_skene.build` documents.
     """
     fitting.require_kind(annotations, KINDS, model)
-    arguments.one_of("systems", systems, SYSTEMS)
-    arguments.one_of("evidence", evidence, EVIDENCE)
-    arguments.one_of("sampler", sampler, SAMPLERS)
+    arguments.one_of("systems", systems, ("independent", "related"))
+    arguments.one_of("evidence", evidence, ("all", "annotators"))
+    arguments.one_of("sampler", sampler, ("gibbs", "nuts"))
     arguments.flags(difficulty=difficulty)
-    _require_labels(annotations)
+    fitting.require_choice(annotations)
+    require_annotated(annotations)
     errors = checked_errors(error_correlation)
     answers, names = _answers(annotations, predictions, on_missing, errors is not None)
-    if systems == "related" and errors is not None:
-        raise ArgumentError(
-            "systems", expected="'independent' where errors are correlated: each is judged by "
-            "itself then", found="'related'",
-        )  # fmt: skip
-    if systems == "related" and len(names) < 2:
-        raise ArgumentError(
-            "systems", expected="'independent' with fewer than two systems", found="'related'"
-        )
-    item, annotator, label = _rows(annotations)
-    first = 1 if shared else annotations.sizes[ANNOTATOR]
-    heard = answers if errors is None else answers[:, :0]
-    who, which = np.nonzero(heard.T >= 0)
-    voice = np.zeros_like(annotator) if shared else annotator
-    n_voices = first + heard.shape[1]
+    _require_relatable(systems, errors, len(names))
+    item, annotator, label = row_codes(annotations)
     n_labels = annotations.sizes[LABEL]
-    found = Process(
-        model=model, annotations=annotations,
-        item=np.concatenate([item, which]), voice=np.concatenate([voice, first + who]),
-        label=np.concatenate([label, answers[which, who]]), answers=answers, systems=names,
-        shared=shared,
-        form=Form(
-            **{"n_labels": n_labels, "n_voices": n_voices, "first_system": first,
-               "evidence": n_voices if evidence == "all" else first, "rows": 0, "own_accuracy": 0,
-               "errors": 0, "ordered": 0, "pooling": 0, **form,
-               "difficulty": int(difficulty),
-               "related": int(systems == "related")}
-        ),
+    first = 1 if interchangeable else annotations.sizes[ANNOTATOR]
+    n_respondents = first + (len(names) if errors is None else 0)
+    who, which = np.nonzero(answers[:, : n_respondents - first].T != NO_ANSWER)
+    result = Process(
+        model=model,
+        annotations=annotations,
+        item=np.concatenate([item, which]),
+        respondent=np.concatenate([annotator * (not interchangeable), first + who]),
+        label=np.concatenate([label, answers[which, who]]),
+        answers=answers,
+        systems=names,
+        interchangeable=interchangeable,
+        form=Form(**{
+            "n_labels": n_labels, "n_respondents": n_respondents, "first_system": first,
+            "evidence": n_respondents if evidence == "all" else first, "rows": 0,
+            "own_accuracy": 0, "errors": 0, "ordered": 0, "pooling": 0,
+            "difficulty": int(difficulty), "related": int(systems == "related"), **form,
+        }),
         ease=fifths() if difficulty else np.zeros(1),
         priors=Priors(
             prevalence=np.full(n_labels, arguments.positive("prior_count", prior_count)),
@@ -158,20 +151,21 @@ def process(
             rows=np.ones((n_labels, n_labels)) if rows is None else rows,
             alike=np.array([2.0, 0.2]), system=10.0,
         ),
-        known=known_codes(annotations, truth), errors=errors,
+        known=known_codes(annotations, truth),
+        errors=errors,
     )  # fmt: skip
-    warn_of_design(found)
-    return found
+    warn_of_design(result)
+    return result
 
 
-def _require_labels(annotations: xr.Dataset) -> None:
-    fitting.require_choice(annotations)
+def require_annotated(annotations: xr.Dataset) -> None:
+    """Raise unless every item has a label."""
     fitting.require_annotated(
         statements_per(annotations, ITEM), annotations, "without one nothing speaks of its truth"
     )
 
 
-def _rows(annotations: xr.Dataset) -> tuple[Ints, Ints, Ints]:
+def row_codes(annotations: xr.Dataset) -> tuple[Ints, Ints, Ints]:
     """Return the codes of items, annotators and labels of the annotations."""
     item, annotator, label = (
         annotations[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ITEM, ANNOTATOR, LABEL)
@@ -179,18 +173,30 @@ def _rows(annotations: xr.Dataset) -> tuple[Ints, Ints, Ints]:
     return item, annotator, label
 
 
-def _answers(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str, layered: bool
-) -> tuple[Ints, npt.NDArray[Any]]:
-    """Return what systems said (item, system), and their names.
+def _require_relatable(systems: str, errors: true_labels.Prior | None, n_systems: int) -> None:
+    """Raise if related systems are asked for where there is nothing to relate."""
+    if systems == "related" and errors is not None:
+        raise ArgumentError(
+            "systems", expected="'independent' where errors are correlated: each is judged by "
+            "itself then", found="'related'",
+        )  # fmt: skip
+    if systems == "related" and n_systems < 2:
+        raise ArgumentError(
+            "systems", expected="'independent' with fewer than two systems", found="'related'"
+        )
 
-    Where they are voices they speak of labels that annotators could give; judged by true labels,
-    others are wrong.
+
+def _answers(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str, others_are_wrong: bool
+) -> tuple[Ints, npt.NDArray[Any]]:
+    """Return the codes of systems' labels (item, system), and the systems' names.
+
+    Labels that annotators cannot give are refused, unless they count as wrong.
     """
     if predictions is None:
         return np.zeros((annotations.sizes[ITEM], 0), dtype=np.int64), np.empty(0, dtype=object)
-    found = systems_of(annotations, predictions, on_missing)
-    kind = found.predictions.attrs["kind"]
+    aligned = systems_of(annotations, predictions, on_missing)
+    kind = aligned.predictions.attrs["kind"]
     if kind != "nominal":
         raise PredictionError(
             "predictions", expected="one label from each system and item",
@@ -198,12 +204,12 @@ def _answers(
             hint="Cut numbers into labels; of lists, read the first label only",
         )  # fmt: skip
     labels = annotations[LABEL].to_numpy()
-    vocabulary = found.predictions.get(LABEL, xr.DataArray([], dims=LABEL)).to_numpy()
-    strange = [one for one in vocabulary.tolist() if one not in set(labels.tolist())]
-    if strange and not layered:
+    vocabulary = aligned.predictions.get(LABEL, xr.DataArray([], dims=LABEL)).to_numpy()
+    strange = [label for label in vocabulary.tolist() if label not in set(labels.tolist())]
+    if strange and not others_are_wrong:
         raise PredictionError(
             "predictions", expected=f"labels that annotators could give: {shown(list(labels))}",
             found=f"{shown(strange)}",
             hint="Read the annotations again with labels=, all that can be true",
         )  # fmt: skip
-    return said_by_systems(found, labels), found.names
+    return said_by_systems(aligned, labels), aligned.names

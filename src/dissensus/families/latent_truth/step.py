@@ -9,25 +9,25 @@ from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 
 from dissensus.families.latent_truth import graph
-from dissensus.families.latent_truth.kernels import sweep as gibbs
+from dissensus.families.latent_truth.chain import Chain
 from dissensus.families.latent_truth.kernels.data import Parameters
-from dissensus.families.latent_truth.parameters import points, variables
+from dissensus.families.latent_truth.parameters import from_kernel, to_kernel
 from dissensus.kernels.random import started
 from dissensus.sampling.step import WholeModelStep, to_values
 
 
 @dataclass_state
 class LatentTruthGibbsState(StepMethodState):
-    """All that changes while sampling: the random stream, which every step method has."""
+    """What changes while sampling: the random stream, which every step method has."""
 
 
 class LatentTruthGibbs(WholeModelStep):
-    r"""Move prevalences, accuracies, confusion matrices and all they hang on in one Gibbs sweep.
+    r"""Move all variables of a latent truth in one Gibbs sweep.
 
     For models as `dissensus.models.symmetric_confusion.build` and
-    `dissensus.models.dawid_skene.build` make them, with the names they give. `pymc.sample` takes
-    this step for such models by itself. The truth, which the model sums out, is drawn on the way
-    and let go.
+    `dissensus.models.dawid_skene.build` make them, with the names they give. `pymc.sample` chooses
+    this step for such models by itself. The truth, which the model sums out, is drawn in each sweep
+    and not kept.
 
     Parameters
     ----------
@@ -71,26 +71,19 @@ class LatentTruthGibbs(WholeModelStep):
     _state_class = LatentTruthGibbsState
 
     def prepare(self, model: Any) -> None:
-        """Compile the way back to PyMC's values, and make room."""
+        """Compile the way back to PyMC's values, and make a chain."""
         process = self._reading.process
-        self._votes, _ = process.votes()
         self._to_values = to_values(model, self._reading.names)
-        self._work = gibbs.work_room(self._votes, process.form, process.ease)
-        self._trace = gibbs.trace_room(
-            self._votes, process.form, 0, items=False, each=False, n_rows=0
-        )
+        self._chain = Chain(process, *process.votes())
 
     def step(self, point: Any) -> Any:
-        """Move everything; leave the point that was given as it is."""
-        process, names, natural = self._reading
-        many = points(process.form, {name: value[None] for name, value in natural(point).items()})
-        par = Parameters(*(part[0] for part in many))
-        state = started(self.rng.integers(2**64, dtype=np.uint64))
-        nobody = np.empty(0, dtype=np.int64)
-        gibbs.advance(
-            state, self._votes, process.form, process.ease, par, process.priors, self._work,
-            self._work, self._trace, nobody, nobody, 1, -1,
-        )  # fmt: skip
-        natural_now = variables(process.form, many, names)
-        values = self._to_values(*(natural_now[name][0] for name in names))
+        """Move everything; leave the given point as it is."""
+        (process, names, natural), chain = self._reading, self._chain
+        values = {name: value[None] for name, value in natural(point).items()}
+        many = to_kernel(process.form, values)
+        chain.par = Parameters(*(part[0] for part in many))  # views, which the sweep writes over
+        chain.state = started(self.rng.integers(2**64, dtype=np.uint64))
+        chain.advance(-1, 1)
+        moved = from_kernel(process.form, many, names)
+        values = self._to_values(*(moved[name][0] for name in names))
         return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]

@@ -66,6 +66,8 @@ def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
     strength = model.values_to_rvs[value]
     if not isinstance(strength.owner.op, LogGammaRV):
         raise unfit("log strengths with a LogGamma prior", f"{strength.name}: {strength.owner.op}")
+    if model.rvs_to_transforms[strength] is not None:
+        raise unfit(f"{strength.name} without a transform", "one with a transform")
     rankings = _dependants(model, strength)
     graphs = [one.owner.op.dist_params(one.owner) for one in rankings]
     wanted = [strength.owner.op.dist_params(strength.owner)[0]]
@@ -102,16 +104,20 @@ def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
 def fits(model: Any, strength: Any) -> bool:
     """Return whether the step is exact for strengths; warn where rankings depend on others."""
     try:
-        for rankings in _dependants(model, strength):
-            _require_selection(rankings.owner.op.dist_params(rankings.owner)[0], strength, model)
+        with uncompiled():
+            read(model, model.rvs_to_values[strength]).parameters(first_point(model))
     except ArgumentError as problem:
-        if any(isinstance(rv.owner.op, PartialRankingRV) for rv in model.observed_RVs):
-            warn_caller(
-                f"PyMC's own steps sample {strength.name}, not PlackettLuceGibbs, which would not "
-                f"be exact: expected {problem.expected}; found {problem.found}."
-            )
-        return False
-    return True
+        reason = f"expected {problem.expected}; found {problem.found}"
+    except Exception as problem:  # a model that cannot be read is no model of the step
+        reason = f"it cannot be read: {type(problem).__name__}: {problem}"
+    else:
+        return True
+    if any(isinstance(rv.owner.op, PartialRankingRV) for rv in model.observed_RVs):
+        warn_caller(
+            f"PyMC's own steps sample {strength.name}, not PlackettLuceGibbs, which would not be "
+            f"exact: {reason}."
+        )
+    return False
 
 
 def _dependants(model: Any, strength: Any) -> list[Any]:

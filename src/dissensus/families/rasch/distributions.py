@@ -1,4 +1,4 @@
-"""Labels of items of which each has one truth, known or not, and a difficulty of its own."""
+"""The distribution of labels that are right with given probabilities, truths summed out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dissensus.errors import ArgumentError
 
 
 class LatentAnswersRV(SymbolicRandomVariable):
-    """A truth for each item, and of each label whether it is right, which it is, and how sure."""
+    """Truths of items, and a label and a level of confidence for each row."""
 
     name = "latent_answers"
     extended_signature = "[rng],[size],(i,k),(n),(r,c),(n)->[rng],(n)"
@@ -53,30 +53,30 @@ class LatentAnswersRV(SymbolicRandomVariable):
 
 
 def _place(number: Any, weight: Any) -> Any:
-    """Return where a number between 0 and 1 falls among the weights of its row."""
+    """Return the category of a uniform number by the weights of its row."""
     edge = pt.cumsum(weight, axis=1)
     return (edge[:, :-1] <= number[:, None] * edge[:, -1:]).sum(axis=1)
 
 
 class LatentAnswers(Discrete):
-    r"""Labels that are right with a probability of their own, or any other; the truth summed out.
+    r"""Labels that are right with given probabilities, and wrong ones at random; truths summed out.
 
     .. math:: P(y, c) = \prod_i \sum_z t_{iz} \prod_{n: \, i_n = i} \begin{cases}
         p_n\, l_{1 c_n} & y_n = z \\ \frac{1 - p_n}{K - 1}\, l_{0 c_n} & y_n \ne z \end{cases}
 
-    A value is a code, a label's times the number of levels, plus the level's.
+    A value is the code of a label times the number of levels, plus the code of the level.
 
     Parameters
     ----------
     log_truth : tensor_like of float (item, label)
-        Log-probabilities of truths. Where one is known the others have minus infinity.
+        Log-probabilities of truths; minus infinity for the others if one is known.
     logit : tensor_like of float (given)
-        Of each label's being right.
+        Log odds of each label to be right.
     log_level : tensor_like of float (right, level)
         Log-probabilities of levels of confidence of wrong labels (0), and of right ones (1). One
         level, of log-probability 0, if there is no confidence.
     item : array of int (given)
-        Of which item it is; hangs on nothing.
+        Item of each label; constant.
 
     Raises
     ------
@@ -116,7 +116,7 @@ class LatentAnswers(Discrete):
         return super().dist([log_truth, logit, log_level, item], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
-        """Return the first label for all."""
+        """Return the first label for all rows."""
         return pt.zeros_like(args[-1])
 
     def logp(value: Any, log_truth: Any, logit: Any, log_level: Any, item: Any) -> Any:  # noqa: N805

@@ -25,7 +25,7 @@ from dissensus.sampling.design import near_guessing
 
 
 class Draws(NamedTuple):
-    """What a sampler brings back, chain and draw in front."""
+    """The draws of a sampler, chain and draw in front."""
 
     mean: Floats
     ability_spread: Floats
@@ -36,13 +36,13 @@ class Draws(NamedTuple):
     """(..., item); of size 0 if not kept."""
     prevalence: Floats
     level: Floats
-    """(..., right, level): how often levels of confidence go with wrong, and with right labels."""
+    """(..., right, level): shares of the levels of confidence of wrong and of right labels."""
     truth: Floats
     """(..., item, label); of size 0 if not kept."""
     truth_mean: Floats
     """(item, label)"""
     each: Floats
-    """(..., item): log-likelihood; of size 0 if not asked for."""
+    """(..., item): log-likelihood; of size 0 if not requested."""
     log_likelihood: Floats
 
 
@@ -59,13 +59,8 @@ class RaschFit(base.Fit[Process, Draws]):
         self.items = self.options.keep or self.options.posterior_predictive
         self.named = _Named(process)
 
-    @property
-    def annotations(self) -> xr.Dataset:
-        """The annotations of the process."""
-        return self.process.annotations
-
     def require_room(self) -> None:
-        """Raise if difficulties, truths and accuracies by item would fill the memory."""
+        """Raise if the draws of items would take too much memory."""
         n_items, n_people = len(self.process.items), len(self.process.annotators)
         n_numbers = n_items * (1 + len(self.process.labels) + n_people)
         if self.items:
@@ -83,7 +78,7 @@ class RaschFit(base.Fit[Process, Draws]):
 
     def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Draws:  # noqa: ARG002
         """Return the draws in natural units and in the order of items."""
-        order = np.argsort(chains[0].data.cell_item)  # one cell an item, as each has a label
+        order = np.argsort(chains[0].data.cell_item)  # each item has a label, and so one cell
         trace, each = base.stacked(chains), self.options.log_likelihood
         return Draws(
             mean=trace.mu + self.process.lead,
@@ -137,7 +132,7 @@ class RaschFit(base.Fit[Process, Draws]):
 
 
 class _Chain:
-    """One chain, with all it writes to."""
+    """A chain with its state and trace."""
 
     scratch = frozenset({"known", "now", "summing"})
 
@@ -152,7 +147,9 @@ class _Chain:
         for part in (self.par.sd_item, self.par.sd_annotator):
             part *= np.exp(rng.normal(0.0, 0.5, part.shape))
         guessing = -np.log(len(process.labels) - 1)
-        self.par.mu[:] = guessing + rng.uniform(0.5, 3.0)  # labels then mean themselves
+        self.par.mu[:] = guessing + rng.uniform(
+            0.5, 3.0
+        )  # above chance, so that labels keep their meaning
         self.known = crossed_sweep.learned(self.data, crossed_sweep.BERNOULLI, self.par)
         self.now = rasch_data.beginning(self.said, len(self.data.cell_pool))
         self.summing = unknown.room(self.said, len(self.data.cell_pool))
@@ -160,7 +157,7 @@ class _Chain:
         self.trace = sweep.trace_room(self.said, self.data, draws, items=items, each=each)
 
     def advance(self, first: int, n: int) -> None:
-        """Go through a lot of sweeps."""
+        """Advance by n sweeps."""
         tuning = self.known.tuning if first < 0 else self.known.tuning._replace(rate=0.0)
         sweep.advance(
             self.state, self.data, self.said, self.par, self.priors, tuning, self.known.paths,
@@ -168,7 +165,7 @@ class _Chain:
         )  # fmt: skip
 
     def replay(self, values: dict[str, Floats]) -> None:
-        """Keep what follows from draws of the parameters, by the names of the PyMC model."""
+        """Draw truths and log-likelihoods given draws of the PyMC model's variables."""
         n, item = len(values["mean_ability"]), self.data.cell_item
         level = np.empty((n, 2, 0))
         if "confidence_if_right" in values:
@@ -190,7 +187,7 @@ class _Chain:
 
 
 class _Named:
-    """Gives draws the names of their dims."""
+    """Names the dims of draws."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -205,7 +202,7 @@ class _Named:
 
 
 def _parameters(named: _Named, draws: Draws) -> dict[str, xr.DataArray]:
-    """Name what does not grow with items."""
+    """Name the draws of parameters that do not grow with items."""
     out = {
         "mean_ability": named(draws.mean), "ability_spread": named(draws.ability_spread),
         "difficulty_spread": named(draws.difficulty_spread),
@@ -218,11 +215,11 @@ def _parameters(named: _Named, draws: Draws) -> dict[str, xr.DataArray]:
 
 
 def _of_items(named: _Named, draws: Draws) -> dict[str, xr.DataArray]:
-    """Name difficulties and truths, and how often each annotator is right about each item."""
+    """Name difficulties, truths, and the accuracy of each annotator on each item."""
     difficulty = named(draws.difficulty, ITEM)
     accuracy = named(draws.ability, ANNOTATOR) - difficulty
     values = accuracy.to_numpy()
-    values -= named.process.lead  # all in place: it may be large
+    values -= named.process.lead  # in place: the array may be large
     expit(values, out=values)
     values *= 1.0 - named.process.floor
     values += named.process.floor
@@ -231,7 +228,7 @@ def _of_items(named: _Named, draws: Draws) -> dict[str, xr.DataArray]:
 
 
 def _observed(process: Process) -> dict[str, xr.DataArray]:
-    """Return what was said, and what is known to be true, in codes of labels."""
+    """Return the codes of labels and of known truths."""
     kind = {"kind": process.annotations.attrs["kind"]}
     out = {"label_code": xr.DataArray(process.label, dims=ANNOTATION, attrs=kind)}
     if (process.truth != UNKNOWN).any():
@@ -242,7 +239,7 @@ def _observed(process: Process) -> dict[str, xr.DataArray]:
 
 
 def _constants(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
-    """Return who said it of process, and how probable each label is to be true."""
+    """Return the annotators and items of labels, and the mean probability of each truth."""
     return {
         "item_code": xr.DataArray(process.item, dims=ANNOTATION),
         "annotator_code": xr.DataArray(process.annotator, dims=ANNOTATION),
@@ -266,23 +263,20 @@ def _replicates(process: Process, draws: Draws, rng: np.random.Generator) -> Any
     return np.where(knows, of_label, (of_label + away) % n)
 
 
-# Whether confidences are evidence of their own, as a Rasch model takes them for.
-
-
 _MUCH: Final = 0.1
-"""A correlation that is told of: below it six labels of an item count as four or more."""
+"""Smallest correlation that is warned of: below it six labels count as four or more."""
 _ERRORS: Final = 4.0
 
 
 def warn_of_shared_confidence(process: Process, truth_mean: Floats, level: Floats) -> None:
-    """Warn if those who label one item are sure or unsure of it together, right or wrong.
+    """Warn if confidences of one item are correlated given whether labels are right.
 
     Parameters
     ----------
     truth_mean : array (item, label)
-        How probable each label is to be true.
+        Probability of each label to be true.
     level : array (right, level)
-        Posterior means of how often each level goes with wrong, and with right labels.
+        Posterior means of the shares of levels of wrong and of right labels.
     """
     wrong, right = level @ process.levels
     expected = wrong + (right - wrong) * truth_mean[process.item, process.label]
@@ -298,7 +292,7 @@ def warn_of_shared_confidence(process: Process, truth_mean: Floats, level: Float
 
 
 def _correlation(rest: Floats, item: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return how alike residuals of one item are, and in how many pairs."""
+    """Return the correlation of residuals of one item, and the number of pairs."""
     n = np.bincount(item)
     squares = np.bincount(item, rest**2)
     together = np.bincount(item, rest) ** 2 - squares

@@ -1,12 +1,11 @@
 """Abilities and difficulties read off a PyMC model, with a proof that it is a Rasch model.
 
-Variables have the names that `dissensus.models.rasch` gives them. The model may have more in it,
-as long as that does not depend on these variables, nor these on it.
+Variables have the names that `dissensus.models.rasch` gives them. The model may have further
+variables if they do not depend on these, nor these on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from dissensus.families.crossed.graph import scale_prior
 from dissensus.families.rasch.distributions import LatentAnswersRV
 from dissensus.families.rasch.process import Process
 from dissensus.kernels.types import UNKNOWN, Floats, Ints
-from dissensus.sampling.proof import constants, indices, number, prove
+from dissensus.sampling import proof
 from dissensus.sampling.step import uncompiled, unfit
 
 MEAN, ABILITY_SPREAD, ABILITY = "mean_ability", "ability_spread", "ability"
@@ -40,11 +39,6 @@ class Reading(NamedTuple):
     process: Process
     names: tuple[str, ...]
     """The variables that the step moves."""
-
-
-def knows(name: Any) -> bool:
-    """Return whether a variable of this name is one of a Rasch model."""
-    return name in NAMES
 
 
 def has_form(model: Any) -> bool:
@@ -67,62 +61,58 @@ def read(model: Any) -> Reading:
     if not has_form(model):
         names = ", ".join(sorted(_NEEDED))
         raise unfit(f"free variables {names} and one observed LatentAnswers", "others")
-    free = {rv.name: rv for rv in model.free_RVs}
     (answers,) = _answers(model)
     with uncompiled():
-        process = _process(model, free, answers)
+        process = _process(model, answers)
+        reference = base.model_of("rasch")(process)
         parameters = ("log_truth", "logit", "log_level", "item")
-        prove(model, answers, base.model_of("rasch")(process), parameters=parameters)
-    return Reading(process, tuple(name for name in NAMES if name in free))
+        proof.prove(model, answers, reference, parameters=parameters)
+    moved = {rv.name for rv in reference.free_RVs}
+    return Reading(process, tuple(name for name in NAMES if name in moved))
 
 
-def _process(model: Any, free: Mapping[str, Any], answers: Any) -> Process:
+def _process(model: Any, answers: Any) -> Process:
     """Return the process that a model may be of."""
-    log_truth, logit, _, item = answers.owner.op.dist_params(answers.owner)
+    free, shape = {rv.name: rv for rv in model.free_RVs}, proof.shapes(model)
+    log_truth, logit, _, item = proof.prior(answers)
     truth, n_labels = _truth(model, log_truth)
-    annotator = indices(logit, free[ABILITY])
-    if annotator is None:
-        raise unfit(f"{ABILITY}, indexed by an array, in what the labels see", "none")
     names = sorted(_LEVELS & set(free))
     if len(names) == 1:
         raise unfit(f"both of {RIGHT} and {WRONG}, or none", names[0])
     counts = [_counts(model, free[name]) for name in names]
     n_levels = len(counts[0]) if counts else 0
-    (items,) = constants(model, [item])
-    code = np.asarray(model.rvs_to_values[answers].eval(), dtype=np.int64)
-    for text, codes, n in (
-        ("items", items, len(truth)), ("labels", code, n_labels * max(n_levels, 1)),
-    ):  # fmt: skip
-        if ((codes < 0) | (codes >= n)).any():
-            raise unfit(f"{text} in codes from 0 to {n - 1}", f"{codes.min()} to {codes.max()}")
-    for codes in (items, annotator[0]):  # an array of one would broadcast
-        if codes.shape != code.shape:
-            raise unfit(f"{len(code)} items and annotators, of each label one", str(codes.shape))
+    if len({count for each in counts for count in each}) > 1:
+        raise unfit("one prior count for all levels of confidence", str(counts))
+    n_codes = n_labels * max(n_levels, 1)
+    code = proof.codes(proof.observed_values(model, answers), n_codes, "labels")
+    (items,) = proof.constants(model, [item])
+    if items.shape != code.shape:
+        raise unfit(f"an item for each of {len(code)} labels", f"items of shape {items.shape}")
+    where = "the log odds of the labels"
+    annotator, *more = proof.places(logit, free[ABILITY], shape[ABILITY], len(code), where)
+    if more:
+        raise unfit(f"{ABILITY} with 1 dimension", str(len(shape[ABILITY])))
     label, level = np.divmod(code, max(n_levels, 1))
     op = logit.owner.op if logit.owner is not None else None
     mean, sd, least = _mean_prior(model, free[MEAN])
     return Process(
         annotations=xr.Dataset(coords={
             dims.ITEM: np.arange(len(truth)), dims.LABEL: np.arange(n_labels),
-            dims.ANNOTATOR: np.arange(_length(model, free[ABILITY])),
+            dims.ANNOTATOR: np.arange(shape[ABILITY][0]),
         }),
-        item=np.asarray(items, dtype=np.int64), annotator=annotator[0], label=label, truth=truth,
-        level=level if n_levels else level[:0], levels=np.arange(n_levels, dtype=np.float64),
-        guessing=isinstance(op, LogAddExp),
+        item=proof.codes(items, len(truth), "items"), annotator=annotator, label=label,
+        truth=truth, level=level if n_levels else level[:0],
+        levels=np.arange(n_levels, dtype=np.float64), guessing=isinstance(op, LogAddExp),
         priors={MEAN: (mean, sd)}
         | {name: scale_prior(model, free[name]) for name in (ABILITY_SPREAD, DIFFICULTY_SPREAD)},
         prior_count=_counts(model, free[PREVALENCE]),
         least=least,
-        level_prior=_one_count(counts),
+        level_prior=float(counts[0][0]) if counts else 1.0,
     )  # fmt: skip
 
 
-def _length(model: Any, rv: Any) -> int:
-    return int(np.size(model.initial_point()[model.rvs_to_values[rv].name]))
-
-
 def _truth(model: Any, log_truth: Any) -> tuple[Ints, int]:
-    """Return the known labels of items, and how many labels there are."""
+    """Return the known labels of items, and the number of labels."""
     evaluate = model.compile_fn(
         model.replace_rvs_by_values([log_truth]), inputs=model.value_vars, on_unused_input="ignore"
     )
@@ -138,7 +128,7 @@ def _mean_prior(model: Any, rv: Any) -> tuple[float, float, float]:
     op = rv.owner.op
     if not isinstance(op, NormalRV | TruncatedNormalRV):
         raise unfit(f"{rv.name} with a Normal prior, or a TruncatedNormal one", str(op))
-    given = [number(model, one, rv.name) for one in op.dist_params(rv.owner)]
+    given = [proof.number(model, parameter, rv.name) for parameter in proof.prior(rv)]
     mean, sd, least, most = given if len(given) == 4 else (*given, -np.inf, np.inf)
     if most < np.inf:
         raise unfit(f"{rv.name} without an upper bound", f"{most:g}")
@@ -149,13 +139,5 @@ def _counts(model: Any, rv: Any) -> Floats:
     """Return the parameters of a Dirichlet prior."""
     if not isinstance(rv.owner.op, DirichletRV):
         raise unfit(f"{rv.name} with a Dirichlet prior", str(rv.owner.op))
-    (counts,) = constants(model, list(rv.owner.op.dist_params(rv.owner)))
+    (counts,) = proof.constants(model, proof.prior(rv))
     return np.asarray(counts, dtype=np.float64)
-
-
-def _one_count(counts: list[Floats]) -> float:
-    """Return the one prior count of all levels of confidence."""
-    values = np.unique(np.concatenate([np.ones(0), *counts]))
-    if len(values) > 1:
-        raise unfit("one prior count for all levels of confidence", str(values))
-    return float(values[0]) if len(values) else 1.0

@@ -1,4 +1,4 @@
-"""What the PyMC form and the Gibbs sampler of a Rasch model share: labels, truth, and priors."""
+"""Checked labels, truths and priors of a Rasch model, for the PyMC model and the kernel."""
 
 from __future__ import annotations
 
@@ -21,68 +21,67 @@ from dissensus.kernels.types import UNKNOWN, Floats, Ints
 from dissensus.sampling import fitting
 from dissensus.sampling.design import anchored, islands, listed_islands, pairs, scattered, two_sided
 
-# What a design leaves to the priors of abilities and difficulties, said before sampling.
 
-
-def warn_of_design(what: Process) -> None:
-    """Warn of all that the labels cannot tell, however many draws are taken of it."""
-    for text in _said(what):
+def warn_of_design(process: Process) -> None:
+    """Warn of what the labels cannot tell, whatever the number of draws."""
+    for text in _unknown(process):
         warn_caller(text, DesignWarning)
 
 
-def _said(what: Process) -> Iterator[str]:
-    found = pairs(what.item, what.annotator)
-    nothing_known = bool((what.truth == UNKNOWN).all())
-    if nothing_known and int(np.bincount(what.item).max()) < 2:
+def _unknown(process: Process) -> Iterator[str]:
+    seen = pairs(process.item, process.annotator)
+    nothing_known = bool((process.truth == UNKNOWN).all())
+    if nothing_known and int(np.bincount(process.item).max()) < 2:
         yield (
             "No item has two labels, and no truth is known: nothing tells how able anybody is, "
             "and the posterior is the prior. Have some items labelled twice or more."
         )
         return
-    if not (found.of_item or found.repeated):
+    if not (seen.of_item or seen.repeated):
         yield (
             "No item has two labels: nothing tells how hard single items are, and "
             "difficulty_spread comes from its prior alone. An ability is then of typical items, "
             "whatever these are. Have some items labelled by several annotators."
         )
-    if not (found.of_annotator or found.repeated):
+    if not (seen.of_annotator or seen.repeated):
         yield (
             "No annotator labelled two items: nothing tells how able single annotators are, and "
             "ability_spread comes from its prior alone. Let annotators label several items."
         )
     else:
-        yield from _of_single(what)
-        if found.of_item:
-            yield from _of_groups(what)
+        yield from _of_single(process)
+        if seen.of_item:
+            yield from _of_groups(process)
 
 
-def _of_single(what: Process) -> Iterator[str]:
-    """Name annotators of whom neither a truth nor others tell how able they are."""
-    n = len(what.annotators)
-    knows = what.annotator[what.truth[what.item] != UNKNOWN]
-    told = anchored(what.item, what.annotator, n, np.unique(knows))
-    group = islands(what.item, what.annotator, n)
+def _of_single(process: Process) -> Iterator[str]:
+    """Name annotators whose ability neither a truth nor another annotator informs."""
+    n = len(process.annotators)
+    knows = process.annotator[process.truth[process.item] != UNKNOWN]
+    told = anchored(process.item, process.annotator, n, np.unique(knows))
+    group = islands(process.item, process.annotator, n)
     size = np.bincount(group[group >= 0])
     lone = np.flatnonzero((group >= 0) & (size[np.maximum(group, 0)] == 1) & ~told)
     if len(lone):
+        names = shown(list(process.annotators[lone]))
         yield (
-            f"{len(lone)} of {n} annotators ({shown(list(what.annotators[lone]))}) share no item "
+            f"{len(lone)} of {n} annotators ({names}) share no item "
             "with anybody, and no truth of theirs is known: nothing tells how able they are but "
             "the prior, and what others are like. Do not report their ability; have some of "
             "their items labelled by others."
         )
-    two = two_sided(group, told, what.annotators)
+    two = two_sided(group, told, process.annotators)
     if two:
         yield two
 
 
-def _of_groups(what: Process) -> Iterator[str]:
+def _of_groups(process: Process) -> Iterator[str]:
     """Name annotators who cannot be compared."""
-    group = islands(what.item, what.annotator, len(what.annotators))
-    if scattered(group, what.annotator):
+    group = islands(process.item, process.annotator, len(process.annotators))
+    if scattered(group, process.annotator):
         yield (
             f"The annotators are in {int(group.max()) + 1:,} groups that share no item "
-            f"({listed_islands(group, what.annotators)}). Within a group abilities, and "
+            f"({listed_islands(group, process.annotators)}). Within a group abilities, and "
             "difficulties, can be compared; between groups able annotators look like easy items, "
             "and the prior that all groups are alike parts them. Have a few items labelled by all."
         )
@@ -96,11 +95,11 @@ DEFAULTS: Final[dict[str, Prior]] = {
     "difficulty_spread": ("half_normal", 1.5),
 }
 _MOST_LEVELS: Final = 10
-"""Of confidence: of more each would be met too rarely to tell anything."""
+"""Most levels of confidence: of more, each would be too rare to be informative."""
 
 
 class Process(NamedTuple):
-    """Labels in codes, what is known of the truth, levels of confidence, and priors."""
+    """Labels in codes, known truths, levels of confidence, and priors."""
 
     annotations: xr.Dataset
     item: Ints
@@ -112,18 +111,18 @@ class Process(NamedTuple):
     truth: Ints
     """(item): a label's code, or `UNKNOWN`."""
     level: Ints
-    """(annotation): of confidence; empty if it is no evidence."""
+    """(annotation): of confidence; empty if confidence is not used."""
     levels: Floats
-    """The confidences that are met, rising; empty if they are no evidence."""
+    """The confidences that occur, rising; empty if they are not used."""
     guessing: bool
-    """Whether who does not know takes any label, and not one of the wrong ones."""
+    """Whether annotators who do not know choose among all labels, not among wrong ones."""
     priors: Mapping[str, Prior]
     prior_count: float | Floats
-    """Of each label, in items."""
+    """Prior count of each label, in items."""
     least: float
     """The lower bound of the mean ability; minus infinity where there is none."""
     level_prior: float = 1.0
-    """Labels that each level of confidence is given in advance."""
+    """Prior count of each level of confidence."""
 
     @property
     def labels(self) -> npt.NDArray[Any]:
@@ -147,7 +146,7 @@ class Process(NamedTuple):
 
     @property
     def floor(self) -> float:
-        """How often who does not know is right."""
+        """Probability that an annotator who does not know is right."""
         return 1.0 / len(self.labels) if self.guessing else 0.0
 
     @property

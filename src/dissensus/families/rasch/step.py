@@ -1,4 +1,4 @@
-"""The Gibbs step for abilities and difficulties, as a PyMC step method that moves everything."""
+"""The Gibbs step for abilities and difficulties as a PyMC step method."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAST: Final = -700.0
 
 @dataclass_state
 class RaschGibbsState(StepMethodState):
-    """All that changes while sampling: the random stream, and what has been learned."""
+    """The state that changes while sampling: what the step has learned, and whether it learns."""
 
     known: Any
     width: Any
@@ -32,12 +32,11 @@ class RaschGibbsState(StepMethodState):
 
 
 class RaschGibbs(WholeModelStep):
-    r"""Move abilities, difficulties and all they hang on in one Gibbs sweep.
+    r"""Move abilities, difficulties and their hyperparameters in one Gibbs sweep.
 
-    For models as `dissensus.models.rasch.build` makes them, with the names it gives. `pymc.sample`
-    takes this step for such models by itself. The truth of items, which the model sums out where it
-    is not known, is drawn on the way and let go; so is who guessed. What a model has beside, and
-    what has nothing to do with these variables or their labels, is moved by other steps.
+    For models as `dissensus.models.rasch.build` makes them, with their names. `pymc.sample` chooses
+    this step for such models. Unknown truths, which the model sums out, and guesses are drawn
+    within the step and discarded. Other steps move variables that do not depend on these.
 
     Parameters
     ----------
@@ -48,11 +47,11 @@ class RaschGibbs(WholeModelStep):
     rng : numpy.random.Generator, optional
         Random stream.
     initial_point : mapping, optional
-        A point to take a first step from, which compiles the kernels. Default: the model's.
+        A point for a first step, which compiles the kernels. Default: the model's.
     compile_kwargs : mapping, optional
         Not used.
     blocked : bool
-        Whether all variables are moved together: always.
+        Not used: all variables are moved together.
 
     Raises
     ------
@@ -81,13 +80,13 @@ class RaschGibbs(WholeModelStep):
     _state_class = RaschGibbsState
 
     def prepare(self, model: Any) -> None:
-        """Compile the ways from PyMC's values and back, make room, and start to learn."""
+        """Compile the transforms, lay out data and priors, and allocate memory."""
         process, names = self._reading
         self._data, self._priors = process.data(), process.numbers()
         self._said = process.said(self._data)
         data, said, n_levels = self._data, self._said, len(process.levels)
         self._to_natural, self._to_values = to_natural(model, names), to_values(model, names)
-        # Of levels that nobody had, too, which the kernel cannot see in the labels.
+        # All levels, also those that no label has.
         room = unknown.room(said, len(data.cell_pool))
         self._room = room._replace(levels=np.empty((2, n_levels)))
         self._trace = sweep.trace_room(said, data, 0, items=False, each=False)
@@ -96,7 +95,7 @@ class RaschGibbs(WholeModelStep):
         self.known = crossed_sweep.learned(data, crossed_sweep.BERNOULLI, par)
 
     def step(self, point: Any) -> Any:
-        """Move everything; leave the point that was given as it is."""
+        """Return a new point; the given one is not changed."""
         data, said = self._data, self._said
         par, now = self._placed(point)
         tuning = self.known.tuning if self.tune else self.known.tuning._replace(rate=0.0)
@@ -110,7 +109,7 @@ class RaschGibbs(WholeModelStep):
         return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]
 
     def _placed(self, point: Any) -> tuple[Parameters, Truth]:
-        """Return where the chain stands at a point."""
+        """Return the state of the chain at a point."""
         process, names = self._reading
         data, said, lead = self._data, self._said, process.lead
         values = self._to_natural(*(point[self._values[name]] for name in names))
@@ -129,7 +128,7 @@ class RaschGibbs(WholeModelStep):
         return par, now
 
     def _natural(self, par: Parameters, now: Truth) -> dict[str, Any]:
-        """Return the variables in natural units, from where the chain stands."""
+        """Return the variables in natural units, from the state of the chain."""
         data, mean = self._data, par.mu[0] + self._reading.process.lead
         items = all_items(data, par.item, par.sd_item, par.correlation, self.rng)
         wrong, right = np.exp(np.maximum(now.log_level, _LEAST))

@@ -1,4 +1,4 @@
-"""How many annotators, how many items? Simulated from a pilot study's posterior."""
+"""Plans of new studies, simulated from the posterior of a pilot study."""
 
 from __future__ import annotations
 
@@ -25,9 +25,6 @@ from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
 from dissensus.studies.planning.reliability import plan_reliability
 from dissensus.studies.planning.studies import counts, is_fit, level, share
 
-# New studies of labels whose truth is a plausibility, drawn from a pilot's posterior.
-
-
 _REPEATS = 10
 _WARM_UP = 100
 
@@ -44,7 +41,7 @@ def planned(
     draws: int = 400,
     random_seed: int | None = None,
 ) -> xr.Dataset:
-    """Return what `dissensus.plan` does of labels that are no measurements."""
+    """Return the plan of `dissensus.plan` for labels that are not measurements."""
     share("accuracy", accuracy)
     draws = arguments.sample_shape(draws, 1)[1]
     sizes = {"annotators": counts("annotators", annotators), "items": counts("items", items)}
@@ -55,7 +52,7 @@ def planned(
     truths = fit["posterior"]["plausibility"].isel(chain=0).to_numpy()
     rng = generator(random_seed, "plan")
     prob = level(prob)
-    # A study for each size: what items have in common is learned from those there are.
+    # A study of each size: the learned prior depends on the number of items.
     studies = [
         [
             _study(truths, n, k, accuracy, reliability, prior_count, draws, rng)
@@ -99,7 +96,7 @@ def _study(
     drawn = _posterior(counts, said, reliability, prior_count, draws, rng).argmax(axis=-1)
     frequency = np.stack([(drawn == label).mean(axis=0) for label in range(n_labels)])
     scores = (drawn == said).astype(np.float64)
-    if isinstance(prior_count, str):  # what the system knows beyond the labels is left open
+    if isinstance(prior_count, str):  # draw what the system knows beyond the labels
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
         insight = insight_of(rng.standard_normal(draws))
         scores = leaned(scores.T, 0.0, scores.mean(axis=0), 1.0, insight, keys).T
@@ -147,15 +144,14 @@ def plan(
     progressbar: bool = True,
     **settings: Any,
 ) -> xr.Dataset:
-    """Foresee what a study with so many annotators and items would tell.
+    """Plan a new study: numbers of annotators and items.
 
-    There are two kinds of studies here. If labels are *measurements* (numbers, or ``target``,
-    ``width`` or ``family`` is given, or the pilot is a fit of `models.crossed_effects` or
-    `models.cross_replication`), the question is how reliable they are:
-    `dissensus.plan_reliability` answers it, and describes what it takes and returns. Otherwise it
-    is how well the *accuracy of a system* would be known, as follows. A third kind, of items with
-    one true label that the system may know better than the annotators, has
-    `dissensus.plan_accuracy`.
+    There are two kinds of plans. If labels are *measurements* (numbers, or ``target``, ``width``
+    or ``family`` is given, or the pilot is a fit of `models.crossed_effects` or
+    `models.cross_replication`), the plan is of their reliability, see
+    `dissensus.plan_reliability`. Otherwise it is of how precisely the *accuracy of a system* would
+    be known, as described here. If items have one true label, which the system may know better
+    than the annotators, use `dissensus.plan_accuracy`.
 
     New studies are drawn from the pilot's posterior: items like the pilot's, annotated by so
     many annotators each, and a system that names an item's truly most plausible label
@@ -197,11 +193,11 @@ def plan(
         ``certainty`` (annotator): mean annotation certainty; ``certain_share`` (annotator):
         share of items with certainty above .9; ``half_width`` (annotator, item): half the length
         of the interval of the uncertainty-adjusted accuracy for new items; ``shortfall``
-        (annotator): how far its mean lies below the true accuracy, because few annotators leave
-        open which label leads (of one annotator an item it cannot be told how items differ, and it
-        may lie above). Means over simulated studies. With a learned prior the interval leaves open
-        what the system knows beyond the labels (``insight`` in `top_k_accuracy`), which no number
-        of items tells; the imagined system, right as often however even the split, may lie outside.
+        (annotator): true accuracy less its mean. It is positive because few annotators do not show
+        which label leads; with one annotator an item it may be negative. All are means over
+        simulated studies. With a learned prior the interval includes what the system may know
+        beyond the labels (``insight`` in `top_k_accuracy`), which does not depend on the number of
+        items; the accuracy of the imagined system may lie outside.
 
     Raises
     ------
@@ -238,7 +234,7 @@ def plan(
 
 
 def _all_known(settings: dict[str, Any]) -> None:
-    """Raise if an argument is one of neither kind of study; a TypeError would name another one."""
+    """Raise if an argument belongs to neither kind of plan, naming those that exist."""
     known = list(
         dict.fromkeys([*signature(plan).parameters, *signature(plan_reliability).parameters])
     )
@@ -246,16 +242,13 @@ def _all_known(settings: dict[str, Any]) -> None:
     for name, value in settings.items():
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            raise ArgumentError(
-                name,
-                expected=f"no such argument: plan takes {', '.join(known)}",
-                found=brief(value),
-                hint=f"Did you mean {near[0]}=?" if near else "",
-            )
+            hint = f"Did you mean {near[0]}=?" if near else ""
+            expected = f"no such argument: plan takes {', '.join(known)}"
+            raise ArgumentError(name, expected=expected, found=brief(value), hint=hint)
 
 
 def _of_measurements(pilot: Any, asked: dict[str, Any]) -> bool:
-    """Say whether it is reliability that is to be planned."""
+    """Return whether reliability is to be planned."""
     if isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "ranking":
         raise AnnotationError(
             "pilot", expected="labels or numbers: a study of rankings is not planned yet",
@@ -267,11 +260,11 @@ def _of_measurements(pilot: Any, asked: dict[str, Any]) -> bool:
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what was not given: defaults stand where they are used."""
+    """Return the settings that are not None."""
     return {name: value for name, value in settings.items() if value is not None}
 
 
 def _none_of(settings: dict[str, Any], expected: str) -> None:
-    """Raise if something was given that would have no effect."""
+    """Raise if a setting was given that would have no effect."""
     for name, value in _given(settings).items():
         raise ArgumentError(name, expected=expected, found=repr(value))

@@ -1,4 +1,4 @@
-"""How many annotators make a reliable mean, how many items a narrow interval."""
+"""Plans of reliability: annotators for a reliable mean, items for a narrow interval."""
 
 from __future__ import annotations
 
@@ -26,13 +26,11 @@ from dissensus.studies.planning.studies import (
     widths,
 )
 
-# What so many annotators and items would tell of reliability, from a pilot's posterior.
-
 
 def of_annotators(
     one: xr.DataArray, annotators: list[int], target: float, assurance: float
 ) -> xr.Dataset:
-    """Say what the mean of so many labels is worth, and how many it takes.
+    """Return the reliability of the mean of so many labels, and how many labels are needed.
 
     Parameters
     ----------
@@ -61,7 +59,7 @@ def of_annotators(
 def _enough(needed: xr.DataArray, assurance: float) -> xr.DataArray:
     """Return the least number of annotators that will do in such a share of the draws."""
     n = needed.sizes[SAMPLE[0]] * needed.sizes[SAMPLE[1]]
-    # So many draws must agree; the rounding of, say, .7 * 10 must not ask for one more.
+    # The number of draws that must agree. Rounding, as of .7 * 10, must not add one.
     place = max(int(np.ceil(assurance * n * (1 - 1e-12))), 1) - 1
     flat = needed.fillna(np.inf).stack(sample=SAMPLE).transpose(..., "sample")
     values = np.sort(flat.to_numpy(), axis=-1)[..., place]
@@ -71,7 +69,7 @@ def _enough(needed: xr.DataArray, assurance: float) -> xr.DataArray:
 def of_items(
     found: Widths, designs: list[Design], width: float, assurance: float, pools: list[Any] | None
 ) -> xr.Dataset:
-    """Say how wide intervals are with so many items, and how many items it takes."""
+    """Return the widths of intervals with so many items, and how many items are needed."""
     annotators = list(dict.fromkeys(design.n_annotators for design in designs))
     items = list(dict.fromkeys(design.n_items for design in designs))
     n_pools = 1 if pools is None else len(pools)
@@ -99,7 +97,7 @@ def _summed_up(
 ) -> dict[str, xr.DataArray]:
     """Average over studies: half the length, the share that is short enough, and items for that."""
     defined = length.notnull().any("study")
-    # An interval that no study could give is not short; but of a pool with itself there is none.
+    # Undefined, as for the xCC of a pool with itself, if no study defines the interval.
     short = (length <= width).mean("study").where(defined)
     items = length[ITEM].where(short >= assurance)
     return {
@@ -127,16 +125,16 @@ def plan_reliability(
     random_seed: int | None = None,
     progressbar: bool = True,
 ) -> xr.Dataset:
-    r"""Foresee how reliable labels of so many annotators are, and how well that will be known.
+    r"""Plan the reliability of labels: numbers of annotators and items.
 
-    Two questions, both answered with the uncertainty that the pilot leaves. *Annotators*: draw by
-    draw of the pilot's ICC, the reliability of the mean of k labels is
+    Both answers include the uncertainty about the pilot's parameters. *Annotators*: for each draw
+    of the pilot's ICC, the reliability of the mean of k labels is
 
     .. math:: \mathrm{ICC}(k) = \frac{k\,\mathrm{ICC}}{(k - 1)\,\mathrm{ICC} + 1}
 
     and the share of draws in which it reaches the target is the probability that k are enough.
-    *Items*: new studies are simulated, each under one draw of the pilot's posterior, and analysed
-    by the same model; what is reported is how wide their intervals come out.
+    *Items*: new studies are simulated, each from one draw of the pilot's posterior, and analysed
+    by the same model. The result has the widths of their intervals.
 
     Parameters
     ----------
@@ -202,21 +200,20 @@ def plan_reliability(
 
     Notes
     -----
-    What it cannot know:
+    Assumptions and limits:
 
-    - New annotators and items are taken to be drawn from the same population as the pilot's. For
-      better trained annotators, plan with a pilot of such.
-    - With few annotators in the pilot, how much annotators differ is hardly known: with three or
-      four, the prior speaks. The probabilities contain that ignorance, which is why they rise
-      slowly; ``priors=`` says what is known from elsewhere.
-    - Items do not make up for annotators. With a panel of fixed size the interval does not shrink
-      to nothing, however many items there are: a few people remain a few people. Where it stops
-      shrinking, a larger ``panel`` is what helps.
-    - With one annotator an item, numbers and two labels tell nothing of the item apart from
-      chance; the interval is then the prior's.
+    - New annotators and items come from the same population as the pilot's. For better trained
+      annotators, use a pilot with such annotators.
+    - With few annotators in the pilot, the standard deviation between annotators is hardly known;
+      with three or four the prior determines it. The probabilities include this uncertainty, and
+      rise slowly. ``priors=`` adds knowledge from elsewhere.
+    - With a panel of fixed size the interval has a least width, however many items there are.
+      A larger ``panel`` makes it narrower.
+    - With one annotator an item, numbers and two labels do not separate items from error; the
+      interval is then the prior's.
 
-    A probability that is a share of 20 studies is known to about .1. Twenty studies of 12,000
-    numbers take some seconds, of 12,000 ordered labels half a minute.
+    The standard error of a share of 20 studies is about .1. Twenty studies of 12,000 numbers take
+    some seconds, of 12,000 ordered labels half a minute.
 
     See Also
     --------
@@ -253,7 +250,7 @@ def plan_reliability(
 
 
 def _attrs(pilot: Pilot) -> dict[str, Any]:
-    """Say what was planned from."""
+    """Return attributes about the pilot."""
     people = pilot.n_annotators
     known = {} if people is None else {"pilot_annotators": people}
     return {"model": pilot.model, "family": pilot.family, **known}

@@ -1,4 +1,4 @@
-"""New studies drawn from a pilot's posterior, and how wide their intervals come out."""
+"""Simulates new studies from a pilot's posterior, and measures the widths of their intervals."""
 
 from __future__ import annotations
 
@@ -26,11 +26,9 @@ from dissensus.metrics._reliability import icc
 from dissensus.sampling import fitting
 from dissensus.studies.simulate._replication import replication_study
 
-# Settings that both ways of planning share, checked.
-
 
 def counts(name: str, values: Any) -> list[int]:
-    """Return whole numbers from 1 on, in order and each once, or raise naming the argument.
+    """Return whole numbers from 1 on, sorted and without repeats, or raise naming the argument.
 
     Examples
     --------
@@ -48,20 +46,14 @@ def counts(name: str, values: Any) -> list[int]:
 
 def share(name: str, value: Any) -> float:
     """Return a number between 0 and 1, or raise naming the argument."""
-    number = arguments.finite(name, value)
-    if not 0 < number < 1:
-        raise ArgumentError(name, expected="a number between 0 and 1", found=repr(value))
-    return number
+    return arguments.probability(name, value, zero=False, one=False)
 
 
 def level(prob: Any) -> float:
-    """Return the probability of intervals: the one given, or that of ArviZ's settings."""
+    """Return the probability of intervals: ``prob``, or by default ArviZ's ``stats.ci_prob``."""
     from arviz_base import rcParams
 
     return float(rcParams["stats.ci_prob"]) if prob is None else share("prob", prob)
-
-
-# A pilot study of measurements: fitted, and what is needed of it to draw new studies.
 
 
 _FAMILY: Final = {"continuous": "gaussian", "ordinal": "ordinal", "nominal": "bernoulli"}
@@ -69,18 +61,18 @@ _DRAWN: Final = ("mu", "sigma_item", "sigma_annotator", "sigma", "correlation", 
 
 
 class Pilot(NamedTuple):
-    """What new studies need to know of a pilot."""
+    """The posterior and the design of a pilot study."""
 
     fit: xr.DataTree
     family: str
     pools: list[Any] | None
-    """Names; None where there is one pool without a name."""
+    """Names; None if there is one pool without a name."""
     draws: Mapping[str, npt.NDArray[np.float64]]
     """The parameters (sample, ...), chains one after the other."""
     anonymous: bool
     """Whether annotators have no effect of their own."""
     n_annotators: list[int] | None
-    """In each pool; None where the fit does not say."""
+    """In each pool; None if the fit does not hold it."""
     label_value: xr.DataArray | None
     """The numbers of ordered labels."""
 
@@ -98,15 +90,7 @@ class Pilot(NamedTuple):
 def pilot_of(
     pilot: Any, family: str | None, priors: Any, random_seed: Any, progressbar: bool
 ) -> Pilot:
-    """Take a fit as it is, or fit annotations.
-
-    Raises
-    ------
-    ArgumentError
-        If the fit is of another model, or of another family than the one asked for.
-    AnnotationError
-        If the annotations do not suit the model.
-    """
+    """Return the pilot of a fit, or of annotations, which are fitted."""
     if not isinstance(pilot, xr.DataTree):
         pilot = _fitted(pilot, family, priors, random_seed, progressbar)
     try:
@@ -116,15 +100,13 @@ def pilot_of(
             "pilot", expected=problem.expected, found=problem.found, hint=problem.hint
         ) from problem
     if family is not None and family != parts.family:
-        raise ArgumentError(
-            "family", expected=f"{parts.family!r}, as the pilot was fitted, or none at all",
-            found=repr(family),
-        )  # fmt: skip
+        expected = f"{parts.family!r}, as the pilot was fitted, or none at all"
+        raise ArgumentError("family", expected=expected, found=repr(family))
     return _described(pilot, parts)
 
 
 def is_fit(pilot: Any) -> bool:
-    """Say whether this is a fit of variance components, of which only reliability is planned."""
+    """Return whether this is a fit, from which only reliability can be planned."""
     return isinstance(pilot, xr.DataTree)
 
 
@@ -142,7 +124,7 @@ def _fitted(
 
 
 def _family_for(annotations: xr.Dataset) -> str:
-    """Return the family of labels that these are."""
+    """Return the family for the kind of the labels."""
     kind = annotations.attrs["kind"]
     n_labels = annotations.sizes.get("label", 0)
     if kind not in _FAMILY or (kind == "nominal" and n_labels != 2):
@@ -174,7 +156,7 @@ def _described(fit: xr.DataTree, parts: Components) -> Pilot:
 
 
 def _people(fit: xr.DataTree, n_pools: int) -> list[int] | None:
-    """Count the annotators of each pool, if the fit holds who labelled what."""
+    """Count the annotators of each pool; None if the fit does not hold the annotators of rows."""
     known = fit["constant_data"].to_dataset() if "constant_data" in fit.children else xr.Dataset()
     if "annotator_code" not in known:
         return None
@@ -183,9 +165,6 @@ def _people(fit: xr.DataTree, n_pools: int) -> list[int] | None:
         return [len(np.unique(who))]
     pool = known["pool_code"].to_numpy()
     return [len(np.unique(who[pool == p])) for p in range(n_pools)]
-
-
-# What new studies look like: so many items, annotators for each, and annotators in all.
 
 
 class Design(NamedTuple):
@@ -199,45 +178,34 @@ class Design(NamedTuple):
 
 
 def designs(pilot: Pilot, annotators: list[int], items: list[int], panel: Any) -> list[Design]:
-    """List every number of annotators with every number of items.
-
-    Raises
-    ------
-    ArgumentError
-        If the panel is no number, too small for the annotators of an item, or not known.
-    """
+    """List every number of annotators with every number of items."""
     people = _panel(pilot, panel, annotators)
     return [Design(k, n, [max(k, size) for size in people]) for k, n in product(annotators, items)]
 
 
 def _panel(pilot: Pilot, panel: Any, annotators: list[int]) -> list[int]:
-    """Return how many annotators each pool has: those asked for, or as many as in the pilot."""
+    """Return the number of annotators in each pool: ``panel``, or by default those of the pilot."""
     if pilot.anonymous:
         if panel is not None:
-            raise ArgumentError(
-                "panel", expected="none, as the pilot's annotators are nobody in particular",
-                found=repr(panel),
-            )  # fmt: skip
+            expected = "none, as the pilot's annotators are anonymous"
+            raise ArgumentError("panel", expected=expected, found=repr(panel))
         return [1] * pilot.n_pools
     if panel is None and pilot.n_annotators is None:
-        raise ArgumentError(
-            "panel", expected="how many annotators new studies have in all",
-            found="none, and the pilot's fit does not say how many it had",
-        )  # fmt: skip
+        expected = "the number of annotators in new studies"
+        found = "none, and the pilot's fit does not hold how many it had"
+        raise ArgumentError("panel", expected=expected, found=found)
     if panel is None:
         assert pilot.n_annotators is not None
         return pilot.n_annotators
     size = arguments.whole("panel", panel)
     if size < max(annotators):
-        raise ArgumentError(
-            "panel", expected=f"{max(annotators)} or more, for so many to label each item",
-            found=repr(panel),
-        )  # fmt: skip
+        expected = f"{max(annotators)} or more, for so many to label each item"
+        raise ArgumentError("panel", expected=expected, found=repr(panel))
     return [size] * pilot.n_pools
 
 
 _TUNE: Final = 300
-"""Sweeps before the first draw: a study of hundreds of labels is forgotten by then."""
+"""Sweeps before the first draw; enough for studies of hundreds of labels."""
 
 
 class Widths(NamedTuple):
@@ -262,10 +230,10 @@ def widths(
     pilot: Pilot, designs: Sequence[Design], studies: int, run: Run,
     rng: np.random.Generator, progressbar: bool,
 ) -> Widths:  # fmt: skip
-    """Draw as many new studies of each design, and measure the intervals in them.
+    """Simulate new studies of each design, and measure their intervals.
 
-    The same truths, and as far as can be the same luck, meet all designs: what differs between
-    these is then the design.
+    All designs use the same parameters, and as far as possible the same random numbers, so that
+    designs can be compared.
     """
     truths = _spread(pilot, run.scale, studies, rng)
     seeds = rng.integers(2**63, size=studies).tolist()
@@ -273,7 +241,7 @@ def widths(
     lots = list(zip(truths, seeds, strict=True))
     tasks = [(design, truth, seed) for design, (truth, seed) in product(designs, lots)]
     with warnings.catch_warnings():
-        # One annotator who labels one item, say: in a study that nobody has made.
+        # Warnings about the design of simulated studies are of no use to the caller.
         warnings.simplefilter("ignore", DissensusWarning)
         text = "Simulating studies"
         found = fitting.mapped(lambda task: one(*task), tasks, text, progressbar)
@@ -285,7 +253,7 @@ def widths(
 
 
 def _spread(pilot: Pilot, scale: str, studies: int, rng: np.random.Generator) -> list[int]:
-    """Choose draws of the posterior to be the truth, evenly from the lowest ICC to the highest."""
+    """Choose posterior draws as true parameters, evenly from the lowest ICC to the highest."""
     found = icc(pilot.fit, scale).transpose(*SAMPLE, ...).to_numpy()
     height = found.reshape(found.shape[0] * found.shape[1], -1).mean(axis=1)
     order = np.argsort(height, kind="stable")
@@ -325,20 +293,20 @@ def _labels(pilot: Pilot, design: Design, truth: int, seed: int) -> xr.Dataset:
 
 
 def _analysed(pilot: Pilot, run: Run, annotations: xr.Dataset, seed: int) -> xr.DataTree:
-    """Fit a new study as the pilot was, without what a person would want to look at."""
+    """Fit a new study as the pilot was fitted, with the parameters only."""
     about = pilot.fit.attrs
     more: dict[str, Any] = {}
     if pilot.pools is not None:
         own = POOL in pilot.fit["posterior"].to_dataset().get("sigma", xr.DataArray()).dims
         more["residual"] = "pool" if own else "shared"
         more["correlation_prior"] = about.get("hyper_correlation_prior", 1.0)
-    what = process(
+    parsed = process(
         pilot.model, annotations, family=pilot.family, sampler="gibbs", priors=run.priors,
         anonymous=pilot.anonymous, **more,
     )  # fmt: skip
     options = FitOptions(draws=run.draws, tune=_TUNE, chains=1, progressbar=False, keep=False)
-    draws = by_gibbs(CrossedFit(what, options), np.random.default_rng([seed, 1]))
-    groups = {"posterior": xr.Dataset(parameters(what, draws))}
+    draws = by_gibbs(CrossedFit(parsed, options), np.random.default_rng([seed, 1]))
+    groups = {"posterior": xr.Dataset(parameters(parsed, draws))}
     if pilot.label_value is not None:
         value = pilot.label_value.drop_vars(LABEL, errors="ignore")
         groups["constant_data"] = xr.Dataset({"label_value": value})
@@ -354,6 +322,6 @@ def _length(draws: xr.DataArray, prob: float) -> Floats:
     known = np.isfinite(values)
     mostly = known.mean(axis=0) > 0.5
     values = np.where(known, values, np.nan)
-    values[:, ~mostly] = 0.0  # or NumPy would complain of columns without a number
+    values[:, ~mostly] = 0.0  # NumPy warns of columns without a number
     low, high = np.nanquantile(values, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
     return np.asarray(np.where(mostly, high - low, np.nan))

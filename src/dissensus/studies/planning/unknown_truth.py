@@ -1,4 +1,4 @@
-"""Items for an accuracy without the truth, from simulated studies."""
+"""Simulated studies of the accuracy of a system without known labels."""
 
 from __future__ import annotations
 
@@ -17,26 +17,23 @@ from dissensus.sampling import convergence, fitting
 from dissensus.statistics._lehner import lehner
 from dissensus.studies.simulate._confusion import ConfusionStudy, confusion_study
 
-# Simulated studies of a system that is better than its annotators, estimated without the truth.
-
-
 MODEL: Final = "symmetric_confusion"
 ESTIMATORS: Final = (MODEL, "lehner")
 VIOLATIONS: Final[dict[str, Any]] = {"difficulty": 0.2, "asymmetry": 2.0, "error_range": 1.0}
 """Lehner's, of his Figures 8 to 14; annotators differ besides, by `UNEQUAL` up and down."""
 UNEQUAL: Final = 0.1
 EXTENDED: Final[dict[str, Any]] = {"accuracy": "annotator", "errors": "graded", "difficulty": True}
-"""The settings of the model that does without what is violated."""
+"""Settings of a model without the violated assumptions."""
 
 _ENOUGH: Final = 30.0
-"""Effective draws at which drawing adds a thirtieth to the variance of a posterior mean."""
+"""Effective sample size at which Monte Carlo error adds 1/30 to the variance of a mean."""
 _LONGER: Final = (1, 4, 16)
-"""How many times longer chains are run where they are slow."""
+"""Factors by which slow chains are run longer."""
 _OF_SCOPE: Final = dict(zip(SCOPES, ("system_correct", "system_accuracy"), strict=True))
 
 
 class Setting(NamedTuple):
-    """What all simulated studies have in common."""
+    """Settings of all simulated studies."""
 
     kappa: float
     n_labels: int
@@ -48,32 +45,32 @@ class Setting(NamedTuple):
 
     @property
     def annotator_accuracy(self) -> float:
-        """How often annotators are right who agree so often, by Lehner's Eq. 2."""
+        """The accuracy of annotators with this kappa (Lehner 2015, Eq. 2)."""
         apart = (1.0 - self.kappa) * (1.0 - 1.0 / self.n_labels)
         return float(accuracy_from(np.array(apart), self.n_labels))
 
     def accuracies(self, n_annotators: int) -> list[float]:
         """Return an accuracy for each annotator: all the same, or spread evenly around it."""
         middle = self.annotator_accuracy
-        # Nobody is right more often than always, nor may anybody guess.
+        # Accuracies stay between guessing and 1.
         spread = min(UNEQUAL, 1.0 - middle, middle - 1.0 / self.n_labels) * self.violated
         shifts = np.linspace(-spread, spread, n_annotators)
         return np.clip(middle + shifts, 0.0, 1.0).tolist()
 
 
 class Found(NamedTuple):
-    """What one study has come to."""
+    """The results of one study."""
 
     error: Floats
-    """(estimator, scope): the estimate less the truth, NaN where there is none."""
+    """(estimator, scope): estimate minus truth, NaN without an estimate."""
     half_width: Floats
     """(scope), of the model's interval."""
     covered: npt.NDArray[np.bool_]
     """(scope)"""
     kappa: float
-    """As it came out."""
+    """Observed in the study."""
     poor: bool
-    """Whether the chains have not run long enough even so."""
+    """Whether the chains are too short after all attempts."""
 
 
 def studied(setting: Setting, n_annotators: int, n_items: int, rng: np.random.Generator) -> Found:
@@ -101,9 +98,9 @@ def studied(setting: Setting, n_annotators: int, n_items: int, rng: np.random.Ge
 def _drawn(
     setting: Setting, study: ConfusionStudy, rng: np.random.Generator
 ) -> tuple[Floats, bool]:
-    """Return draws of the system's accuracy (scope, draw), and whether they are poor.
+    """Return draws of the system's accuracy (scope, draw), and whether chains are too short.
 
-    Few draws tell a mean well enough; where chains are slow they are run anew, longer.
+    Chains are run again, longer, if their effective sample size is too small.
     """
     settings = EXTENDED if setting.violated else {}
     for times, one in zip(_LONGER, rng.spawn(len(_LONGER)), strict=True):
@@ -121,28 +118,25 @@ def _drawn(
 
 
 def _poor(posterior: xr.Dataset) -> bool:
-    """Say whether chains have not met, or have moved too little for a mean."""
+    """Return whether r-hat or the effective sample size is too poor for a mean."""
     from arviz_stats import ess, rhat
 
-    with np.errstate(invalid="ignore", divide="ignore"):  # a constant: 0/0, which is no failure
+    with np.errstate(invalid="ignore", divide="ignore"):  # a constant gives 0/0
         size = ess(posterior, method="mean")
         scale = rhat(posterior)
     found = [(size[name].item(), scale[name].item()) for name in posterior.data_vars]
     return any(n < _ENOUGH or r > convergence.R_HAT for n, r in found)
 
 
-# How many items with a known truth tell an accuracy closely enough, by themselves.
-
-
 def known_items(accuracy: float, within: float, assurance: float) -> int:
-    """Return the least number from which on the share right is near enough, often enough.
+    """Return how many known labels estimate an accuracy ``within`` with probability ``assurance``.
 
     Examples
     --------
     >>> known_items(0.9, 0.1, 0.9), known_items(0.9, 0.05, 0.9)
     (20, 107)
     """
-    # By Chebyshev's inequality no number above this one is too small.
+    # An upper bound by Chebyshev's inequality.
     most = int(np.ceil(accuracy * (1 - accuracy) / (within**2 * (1 - assurance)))) + 1
     n = np.arange(1, most + 1)
     low = np.ceil(n * (accuracy - within) - 1e-9)

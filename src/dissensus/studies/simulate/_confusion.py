@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data import annotations as _annotations
 from dissensus.data import predictions as _predictions
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.types import Floats, Ints
-from dissensus.studies.simulate import _study as study
 from dissensus.studies.simulate._matrices import (
     expected_accuracy,
     matrices,
@@ -24,10 +24,7 @@ from dissensus.studies.simulate._matrices import (
     with_mistakes,
 )
 from dissensus.studies.simulate._replication import subsets
-from dissensus.wording import counted
-
-# The arguments of a confusion study, checked and laid out voice by voice.
-
+from dissensus.studies.simulate._study import for_each
 
 _GROUPS: Final = ("hard", "middle", "easy")
 _ONE_GROUP: Final = ("all",)
@@ -41,7 +38,7 @@ class Design:
     n_items: int
     n_labels: int
     accuracy: Floats
-    """Of each voice before difficulty: annotators, then systems."""
+    """Of each respondent before difficulty: annotators, then systems."""
     n_annotators: int
     labels_per_item: int
     difficulty: float
@@ -66,7 +63,7 @@ class Design:
 
     @property
     def n_systems(self) -> int:
-        """How many voices are systems."""
+        """The number of systems."""
         return len(self.accuracy) - self.n_annotators
 
 
@@ -76,54 +73,39 @@ def checked(
     shared_mistakes: Any, repeated: Any,
 ) -> Design:  # fmt: skip
     """Check what `confusion_study` was given."""
-    n_annotators = study.count("n_annotators", n_annotators)
-    n_labels = study.count("n_labels", n_labels, 2)
+    n_annotators = arguments.whole("n_annotators", n_annotators)
+    n_labels = arguments.whole("n_labels", n_labels, 2)
+    people = for_each("ipc", ipc, n_annotators, "annotator", arguments.probability)
     systems = _systems(system_accuracy)
+    repeats = for_each("repeated", repeated, len(systems), "system", arguments.probability)
     return Design(
-        n_items=study.count("n_items", n_items),
+        n_items=arguments.whole("n_items", n_items),
         n_labels=n_labels,
-        accuracy=np.array(_one_or_each("ipc", ipc, n_annotators, "annotator") + systems),
+        accuracy=np.array(people + systems),
         n_annotators=n_annotators,
         labels_per_item=_labels_per_item(labels_per_item, n_annotators),
-        difficulty=study.probability("difficulty", difficulty),
-        asymmetry=study.positive("asymmetry", asymmetry),
-        error_range=study.probability("error_range", error_range),
+        difficulty=arguments.probability("difficulty", difficulty),
+        asymmetry=arguments.positive("asymmetry", asymmetry),
+        error_range=arguments.probability("error_range", error_range),
         prevalence=None if prevalence is None else _prevalence(prevalence, n_labels),
         related=_related(related, len(systems)),
-        shared_mistakes=study.probability("shared_mistakes", shared_mistakes),
-        repeated=np.array(_one_or_each("repeated", repeated, len(systems), "system")),
+        shared_mistakes=arguments.probability("shared_mistakes", shared_mistakes),
+        repeated=np.array(repeats),
     )
 
 
-def _one_or_each(name: str, value: Any, n: int, of: str) -> list[float]:
-    """Return a probability for each, from one for all or one for each."""
-    if not study.is_listed(value):
-        return [study.probability(name, value)] * n
-    if len(value) != n:
-        raise ArgumentError(
-            name,
-            expected=f"one probability, or one for each of {counted(n, of)}",
-            found=brief(value),
-        )
-    return [study.probability(f"{name}[{place}]", each) for place, each in enumerate(value)]
-
-
 def _systems(value: Any) -> list[float]:
-    listed = value if study.is_listed(value) else [value]
+    listed = value if arguments.is_listed(value) else [value]
     if not len(listed):
-        raise ArgumentError(
-            "system_accuracy", expected="a probability for each system, one or more",
-            found=brief(value),
-        )  # fmt: skip
-    return [
-        study.probability(f"system_accuracy[{place}]", each) for place, each in enumerate(listed)
-    ]
+        expected = "a probability for each system, one or more"
+        raise ArgumentError("system_accuracy", expected=expected, found=brief(value))
+    return for_each("system_accuracy", listed, len(listed), "system", arguments.probability)
 
 
 def _labels_per_item(value: Any, n_annotators: int) -> int:
     if value is None:
         return n_annotators
-    each = study.count("labels_per_item", value)
+    each = arguments.whole("labels_per_item", value)
     if each > n_annotators:
         raise ArgumentError(
             "labels_per_item", found=str(each),
@@ -133,7 +115,7 @@ def _labels_per_item(value: Any, n_annotators: int) -> int:
 
 
 def _prevalence(value: Any, n_labels: int) -> Floats:
-    share = study.numbers("prevalence", value)
+    share = arguments.finite_row("prevalence", value)
     if len(share) != n_labels or (share < 0).any() or abs(share.sum() - 1) > _ROUNDING:
         raise ArgumentError(
             "prevalence", found=brief(value),
@@ -143,7 +125,7 @@ def _prevalence(value: Any, n_labels: int) -> Floats:
 
 
 def _related(value: Any, n_systems: int) -> float:
-    related = study.probability("related", value)
+    related = arguments.probability("related", value)
     if related > 0 and n_systems < 2:
         raise ArgumentError(
             "related",
@@ -153,44 +135,41 @@ def _related(value: Any, n_systems: int) -> float:
     return related
 
 
-# A confusion study that was drawn, laid out as tables: annotations, predictions, the truth.
-
-
 _GROUP: Final = "group"
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Process(NamedTuple):
-    """By what labels come about."""
+    """The parameters from which labels are drawn."""
 
     prevalence: Floats
     confusion: Floats
-    """(voice, group, label, response), of each voice by itself and about what it takes an item for:
-    annotators, then systems."""
+    """(respondent, group, label, response): annotators, then systems. The label is the apparent
+    one, and answers that systems share are not included."""
 
 
 class Items(NamedTuple):
-    """What items are, and what annotators take them for."""
+    """True and apparent labels of items."""
 
     group: Ints
     truth: Ints
     apparent: Ints
-    """The truth, but where annotators are wrong together."""
+    """The true label, or another one where annotators share a mistake."""
 
 
-class Said(NamedTuple):
-    """What was said of items."""
+class Answers(NamedTuple):
+    """Labels and answers as drawn."""
 
     people: Ints
-    """(item, place): who labelled it."""
+    """(item, place): the annotators of the item."""
     labels: Ints
     """(item, place)"""
-    answers: Ints
+    systems: Ints
     """(item, system)"""
 
 
 def names_of(design: Design) -> dict[str, npt.NDArray[Any]]:
-    """Name everything: letters as far as they go, then numbers."""
+    """Return the names by dim: letters as far as they go, then numbers."""
     label: list[Any] = list(_LETTERS[: design.n_labels])
     if design.n_labels > len(_LETTERS):
         label = list(range(1, design.n_labels + 1))
@@ -207,40 +186,40 @@ def names_of(design: Design) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def annotated(said: Said, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
-    """Write annotations as a user's table would be read."""
-    item = np.repeat(names[ITEM], said.people.shape[1])
+def annotated(answers: Answers, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
+    """Read the labels as annotations."""
+    item = np.repeat(names[ITEM], answers.people.shape[1])
     table = {
         "item": item,
-        "annotator": names[ANNOTATOR][said.people.ravel()],
-        "label": names[LABEL][said.labels.ravel()],
+        "annotator": names[ANNOTATOR][answers.people.ravel()],
+        "label": names[LABEL][answers.labels.ravel()],
     }
     return _annotations.annotations(table, kind="ordinal", labels=names[LABEL].tolist())
 
 
-def predicted(said: Said, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
-    """Write systems' answers as predictions."""
-    item, system = np.indices(said.answers.shape).reshape(2, -1)
+def predicted(answers: Answers, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
+    """Read the systems' answers as predictions."""
+    item, system = np.indices(answers.systems.shape).reshape(2, -1)
     table = {
         "item": names[ITEM][item],
         "system": names[SYSTEM][system],
-        "label": names[LABEL][said.answers.ravel()],
+        "label": names[LABEL][answers.systems.ravel()],
     }
     return _predictions.predictions(table, kind="nominal")
 
 
 def truth_of(
-    design: Design, process: Process, items: Items, said: Said,
+    design: Design, process: Process, items: Items, answers: Answers,
     names: dict[str, npt.NDArray[Any]],
 ) -> xr.Dataset:  # fmt: skip
-    """Lay the truth out, with the mistakes and the source of answers that voices share."""
+    """Lay the truth out; accuracies include shared mistakes and related answers."""
     misled = design.shared_mistakes * np.append(np.ones(design.n_annotators), design.repeated)
     whole = with_mistakes(process.confusion, misled)
     people, own = np.split(whole, [design.n_annotators])
     systems = (1 - design.related) * own + design.related * own[0]
-    right = (said.labels == items.truth[:, None]).ravel()
-    n_right, n_said = (
-        np.bincount(said.people.ravel(), weight, design.n_annotators) for weight in (right, None)
+    right = (answers.labels == items.truth[:, None]).ravel()
+    n_right, n_labels = (
+        np.bincount(answers.people.ravel(), weight, design.n_annotators) for weight in (right, None)
     )
     matrix = (_GROUP, LABEL, RESPONSE)
     return xr.Dataset(
@@ -256,9 +235,11 @@ def truth_of(
             "system_accuracy": (SYSTEM, expected_accuracy(systems, process.prevalence)),
             "annotator_correct": (
                 ANNOTATOR,
-                np.divide(n_right, n_said, out=np.full(len(n_said), np.nan), where=n_said > 0),
+                np.divide(
+                    n_right, n_labels, out=np.full(len(n_labels), np.nan), where=n_labels > 0
+                ),
             ),
-            "system_correct": (SYSTEM, (said.answers == items.truth[:, None]).mean(axis=0)),
+            "system_correct": (SYSTEM, (answers.systems == items.truth[:, None]).mean(axis=0)),
         },
         coords=names | {RESPONSE: names[LABEL]},
         attrs={"related": design.related, "shared_mistakes": design.shared_mistakes},
@@ -401,19 +382,19 @@ def confusion_study(
         related=related, shared_mistakes=shared_mistakes, repeated=repeated,
     )  # fmt: skip
     rng = np.random.default_rng(random_seed)
-    who, of_voices, of_items, of_labels = rng.spawn(4)
+    who, of_respondents, of_items, of_labels = rng.spawn(4)
     people = subsets(design.n_items, design.n_annotators, design.labels_per_item, who)
-    process = _drawn_process(design, of_voices)
+    process = _drawn_process(design, of_respondents)
     items = _drawn_items(design, process, of_items)
     seen = np.broadcast_to(items.truth[:, None], (design.n_items, design.n_systems + 1))
     if design.shared_mistakes > 0:  # else not a number is drawn that was not drawn without
         items, seen = _misled(design, items, rng.spawn(1)[0])
-    said = _drawn_labels(design, process, items, seen, people, of_labels)
+    answers = _drawn_labels(design, process, items, seen, people, of_labels)
     names = names_of(design)
     return ConfusionStudy(
-        annotations=annotated(said, names),
-        predictions=predicted(said, names),
-        truth=truth_of(design, process, items, said, names),
+        annotations=annotated(answers, names),
+        predictions=predicted(answers, names),
+        truth=truth_of(design, process, items, answers, names),
     )
 
 
@@ -435,7 +416,7 @@ def _drawn_items(design: Design, process: Process, rng: np.random.Generator) -> 
 
 
 def _misled(design: Design, items: Items, rng: np.random.Generator) -> tuple[Items, Ints]:
-    """Draw what annotators take each item for, and what each system does; the source last."""
+    """Draw apparent labels, and the label each system sees; the shared source comes last."""
     which, where, whom = rng.spawn(3)
     wrong = which.random(design.n_items) < design.shared_mistakes
     apparent = np.where(wrong, others(items.truth, design.n_labels, where), items.truth)
@@ -448,17 +429,17 @@ def _misled(design: Design, items: Items, rng: np.random.Generator) -> tuple[Ite
 def _drawn_labels(
     design: Design, process: Process, items: Items, seen: Ints, people: Ints,
     rng: np.random.Generator,
-) -> Said:  # fmt: skip
+) -> Answers:  # fmt: skip
     by_people, by_systems = rng.spawn(2)
     theirs = process.confusion[people, items.group[:, None], items.apparent[:, None]]
     answers = _answers(design, process, items, seen, by_systems)
-    return Said(people, responses(theirs, by_people), answers)
+    return Answers(people, responses(theirs, by_people), answers)
 
 
 def _answers(
     design: Design, process: Process, items: Items, seen: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Draw the systems' answers, some of them from the source that they share."""
+    """Draw the systems' answers, some of them from the shared source."""
     alone, shared, which = rng.spawn(3)
     confusion = process.confusion[design.n_annotators :]
     system = np.arange(design.n_systems)[:, None]

@@ -117,7 +117,7 @@ def responses(probability: Floats, rng: np.random.Generator) -> Ints:
 
 
 def expected_accuracy(confusion: Floats, prevalence: Floats) -> Floats:
-    """Return how often voices are right: (voice, group, label, response) to (voice).
+    """Return accuracies: (respondent, group, label, response) to (respondent).
 
     Over the prevalence of the labels, and over groups, which are equally large.
     """
@@ -130,8 +130,8 @@ def with_mistakes(confusion: Floats, share: Floats) -> Floats:
 
     Parameters
     ----------
-    confusion : array (voice, group, label, response)
-    share : array (voice)
+    confusion : array (respondent, group, label, response)
+    share : array (respondent)
         On how many items another label is taken for the true one, evenly any.
 
     Examples

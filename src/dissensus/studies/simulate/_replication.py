@@ -12,14 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data import annotations as _annotations
 from dissensus.dims import ANNOTATOR, BOUNDARY, ITEM, POOL, other
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.types import Flags, Floats, Ints
-from dissensus.studies.simulate import _study as study
-
-# The draws of a replication study, as plain arrays: who labels what, and which label.
-
+from dissensus.studies.simulate._study import for_each
 
 _NO_PLACE: Final = -1
 
@@ -111,9 +109,6 @@ def grades(eta: Floats, cutpoint: Floats, rng: np.random.Generator) -> Ints:
     return np.searchsorted(cutpoint, eta + rng.standard_normal(len(eta)))
 
 
-# The arguments of a replication study, checked and laid out pool by pool.
-
-
 FAMILIES: Final = {"gaussian": "continuous", "bernoulli": "nominal", "ordinal": "ordinal"}
 """Each family with the kind of its annotations."""
 _LATENT: Final = {"bernoulli": np.pi / np.sqrt(3), "ordinal": 1.0}
@@ -157,13 +152,13 @@ def checked(
     cutpoint: Any, overlap: Any,
 ) -> Design:  # fmt: skip
     """Check what `replication_study` was given."""
-    n_items = study.count("n_items", n_items)
+    n_items = arguments.whole("n_items", n_items)
     named = None if pools is None else _pools(pools)
     n_pools = 1 if named is None else len(named)
-    family = study.one_of("family", family, tuple(FAMILIES))
+    family = arguments.one_of("family", family, tuple(FAMILIES))
     number = partial(_per_pool, n_pools=n_pools, least=-np.inf)
     spread = partial(_per_pool, n_pools=n_pools, least=0.0)
-    people = study.per_pool("n_annotators", n_annotators, n_pools, study.count)
+    people = for_each("n_annotators", n_annotators, n_pools, "pool", arguments.whole)
     return Design(
         n_items=n_items,
         n_annotators=people,
@@ -173,7 +168,7 @@ def checked(
         sigma_item=spread("sigma_item", sigma_item),
         sigma_annotator=spread("sigma_annotator", sigma_annotator),
         sigma=_sigma(sigma, family, n_pools),
-        one_sigma=not study.is_listed(sigma),
+        one_sigma=not arguments.is_listed(sigma),
         correlation=_correlation(correlation, n_pools),
         pools=named,
         cutpoint=_cutpoint(cutpoint, family),
@@ -182,12 +177,12 @@ def checked(
 
 
 def _per_pool(name: str, value: Any, *, n_pools: int, least: float) -> Floats:
-    return np.array(study.per_pool(name, value, n_pools, partial(study.number, least=least)))
+    return np.array(for_each(name, value, n_pools, "pool", partial(arguments.finite, least=least)))
 
 
 def _pools(pools: Any) -> tuple[str, ...]:
     """Return two or more different names."""
-    names = tuple(pools) if study.is_listed(pools) else ()
+    names = tuple(pools) if arguments.is_listed(pools) else ()
     text = all(isinstance(name, str) and name for name in names)
     if len(names) < 2 or not text or len(set(names)) < len(names):
         raise ArgumentError(
@@ -201,9 +196,9 @@ def _labels_per_item(value: Any, n_annotators: list[int]) -> list[int]:
     """Return the number in each pool, none of them more than there are annotators."""
 
     def count(name: str, entry: Any) -> int | None:
-        return None if entry is None else study.count(name, entry)
+        return None if entry is None else arguments.whole(name, entry)
 
-    given = study.per_pool("labels_per_item", value, len(n_annotators), count)
+    given = for_each("labels_per_item", value, len(n_annotators), "pool", count)
     for place, (each, people) in enumerate(zip(given, n_annotators, strict=True)):
         if each is not None and each > people:
             where = f"pool {place}" if len(n_annotators) > 1 else ""
@@ -219,7 +214,7 @@ def _sigma(sigma: Any, family: str, n_pools: int) -> Floats:
     """Return the residual standard deviations: given, or those of the latent scale."""
     if family == "gaussian":
         given = 1.0 if sigma is None else sigma
-        return np.array(study.per_pool("sigma", given, n_pools, study.positive))
+        return np.array(for_each("sigma", given, n_pools, "pool", arguments.positive))
     if sigma is not None:
         raise ArgumentError(
             "sigma", expected=f"None with family={family!r}, whose latent scale fixes it",
@@ -237,10 +232,13 @@ def _correlation(value: Any, n_pools: int) -> Floats:
                 found=brief(value),
             )  # fmt: skip
         return np.ones((1, 1))
-    if study.is_listed(value):
-        matrix = _matrix(value)
+    if np.iterable(value) and not isinstance(value, str):
+        try:
+            matrix = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            matrix = np.empty((0, 0))
     else:
-        pair = study.number("correlation", _CORRELATION if value is None else value)
+        pair = arguments.finite("correlation", _CORRELATION if value is None else value)
         matrix = np.where(np.eye(n_pools, dtype=bool), 1.0, pair)
     if matrix.shape != (n_pools, n_pools) or not _is_correlation(matrix):
         least = -1 / (n_pools - 1)
@@ -251,14 +249,6 @@ def _correlation(value: Any, n_pools: int) -> Floats:
             found=brief(value),
         )
     return matrix
-
-
-def _matrix(value: Any) -> Floats:
-    """Return rows of numbers as an array; an empty one of anything else."""
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.empty((0, 0))
 
 
 def _is_correlation(matrix: Floats) -> bool:
@@ -279,7 +269,7 @@ def _cutpoint(value: Any, family: str) -> Floats:
         return np.empty(0)
     if value is None:
         return np.array(_CUTPOINT)
-    found = study.numbers("cutpoint", value)
+    found = arguments.finite_row("cutpoint", value)
     if (np.diff(found) <= 0).any():
         raise ArgumentError("cutpoint", expected="increasing numbers", found=brief(value))
     if abs(found.mean()) > _ROUNDING * (1 + np.abs(found).max()):
@@ -292,7 +282,7 @@ def _cutpoint(value: Any, family: str) -> Floats:
 
 def _overlap(value: Any, n_pools: int, n_items: int) -> float:
     """Return the share of items for all pools, where each pool has an item at all."""
-    share = study.probability("overlap", value)
+    share = arguments.probability("overlap", value)
     if n_pools == 1 and share != 1:
         raise ArgumentError("overlap", expected="1 without pools=", found=repr(value))
     if round(share * n_items) == 0 and n_items < n_pools:

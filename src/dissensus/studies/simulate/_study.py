@@ -1,4 +1,4 @@
-"""A whole study with a known truth: items, annotators who disagree, systems of known quality."""
+"""Simulates a whole study with a known truth: items, annotators who disagree, and systems."""
 
 from __future__ import annotations
 
@@ -10,97 +10,30 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data import annotations as _annotations
 from dissensus.data import predictions as _predictions
 from dissensus.data.plausibility import NAME
 from dissensus.dims import ITEM, LABEL, SCOPE, SCOPES, SYSTEM
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.types import Flags, Floats, Ints
-
-# Checks of the arguments that all simulations share.
-
-
-def count(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number of at least ``least``, or raise naming the argument."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise ArgumentError(name, expected=f"a whole number, {least} or more", found=repr(value))
-    return int(value)
+from dissensus.wording import counted
 
 
-def positive(name: str, value: Any) -> float:
-    """Return a finite number above 0, or raise naming the argument."""
-    if not _is_number(value) or value <= 0:
-        raise ArgumentError(name, expected="a finite number > 0", found=repr(value))
-    return float(value)
-
-
-def probability(name: str, value: Any, *, sure: bool = True) -> float:
-    """Return a number from 0 to 1 (below 1, unless it may be ``sure``), or raise."""
-    if not _is_number(value) or not 0 <= value <= 1 or (value == 1 and not sure):
-        expected = f"a number in [0, 1{']' if sure else ')'}"
-        raise ArgumentError(name, expected=expected, found=repr(value))
-    return float(value)
-
-
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    try:
-        return number and bool(np.isfinite(float(value)))
-    except OverflowError:  # an integer beyond floats
-        return False
-
-
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """Return one of the allowed words, or raise naming the argument."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ArgumentError(name, expected=f"one of {allowed}", found=repr(value))
-    return value
-
-
-def numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
-    """Return a flat array of one or more finite numbers, or raise naming the argument."""
-    listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
-    try:
-        array = np.asarray(values if listed else [], dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.ndim != 1 or not len(array) or not np.isfinite(array).all():
-        raise ArgumentError(
-            name, expected="a sequence of one or more finite numbers", found=repr(values)
-        )
-    return array
-
-
-def number(name: str, value: Any, least: float = -np.inf) -> float:
-    """Return a finite number of at least ``least``, or raise naming the argument."""
-    if not _is_number(value) or value < least:
-        bound = "" if least == -np.inf else f" >= {least:g}"
-        raise ArgumentError(name, expected=f"a finite number{bound}", found=repr(value))
-    return float(value)
-
-
-def is_listed(value: Any) -> bool:
-    """Say whether an argument holds several values; text is one."""
-    several = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    return several or (isinstance(value, np.ndarray) and value.ndim > 0)
-
-
-def per_pool[T](name: str, value: Any, n_pools: int, one: Callable[[str, Any], T]) -> list[T]:
-    """Return a value for each pool, each checked by ``one``: from one for all, or one for each."""
-    if not is_listed(value):
-        return [one(name, value)] * n_pools
-    if len(value) != n_pools:
-        several = f", or one for each of {n_pools} pools" if n_pools > 1 else ""
-        raise ArgumentError(name, expected=f"one value{several}", found=repr(value))
-    return [one(f"{name}[{place}]", entry) for place, entry in enumerate(value)]
-
-
-# The draws of a simulated study, as plain arrays: who says what, which system answers what.
+def for_each[T](
+    name: str, value: Any, count: int, noun: str, check: Callable[[str, Any], T]
+) -> list[T]:
+    """Return a checked value for each pool, annotator or system: one value for all, or one each."""
+    if not arguments.is_listed(value):
+        return [check(name, value)] * count
+    if len(value) != count:
+        expected = f"one value, or one for each of {counted(count, noun)}"
+        raise ArgumentError(name, expected=expected, found=brief(value))
+    return [check(f"{name}[{place}]", entry) for place, entry in enumerate(value)]
 
 
 _AT_LEAST: Final = 2
-"""Annotators of each item that are never missing: one alone cannot be disagreed with."""
+"""Annotators of each item that are never missing: agreement needs two."""
 _LOG_SHARPNESS: Final = (-12.0, 14.0)
 _HALVINGS: Final = 32
 
@@ -115,7 +48,7 @@ class Said(NamedTuple):
 
 
 def present(n_items: int, n_annotators: int, missing: float, rng: np.random.Generator) -> Flags:
-    """Draw who annotates what: each annotation is missing at random, but for two of each item."""
+    """Draw which annotator labels which item: labels are missing at random, but two an item."""
     chance = rng.random((n_items, n_annotators))
     kept = chance >= missing
     certain = np.argsort(-chance, axis=1)[:, :_AT_LEAST]
@@ -128,12 +61,12 @@ def rankings(
 ) -> Said:
     """Draw partial rankings: labels without replacement, in proportion to their plausibility.
 
-    How many labels are ranked, and which neighbours are left tied, does not depend on the
-    labels: the annotators hide something, and what they hide tells nothing.
+    The length of a ranking and its ties do not depend on the labels, so that missing labels are
+    missing at random.
     """
     item, annotator = np.nonzero(kept)
     order = _without_replacement(_log(plausibility)[item], rng)[:, :longest]
-    weight = np.arange(longest, 0, -1)  # short lists are the commoner ones
+    weight = np.arange(longest, 0, -1)  # short lists are more common
     length = 1 + rng.choice(longest, size=len(item), p=weight / weight.sum())
     tied = rng.random(order.shape) < ties
     tied[:, 0] = False
@@ -145,9 +78,9 @@ def rankings(
 def answers(plausibility: Floats, sharpness: Floats, listed: int, rng: np.random.Generator) -> Ints:
     """Draw each system's list for each item: (item, system, position), codes of labels.
 
-    A system draws labels without replacement, in proportion to plausibility^sharpness: at 1 it
-    is one more annotator, above it sees more clearly than they do, at 0 it guesses. So its
-    errors are plausible ones, and the commoner the more ambiguous the item is.
+    A system draws labels without replacement, in proportion to plausibility^sharpness: at 0 it
+    guesses, at 1 it is like an annotator, above 1 it is better. Its errors are plausible labels,
+    and are more common on ambiguous items.
     """
     power = sharpness[:, None] * _log(plausibility)[:, None]
     return _without_replacement(power, rng)[..., :listed]
@@ -156,8 +89,8 @@ def answers(plausibility: Floats, sharpness: Floats, listed: int, rng: np.random
 def sharpness_of(quality: Floats, plausibility: Floats) -> Floats:
     """Return the sharpness at which the first label is the top one with this probability.
 
-    The probability is a mean over the given items and exact for each of them; it rises with
-    sharpness from 1/K to 1, so that halving intervals finds it.
+    The probability is the mean over the given items. It rises with sharpness from 1/K to 1, so
+    bisection finds it.
     """
     relative = _log(plausibility)
     relative = relative - relative.max(axis=1, keepdims=True)
@@ -171,12 +104,12 @@ def sharpness_of(quality: Floats, plausibility: Floats) -> Floats:
 
 
 def _log(plausibility: Floats) -> Floats:
-    """Return logs; what underflowed to 0 counts as the smallest positive number."""
+    """Return logarithms; 0 counts as the smallest positive number."""
     return np.log(np.maximum(plausibility, np.finfo(np.float64).tiny))
 
 
 def _without_replacement(log_weight: Floats, rng: np.random.Generator) -> Ints:
-    """Order labels as if drawn one by one in proportion to their weight: the Gumbel trick."""
+    """Draw an order of labels, one by one in proportion to their weight (Gumbel trick)."""
     return np.argsort(-(log_weight + rng.gumbel(size=log_weight.shape)), axis=-1)
 
 
@@ -205,14 +138,14 @@ _TOPICS: Final = (
     "billing", "delivery", "returns", "product fault", "account access", "order change",
     "product question", "praise",
 )  # fmt: skip
-"""Topics of customer messages, for a study that reads like one."""
+"""Labels: topics of customer messages."""
 _LISTED: Final = 3
 _BLUR: Final = 0.03
-"""Without it a good system would know the order of labels of 1e-5 and 1e-9, of which annotators
-say nothing, and all metrics below the first place would reward it for that."""
+"""Added to plausibilities. Without it a good system would know the order of labels of 1e-5 and
+1e-9, which annotators do not name, and metrics below the first place would reward that."""
 _FRESH: Final = 20_000
 _CELLS: Final = 2_000_000
-"""Bound on the size of the simulation of new items, for label spaces of hundreds."""
+"""Largest number of cells (system, label, item) in the simulation of new items."""
 
 
 class Study(NamedTuple):
@@ -240,7 +173,7 @@ class _Design:
     n_items: int
     n_annotators: int
     n_labels: int
-    quality: npt.NDArray[np.float64]
+    quality: Floats
     ranking: bool
     prior_count: float
     missing: float
@@ -252,12 +185,12 @@ class _Design:
         """Labels in a system's list."""
         return min(_LISTED, self.n_labels) if self.ranking else 1
 
-    def plausibility(self, n_items: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-        """Draw what a large panel would say of each item."""
+    def plausibility(self, n_items: int, rng: np.random.Generator) -> Floats:
+        """Draw the plausibility of each item."""
         return rng.dirichlet(np.full(self.n_labels, self.prior_count), n_items)
 
-    def seen(self, plausibility: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the weights that systems go by, blurred where plausibilities are tiny."""
+    def seen(self, plausibility: Floats) -> Floats:
+        """Return the plausibilities as systems see them, blurred where they are tiny."""
         return plausibility + _BLUR / self.n_labels
 
 
@@ -280,18 +213,18 @@ def study(
     An item has a true plausibility, :math:`\theta_i \sim \mathrm{Dirichlet}(c, \dots, c)`, and its
     largest entry is the true top label. An annotator draws labels from :math:`\theta_i`: one
     ("nominal"), or up to ``max_ranked`` of them without replacement ("ranking", the
-    Plackett-Luce process), hiding the order of some neighbours. A system draws its list in the
-    same way from :math:`(\theta_i + .03/K)^\kappa`, with :math:`\kappa` such that its first label
-    is the true top one with the probability asked for: it errs where the item is ambiguous, and
-    cannot tell apart labels that hardly any annotator would name.
+    Plackett-Luce process), some of them tied. A system draws its list in the same way from
+    :math:`(\theta_i + .03/K)^\kappa`, with :math:`\kappa` such that its first label is the true top
+    one with the given probability. Systems err on ambiguous items, and cannot tell apart labels
+    that hardly any annotator would name.
 
     Parameters
     ----------
     n_items, n_annotators, n_labels, n_systems : int
-        How many; at least 1 (two labels).
+        Numbers of these; at least 1 (two labels).
     kind : {"ranking", "nominal"}
-        What annotators give, and systems predict: partial rankings with ties and lists of up to
-        three labels with scores, or one label.
+        Annotators give partial rankings with ties, and systems lists of up to three labels with
+        scores; or both give one label.
     quality : sequence of float, optional
         The probability, one for each system, that its first label is the true top one; from 1/K
         (guessing) to 1. By default from .9 down to .6 in even steps.
@@ -303,7 +236,7 @@ def study(
     ties : float
         Probability in [0, 1] that an annotator leaves a label tied with the one before.
     max_ranked : int
-        The longest ranking, if there are as many labels; shorter ones are commoner.
+        Length of the longest ranking, if there are as many labels; shorter ones are more common.
     random_seed : int or numpy.random.Generator, optional
         Makes the study repeatable.
 
@@ -319,14 +252,14 @@ def study(
 
     Notes
     -----
-    What is known. ``truth`` holds each metric computed against the true plausibility, over these
-    items and over new items of the same process (the mean over 20,000 fresh ones, fewer in very
-    large label spaces; top-1 accuracy there is the quality asked for).
+    ``truth`` holds each metric computed against the true plausibility, over these items and over
+    new items of the same process (the mean over 20,000 of them, fewer in very large label spaces;
+    top-1 accuracy of new items is the given quality).
 
-    What an evaluation finds of it. These systems name the leading label as often where
-    plausibilities are nearly even as elsewhere, and few annotators do not show it: systems come
-    out *below* their true accuracy, the more so the better they are, the fewer the annotators and
-    the lower the reliability. `docs/validation.md` has what systems on real panels do.
+    An evaluation estimates accuracies *below* the true ones. These systems name the leading label
+    as often where plausibilities are nearly even as elsewhere, and few annotators do not show
+    which label leads. The difference grows with the systems' accuracy, and is larger for few
+    annotators and a low reliability. `docs/validation.md` compares systems on real panels.
 
     Examples
     --------
@@ -343,7 +276,8 @@ def study(
         kind, quality, prior_count, missing, ties, max_ranked,
     )  # fmt: skip
     rng, later = np.random.default_rng(random_seed).spawn(2)
-    fresh = design.plausibility(_n_fresh(design), later)
+    cells = len(design.quality) * design.n_labels
+    fresh = design.plausibility(max(min(_FRESH, _CELLS // cells), 1000), later)
     sharpness = sharpness_of(design.quality, design.seen(fresh))
     theta = design.plausibility(design.n_items, rng)
     kept = present(design.n_items, design.n_annotators, design.missing, rng)
@@ -369,11 +303,12 @@ def _checked(
     n_items: Any, n_annotators: Any, n_labels: Any, n_systems: Any,
     kind: Any, quality: Any, prior_count: Any, missing: Any, ties: Any, max_ranked: Any,
 ) -> _Design:  # fmt: skip
-    n_systems = count("n_systems", n_systems)
-    n_labels = count("n_labels", n_labels, 2)
-    ranking = one_of("kind", kind, ("ranking", "nominal")) == "ranking"
-    given = quality is not None
-    q = numbers("quality", quality) if given else np.linspace(0.9, 0.6, n_systems)
+    n_systems = arguments.whole("n_systems", n_systems)
+    n_labels = arguments.whole("n_labels", n_labels, 2)
+    ranking = arguments.one_of("kind", kind, ("ranking", "nominal")) == "ranking"
+    q = np.linspace(0.9, 0.6, n_systems)
+    if quality is not None:
+        q = arguments.finite_row("quality", quality)
     if len(q) != n_systems or (q < 1 / n_labels).any() or (q > 1).any():
         raise ArgumentError(
             "quality",
@@ -382,15 +317,15 @@ def _checked(
             found=repr(quality),
         )
     return _Design(
-        n_items=count("n_items", n_items),
-        n_annotators=count("n_annotators", n_annotators),
+        n_items=arguments.whole("n_items", n_items),
+        n_annotators=arguments.whole("n_annotators", n_annotators),
         n_labels=n_labels,
         quality=q,
         ranking=ranking,
-        prior_count=positive("prior_count", prior_count),
-        missing=probability("missing", missing, sure=False),
-        ties=probability("ties", ties),
-        max_ranked=min(count("max_ranked", max_ranked), n_labels),
+        prior_count=arguments.positive("prior_count", prior_count),
+        missing=arguments.probability("missing", missing, one=False),
+        ties=arguments.probability("ties", ties),
+        max_ranked=min(arguments.whole("max_ranked", max_ranked), n_labels),
     )
 
 
@@ -417,7 +352,7 @@ def _numbered(word: str, how_many: int) -> npt.NDArray[np.str_]:
 
 
 def _predicted(
-    lists: npt.NDArray[np.int64], names: dict[str, npt.NDArray[np.str_]], rng: np.random.Generator
+    lists: Ints, names: dict[str, npt.NDArray[np.str_]], rng: np.random.Generator
 ) -> xr.Dataset:
     n_items, n_systems, listed = lists.shape
     item, system, _ = np.indices(lists.shape).reshape(3, -1)
@@ -435,9 +370,9 @@ def _predicted(
 
 def _truth(
     design: _Design,
-    theta: npt.NDArray[np.float64],
-    here: dict[str, npt.NDArray[np.float64]],
-    new: dict[str, npt.NDArray[np.float64]],
+    theta: Floats,
+    here: dict[str, Floats],
+    new: dict[str, Floats],
     names: dict[str, npt.NDArray[np.str_]],
 ) -> xr.Dataset:
     out = xr.Dataset(
@@ -451,8 +386,3 @@ def _truth(
     for name, value in here.items():
         out[name] = ((SCOPE, SYSTEM), np.stack([value, new[name]]))
     return out
-
-
-def _n_fresh(design: _Design) -> int:
-    cells = len(design.quality) * design.n_labels
-    return max(min(_FRESH, _CELLS // cells), 1000)

@@ -1,4 +1,4 @@
-"""The one-dimensional toy: a line, three labels, and annotators who draw from the true shares."""
+"""Simulates items on a line with three labels, drawn by annotators from the true shares."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data import annotations as _annotations
 from dissensus.data.plausibility import NAME
 from dissensus.dims import ITEM, LABEL
-from dissensus.studies.simulate import _study as study
 
 _LABELS: Final = ("Benign1", "Benign2", "Cancer")
 _CENTRES: Final = np.array([-2.0, 0.0, 2.0])
@@ -53,8 +53,8 @@ def toy(
         \mu = (-2, 0, 2) \text{ for Benign1, Benign2, Cancer}
 
     Every annotator draws a label from this for every item, independently: the process of
-    `dissensus.models.dirichlet` at reliability 1. Items are sure far from the places where two
-    labels meet (x = -1 and x = 1), and ambiguous there, however many annotators are asked.
+    `dissensus.models.dirichlet` at reliability 1. Items near x = -1 and x = 1, where two labels
+    meet, are ambiguous, however many annotators label them; items far from there are clear.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def toy(
     x : sequence of float, optional
         Put the items here instead, in this order.
     overlap : float
-        The standard deviation of each label along the line; > 0. Small values leave the items
-        no doubt, large ones nothing else.
+        The standard deviation of each label along the line; > 0. Small values make items clear,
+        large ones ambiguous.
     random_seed : int or numpy.random.Generator, optional
         Makes the draws repeatable.
 
@@ -95,27 +95,25 @@ def toy(
     >>> toy.annotations.sizes["annotation"]
     9
     """
-    n_annotators = study.count("n_annotators", n_annotators)
-    spread = study.positive("overlap", overlap)
+    n_annotators = arguments.whole("n_annotators", n_annotators)
+    spread = arguments.positive("overlap", overlap)
     rng = np.random.default_rng(random_seed)
     if x is None:
-        n_items = study.count("n_items", n_items)
+        n_items = arguments.whole("n_items", n_items)
         centre = _CENTRES[rng.integers(len(_CENTRES), size=n_items)]
         at = np.sort(rng.normal(centre, spread))
     else:
-        at = study.numbers("x", x)
+        at = arguments.finite_row("x", x)
     true = _shares(at, spread)
     chance = rng.random((len(at), n_annotators, 1))
-    said = (chance >= true.cumsum(axis=1)[:, None, :-1]).sum(axis=-1)
+    code = (chance >= true.cumsum(axis=1)[:, None, :-1]).sum(axis=-1)
     items = np.arange(1, len(at) + 1)
-    ann = _annotations.annotations(
-        {
-            "item": np.repeat(items, n_annotators),
-            "annotator": np.tile(np.arange(1, n_annotators + 1), len(at)),
-            "label": np.asarray(_LABELS)[said.ravel()],
-        },
-        labels=_LABELS,
-    )
+    table = {
+        "item": np.repeat(items, n_annotators),
+        "annotator": np.tile(np.arange(1, n_annotators + 1), len(at)),
+        "label": np.asarray(_LABELS)[code.ravel()],
+    }
+    ann = _annotations.annotations(table, labels=_LABELS)
     coords = {ITEM: items, LABEL: list(_LABELS)}
     plausibility = xr.DataArray(true, dims=(ITEM, LABEL), coords=coords, name=NAME)
     return Toy(ann, plausibility, xr.DataArray(at, dims=ITEM, coords={ITEM: items}, name="x"))

@@ -1,14 +1,13 @@
-"""A source of answers that systems share: how often they give its answer, and how good it is.
+"""Draws of accuracies, of how difficult items are, and of a source that systems share.
 
-How often voices are right: draws of accuracies given how often they were.
-All are logits. Where items differ in how hard they are, an accuracy is that of a typical item and
-has no closed form; otherwise it has one.
+All accuracies are logits. Where items differ in difficulty they are those of a typical item, and
+are drawn by slices; otherwise most of them are Beta variates.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -18,12 +17,9 @@ from dissensus.families.latent_truth.kernels.data import (
     SHARED,
     SOURCE,
     SPREAD,
-    Form,
     Parameters,
-    Priors,
 )
 from dissensus.families.latent_truth.kernels.states import (
-    Counts,
     add_source,
     fill_own,
     known_label,
@@ -39,11 +35,13 @@ from dissensus.kernels.variates import log_gamma_variate
 from dissensus.kernels.votes import Votes
 
 _TRIES: Final = 20
+_NO_SPREAD: Final = 1e-9
+"""Standard deviations below this are excluded: the inverse of their square overflows."""
 
 
 @inner
 def log_hits(eta: float, spread: float, ease: Floats, right: Floats, wrong: Floats) -> float:
-    """Return the log-likelihood of an accuracy: right and wrong answers at each ease."""
+    """Return the log-likelihood of an accuracy, given right and wrong answers at each ease."""
     out = 0.0
     for q in range(len(ease)):
         if right[q] > 0.0:
@@ -64,7 +62,7 @@ def _log_beta(
     eta: float, a: float, b: float, low: float, spread: float, ease: Floats, right: Floats,
     wrong: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of a logit, a Beta(a, b) accuracy a priori, above a bound."""
+    """Return the log density of a logit whose accuracy has a Beta(a, b) prior above a bound."""
     if eta <= low:
         return -math.inf
     prior = a * log_sigmoid(eta) + b * log_sigmoid(-eta)
@@ -79,9 +77,10 @@ def draw_beta(
     state: State, eta: float, a: float, b: float, low: float, spread: float, ease: Floats,
     right: Floats, wrong: Floats,
 ) -> float:  # fmt: skip
-    """Draw the logit of an accuracy that is Beta(a, b) a priori, above a bound."""
+    """Draw the logit of an accuracy with a Beta(a, b) prior above a bound."""
     if len(ease) == 1:
-        for _ in range(_TRIES):  # how many fail does not hang on eta: the rest may go by slices
+        # The number of failures does not depend on eta, so that slices may follow.
+        for _ in range(_TRIES):
             new = log_gamma_variate(state, a + right[0]) - log_gamma_variate(state, b + wrong[0])
             if new > low:
                 return new
@@ -89,7 +88,7 @@ def draw_beta(
     for q in range(len(ease)):
         hits += right[q]
         misses += wrong[q]
-    # The thinner of both tails falls off like an exponential, and that is how wide it is.
+    # The heavier of both tails falls like an exponential of this width.
     width = max(1.0, 1.0 / min(a + hits, b + misses))
     return _slice_beta(state, eta, width, a, b, low, spread, ease, right, wrong)
 
@@ -110,8 +109,8 @@ def _log_mean(mean: float, low: float, sd: float, eta: Floats) -> float:
     if mean <= low:
         return -math.inf
     out = log_sigmoid(mean) + log_sigmoid(-mean)
-    for v in range(len(eta)):
-        out -= 0.5 * ((eta[v] - mean) / sd) ** 2
+    for r in range(len(eta)):
+        out -= 0.5 * ((eta[r] - mean) / sd) ** 2
     return out
 
 
@@ -121,11 +120,11 @@ _slice_mean = slicer(_log_mean)
 @inner
 def _log_spread(log_sd: float, scale: float, mean: float, eta: Floats) -> float:
     sd = math.exp(log_sd)
-    if sd < 1e-9:  # a spread of nothing: its inverse square is no number
+    if sd < _NO_SPREAD:
         return -math.inf
     out = (1 - len(eta)) * log_sd - 0.5 * (sd / scale) ** 2
-    for v in range(len(eta)):
-        out -= 0.5 * ((eta[v] - mean) / sd) ** 2
+    for r in range(len(eta)):
+        out -= 0.5 * ((eta[r] - mean) / sd) ** 2
     return out
 
 
@@ -134,75 +133,56 @@ _slice_spread = slicer(_log_spread)
 
 @inner
 def draw_spread(state: State, sd: float, scale: float, mean: float, eta: Floats) -> float:
-    """Draw the standard deviation of logits around a mean, half-normal a priori."""
+    """Draw the standard deviation of logits around a mean, with a half-normal prior."""
     return math.exp(_slice_spread(state, math.log(sd), 1.0, scale, mean, eta))
 
 
 @inner
-def answers_of(counts: Floats, v: int, out: Floats) -> None:
-    """Write the answers of a voice at each ease, whatever the truth (voice, label, ease)."""
+def _pool(counts: Floats, first: int, last: int, out: Floats) -> None:
+    """Write the answers of some respondents at each ease, over all labels."""
     for q in range(len(out)):
         out[q] = 0.0
-        for z in range(counts.shape[1]):
-            out[q] += counts[v, z, q]
-
-
-def draw_skills(
-    state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
-) -> None:
-    """Draw accuracies of annotators who have one each, or one for all."""
-    n = form.first_system
-    if form.own_accuracy:
-        _draw_own(
-            state, n, ease, par.skill, par.number, prior.spread, counts.right, counts.wrong
-        )  # fmt: skip
-    elif n > 0:
-        _draw_common(state, n, ease, par.skill, par.number, counts.right, counts.wrong)
+        for r in range(first, last):
+            for z in range(counts.shape[1]):
+                out[q] += counts[r, z, q]
 
 
 @kernel
-def _draw_own(
-    state: State, n: int, ease: Floats, skill: Floats, number: Floats, scale: float,
+def draw_own_skills(
+    state: State, n: int, scale: float, ease: Floats, skill: Floats, number: Floats,
     right: Floats, wrong: Floats,
 ) -> None:  # fmt: skip
-    """Draw the accuracy of each annotator, and the normal distribution that they come from."""
+    """Draw the accuracy of each annotator, and their normal population."""
     n_labels = skill.shape[1]
     eta, hits, misses = np.empty(n), np.empty(len(ease)), np.empty(len(ease))
-    for v in range(n):
-        answers_of(right, v, hits)
-        answers_of(wrong, v, misses)
-        eta[v] = _slice_normal(
-            state, skill[v, 0], 1.0, number[MEAN], number[SPREAD], number[DIFFICULTY], ease, hits,
+    for r in range(n):
+        _pool(right, r, r + 1, hits)
+        _pool(wrong, r, r + 1, misses)
+        eta[r] = _slice_normal(
+            state, skill[r, 0], 1.0, number[MEAN], number[SPREAD], number[DIFFICULTY], ease, hits,
             misses,
         )  # fmt: skip
         for z in range(n_labels):
-            skill[v, z] = eta[v]
+            skill[r, z] = eta[r]
     low = lowest(n_labels)
     number[MEAN] = _slice_mean(state, number[MEAN], 0.5, low, number[SPREAD], eta)
     number[SPREAD] = draw_spread(state, number[SPREAD], scale, number[MEAN], eta)
 
 
 @kernel
-def _draw_common(
+def draw_common_skill(
     state: State, n: int, ease: Floats, skill: Floats, number: Floats, right: Floats,
     wrong: Floats,
 ) -> None:  # fmt: skip
     """Draw the one accuracy of all annotators."""
-    n_labels = skill.shape[1]
-    hits, misses = np.zeros(len(ease)), np.zeros(len(ease))
-    one_hits, one_misses = np.empty(len(ease)), np.empty(len(ease))
-    for v in range(n):
-        answers_of(right, v, one_hits)
-        answers_of(wrong, v, one_misses)
-        for q in range(len(ease)):
-            hits[q] += one_hits[q]
-            misses[q] += one_misses[q]
-    eta = draw_beta(
-        state, skill[0, 0], 1.0, 1.0, lowest(n_labels), number[DIFFICULTY], ease, hits, misses
-    )
-    for v in range(n):
-        for z in range(n_labels):
-            skill[v, z] = eta
+    hits, misses = np.empty(len(ease)), np.empty(len(ease))
+    _pool(right, 0, n, hits)
+    _pool(wrong, 0, n, misses)
+    low = lowest(skill.shape[1])
+    eta = draw_beta(state, skill[0, 0], 1.0, 1.0, low, number[DIFFICULTY], ease, hits, misses)
+    for r in range(n):
+        for z in range(skill.shape[1]):
+            skill[r, z] = eta
 
 
 @kernel
@@ -210,25 +190,28 @@ def draw_system_skills(
     state: State, first_system: int, ease: Floats, skill: Floats, slope: Floats, number: Floats,
     right: Floats, wrong: Floats,
 ) -> None:  # fmt: skip
-    """Draw accuracies of systems that have one each."""
+    """Draw the accuracy of each system, the same for all labels."""
     hits, misses = np.empty(len(ease)), np.empty(len(ease))
-    for v in range(first_system, len(skill)):
-        answers_of(right, v, hits)
-        answers_of(wrong, v, misses)
+    for r in range(first_system, len(skill)):
+        _pool(right, r, r + 1, hits)
+        _pool(wrong, r, r + 1, misses)
         eta = draw_beta(
-            state, skill[v, 0], 1.0, 1.0, -math.inf, number[DIFFICULTY] * slope[v], ease, hits,
+            state, skill[r, 0], 1.0, 1.0, -math.inf, number[DIFFICULTY] * slope[r], ease, hits,
             misses,
         )  # fmt: skip
         for z in range(skill.shape[1]):
-            skill[v, z] = eta
+            skill[r, z] = eta
+
+
+# A source that systems share: how often they give its answer, and its accuracy.
 
 
 @inner
-def _log_density(
+def _log_source(
     logit: float, place: int, votes: Votes, first_system: int, ease: Floats, par: Parameters,
     log_weight: Floats, log_response: Floats, weight: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of one of the two, uniform a priori, states of items summed out."""
+    """Return the log density of one of both numbers, each uniform a priori, states summed out."""
     par.number[place] = logit
     fill_own(
         par.log_prevalence, par.skill, par.slope, par.log_error, par.number[DIFFICULTY], ease,
@@ -245,7 +228,7 @@ def _log_density(
     return out
 
 
-_slice = slicer(_log_density)
+_slice_source = slicer(_log_source)
 
 
 @kernel
@@ -253,14 +236,14 @@ def draw_related(
     state: State, votes: Votes, first_system: int, ease: Floats, par: Parameters,
     log_weight: Floats, log_response: Floats,
 ) -> None:  # fmt: skip
-    """Draw both with the states of items summed out.
+    """Draw both numbers with the states of items summed out.
 
-    Given the states they hardly move where systems seldom give the source's answer: then it is
-    not seen, and what was drawn for it last time holds it where it is.
+    Given the states they hardly move where systems seldom give the source's answer: then the
+    answer that was last drawn for the source holds them in place.
     """
     weight = np.empty(len(log_weight))
     for place in range(SHARED, SOURCE + 1):
-        par.number[place] = _slice(
+        par.number[place] = _slice_source(
             state, par.number[place], 2.0, place, votes, first_system, ease, par, log_weight,
             log_response, weight,
         )  # fmt: skip
@@ -270,9 +253,99 @@ def draw_related(
 def draw_source(
     state: State, ease: Floats, number: Floats, right: Floats, wrong: Floats, shared: Floats
 ) -> None:
-    """Draw both given the states of items and who took which answer from the source."""
+    """Draw both given the states of items and which answers were the source's."""
     number[SOURCE] = draw_beta(
         state, number[SOURCE], 1.0, 1.0, -math.inf, number[DIFFICULTY], ease, right, wrong
     )
     taken, own = shared[0], shared[1]
     number[SHARED] = log_gamma_variate(state, 1.0 + taken) - log_gamma_variate(state, 1.0 + own)
+
+
+# How much items differ in difficulty, and the effect of that on each system.
+
+
+class Hits(NamedTuple):
+    """Right and wrong answers, of one accuracy in each row."""
+
+    skill: Floats
+    slope: Floats
+    right: Floats
+    """(row, ease)"""
+    wrong: Floats
+
+
+@inner
+def _hits(
+    first: int, last: int, rows: bool, skill: Floats, slope: Floats, right: Floats, wrong: Floats
+) -> Hits:
+    """Collect the answers of some respondents, and leave a last row for those of the source."""
+    n_labels, n_ease = right.shape[1:]
+    n_rows = n_labels if rows else 1
+    n = (last - first) * n_rows + 1
+    hits = Hits(np.zeros(n), np.ones(n), np.zeros((n, n_ease)), np.zeros((n, n_ease)))
+    for r in range(first, last):
+        for z in range(n_labels):
+            row = (r - first) * n_rows + (z if rows else 0)
+            hits.skill[row] = skill[r, z]
+            hits.slope[row] = slope[r]
+            for q in range(n_ease):
+                hits.right[row, q] += right[r, z, q]
+                hits.wrong[row, q] += wrong[r, z, q]
+    return hits
+
+
+@inner
+def _log_all_hits(spread: float, ease: Floats, hits: Hits) -> float:
+    out = 0.0
+    for a in range(len(hits.skill)):
+        out += log_hits(hits.skill[a], spread * hits.slope[a], ease, hits.right[a], hits.wrong[a])
+    return out
+
+
+@inner
+def _log_difficulty(log_spread: float, scale: float, ease: Floats, hits: Hits) -> float:
+    spread = math.exp(log_spread)
+    return log_spread - 0.5 * (spread / scale) ** 2 + _log_all_hits(spread, ease, hits)
+
+
+_slice_difficulty = slicer(_log_difficulty)
+
+
+@inner
+def _log_slope(log_slope: float, sd: float, spread: float, ease: Floats, hits: Hits) -> float:
+    for a in range(len(hits.slope)):
+        hits.slope[a] = math.exp(log_slope)
+    return -0.5 * (log_slope / sd) ** 2 + _log_all_hits(spread, ease, hits)
+
+
+_slice_slope = slicer(_log_slope)
+
+
+@kernel
+def draw_difficulty(
+    state: State, last: int, rows: bool, scale: float, ease: Floats, skill: Floats, slope: Floats,
+    number: Floats, right: Floats, wrong: Floats, source_right: Floats, source_wrong: Floats,
+) -> None:  # fmt: skip
+    """Draw how much items differ, given the answers of respondents before ``last``.
+
+    If these are all respondents, the source's answers are evidence too.
+    """
+    hits = _hits(0, last, rows, skill, slope, right, wrong)
+    if last == len(skill):
+        hits.skill[-1] = number[SOURCE]
+        for q in range(len(ease)):
+            hits.right[-1, q], hits.wrong[-1, q] = source_right[q], source_wrong[q]
+    log_spread = math.log(number[DIFFICULTY])
+    number[DIFFICULTY] = math.exp(_slice_difficulty(state, log_spread, 0.5, scale, ease, hits))
+
+
+@kernel
+def draw_slopes(
+    state: State, first_system: int, rows: bool, sd: float, ease: Floats, skill: Floats,
+    slope: Floats, number: Floats, right: Floats, wrong: Floats,
+) -> None:  # fmt: skip
+    """Draw the effect of difficulty on each system."""
+    for r in range(first_system, len(skill)):
+        hits = _hits(r, r + 1, rows, skill, slope, right, wrong)
+        log_slope = math.log(slope[r])
+        slope[r] = math.exp(_slice_slope(state, log_slope, 0.5, sd, number[DIFFICULTY], ease, hits))

@@ -1,4 +1,4 @@
-"""What the posterior of a latent truth is over, and the priors of it, as kernels read them."""
+"""Which process it is, its priors, and a point of its posterior, as kernels read them."""
 
 from __future__ import annotations
 
@@ -10,27 +10,31 @@ from scipy import stats
 from dissensus.kernels.types import Floats
 
 EQUAL, GRADED, UNEQUAL = 0, 1, 2
-"""How errors fall on the other labels."""
+"""How errors are spread over the other labels."""
 NONE, COMPLETE, HIERARCHICAL = 0, 1, 2
 """How annotators' confusion matrices are pooled."""
-_EASES = 5
-"""Fifths of a normal distribution that stand for how hard items are. Eleven make no difference
-that a thousand items could show."""
 MEAN, SPREAD, DECAY, CONCENTRATION, DIFFICULTY, SHARED, SOURCE = range(7)
 """Places in `Parameters.number`."""
+_FIFTHS = 5
+"""Points that stand for the normal distribution of difficulties. With eleven points nothing
+changes that a thousand items could show."""
 
 
 class Form(NamedTuple):
-    """Which process it is; whole numbers and flags, so that all are one compiled kernel."""
+    """Which process it is: whole numbers and flags.
+
+    A *respondent* is an annotator or a system. Annotators that the model does not tell apart are
+    one respondent.
+    """
 
     n_labels: int
-    n_voices: int
-    """Annotators' voices, then the systems."""
+    n_respondents: int
+    """Annotators, then systems."""
     first_system: int
     evidence: int
-    """The first voice that is no evidence of the truth; ``n_voices`` if all are."""
+    """The first respondent that is no evidence of the truth; ``n_respondents`` if all are."""
     rows: int
-    """1 if each voice has a confusion matrix of its own making, 0 for one accuracy."""
+    """1 if each respondent has a confusion matrix, 0 if it has one accuracy for all labels."""
     own_accuracy: int
     errors: int
     ordered: int
@@ -41,74 +45,76 @@ class Form(NamedTuple):
 
 
 class Priors(NamedTuple):
-    """Priors; which of them count is for the form to say."""
+    """Parameters of all priors; the form says which of them are used."""
 
     prevalence: Floats
-    """(label)"""
+    """Dirichlet shape (label)."""
     spread: float
+    """Scale of the half-normal prior of ``accuracy_spread``."""
     difficulty: float
-    """Scales of half-normal priors."""
+    """Scale of the half-normal prior of ``difficulty_spread``."""
     slope: float
-    """The standard deviation of the logarithm of a system's slope."""
+    """Standard deviation of the logarithm of ``difficulty_slope``."""
     decay: float
-    """The standard deviation of a normal one."""
+    """Standard deviation of ``distance_decay``."""
     concentration: Floats
     """Mean and standard deviation of the logarithm of ``error_concentration``."""
     rows: Floats
-    """Labels given in advance to each row of a confusion matrix (label, response)."""
+    """Dirichlet shapes of the rows of a confusion matrix (label, response)."""
     alike: Floats
     """Shape and rate of the Gamma prior of ``confusion_concentration``."""
     system: float
-    """Labels by which each row of a system's matrix is drawn to its accuracy."""
+    """Dirichlet concentration of each row of a system's matrix around a symmetric one."""
 
 
 class Parameters(NamedTuple):
-    """A point of the posterior, written over sweep by sweep."""
+    """A point of the posterior; each sweep writes the next one into the same arrays."""
 
     log_prevalence: Floats
     """(label)"""
     skill: Floats
-    """Logit of being right about a typical item (voice, label); rows of `Form.rows` 0 are flat."""
+    """Logit of being right about a typical item (respondent, label)."""
     log_error: Floats
-    """Logarithms of where errors fall (voice, label, response); not read where they are equal."""
+    """Log-probabilities of wrong answers, given that the answer is wrong (respondent, label,
+    response)."""
     log_base: Floats
-    """What rows of errors are drawn around, and errors of a source that systems share."""
+    """What rows of ``log_error`` are drawn around; also the errors of a shared source."""
     number: Floats
-    """Single numbers, by place: ``MEAN``, ``SHARED`` and ``SOURCE`` are logits."""
+    """Single numbers, by place. ``MEAN``, ``SHARED`` and ``SOURCE`` are logits."""
     slope: Floats
-    """How much harder items are harder for a voice (voice); 1 of annotators."""
+    """Effect of an item's difficulty on a respondent (respondent); 1 for annotators."""
     log_population: Floats
-    """(label, response)"""
+    """``population_confusion`` (label, response)."""
     alike: Floats
-    """``confusion_concentration`` (label)"""
+    """``confusion_concentration`` (label)."""
     level: Floats
-    """Logit of the accuracy that a system's rows are drawn to; how much the logits of an annotator
-    lie above those of his population, where he has one (voice)."""
+    """(respondent). Of a system: the logit of ``system_level``. Of an annotator: how far the
+    logits lie above the population's."""
 
 
 def fifths() -> Floats:
     """Return how easy items are: means of the fifths of a normal distribution, of variance 1."""
-    edges = stats.norm.ppf(np.linspace(0, 1, _EASES + 1))
-    means = -np.diff(stats.norm.pdf(edges)) * _EASES
+    edges = stats.norm.ppf(np.linspace(0, 1, _FIFTHS + 1))
+    means = -np.diff(stats.norm.pdf(edges)) * _FIFTHS
     return np.asarray(means / means.std())
 
 
 def blank(form: Form) -> Parameters:
-    """Make room for a point."""
-    n, v = form.n_labels, form.n_voices
-    error = np.full((v, n, n), -np.log(max(n - 1, 1)))
+    """Return a point at which nobody knows more than by guessing."""
+    n, respondents = form.n_labels, form.n_respondents
+    error = np.full((respondents, n, n), -np.log(max(n - 1, 1)))
     error[:, np.arange(n), np.arange(n)] = -np.inf
     number = np.zeros(7)
     number[[SPREAD, CONCENTRATION]] = 0.5, 5.0
     number[DIFFICULTY] = 0.5 if form.difficulty else 0.0
     return Parameters(
         log_prevalence=np.full(n, -np.log(n)),
-        skill=np.zeros((v, n)),
+        skill=np.zeros((respondents, n)),
         log_error=error,
-        log_base=error[0].copy() if v else np.zeros((n, n)),
+        log_base=error[0].copy() if respondents else np.zeros((n, n)),
         number=number,
-        slope=np.ones(v),
+        slope=np.ones(respondents),
         log_population=np.full((n, n), -np.log(n)),
         alike=np.full(n, 10.0),
-        level=np.zeros(v),
+        level=np.zeros(respondents),
     )

@@ -1,33 +1,23 @@
-"""Confusion matrices of voices: rows given what was counted, and what rows have in common.
+"""Confusion matrices: rows of annotators and systems, and the population of annotators.
 
-Likelihood of annotators' answers, given the population that their rows come from.
-Rows of annotators are summed out where they can be. Errors always can, as they have nothing to do
-with how hard an item is; accuracies only if all items are as hard.
-
-A row is two things: how often the voice is right when this is the truth (a logit, ``skill``), and
-where its errors fall (``log_error``). Under a Dirichlet prior they are independent, which is what
-lets the first move with how hard an item is.
+A row consists of the logit of being right when its label is true (``skill``) and of where errors
+fall (``log_error``). Under a Dirichlet prior the two are independent, so that difficulty, and how
+good an annotator is, act on the first alone. What rows have in common is drawn with the rows summed
+out where that has a closed form: errors always, accuracies if all items are equally difficult
+(``collapsed``).
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from dissensus.families.latent_truth.kernels.accuracies import draw_beta, draw_spread
-from dissensus.families.latent_truth.kernels.data import (
-    COMPLETE,
-    DIFFICULTY,
-    HIERARCHICAL,
-    SPREAD,
-    Form,
-    Parameters,
-    Priors,
-)
-from dissensus.families.latent_truth.kernels.difficulty import LEAST, log_errors
-from dissensus.families.latent_truth.kernels.states import Counts, log_sigmoid
+from dissensus.families.latent_truth.kernels.data import DIFFICULTY, SPREAD
+from dissensus.families.latent_truth.kernels.errors import LEAST, log_errors
+from dissensus.families.latent_truth.kernels.states import log_sigmoid
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.dirichlet import draw_log_row
 from dissensus.kernels.random import State, uniform
@@ -35,9 +25,46 @@ from dissensus.kernels.slices import slicer
 from dissensus.kernels.special import log_rising
 from dissensus.kernels.types import Floats
 
+_TRIES: Final = 50
+_NO_SPREAD: Final = 1e-9
+"""Standard deviations below this are excluded: levels divided by them overflow."""
+
+
+@inner
+def row_odds(row: Floats, z: int) -> float:
+    """Return the logit of being right, from the logarithms of a row."""
+    top, summed = -math.inf, 0.0
+    for y in range(len(row)):
+        if y != z:
+            top = max(top, row[y])
+    for y in range(len(row)):
+        if y != z and top > -math.inf:
+            summed += math.exp(row[y] - top)
+    return row[z] - (top + math.log(summed) if top > -math.inf else top)
+
+
+@inner
+def _largest(values: Floats) -> float:
+    out = -math.inf
+    for y in range(len(values)):
+        out = max(out, values[y])
+    return out
+
+
+@inner
+def _sum_but(row: Floats, z: int) -> float:
+    """Add up a row without one place."""
+    out = 0.0
+    for y in range(len(row)):
+        out += 0.0 if y == z else row[y]
+    return out
+
+
+# The likelihood of annotators' answers, given the population of their rows.
+
 
 class Answers(NamedTuple):
-    """Answers of annotators, by true label."""
+    """Answers of annotators, by true label and at any difficulty."""
 
     collapsed: bool
     """Whether accuracies are summed out."""
@@ -51,59 +78,27 @@ class Answers(NamedTuple):
 
 
 @inner
-def answers_by_label(
+def _answers_by_label(
     n: int, n_labels: int, collapsed: bool, skill: Floats, right: Floats, wrong: Floats,
     error: Floats,
 ) -> Answers:  # fmt: skip
-    """Lay annotators' answers out by label, however hard the items (label, annotator)."""
     answers = Answers(
         collapsed, np.empty((n_labels, n)), np.zeros((n_labels, n)), np.zeros((n_labels, n)),
         np.empty((n_labels, n, n_labels)),
     )  # fmt: skip
-    for v in range(n):
+    for r in range(n):
         for z in range(n_labels):
-            answers.skill[z, v] = skill[v, z]
+            answers.skill[z, r] = skill[r, z]
             for q in range(right.shape[2]):
-                answers.right[z, v] += right[v, z, q]
-                answers.wrong[z, v] += wrong[v, z, q]
+                answers.right[z, r] += right[r, z, q]
+                answers.wrong[z, r] += wrong[r, z, q]
             for y in range(n_labels):
-                answers.error[z, v, y] = error[v, z, y]
+                answers.error[z, r, y] = error[r, z, y]
     return answers
 
 
 @inner
-def row_odds(row: Floats, z: int) -> float:
-    """Return the logit of being right from the logarithms of a row."""
-    top, summed = -math.inf, 0.0
-    for y in range(len(row)):
-        if y != z:
-            top = max(top, row[y])
-    for y in range(len(row)):
-        if y != z and top > -math.inf:
-            summed += math.exp(row[y] - top)
-    return row[z] - (top + math.log(summed) if top > -math.inf else top)
-
-
-@inner
-def largest(values: Floats) -> float:
-    """Return the largest of some numbers."""
-    out = -math.inf
-    for y in range(len(values)):
-        out = max(out, values[y])
-    return out
-
-
-@inner
-def sum_but(row: Floats, z: int) -> float:
-    """Add a row up but for one place."""
-    out = 0.0
-    for y in range(len(row)):
-        out += 0.0 if y == z else row[y]
-    return out
-
-
-@inner
-def log_right(
+def _log_right(
     a: float, b: float, collapsed: bool, skill: float, right: float, wrong: float
 ) -> float:
     """Return the log density of an accuracy under Beta(a, b), or of answers, it summed out."""
@@ -114,73 +109,148 @@ def log_right(
 
 
 @inner
-def log_answers(
-    alike: float, odds: float, level: Floats, answers: Answers, z: int, errors: Floats
-) -> float:
-    """Return the log density of annotators' rows for a label, or of their answers."""
-    out = log_all_errors(alike, odds, answers.error[z], errors)
-    for v in range(len(level)):
-        out += log_own(odds + level[v], alike, answers, z, v)
-    return out
-
-
-@inner
-def log_all_errors(alike: float, odds: float, error: Floats, errors: Floats) -> float:
-    """Return the log-likelihood of all errors for a label, where they fall summed out."""
-    whole = alike * math.exp(log_sigmoid(-odds))
-    if whole < LEAST:
-        return -math.inf
-    out = 0.0
-    if len(errors) > 2:
-        for v in range(len(error)):
-            out += log_errors(whole, errors, error[v])
-    return out
-
-
-@inner
-def log_own(odds: float, alike: float, answers: Answers, z: int, v: int) -> float:
-    """Return the log density of one annotator's accuracy, given the logit of the typical one."""
-    right, wrong = answers.right[z, v], answers.wrong[z, v]
+def _log_own(odds: float, alike: float, answers: Answers, z: int, r: int) -> float:
+    """Return the log density of an annotator's accuracy for a label, given its prior logit."""
+    right, wrong = answers.right[z, r], answers.wrong[z, r]
     if answers.collapsed and right + wrong == 0.0:
         return 0.0
     a, b = alike * math.exp(log_sigmoid(odds)), alike * math.exp(log_sigmoid(-odds))
     if a < LEAST or b < LEAST:
         return -math.inf
-    return log_right(a, b, answers.collapsed, answers.skill[z, v], right, wrong)
+    return _log_right(a, b, answers.collapsed, answers.skill[z, r], right, wrong)
 
 
 @inner
-def log_person(level: float, odds: Floats, alike: Floats, answers: Answers, v: int) -> float:
-    """Return the log density of one annotator's accuracies, or of the annotator's answers."""
+def _log_person(level: float, odds: Floats, alike: Floats, answers: Answers, r: int) -> float:
+    """Return the log density of an annotator's accuracies for all labels."""
     out = 0.0
     for z in range(len(odds)):
-        out += log_own(odds[z] + level, alike[z], answers, z, v)
+        out += _log_own(odds[z] + level, alike[z], answers, z, r)
     return out
 
 
-# What annotators' confusion matrices have in common: a population's, and how good each one is.
+@inner
+def _log_all_errors(alike: float, odds: float, error: Floats, errors: Floats) -> float:
+    """Return the log-likelihood of all annotators' errors for a label."""
+    whole = alike * math.exp(log_sigmoid(-odds))
+    if whole < LEAST:
+        return -math.inf
+    out = 0.0
+    if len(errors) > 2:
+        for r in range(len(error)):
+            out += log_errors(whole, errors, error[r])
+    return out
 
 
-_TRIES = 50
+@inner
+def _log_answers(
+    alike: float, odds: float, level: Floats, answers: Answers, z: int, errors: Floats
+) -> float:
+    """Return the log density of all annotators' rows for a label, or of their answers."""
+    out = _log_all_errors(alike, odds, answers.error[z], errors)
+    for r in range(len(level)):
+        out += _log_own(odds + level[r], alike, answers, z, r)
+    return out
 
 
-def draw_pooling(state: State, form: Form, par: Parameters, prior: Priors, counts: Counts) -> None:
-    """Draw the population's rows, how alike annotators are, and how good each is at all labels."""
-    _draw_pooling(
-        state, form.first_system, not form.difficulty, prior.rows, prior.alike, prior.spread,
-        par.skill, par.level, par.log_population, par.alike, par.number, counts.right,
-        counts.wrong, counts.error,
-    )  # fmt: skip
+# The population: its matrix, how alike annotators are, and how good each one is at all labels.
+
+
+@inner
+def _log_alike(
+    log_alike: float, prior: Floats, odds: float, level: Floats, answers: Answers, z: int,
+    errors: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of a label's ``confusion_concentration``, with a Gamma prior."""
+    alike = math.exp(log_alike)
+    if alike < LEAST:
+        return -math.inf
+    out = prior[0] * log_alike - prior[1] * alike
+    return out + _log_answers(alike, odds, level, answers, z, errors)
+
+
+_slice_alike = slicer(_log_alike)
+
+
+@inner
+def _log_odds(
+    odds: float, own: float, rest: float, low: float, alike: float, level: Floats,
+    answers: Answers, z: int, errors: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the population's logit, with a Beta prior above a bound."""
+    if odds <= low:
+        return -math.inf
+    out = own * log_sigmoid(odds) + rest * log_sigmoid(-odds)
+    return out + _log_answers(alike, odds, level, answers, z, errors)
+
+
+_slice_odds = slicer(_log_odds)
+
+
+@inner
+def _log_level_of_one(
+    level: float, sd: float, odds: Floats, alike: Floats, answers: Answers, r: int
+) -> float:
+    """Return the log density of how far an annotator's logits lie above the population's."""
+    prior = -0.5 * (level / sd) ** 2
+    return prior + _log_person(level, odds, alike, answers, r)
+
+
+_slice_level_of_one = slicer(_log_level_of_one)
+
+
+@inner
+def _log_unit(
+    log_sd: float, scale: float, unit: Floats, odds: Floats, alike: Floats, answers: Answers
+) -> float:
+    """Return the log density of the spread, given levels divided by the spread."""
+    sd = math.exp(log_sd)
+    if sd < _NO_SPREAD:
+        return -math.inf
+    out = log_sd - 0.5 * (sd / scale) ** 2
+    for r in range(len(unit)):
+        out += _log_person(sd * unit[r], odds, alike, answers, r)
+    return out
+
+
+_slice_unit = slicer(_log_unit)
+
+
+@inner
+def _log_shift(
+    shift: float, sd: float, level: Floats, odds: Floats, alike: Floats, rows: Floats,
+    error: Floats, errors: Floats,
+) -> float:  # fmt: skip
+    """Return the log density with all of the population's logits raised, and all levels lowered.
+
+    Accuracies and right answers stay as they are. What changes is the prior of the population and
+    of levels, and the concentration of errors.
+    """
+    out = 0.0
+    for r in range(len(level)):
+        out -= 0.5 * ((level[r] - shift) / sd) ** 2
+    for z in range(len(odds)):
+        moved = odds[z] + shift
+        if moved <= _largest(errors[z]):
+            return -math.inf
+        out += rows[z, z] * log_sigmoid(moved)
+        out += _sum_but(rows[z], z) * log_sigmoid(-moved)
+        out += _log_all_errors(alike[z], moved, error[z], errors[z])
+    return out
+
+
+_slice_shift = slicer(_log_shift)
 
 
 @kernel
-def _draw_pooling(
+def draw_population(
     state: State, n: int, collapsed: bool, rows: Floats, alike_prior: Floats, scale: float,
     skill: Floats, levels: Floats, log_population: Floats, alike: Floats, number: Floats,
     right: Floats, wrong: Floats, error: Floats,
 ) -> None:  # fmt: skip
+    """Draw the population's rows, how alike annotators are, and how good each is at all labels."""
     n_labels = len(alike)
-    answers = answers_by_label(n, n_labels, collapsed, skill, right, wrong, error)
+    answers = _answers_by_label(n, n_labels, collapsed, skill, right, wrong, error)
     level, odds, errors = levels[:n], np.empty(n_labels), np.empty((n_labels, n_labels))
     for z in range(n_labels):
         odds[z] = row_odds(log_population[z], z)
@@ -190,19 +260,21 @@ def _draw_pooling(
         odds[z] = _draw_label(
             state, rows[z], alike_prior, level, alike, answers, z, odds[z], errors[z]
         )
-    for v in range(n):
-        level[v] = _slice_better(state, level[v], 1.0, number[SPREAD], odds, alike, answers, v)
-    _shift(state, number[SPREAD], rows, alike, answers.error, level, odds, errors)
+    for r in range(n):
+        level[r] = _slice_level_of_one(
+            state, level[r], 1.0, number[SPREAD], odds, alike, answers, r
+        )
+    _draw_shift(state, number[SPREAD], rows, alike, answers.error, level, odds, errors)
     sd = draw_spread(state, number[SPREAD], scale, 0.0, level)
-    # Again in units of the spread: one of many who are alike hardly moves given what each is, and
-    # one of people who are not hardly moves given how they compare (Yu & Meng 2011).
+    # And again given levels in units of the spread (Yu & Meng 2011): given levels it hardly moves
+    # where there are many annotators who are alike, given units where they differ.
     unit = np.empty(n)
-    for v in range(n):
-        unit[v] = level[v] / sd
+    for r in range(n):
+        unit[r] = level[r] / sd
     log_sd = _slice_unit(state, math.log(sd), 1.0, scale, unit, odds, alike, answers)
     number[SPREAD] = math.exp(log_sd)
-    for v in range(n):
-        level[v] = number[SPREAD] * unit[v]
+    for r in range(n):
+        level[r] = number[SPREAD] * unit[r]
     for z in range(n_labels):
         for y in range(n_labels):
             log_population[z, y] = errors[z, y] + log_sigmoid(-odds[z])
@@ -210,11 +282,63 @@ def _draw_pooling(
 
 
 @inner
-def draw_below(state: State, shape: Floats, z: int, high: float, out: Floats) -> None:
-    """Draw where errors fall until none of them lies above ``high``, or leave it as it is.
+def _draw_label(
+    state: State, rows: Floats, alike_prior: Floats, level: Floats, alike: Floats,
+    answers: Answers, z: int, odds: float, errors: Floats,
+) -> float:  # fmt: skip
+    """Draw the population's row for a label and how alike annotators are; return its logit.
 
-    How many draws fail does not hang on the row as it is: to give up after so many changes nothing
-    about what it converges to.
+    The population's errors have a closed form given how many tables each count takes (Teh et al.
+    2006). So has ``alike``, but given tables it hardly moves.
+    """
+    log_alike = _slice_alike(
+        state, math.log(alike[z]), 0.5, alike_prior, odds, level, answers, z, errors
+    )
+    alike[z] = math.exp(log_alike)
+    odds = _slice_odds(
+        state, odds, 0.5, rows[z], _sum_but(rows, z), _largest(errors), alike[z], level, answers,
+        z, errors,
+    )  # fmt: skip
+    if len(errors) > 2:  # with two labels there is one wrong answer
+        shape = np.empty(len(errors))
+        _draw_tables(state, answers.error[z], alike[z], odds, errors, shape)
+        for y in range(len(errors)):
+            shape[y] += rows[y]
+        _draw_below(state, shape, z, odds, errors)
+    return odds
+
+
+@inner
+def _draw_tables(
+    state: State, error: Floats, alike: float, odds: float, errors: Floats, out: Floats
+) -> None:
+    """Draw how many tables the errors of all annotators take, by response."""
+    weight = np.empty(len(out))
+    for y in range(len(out)):
+        out[y] = 0.0
+        weight[y] = alike * math.exp(log_sigmoid(-odds) + errors[y])
+    for r in range(len(error)):
+        for y in range(len(out)):
+            if error[r, y] > 0.0:
+                out[y] += _tables(state, error[r, y], weight[y])
+
+
+@inner
+def _tables(state: State, n: float, alpha: float) -> float:
+    """Draw how many tables n guests of a Chinese restaurant take."""
+    tables = 0.0
+    for guest in range(int(n)):
+        if uniform(state) * (alpha + guest) < alpha:
+            tables += 1.0
+    return tables
+
+
+@inner
+def _draw_below(state: State, shape: Floats, z: int, high: float, out: Floats) -> None:
+    """Draw where errors fall until none lies above ``high``; after 50 failures leave it as it is.
+
+    The number of failures does not depend on the row as it is, so that giving up leaves the
+    posterior unchanged.
     """
     new = np.empty(len(shape))
     for _ in range(_TRIES):
@@ -229,171 +353,42 @@ def draw_below(state: State, shape: Floats, z: int, high: float, out: Floats) ->
 
 
 @inner
-def _draw_label(
-    state: State, rows: Floats, alike_prior: Floats, level: Floats, alike: Floats,
-    answers: Answers, z: int, odds: float, errors: Floats,
-) -> float:  # fmt: skip
-    """Draw the population's row for a label and how alike annotators are; return its logit.
-
-    The population's errors have a closed form given how many tables each count takes (Teh et al.
-    2006). So has how alike they are, but tables would hold it where it is.
-    """
-    log_alike = _slice_alike(
-        state, math.log(alike[z]), 0.5, alike_prior, odds, level, answers, z, errors
-    )
-    alike[z] = math.exp(log_alike)
-    odds = _slice_odds(
-        state, odds, 0.5, rows[z], sum_but(rows, z), largest(errors), alike[z], level, answers, z,
-        errors,
-    )  # fmt: skip
-    if len(errors) > 2:  # of two labels errors fall where they must
-        shape = np.empty(len(errors))
-        _tables_taken(state, answers.error[z], alike[z], odds, errors, shape)
-        for y in range(len(errors)):
-            shape[y] += rows[y]
-        draw_below(state, shape, z, odds, errors)
-    return odds
-
-
-@inner
-def _tables_taken(
-    state: State, error: Floats, alike: float, odds: float, errors: Floats, out: Floats
-) -> None:
-    """Draw how many tables the errors of all annotators take, by response."""
-    weight = np.empty(len(out))
-    for y in range(len(out)):
-        out[y] = 0.0
-        weight[y] = alike * math.exp(log_sigmoid(-odds) + errors[y])
-    for v in range(len(error)):
-        for y in range(len(out)):
-            if error[v, y] > 0.0:
-                out[y] += _tables(state, error[v, y], weight[y])
-
-
-@inner
-def _tables(state: State, n: float, alpha: float) -> float:
-    """Draw how many tables n guests of a Chinese restaurant take."""
-    tables = 0.0
-    for guest in range(int(n)):
-        if uniform(state) * (alpha + guest) < alpha:
-            tables += 1.0
-    return tables
-
-
-@inner
-def _log_alike(
-    log_alike: float, prior: Floats, odds: float, level: Floats, answers: Answers, z: int,
-    errors: Floats,
-) -> float:  # fmt: skip
-    """Return the log density of how alike annotators' rows are, a Gamma a priori."""
-    alike = math.exp(log_alike)
-    if alike < LEAST:
-        return -math.inf
-    out = prior[0] * log_alike - prior[1] * alike
-    return out + log_answers(alike, odds, level, answers, z, errors)
-
-
-_slice_alike = slicer(_log_alike)
-
-
-@inner
-def _log_odds(
-    odds: float, own: float, rest: float, low: float, alike: float, level: Floats,
-    answers: Answers, z: int, errors: Floats,
-) -> float:  # fmt: skip
-    """Return the log density of the population's logit, a Beta accuracy a priori above a bound."""
-    if odds <= low:
-        return -math.inf
-    out = own * log_sigmoid(odds) + rest * log_sigmoid(-odds)
-    return out + log_answers(alike, odds, level, answers, z, errors)
-
-
-_slice_odds = slicer(_log_odds)
-
-
-@inner
-def _log_better(
-    level: float, sd: float, odds: Floats, alike: Floats, answers: Answers, v: int
-) -> float:
-    """Return the log density of how much better than typical one annotator is, in logits."""
-    prior = -0.5 * (level / sd) ** 2
-    return prior + log_person(level, odds, alike, answers, v)
-
-
-_slice_better = slicer(_log_better)
-
-
-@inner
-def _log_unit(
-    log_sd: float, scale: float, unit: Floats, odds: Floats, alike: Floats, answers: Answers
-) -> float:
-    """Return the log density of the spread, given by how many of it annotators differ."""
-    sd = math.exp(log_sd)
-    if sd < 1e-9:  # a spread of nothing: nobody's share of it could be told
-        return -math.inf
-    out = log_sd - 0.5 * (sd / scale) ** 2
-    for v in range(len(unit)):
-        out += log_person(sd * unit[v], odds, alike, answers, v)
-    return out
-
-
-_slice_unit = slicer(_log_unit)
-
-
-@inner
-def _log_shift(
-    shift: float, sd: float, level: Floats, odds: Floats, alike: Floats, rows: Floats,
-    error: Floats, errors: Floats,
-) -> float:  # fmt: skip
-    """Return the log density with the population better by so much, and each annotator worse.
-
-    What each is stays as it is, and so all accuracies and right answers: what changes is the prior
-    of the population and of levels, and how alike errors are held to be.
-    """
-    out = 0.0
-    for v in range(len(level)):
-        out -= 0.5 * ((level[v] - shift) / sd) ** 2
-    for z in range(len(odds)):
-        moved = odds[z] + shift
-        if moved <= largest(errors[z]):
-            return -math.inf
-        out += rows[z, z] * log_sigmoid(moved)
-        out += sum_but(rows[z], z) * log_sigmoid(-moved)
-        out += log_all_errors(alike[z], moved, error[z], errors[z])
-    return out
-
-
-_slice_shift = slicer(_log_shift)
-
-
-@inner
-def _shift(
+def _draw_shift(
     state: State, sd: float, rows: Floats, alike: Floats, error: Floats, level: Floats,
     odds: Floats, errors: Floats,
 ) -> None:  # fmt: skip
-    """Move the population's logits and all levels at once, which else would hold each other."""
+    """Move the population's logits and all levels together: given each other they hardly move."""
     shift = _slice_shift(state, 0.0, 0.2, sd, level, odds, alike, rows, error, errors)
     for z in range(len(odds)):
         odds[z] += shift
-    for v in range(len(level)):
-        level[v] -= shift
+    for r in range(len(level)):
+        level[r] -= shift
 
 
-def draw_rows(
-    state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
-) -> None:
-    """Draw the confusion matrices of annotators, and what they have in common."""
-    if form.pooling == HIERARCHICAL:
-        draw_pooling(state, form, par, prior, counts)
-    _draw_annotators(
-        state, form.first_system, form.pooling == HIERARCHICAL, form.pooling == COMPLETE,
-        prior.rows, ease, par.skill, par.log_error, par.slope, par.number, par.log_population,
-        par.alike, par.level, counts.right, counts.wrong, counts.error,
-    )  # fmt: skip
+# Rows of annotators and systems.
+
+
+@inner
+def draw_row(
+    state: State, skill: float, spread: float, ease: Floats, right: Floats, wrong: Floats,
+    error: Floats, z: int, shape: Floats, less: float, named: bool, log_error: Floats,
+) -> float:  # fmt: skip
+    """Draw a row and return its logit; a named row has its own label most often.
+
+    ``shape`` is the Dirichlet prior, in which ``less`` stands against being right.
+    """
+    low = _largest(log_error) if named else -math.inf
+    skill = draw_beta(state, skill, shape[z], less, low, spread, ease, right, wrong)
+    high = skill if named else math.inf
+    counted = np.empty(len(shape))
+    for y in range(len(shape)):
+        counted[y] = shape[y] + error[y]
+    _draw_below(state, counted, z, high, log_error)
+    return skill
 
 
 @kernel
-def _draw_annotators(
+def draw_annotators(
     state: State, n: int, pooled: bool, named: bool, rows: Floats, ease: Floats, skill: Floats,
     log_error: Floats, slope: Floats, number: Floats, log_population: Floats, alike: Floats,
     level: Floats, right: Floats, wrong: Floats, error: Floats,
@@ -401,17 +396,17 @@ def _draw_annotators(
     """Draw annotators' rows: around the population's where they are pooled, else from the prior."""
     n_labels = len(alike)
     shape = np.empty(n_labels)
-    for v in range(n):
+    for r in range(n):
         for z in range(n_labels):
             if pooled:
-                less = _population_shape(log_population[z], alike[z], level[v], z, shape)
+                less = _population_shape(log_population[z], alike[z], level[r], z, shape)
             else:
                 for y in range(n_labels):
                     shape[y] = rows[z, y]
-                less = sum_but(shape, z)
-            skill[v, z] = draw_row(
-                state, skill[v, z], number[DIFFICULTY] * slope[v], ease, right[v, z],
-                wrong[v, z], error[v, z], z, shape, less, named, log_error[v, z],
+                less = _sum_but(shape, z)
+            skill[r, z] = draw_row(
+                state, skill[r, z], number[DIFFICULTY] * slope[r], ease, right[r, z],
+                wrong[r, z], error[r, z], z, shape, less, named, log_error[r, z],
             )  # fmt: skip
 
 
@@ -419,10 +414,9 @@ def _draw_annotators(
 def _population_shape(
     log_population: Floats, alike: float, level: float, z: int, out: Floats
 ) -> float:
-    """Write the prior labels of an annotator's row; return how many are wrong as to accuracy.
+    """Write the Dirichlet shape of an annotator's row; return the part against being right.
 
-    In a population that is not what the errors add up to: how good an annotator is says nothing
-    of where the errors fall.
+    That part is not the sum of the errors' shapes, which do not depend on the level.
     """
     odds = row_odds(log_population, z) + level
     for y in range(len(out)):
@@ -431,70 +425,13 @@ def _population_shape(
     return alike * math.exp(log_sigmoid(-odds))
 
 
-def draw_system_rows(
-    state: State, form: Form, ease: Floats, par: Parameters, prior: Priors, counts: Counts
-) -> None:
-    """Draw the confusion matrices of systems."""
-    _draw_systems(
-        state, form.first_system, not form.difficulty, prior.system, ease, par.skill,
-        par.log_error, par.slope, par.number, par.level, counts.right, counts.wrong, counts.error,
-    )  # fmt: skip
-
-
-@kernel
-def _draw_systems(
-    state: State, first_system: int, collapsed: bool, weight: float, ease: Floats, skill: Floats,
-    log_error: Floats, slope: Floats, number: Floats, level: Floats, right: Floats, wrong: Floats,
-    error: Floats,
-) -> None:  # fmt: skip
-    """Draw each system's level, and its rows, drawn to that accuracy with errors alike."""
-    n = skill.shape[1]
-    shape, hits, misses = np.empty(n), np.empty(n), np.empty(n)
-    for v in range(first_system, len(skill)):
-        for z in range(n):
-            hits[z] = misses[z] = 0.0
-            for q in range(len(ease)):
-                hits[z] += right[v, z, q]
-                misses[z] += wrong[v, z, q]
-        level[v] = _slice_level(
-            state, level[v], 1.0, weight, collapsed, skill[v], hits, misses, error[v]
-        )
-        for z in range(n):
-            for y in range(n):
-                shape[y] = weight * math.exp(log_sigmoid(-level[v])) / max(n - 1, 1)
-            shape[z] = weight * math.exp(log_sigmoid(level[v]))
-            skill[v, z] = draw_row(
-                state, skill[v, z], number[DIFFICULTY] * slope[v], ease, right[v, z],
-                wrong[v, z], error[v, z], z, shape, sum_but(shape, z), False, log_error[v, z],
-            )  # fmt: skip
-
-
-@inner
-def draw_row(
-    state: State, skill: float, spread: float, ease: Floats, right: Floats, wrong: Floats,
-    error: Floats, z: int, shape: Floats, less: float, named: bool, log_error: Floats,
-) -> float:  # fmt: skip
-    """Draw a row and return its logit; one that is named says its label more often than others."""
-    low = largest(log_error) if named else -math.inf
-    skill = draw_beta(state, skill, shape[z], less, low, spread, ease, right, wrong)
-    high = skill if named else math.inf
-    counted = np.empty(len(shape))
-    for y in range(len(shape)):
-        counted[y] = shape[y] + error[y]
-    draw_below(state, counted, z, high, log_error)
-    return skill
-
-
-# -- What a system's rows have in common -----------------------------------------------------------
-
-
 @inner
 def _log_level(
     level: float, weight: float, collapsed: bool, skill: Floats, right: Floats, wrong: Floats,
     error: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of a system's level; errors summed out, accuracies if they can be."""
-    out = log_sigmoid(level) + log_sigmoid(-level)  # a uniform accuracy, as a logit
+    """Return the log density of the logit of a system's level, which is uniform a priori."""
+    out = log_sigmoid(level) + log_sigmoid(-level)
     a, b = weight * math.exp(log_sigmoid(level)), weight * math.exp(log_sigmoid(-level))
     if a < LEAST or b < LEAST:
         return -math.inf
@@ -502,9 +439,37 @@ def _log_level(
     for y in range(len(right)):
         equal[y] = -math.log(max(len(right) - 1.0, 1.0))
     for z in range(len(right)):
-        out += log_right(a, b, collapsed, skill[z], right[z], wrong[z])
+        out += _log_right(a, b, collapsed, skill[z], right[z], wrong[z])
         out += log_errors(b, equal, error[z])
     return out
 
 
 _slice_level = slicer(_log_level)
+
+
+@kernel
+def draw_systems(
+    state: State, first_system: int, collapsed: bool, weight: float, ease: Floats, skill: Floats,
+    log_error: Floats, slope: Floats, number: Floats, level: Floats, right: Floats, wrong: Floats,
+    error: Floats,
+) -> None:  # fmt: skip
+    """Draw each system's level, and its rows around the symmetric matrix of that accuracy."""
+    n = skill.shape[1]
+    shape, hits, misses = np.empty(n), np.empty(n), np.empty(n)
+    for r in range(first_system, len(skill)):
+        for z in range(n):
+            hits[z] = misses[z] = 0.0
+            for q in range(len(ease)):
+                hits[z] += right[r, z, q]
+                misses[z] += wrong[r, z, q]
+        level[r] = _slice_level(
+            state, level[r], 1.0, weight, collapsed, skill[r], hits, misses, error[r]
+        )
+        for z in range(n):
+            for y in range(n):
+                shape[y] = weight * math.exp(log_sigmoid(-level[r])) / max(n - 1, 1)
+            shape[z] = weight * math.exp(log_sigmoid(level[r]))
+            skill[r, z] = draw_row(
+                state, skill[r, z], number[DIFFICULTY] * slope[r], ease, right[r, z],
+                wrong[r, z], error[r, z], z, shape, _sum_but(shape, z), False, log_error[r, z],
+            )  # fmt: skip

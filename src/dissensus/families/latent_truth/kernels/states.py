@@ -1,9 +1,9 @@
-"""The truth of items given all parameters: probabilities, draws, and counts by state.
+"""States of items: their probabilities given all parameters, draws of them, and counts.
 
-The truth of items given all parameters: their labels' probabilities, and draws.
 A *state* of an item is its true label, how hard it is, and, where systems are related, the answer
-of the source that they share. Given the state all voices are independent, so that one table of
-log-probabilities (voice, response, state) is all that the labels need to see.
+of the source that they share. Given the state all answers are independent: labels depend on one
+table of log-probabilities (respondent, response, state). The state with true label z, ease q and
+source's answer f has the number ``(f * len(ease) + q) * n_labels + z``.
 """
 
 from __future__ import annotations
@@ -14,13 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.families.latent_truth.kernels.data import (
-    DIFFICULTY,
-    SHARED,
-    SOURCE,
-    Form,
-    Parameters,
-)
+from dissensus.families.latent_truth.kernels.data import DIFFICULTY, SHARED, SOURCE, Form
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State, uniform
 from dissensus.kernels.special import log_plus
@@ -31,29 +25,8 @@ from dissensus.kernels.votes import Votes
 
 @inner
 def log_sigmoid(x: float) -> float:
-    """Return log(1 / (1 + exp(-x))) without loss on either side."""
+    """Return log(1 / (1 + exp(-x))) without loss of digits on either side."""
     return -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x))
-
-
-def n_states(form: Form, ease: Floats) -> int:
-    """Return how many states an item can be in."""
-    return form.n_labels * len(ease) * (form.n_labels if form.related else 1)
-
-
-def fill_tables(
-    form: Form, ease: Floats, par: Parameters, log_weight: Floats, log_response: Floats
-) -> None:
-    """Write what labels see: the states' probabilities, and those of responses in each.
-
-    The state of truth z at ease q with the source's answer f has the number
-    ``(f * len(ease) + q) * n_labels + z``.
-    """
-    fill_own(
-        par.log_prevalence, par.skill, par.slope, par.log_error, par.number[DIFFICULTY], ease,
-        log_weight, log_response,
-    )  # fmt: skip
-    if form.related:
-        add_source(par.log_base, par.number, ease, form.first_system, log_weight, log_response)
 
 
 @kernel
@@ -61,19 +34,19 @@ def fill_own(
     log_prevalence: Floats, skill: Floats, slope: Floats, log_error: Floats, spread: float,
     ease: Floats, log_weight: Floats, log_response: Floats,
 ) -> None:  # fmt: skip
-    """Write the tables of voices that answer independently."""
+    """Write log-probabilities of states, and of each respondent's own answers in each state."""
     n, n_ease, n_states = len(log_prevalence), len(ease), len(log_weight)
     for s in range(n_states):
         log_weight[s] = log_prevalence[s % n] - math.log(n_ease)
-    for v in range(len(skill)):
+    for r in range(len(skill)):
         for z in range(n):
             for q in range(n_ease):
-                eta = skill[v, z] + spread * slope[v] * ease[q]
+                eta = skill[r, z] + spread * slope[r] * ease[q]
                 right, wrong = log_sigmoid(eta), log_sigmoid(-eta)
                 for y in range(n):
-                    own = right if y == z else wrong + log_error[v, z, y]
+                    own = right if y == z else wrong + log_error[r, z, y]
                     for s in range(q * n + z, n_states, n * n_ease):
-                        log_response[v, y, s] = own
+                        log_response[r, y, s] = own
 
 
 @kernel
@@ -81,7 +54,7 @@ def add_source(
     log_base: Floats, number: Floats, ease: Floats, first_system: int, log_weight: Floats,
     log_response: Floats,
 ) -> None:  # fmt: skip
-    """Bring the source's answer into both tables: systems give it instead of their own at times."""
+    """Add the shared source to both tables: systems sometimes give its answer, not their own."""
     n, n_ease = log_base.shape[0], len(ease)
     log_taken, log_own = log_sigmoid(number[SHARED]), log_sigmoid(-number[SHARED])
     for s in range(len(log_weight)):
@@ -91,10 +64,10 @@ def add_source(
             log_weight[s] += log_sigmoid(eta)
         else:
             log_weight[s] += log_sigmoid(-eta) + log_base[z, f]
-        for v in range(first_system, len(log_response)):
+        for r in range(first_system, len(log_response)):
             for y in range(n):
-                alone = log_own + log_response[v, y, s]
-                log_response[v, y, s] = log_plus(alone, log_taken) if f == y else alone
+                alone = log_own + log_response[r, y, s]
+                log_response[r, y, s] = log_plus(alone, log_taken) if f == y else alone
 
 
 @inner
@@ -108,17 +81,17 @@ def weigh(
     votes: Votes, evidence: int, log_weight: Floats, log_response: Floats, p: int, known: int,
     n_labels: int, weight: Floats,
 ) -> float:  # fmt: skip
-    """Write the weights of the states of a pattern, the largest being 1; return its logarithm.
+    """Write the weights of a pattern's states, the largest being 1; return its logarithm.
 
-    A known label leaves the states in which it is the true one.
+    States in which a known label is not the true one have weight 0.
     """
     for s in range(len(weight)):
         weight[s] = log_weight[s]
     for entry in range(votes.start[p], votes.start[p + 1]):
-        v, y, times = votes.voice[entry], votes.label[entry], votes.times[entry]
-        if v < evidence:
+        r, y, times = votes.respondent[entry], votes.label[entry], votes.times[entry]
+        if r < evidence:
             for s in range(len(weight)):
-                weight[s] += times * log_response[v, y, s]
+                weight[s] += times * log_response[r, y, s]
     high = -math.inf
     for s in range(len(weight)):
         if known >= 0 and s % n_labels != known:
@@ -143,25 +116,25 @@ def draw_states(
     state: State, votes: Votes, evidence: int, ease: Floats, log_weight: Floats,
     log_response: Floats, count: Floats, size: Floats, truth: Floats, mean_ease: Floats,
 ) -> float:  # fmt: skip
-    """Draw the state of every item, and count what was said in which.
+    """Draw the state of every item, and count labels and items by state.
 
     Parameters
     ----------
     state : stream
     votes : Votes
     evidence : int
-        The first voice that is no evidence of the truth.
+        The first respondent that is no evidence of the truth.
     ease : array (ease)
     log_weight, log_response : array
-        As `fill_tables` makes them.
-    count : array (voice, response, state)
-        Written: how often.
+        From `fill_own` and `add_source`.
+    count : array (respondent, response, state)
+        Written: number of labels.
     size : array (state)
-        Written: how many items.
+        Written: number of items.
     truth : array (pattern, label)
-        Written: the probability of each label being true, by what was said alone.
+        Written: probability that each label is true, given the labels but no known truth.
     mean_ease : array (pattern)
-        Written, unless it is empty: the mean ease of an item.
+        Written, unless it is empty: mean ease of an item.
 
     Returns
     -------
@@ -196,7 +169,8 @@ def draw_states(
                 continue
             size[s] += drawn[s]
             for entry in range(votes.start[p], votes.start[p + 1]):
-                count[votes.voice[entry], votes.label[entry], s] += drawn[s] * votes.times[entry]
+                r, y = votes.respondent[entry], votes.label[entry]
+                count[r, y, s] += drawn[s] * votes.times[entry]
     return whole
 
 
@@ -216,19 +190,19 @@ def pattern_log_likelihood(
 
 @kernel
 def replicate(
-    state: State, log_weight: Floats, log_response: Floats, item: Ints, voice: Ints,
+    state: State, log_weight: Floats, log_response: Floats, item: Ints, respondent: Ints,
     out: npt.NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Draw labels of new items that are labelled by the same voices (row); rows go by item."""
-    n_voices, n_labels, n_states = log_response.shape
+    """Draw labels of new items by the same respondents (row); rows are sorted by item."""
+    n_respondents, n_labels, n_states = log_response.shape
     cumulative, total = np.empty(n_states), 0.0
-    chance = np.empty((n_voices, n_labels, n_states))
+    chance = np.empty((n_respondents, n_labels, n_states))
     for s in range(n_states):
         total += math.exp(log_weight[s])
         cumulative[s] = total
-        for v in range(n_voices):
+        for r in range(n_respondents):
             for y in range(n_labels):
-                chance[v, y, s] = math.exp(log_response[v, y, s])
+                chance[r, y, s] = math.exp(log_response[r, y, s])
     last, s = -1, 0
     for row in range(len(item)):
         if item[row] != last:
@@ -238,81 +212,65 @@ def replicate(
         rest = uniform(state)
         y = 0
         while y < n_labels - 1:
-            rest -= chance[voice[row], y, s]
+            rest -= chance[respondent[row], y, s]
             if rest < 0.0:
                 break
             y += 1
         out[row] = y
 
 
-# From labels counted by state to what each parameter hangs on.
+# Counts by state, sorted into what each parameter depends on.
 
 
 class Counts(NamedTuple):
-    """How often what was said, by truth and ease; written over sweep by sweep."""
+    """Numbers of labels and items, by truth and ease; each sweep writes over them."""
 
     raw: Floats
-    """Labels (voice, response, state)."""
+    """Labels (respondent, response, state)."""
     size: Floats
     """Items (state)."""
     truth: Floats
     """Items by true label (label)."""
     right: Floats
-    """Answers of a voice's own that were right (voice, label, ease)."""
+    """A respondent's own answers that were right (respondent, label, ease)."""
     wrong: Floats
     error: Floats
-    """Wrong answers of a voice's own (voice, label, response)."""
+    """A respondent's own wrong answers (respondent, label, response)."""
     source_right: Floats
     """Items about which the source that systems share was right (ease)."""
     source_wrong: Floats
     source_error: Floats
     """Wrong answers of the source (label, response)."""
     shared: Floats
-    """Answers that systems took from the source, and those of their own."""
+    """Systems' answers that were the source's, and those of their own."""
     taken: Floats
-    """Answers that are the source's (voice, response, state); empty where there is none."""
+    """Answers that were the source's (respondent, response, state); empty without a source."""
 
 
 def room(form: Form, n_ease: int, n_states: int) -> Counts:
     """Make room for the counts of a sweep."""
-    v, n = form.n_voices, form.n_labels
+    respondents, n = form.n_respondents, form.n_labels
     return Counts(
-        raw=np.zeros((v, n, n_states)),
+        raw=np.zeros((respondents, n, n_states)),
         size=np.zeros(n_states),
         truth=np.zeros(n),
-        right=np.zeros((v, n, n_ease)),
-        wrong=np.zeros((v, n, n_ease)),
-        error=np.zeros((v, n, n)),
+        right=np.zeros((respondents, n, n_ease)),
+        wrong=np.zeros((respondents, n, n_ease)),
+        error=np.zeros((respondents, n, n)),
         source_right=np.zeros(n_ease),
         source_wrong=np.zeros(n_ease),
         source_error=np.zeros((n, n)),
         shared=np.zeros(2),
-        taken=np.zeros((v, n, n_states) if form.related else (0, 0, 0)),
+        taken=np.zeros((respondents, n, n_states) if form.related else (0, 0, 0)),
     )
 
 
-def sort_counts(
-    state: State, form: Form, par: Parameters, log_response: Floats, counts: Counts
-) -> None:
-    """Sort what was counted by state, drawing which answers of systems were the source's."""
-    if form.related:
-        _draw_taken(
-            state, counts.raw, log_response, par.number, form.first_system, counts.taken,
-            counts.shared,
-        )  # fmt: skip
-        _sort_source(counts.size, counts.source_right, counts.source_wrong, counts.source_error)
-    _sort(
-        counts.raw, counts.size, counts.taken, counts.truth, counts.right, counts.wrong,
-        counts.error,
-    )  # fmt: skip
-
-
 @kernel
-def _sort(
+def sort_own(
     raw: Floats, size: Floats, taken: Floats, truth: Floats, right: Floats, wrong: Floats,
     error: Floats,
 ) -> None:  # fmt: skip
-    """Sort a voice's own answers into right and wrong ones, and items by their truth."""
+    """Sort respondents' own answers into right and wrong ones, and items by their truth."""
     n, n_ease = len(truth), right.shape[2]
     truth[:] = 0.0
     right[:] = 0.0
@@ -320,55 +278,49 @@ def _sort(
     error[:] = 0.0
     for s in range(len(size)):
         truth[s % n] += size[s]
-    for v in range(len(raw)):
+    for r in range(len(raw)):
         for y in range(n):
             for s in range(len(size)):
-                own = raw[v, y, s]
+                own = raw[r, y, s]
                 if own == 0.0:
                     continue
                 if len(taken) > 0:
-                    own -= taken[v, y, s]
+                    own -= taken[r, y, s]
                 z, q = s % n, (s // n) % n_ease
                 if y == z:
-                    right[v, z, q] += own
+                    right[r, z, q] += own
                 else:
-                    wrong[v, z, q] += own
-                    error[v, z, y] += own
+                    wrong[r, z, q] += own
+                    error[r, z, y] += own
 
 
 @kernel
-def _sort_source(size: Floats, right: Floats, wrong: Floats, error: Floats) -> None:
-    """Sort items by whether the source that systems share was right about them."""
-    n, n_ease = len(error), len(right)
+def sort_source(
+    state: State, log_response: Floats, number: Floats, first_system: int, raw: Floats,
+    size: Floats, right: Floats, wrong: Floats, error: Floats, shared: Floats, taken: Floats,
+) -> None:  # fmt: skip
+    """Draw which of the systems' answers were the source's; count when the source was right."""
+    n, n_ease, n_states = len(error), len(right), len(size)
+    taken[:] = 0.0
+    shared[:] = 0.0
+    log_taken = log_sigmoid(number[SHARED])
+    for r in range(first_system, len(raw)):
+        for y in range(n):
+            for s in range(n_states):
+                if raw[r, y, s] == 0.0:
+                    continue
+                if s // (n_states // n) == y:  # only then can the answer be the source's
+                    chance = math.exp(log_taken - log_response[r, y, s])
+                    taken[r, y, s] = binomial(state, int(raw[r, y, s]), min(chance, 1.0))
+                shared[0] += taken[r, y, s]
+                shared[1] += raw[r, y, s] - taken[r, y, s]
     right[:] = 0.0
     wrong[:] = 0.0
     error[:] = 0.0
-    for s in range(len(size)):
+    for s in range(n_states):
         z, q, f = s % n, (s // n) % n_ease, s // (n * n_ease)
         if f == z:
             right[q] += size[s]
         else:
             wrong[q] += size[s]
             error[z, f] += size[s]
-
-
-@kernel
-def _draw_taken(
-    state: State, raw: Floats, log_response: Floats, number: Floats, first_system: int,
-    taken: Floats, shared: Floats,
-) -> None:  # fmt: skip
-    """Draw which of the systems' answers are the source's, where it gave the same."""
-    n_labels, n_states = raw.shape[1:]
-    taken[:] = 0.0
-    shared[:] = 0.0
-    log_shared = log_sigmoid(number[SHARED])
-    for v in range(first_system, len(raw)):
-        for y in range(n_labels):
-            for s in range(n_states):
-                if raw[v, y, s] == 0.0:
-                    continue
-                if s // (n_states // n_labels) == y:
-                    chance = math.exp(log_shared - log_response[v, y, s])
-                    taken[v, y, s] = binomial(state, int(raw[v, y, s]), min(chance, 1.0))
-                shared[0] += taken[v, y, s]
-                shared[1] += raw[v, y, s] - taken[v, y, s]

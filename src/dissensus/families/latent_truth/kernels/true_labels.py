@@ -1,14 +1,14 @@
 """True labels of items, where annotators of one item err together.
 
-What a latent truth explains labels by is what they point to. Annotators who are misled by the same
-thing point to a wrong label together, and the more there are the surer it looks: taken one by one,
-they would be independent witnesses. Of n labels whose errors have the correlation r, as many are
-independent as
+A latent truth explains labels by a label that they point to. Annotators who are misled by the same
+thing point to a wrong label together, and treated as independent they make it look certain. Of n
+labels whose errors have the correlation r,
 
-    m = n / (1 + (n - 1) r),
+    m = n / (1 + (n - 1) r)
 
-and the true label z of an item has, in place of p(z | labels), a probability that goes as
-p(z | labels) to the power m / n. A system's answer s counts for a weight w of its own beyond them:
+are independent, and the true label z of an item has a probability proportional to
+p(z | labels)^(m / n), where p is that of a latent truth. A system's answer s has a weight w of its
+own beyond the labels:
 
     p(z | labels, s)  ~  p(z | labels)^(m / n) e^(w [z = s]).
 """
@@ -16,12 +16,13 @@ p(z | labels) to the power m / n. A system's answer s counts for a weight w of i
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from dissensus.families.latent_truth.kernels.states import known_label, log_sigmoid
-from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.compiled import Inner, inner, kernel, named_after
 from dissensus.kernels.random import State, uniform
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.special import log_plus
@@ -30,46 +31,45 @@ from dissensus.kernels.variates import binomial, log_gamma_variate, normal, scat
 from dissensus.kernels.votes import Votes
 
 LEAST: Final = 1e-12
-"""Probabilities of true labels keep so far from 0 and 1."""
+"""Probabilities of true labels stay this far from 0 and 1."""
 _SWEEPS: Final = 3
 """Steps between two draws that are kept."""
 _LABELS: Final = 4.0
-"""What all annotators together say of one of them, in labels."""
+"""Weight, in labels, of the prior that an annotator is as accurate as all together."""
 
 
 class Answers(NamedTuple):
-    """Systems' answers, those to items alike taken together."""
+    """Systems' answers; the same answer to items of one pattern is one cell."""
 
     start: Ints
     """Where the cells of each system begin (system + 1)."""
     pattern: Ints
     """(cell)"""
     label: Ints
-    """(cell): past the last label for what is never true."""
+    """(cell): past the last label for an answer that is never true."""
     n_items: Ints
     """(cell)"""
 
 
 class Prior(NamedTuple):
-    """What is believed before any truth is known."""
+    """Priors of the correlation and of systems' weights."""
 
     correlation: Floats
     """Median of the correlation of errors, and standard deviation of its logarithm."""
     weight: Floats
-    """Of a system's answer: from and to which part of the weight that it had if it erred
-    independently of annotators it lies evenly, the standard deviation of what is added, and the
-    largest such weight."""
+    """Of w, relative to the weight w0 of a system that errs independently of annotators: the ends
+    of its uniform part, the standard deviation of its normal part, and the largest w0."""
 
 
 class Beyond(NamedTuple):
-    """Where the chain is, written over draw by draw."""
+    """Where the chain is; each draw writes over it."""
 
     correlation: Floats
     """Standard normal (1)."""
     independent: Floats
-    """The logit of how often a system is right, if it erred independently (system)."""
+    """Logit of a system's accuracy if it errs independently (system)."""
     weight: Floats
-    """Standard normal: where between its bounds it lies, and what is added (system, 2)."""
+    """Standard normal numbers behind the uniform and the normal part of w (system, 2)."""
     truth: Floats
     """(pattern, label)"""
 
@@ -83,29 +83,64 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
 
 
 def answers(pattern: Ints, codes: Ints, missing: int) -> Answers:
-    """Lay systems' answers out (item, system); ``missing`` is the code of none.
+    """Lay out systems' answers (item, system); ``missing`` is the code of no answer.
 
     Examples
     --------
-    >>> found = answers(np.array([0, 0, 1]), np.array([[1], [1], [-1]]), -1)
-    >>> found.pattern, found.label, found.n_items
+    >>> cells = answers(np.array([0, 0, 1]), np.array([[1], [1], [-1]]), -1)
+    >>> cells.pattern, cells.label, cells.n_items
     (array([0]), array([1]), array([2]))
     """
-    parts, start = [], [0]
+    parts, start = [np.empty((3, 0), dtype=np.int64)], [0]
     for code in codes.T:
         given = code != missing
-        rows, n_items = np.unique(
+        cells, n_items = np.unique(
             np.stack([pattern[given], code[given]]), axis=1, return_counts=True
         )
-        parts.append((rows[0], rows[1], n_items))
+        parts.append(np.vstack([cells, n_items]))
         start.append(start[-1] + len(n_items))
-    empty = np.empty(0, dtype=np.int64)
-    whole = [np.concatenate([empty, *part]) for part in zip(*parts, strict=True)] or [empty] * 3
-    return Answers(np.array(start, dtype=np.int64), *whole)
+    return Answers(np.array(start, dtype=np.int64), *np.hstack(parts))
+
+
+def _elliptical(log_likelihood: Callable[..., float]) -> Any:
+    r"""Compile elliptical slice sampling of standard normal numbers (Murray et al. 2010).
+
+    Parameters
+    ----------
+    log_likelihood : compiled function (x, \*args)
+
+    Returns
+    -------
+    compiled function (state, x, \*args)
+        Writes the next x.
+    """
+
+    def draw(state: State, x: Floats, *args: Any) -> None:
+        height = log_likelihood(x, *args) + math.log(uniform(state))
+        old, other = x.copy(), np.empty(len(x))
+        for k in range(len(x)):
+            other[k] = normal(state)
+        angle = 2.0 * math.pi * uniform(state)
+        low, high = angle - 2.0 * math.pi, angle
+        while True:
+            for k in range(len(x)):
+                x[k] = old[k] * math.cos(angle) + other[k] * math.sin(angle)
+            if log_likelihood(x, *args) >= height:
+                return
+            if angle < 0.0:
+                low = angle
+            else:
+                high = angle
+            angle = low + (high - low) * uniform(state)
+
+    return Inner(named_after(draw, log_likelihood), cache=False)
+
+
+# The correlation of errors, and true labels given it.
 
 
 @inner
-def _flattened(truth: Floats, p: int, power: float, out: Floats) -> None:
+def _flatten(truth: Floats, p: int, power: float, out: Floats) -> None:
     """Write the probabilities of an item's true label (label)."""
     high, total = -math.inf, 0.0
     for z in range(len(out)):
@@ -120,15 +155,18 @@ def _flattened(truth: Floats, p: int, power: float, out: Floats) -> None:
 
 @inner
 def _log_known(
-    x: float, prior: Floats, truth: Floats, n_given: Floats, votes: Votes, row: Floats
+    x: Floats, prior: Floats, truth: Floats, n_given: Floats, votes: Votes, row: Floats
 ) -> float:
     """Return the log-probability of the true labels that are known."""
-    correlation, out = prior[0] * math.exp(prior[1] * x), 0.0
+    correlation, out = prior[0] * math.exp(prior[1] * x[0]), 0.0
     for p in range(len(votes.known)):
         if votes.known[p] >= 0 and n_given[p] > 0.0:
-            _flattened(truth, p, 1.0 / (1.0 + (n_given[p] - 1.0) * correlation), row)
+            _flatten(truth, p, 1.0 / (1.0 + (n_given[p] - 1.0) * correlation), row)
             out += votes.n_items[p] * math.log(row[votes.known[p]])
     return out
+
+
+_slice_known = _elliptical(_log_known)
 
 
 @kernel
@@ -136,40 +174,29 @@ def draw_correlation(
     state: State, votes: Votes, truth: Floats, n_given: Floats, prior: Floats, x: Floats,
     out: Floats,
 ) -> float:  # fmt: skip
-    """Draw the correlation of errors by elliptical slices; write the true labels' probabilities.
+    """Draw the correlation of errors; write the true labels' probabilities given it.
 
-    ``truth`` (pattern, label) are those by the labels alone, as if they were independent.
+    ``truth`` (pattern, label) holds those given the labels, as if errors were independent.
     """
     row = np.empty(out.shape[1])
     for _ in range(_SWEEPS):
-        height = _log_known(x[0], prior, truth, n_given, votes, row) + math.log(uniform(state))
-        other, angle = normal(state), 2.0 * math.pi * uniform(state)
-        low, high, old = angle - 2.0 * math.pi, angle, x[0]
-        while True:
-            x[0] = old * math.cos(angle) + other * math.sin(angle)
-            if _log_known(x[0], prior, truth, n_given, votes, row) >= height:
-                break
-            if angle < 0.0:
-                low = angle
-            else:
-                high = angle
-            angle = low + (high - low) * uniform(state)
+        _slice_known(state, x, prior, truth, n_given, votes, row)
     correlation = prior[0] * math.exp(prior[1] * x[0])
     for p in range(len(out)):
-        _flattened(truth, p, 1.0 / (1.0 + max(n_given[p] - 1.0, 0.0) * correlation), out[p])
+        _flatten(truth, p, 1.0 / (1.0 + max(n_given[p] - 1.0, 0.0) * correlation), out[p])
     return correlation
 
 
 @kernel
-def draw_right(state: State, votes: Votes, truth: Floats, n_voices: int, out: Floats) -> float:
-    """Draw the true labels, and how often each voice is right, by how many of its labels were.
+def draw_right(state: State, votes: Votes, truth: Floats, n_respondents: int, out: Floats) -> float:
+    """Draw the true labels, and each respondent's accuracy by how many of its labels are true.
 
-    Who gave few labels is taken for a typical one. Returned is the share of items whose true label
-    is the one that most labels are.
+    Accuracies have a Beta prior around the share of all labels that are true. Returned is the share
+    of items whose true label is the one that most labels are.
     """
     n = truth.shape[1]
-    right, total = np.zeros(n_voices), np.zeros(n_voices)
-    drawn, weight, said = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
+    right, total = np.zeros(n_respondents), np.zeros(n_respondents)
+    drawn, weight, given = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
     majority, n_items = 0.0, 0.0
     for p in range(len(votes.n_items)):
         known = known_label(votes, p)
@@ -181,90 +208,87 @@ def draw_right(state: State, votes: Votes, truth: Floats, n_voices: int, out: Fl
             whole += weight[z]
         scatter(state, votes.n_items[p], weight, whole, drawn)
         for z in range(n):
-            said[z] = 0.0
+            given[z] = 0.0
         for entry in range(votes.start[p], votes.start[p + 1]):
-            v, times = votes.voice[entry], votes.times[entry]
-            if v < n_voices:
-                right[v] += times * drawn[votes.label[entry]]
-                total[v] += times * votes.n_items[p]
-                said[votes.label[entry]] += times
+            r, y, times = votes.respondent[entry], votes.label[entry], votes.times[entry]
+            if r < n_respondents:
+                right[r] += times * drawn[y]
+                total[r] += times * votes.n_items[p]
+                given[y] += times
         most, tied, hit = 0.0, 0.0, 0.0
         for z in range(n):
-            most = max(most, said[z])
+            most = max(most, given[z])
         for z in range(n):
-            if said[z] == most:
+            if given[z] == most:
                 tied += 1.0
                 hit += drawn[z]
         majority += hit / tied
         n_items += votes.n_items[p]
     all_right, in_all = 0.0, 0.0
-    for v in range(n_voices):
-        all_right += right[v]
-        in_all += total[v]
-    for v in range(n_voices):
-        more = _LABELS * all_right / in_all
-        out[v] = _share(state, right[v] + more, total[v] - right[v] + _LABELS - more)
+    for r in range(n_respondents):
+        all_right += right[r]
+        in_all += total[r]
+    prior = _LABELS * all_right / in_all
+    for r in range(n_respondents):
+        out[r] = _draw_share(state, right[r] + prior, total[r] - right[r] + _LABELS - prior)
     return majority / n_items
+
+
+# Systems: how often they are right, and what their answers add to the labels.
 
 
 @inner
 def _chance(truth: Floats, p: int, label: int) -> float:
-    """Return how probably an answer is right by the annotators' labels, 0 if it never is."""
+    """Return the probability, given the labels, that an answer is right; 0 if it never is."""
     if label >= truth.shape[1]:
         return 0.0
     return min(max(truth[p, label], LEAST), 1.0 - LEAST)
 
 
 @inner
+def _weight(x: Floats, log_odds: float, prior: Floats) -> float:
+    """Return the weight of a system's answer, from two standard normal numbers."""
+    log_odds = min(max(log_odds, 0.0), prior[3])
+    share = 0.5 * math.erfc(-x[0] / math.sqrt(2.0))
+    return (prior[0] + (prior[1] - prior[0]) * share) * log_odds + prior[2] * x[1]
+
+
+@inner
 def _log_answers(
-    weight: float, votes: Votes, answers: Answers, truth: Floats, first: int, last: int
-) -> float:
+    x: Floats, log_odds: float, prior: Floats, votes: Votes, answers: Answers, truth: Floats,
+    first: int, last: int,
+) -> float:  # fmt: skip
     """Return the log-probability that a system is right and wrong where the truth is known."""
     out = 0.0
     if len(votes.known) == 0:
         return out
+    weight = _weight(x, log_odds, prior)
     for c in range(first, last):
         p, y = answers.pattern[c], answers.label[c]
         q = _chance(truth, p, y)
         if votes.known[p] >= 0 and q > 0.0:
             yes, no = math.log(q) + weight, math.log1p(-q)
-            said = yes if votes.known[p] == y else no
-            out += answers.n_items[c] * (said - log_plus(yes, no))
+            observed = yes if votes.known[p] == y else no
+            out += answers.n_items[c] * (observed - log_plus(yes, no))
     return out
 
 
-@inner
-def _hits(state: State, votes: Votes, answers: Answers, truth: Floats, c: int, odds: float) -> int:
-    """Draw how many items of a cell a system got right."""
-    p, y = answers.pattern[c], answers.label[c]
-    known = known_label(votes, p)
-    if known >= 0:
-        return answers.n_items[c] if known == y else 0
-    q = _chance(truth, p, y)
-    return binomial(state, answers.n_items[c], q * odds / (q * odds + 1.0 - q))
-
-
-@inner
-def _weight(place: float, noise: float, log_odds: float, prior: Floats) -> float:
-    """Return the weight of a system's answer, from two standard normal numbers."""
-    log_odds = min(max(log_odds, 0.0), prior[3])
-    share = 0.5 * math.erfc(-place / math.sqrt(2.0))
-    return (prior[0] + (prior[1] - prior[0]) * share) * log_odds + prior[2] * noise
+_slice_weight = _elliptical(_log_answers)
 
 
 @inner
 def _log_independent(
     logit: float, votes: Votes, answers: Answers, truth: Floats, first: int, last: int,
-    prior: Floats, place: float, noise: float,
+    prior: Floats, x: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the logit of a system's accuracy, as if it erred independently.
+    """Return the log density of the logit of a system's accuracy, if it errs independently.
 
-    What is known of the truth speaks through the weight of its answers too.
+    The prior of the accuracy is uniform. Known labels are also evidence through w.
     """
     yes, no = log_sigmoid(logit), log_sigmoid(-logit)
     others = math.log(max(truth.shape[1] - 1.0, 1.0))
-    weight = _weight(place, noise, logit + others, prior)
-    out = yes + no + _log_answers(weight, votes, answers, truth, first, last)  # a uniform prior
+    out = yes + no
+    out += _log_answers(x, logit + others, prior, votes, answers, truth, first, last)
     wrong = no - others
     for c in range(first, last):
         p, y = answers.pattern[c], answers.label[c]
@@ -281,58 +305,51 @@ def _log_independent(
 _slice_independent = slicer(_log_independent)
 
 
+@inner
+def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: float) -> int:
+    """Draw for how many items of a cell a system is right."""
+    known = known_label(votes, answers.pattern[c])
+    if known >= 0:
+        return answers.n_items[c] if known == answers.label[c] else 0
+    return binomial(state, answers.n_items[c], share)
+
+
 @kernel
 def judge(
     state: State, votes: Votes, answers: Answers, truth: Floats, prior: Floats,
     independent: Floats, x: Floats, accuracy: Floats, correct: Floats, weight: Floats,
-    doubt: Floats,
+    variance: Floats,
 ) -> None:  # fmt: skip
     """Draw how often systems are right, on these items and on such items, and their weights.
 
-    ``doubt`` is the mean over items of p (1 - p), p being how probably an answer is right.
+    ``variance`` is the mean over items of p (1 - p), with the probability p that an answer is
+    right.
     """
-    n = truth.shape[1]
     for s in range(len(accuracy)):
         first, last = answers.start[s], answers.start[s + 1]
         total = 0.0
         for c in range(first, last):
             total += answers.n_items[c]
         independent[s] = _slice_independent(
-            state, independent[s], 1.0, votes, answers, truth, first, last, prior, x[s, 0],
-            x[s, 1],
-        )  # fmt: skip
-        log_odds = independent[s] + math.log(max(n - 1.0, 1.0))
+            state, independent[s], 1.0, votes, answers, truth, first, last, prior, x[s]
+        )
+        log_odds = independent[s] + math.log(max(truth.shape[1] - 1.0, 1.0))
         for _ in range(_SWEEPS):
-            place, noise = x[s, 0], x[s, 1]
-            weight[s] = _weight(place, noise, log_odds, prior)
-            height = _log_answers(weight[s], votes, answers, truth, first, last)
-            height += math.log(uniform(state))
-            one, other, angle = normal(state), normal(state), 2.0 * math.pi * uniform(state)
-            low, high = angle - 2.0 * math.pi, angle
-            while True:
-                x[s, 0] = place * math.cos(angle) + one * math.sin(angle)
-                x[s, 1] = noise * math.cos(angle) + other * math.sin(angle)
-                weight[s] = _weight(x[s, 0], x[s, 1], log_odds, prior)
-                if _log_answers(weight[s], votes, answers, truth, first, last) >= height:
-                    break
-                if angle < 0.0:
-                    low = angle
-                else:
-                    high = angle
-                angle = low + (high - low) * uniform(state)
-        right, open_, odds = 0.0, 0.0, math.exp(weight[s])
+            _slice_weight(state, x[s], log_odds, prior, votes, answers, truth, first, last)
+        weight[s] = _weight(x[s], log_odds, prior)
+        right, uncertain, odds = 0.0, 0.0, math.exp(weight[s])
         for c in range(first, last):
-            right += _hits(state, votes, answers, truth, c, odds)
             q = _chance(truth, answers.pattern[c], answers.label[c])
             share = q * odds / (q * odds + 1.0 - q)
-            open_ += answers.n_items[c] * share * (1.0 - share)
+            right += _draw_hits(state, votes, answers, c, share)
+            uncertain += answers.n_items[c] * share * (1.0 - share)
         correct[s] = right / total if total > 0.0 else np.nan
-        accuracy[s] = _share(state, 0.5 + right, 0.5 + total - right)
-        doubt[s] = open_ / total if total > 0.0 else np.nan
+        accuracy[s] = _draw_share(state, 0.5 + right, 0.5 + total - right)
+        variance[s] = uncertain / total if total > 0.0 else np.nan
 
 
 @inner
-def _share(state: State, a: float, b: float) -> float:
+def _draw_share(state: State, a: float, b: float) -> float:
     """Draw from Beta(a, b), away from 0 and 1."""
     odds = log_gamma_variate(state, max(a, LEAST)) - log_gamma_variate(state, max(b, LEAST))
     share = math.exp(log_sigmoid(odds))

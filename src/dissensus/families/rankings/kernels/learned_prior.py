@@ -22,9 +22,9 @@ rankings that list it, and :math:`N_i` those whose first choice was from all,
 A sweep draws times given strengths, hyperparameters given times (an elliptical slice, strengths
 summed out), strengths given both, and the concentration twice more: given the shares, and given the
 strengths to the power of their shapes, of which small ones are nearly uniform variates whatever the
-concentration is. Each move is slow where another is not. Labels that are level have an order of
-their own in the state, in which neighbours change places. `docs/derivations/plackett-luce-gibbs.md`
-has the reasons.
+concentration is; the latter in one sweep of `_ROOTS_EVERY`. Each move is slow where another is not.
+Labels that are level have an order of their own in the state, in which neighbours change places.
+`docs/derivations/plackett-luce-gibbs.md` has the reasons.
 """
 
 from __future__ import annotations
@@ -58,6 +58,9 @@ _TIMES, _SHARES, _ROOTS = 0, 1, 2
 """What hyperparameters are drawn given."""
 _FEW: Final = 1e-20
 """Products are multiplied further until they are below it, or as far above 1."""
+_ROOTS_EVERY: Final = 4
+"""In one sweep of so many the concentration moves given roots too: that takes longer than all the
+rest."""
 _LEAST_SWEEPS, _MOST_SWEEPS, _CELLS = 1, 4, 2000
 """Sweeps for each draw, and how many cells' are to be gone through: where there are few items, a
 sweep costs little, and forgets less."""
@@ -190,7 +193,8 @@ def draw_hyperparameters(
     thin = int(np.clip(_CELLS // max(n_cells, 1), _LEAST_SWEEPS, _MOST_SWEEPS))
     half = tune // 2
     for sweep in range(-tune, draws * thin):
-        high = _sweep(state, chain, spread, rankings, told, leaning)
+        by_roots = sweep % _ROOTS_EVERY == 0
+        high = _sweep(state, chain, spread, rankings, told, leaning, by_roots)
         if -half <= sweep < 0:
             centre += x / half
         if sweep == -1 and half:
@@ -202,8 +206,9 @@ def draw_hyperparameters(
 
 @kernel
 def _sweep(
-    state: State, chain: Chain, spread: Floats, rankings: Rankings, told: Told, leaning: Leaning
-) -> float:
+    state: State, chain: Chain, spread: Floats, rankings: Rankings, told: Told, leaning: Leaning,
+    by_roots: bool,
+) -> float:  # fmt: skip
     """Move everything once; return the log density of hyperparameters given times."""
     x, strength, alone = chain.x, chain.log_strength, (chain.alone, chain.alone_inverse)
     draw_times(state, rankings, told, chain.order, strength, chain.log_rate)
@@ -212,7 +217,8 @@ def _sweep(
     draw_shares(state, x, leaning, told.listed, chain.log_rate, strength)
     _move(state, _SHARES, alone, chain, spread, rankings, told, leaning)
     take_roots(state, x, leaning, strength, chain.log_root)
-    _move(state, _ROOTS, alone, chain, spread, rankings, told, leaning)
+    if by_roots:
+        _move(state, _ROOTS, alone, chain, spread, rankings, told, leaning)
     give_roots(state, x, leaning, told.led, chain.log_root, strength)
     return high
 
@@ -342,7 +348,7 @@ def _log_prior(x: Floats, spread: Floats) -> float:
 @inner
 def shapes_of(x: Floats, leaning: Leaning, low: int, high: int, shape: Floats) -> None:
     """Fill in the prior's shapes of an item's cells."""
-    total, n_free = 0.0, leaning.n_free
+    total, n_free, kappa = 0.0, leaning.n_free, math.exp(x[0])
     for cell in range(low, high):
         tilt = 0.0
         if n_free > 0 and leaning.label[cell] >= 0:
@@ -352,7 +358,7 @@ def shapes_of(x: Floats, leaning: Leaning, low: int, high: int, shape: Floats) -
         shape[cell] = leaning.size[cell] * math.exp(tilt)
         total += shape[cell]
     for cell in range(low, high):
-        shape[cell] = max(math.exp(x[0]) * shape[cell] / total, LEAST)
+        shape[cell] = max(kappa * shape[cell] / total, LEAST)
 
 
 @kernel

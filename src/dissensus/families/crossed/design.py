@@ -1,0 +1,309 @@
+"""Parts of crossed effects that a design leaves to the priors, and numbers without a residual.
+
+If items and annotators explain numbers exactly, there may be no posterior. Let N numbers follow
+from a sum of effects that can fit r numbers exactly. As the residual's standard deviation s goes
+to 0, their density, effects integrated out, grows as s^-(N - r). Its product with a prior that is
+positive at 0 has no finite integral if N > r. If N = r (one label an item, say) the density stays
+finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import beta
+
+from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.errors import AnnotationError, DesignWarning, shown, warn_caller
+from dissensus.families.crossed.kernels.sweep import GAUSSIAN, ORDINAL
+from dissensus.kernels.types import Floats, Ints
+from dissensus.sampling.design import Pairs, islands, listed_islands, pairs, scattered
+
+if TYPE_CHECKING:
+    from dissensus.families.crossed.process import Process
+
+FEW_SHARED: Final = 5
+"""Number of items that two pools share, below which their correlation is close to its prior."""
+_LEVEL: Final = 0.9
+_NEGLIGIBLE: Final = 1e-6
+"""Largest residual, relative to the spread of the numbers, that counts as rounding."""
+_ROUNDS: Final = 100
+_STALLED: Final = 0.99
+"""A sum of squares that a round leaves above this share will not go to 0."""
+
+
+def warn_of_design(process: Process) -> None:
+    """Warn of what the labels cannot tell, whatever the number of draws."""
+    if not len(process.value):
+        return
+    for text in (
+        *_of_items(process),
+        *_of_variances(process),
+        *_of_effects(process),
+        *_of_pools(process),
+    ):
+        warn_caller(text, DesignWarning)
+
+
+def _of_items(process: Process) -> Iterator[str]:
+    """Name items that nobody labelled, and labels that are all the same."""
+    n = np.bincount(process.item, minlength=process.annotations.sizes[ITEM])
+    bare = process.annotations[ITEM].to_numpy()[n == 0]
+    if len(bare):
+        yield (
+            f"{len(bare)} of {len(n)} items ({shown(list(bare))}) have no label: their item_effect "
+            "is that of a new item, drawn from the prior that the others have taught. Have them "
+            "labelled, or leave them out."
+        )
+    if (
+        process.family != GAUSSIAN
+        and len(process.value) > 1
+        and (process.value == process.value[0]).all()
+    ):
+        only = shown([process.labels[int(process.value[0])]])
+        yield (
+            f"All labels are {only}: nothing tells how items or annotators differ, and standard "
+            "deviations, ICC and xCC come from their priors alone. Do not report them."
+        )
+        return
+    if process.family != GAUSSIAN and process.pools is not None:
+        yield from _of_pools_alike(process, process.pools)
+
+
+def _of_pools_alike(process: Process, pools: npt.NDArray[Any]) -> Iterator[str]:
+    """Name pools whose labels are all the same."""
+    for p, name in enumerate(pools):
+        value = process.value[process.pool == p]
+        if len(value) > 1 and (value == value[0]).all():
+            yield (
+                f"All labels of pool {shown([name])} are {shown([process.labels[int(value[0])]])}: "
+                "nothing tells how items or annotators differ for it, and its standard deviations, "
+                "its ICC, and its correlation with other pools come from priors alone. Do not "
+                "report them."
+            )
+
+
+def _of_variances(process: Process) -> Iterator[str]:
+    """Name the variances that cannot be told apart, pool by pool."""
+    rows = [process.pool == p for p in range(process.n_pools)]
+    each = [pairs(process.item[own], process.member[own]) for own in rows]
+    # One pool suffices to learn a residual that the pools share. The same holds for a given
+    # residual if pools share cutpoints of three labels or more, whose distances set the scale.
+    shared = (process.family == GAUSSIAN and process.n_sd == 1) or (
+        process.family == ORDINAL and len(process.labels) > 2
+    )
+    known = (
+        shared
+        and process.n_pools > 1
+        and any(pair.repeated or (pair.of_item and pair.of_annotator) for pair in each)
+    )
+    for p, (own, pool_pairs) in enumerate(zip(rows, each, strict=True)):
+        if own.any():
+            whose = "" if process.pools is None else f" of pool {shown([process.pools[p]])}"
+            yield from _of_pool(process, p, pool_pairs, whose, known=known)
+
+
+def _of_pool(process: Process, p: int, seen: Pairs, whose: str, *, known: bool) -> Iterator[str]:
+    """Name the kinds of pairs of labels that a pool lacks."""
+    few = list(_of_few(process, process.pool == p, whose))
+    if process.anonymous:
+        if not (seen.repeated or known or few):
+            yield (
+                f"No item{whose} has two labels: sigma_item cannot be told from the residual, and "
+                "ICC and xCC come from their priors alone. Have items labelled by two annotators."
+            )
+    else:
+        yield from _of_pairs(process, seen, whose, known=known, stands=not few)
+    yield from few
+
+
+def _of_pairs(
+    process: Process, seen: Pairs, whose: str, *, known: bool, stands: bool
+) -> Iterator[str]:
+    """Do so if annotators have effects; ``stands``: there are several annotators and items."""
+    scale = (
+        "." if process.family == GAUSSIAN
+        else ", which is given: sigma_item, sigma_annotator and mu are known as parts of the whole "
+        "only."
+    )  # fmt: skip
+    if (seen.repeated or known) and not (seen.of_item or seen.of_annotator):
+        yield (
+            f"Every item{whose} was labelled by one annotator, and every annotator labelled one "
+            "item: sigma_item and sigma_annotator cannot be told apart, and ICC and annotator ICC "
+            f"rest on their priors{'; their sum stands' if stands else ''}. Have items labelled by "
+            "two annotators."
+        )
+    elif seen.repeated or known or (seen.of_item and seen.of_annotator):
+        return
+    elif seen.of_item:
+        sums = (
+            " ICC and xCC stand, for they only need the sum; for a model without annotators' "
+            "effects set anonymous=True."
+        )
+        yield (
+            f"No annotator{whose} gave more than one label: sigma_annotator cannot be told from "
+            f"the residual{scale}{sums if stands else ''}"
+        )
+    elif seen.of_annotator:
+        sums = " The annotator ICC stands, for it only needs the sum."
+        yield (
+            f"No item{whose} has two labels: sigma_item cannot be told from the residual{scale} "
+            f"ICC and xCC rest on their priors.{sums if stands else ''} Have some items labelled "
+            "by two annotators."
+        )
+    else:
+        yield (
+            f"No item{whose} has two labels, and no annotator gave two: how their variance is "
+            "shared out comes from the priors alone, and so do ICC and xCC. Have items labelled by "
+            "two annotators, and let annotators label several."
+        )
+
+
+def _of_few(process: Process, own: np.ndarray, whose: str) -> Iterator[str]:
+    """Warn of a single annotator or item, which leaves a standard deviation to its prior."""
+    people = [] if process.anonymous else [(process.member, "annotator", "sigma_annotator")]
+    for codes, noun, sigma in (*people, (process.item, "item", "sigma_item")):
+        if own.sum() > 1 and len(np.unique(codes[own])) == 1:
+            yield (
+                f"There is only one {noun}{whose}: {sigma} comes from its prior alone, and ICC "
+                "and xCC rest on it. Do not report them."
+            )
+
+
+def _of_effects(process: Process) -> Iterator[str]:
+    """Name groups of annotators that share no item, if effects of annotators can be learned."""
+    if process.anonymous:
+        return
+    item, who = process.item, process.member_annotator[process.member]
+    seen = pairs(item, who)
+    names = process.annotations[ANNOTATOR].to_numpy()
+    group = islands(item, who, len(names))
+    n = int(group.max()) + 1
+    # Each pool has a mean of its own: groups that are whole pools are not compared by effects.
+    within = len(np.unique(process.pool * n + group[who])) > len(np.unique(process.pool))
+    crossed = seen.of_annotator and (seen.of_item or seen.repeated)
+    if crossed and within and scattered(group, who):
+        yield (
+            f"The annotators are in {n:,} groups that share no item "
+            f"({listed_islands(group, names)}). Within a group item_effect and annotator_effect "
+            "can be compared; between groups a difference of items looks like one of annotators, "
+            "and the prior that all groups are alike parts them. ICC and xCC stand if they are: "
+            "if items were dealt out at random. Have a few items labelled by all groups."
+        )
+
+
+def _of_pools(process: Process) -> Iterator[str]:
+    """Name pairs of pools that share no item, or few."""
+    if process.pools is None:
+        return
+    seen = np.zeros((process.annotations.sizes[ITEM], process.n_pools), dtype=np.int64)
+    seen[process.item, process.pool] = 1
+    both = seen.T @ seen
+    names = [shown([name]) for name in process.pools]
+    few = [(int(both[p, q]), f"{names[p]} and {names[q]}")
+           for p in range(process.n_pools) for q in range(p + 1, process.n_pools)
+           if both[p, q] < FEW_SHARED]  # fmt: skip
+    if not few:
+        return
+    shares = [f"{pair} share {'no item' if n == 0 else f'{n} item' + 's' * (n > 1)}"
+            for n, pair in few[:3]]  # fmt: skip
+    more = f", and {len(few) - 3} more pairs have fewer than {FEW_SHARED}" if len(few) > 3 else ""
+    mostly = "" if all(n == 0 for n, _ in few) else "mostly "
+    others = " and from other pools" if process.n_pools > 2 else ""
+    yield (
+        f"Pools {'; '.join(shares)}{more}. How alike such pools see an item (correlation, xCC) is "
+        f"{mostly}said by the prior{others}: the prior alone has a correlation "
+        f"{_prior_interval(process)} with probability .9. Have the pools label the same items."
+    )
+
+
+def _prior_interval(process: Process) -> str:
+    """Return the prior interval of a correlation: under LKJ it is a beta stretched to (-1, 1)."""
+    shape = process.lkj - 1 + process.n_pools / 2
+    end = 2 * float(beta.ppf((1 + _LEVEL) / 2, shape, shape)) - 1
+    return f"between {-end:.2f} and {end:.2f}"
+
+
+def require_residual(process: Process) -> None:
+    """Raise if the posterior of a learned residual would be a spike at 0."""
+    cell = process.item * process.n_pools + process.pool
+    alike: list[Any] = [slice(None)]
+    whose = [""]
+    if process.n_sd > 1 and process.pools is not None:
+        alike = [process.pool == p for p in range(process.n_pools)]
+        whose = [f" of pool {shown([name])}" for name in process.pools]
+    for rows, words in zip(alike, whose, strict=True):
+        if len(process.value[rows]):
+            member = None if process.anonymous else process.member[rows]
+            require_unexplained(process.value[rows], cell[rows], member, words)
+
+
+def require_unexplained(value: Floats, cell: Ints, member: Ints | None, whose: str = "") -> None:
+    """Raise if numbers are a sum of effects, and more than effects can fit exactly.
+
+    Parameters
+    ----------
+    value : array (annotation)
+    cell : array (annotation)
+        Codes of items, or of items in a pool.
+    member : array (annotation), optional
+        Codes of annotators; None where they have no effects.
+    whose : str
+        For the message, if these are not all numbers: " of pool 'a'".
+
+    Examples
+    --------
+    >>> require_unexplained(np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), None)
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.AnnotationError: annotations: expected numbers that items do not explain to
+    within a millionth of their spread, for a residual to be estimated; found 3 that they do. ...
+    >>> require_unexplained(np.array([1.0, 1.1, 2.0]), np.array([0, 0, 1]), None)
+    """
+    if _left(value, cell, member) or len(value) <= _fitted_exactly(cell, member):
+        return
+    who = "items" if member is None else "items and annotators"
+    raise AnnotationError(
+        "annotations",
+        expected=f"numbers that {who} do not explain to within a millionth of their spread, for a "
+        "residual to be estimated",
+        found=f"{len(value):,}{whose} that they do",
+        hint="If everybody agrees (but perhaps for a constant of each annotator's own), no model "
+        "is needed to see it, and of grades family='ordinal' takes these. If one label is millions "
+        "of times farther out than the others, is it a slip?",
+    )
+
+
+def _left(value: Floats, cell: Ints, member: Ints | None) -> bool:
+    """Return whether a residual remains, by subtracting means of items and annotators in turn."""
+    rest = value - value.mean()
+    nothing = _NEGLIGIBLE**2 * float(rest @ rest)
+    for _ in range(_ROUNDS):
+        before = float(rest @ rest)
+        for code in (cell, member):
+            if code is not None:
+                n = np.bincount(code)
+                rest = rest - (np.bincount(code, rest) / np.maximum(n, 1))[code]
+        after = float(rest @ rest)
+        if after <= nothing:
+            return False
+        if after > _STALLED * before:
+            return True
+    return True
+
+
+def _fitted_exactly(cell: Ints, member: Ints | None) -> int:
+    """Return how many numbers effects can fit exactly: the rank of the design."""
+    _, cell = np.unique(cell, return_inverse=True)
+    n_cells = int(cell.max()) + 1
+    if member is None:
+        return n_cells
+    _, member = np.unique(member, return_inverse=True)
+    n = n_cells + int(member.max()) + 1
+    links = coo_array((np.ones(len(cell)), (cell, n_cells + member)), shape=(n, n))
+    return n - int(connected_components(links, directed=False)[0])

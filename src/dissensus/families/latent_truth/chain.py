@@ -1,0 +1,447 @@
+"""A Gibbs chain of a latent truth.
+
+A sweep draws the state of every item given the parameters, and then the parameters given counts of
+items and labels by state. A draw is kept between the two, so that parameters, probabilities of
+the truth, and the truth belong together. Sweeps are put together in Python from small kernels, so
+that only the kernels that a process needs are compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.families.latent_truth.kernels import accuracies, errors, kept, matrices, states
+from dissensus.families.latent_truth.kernels import true_labels as true
+from dissensus.families.latent_truth.kernels.data import (
+    COMPLETE,
+    DIFFICULTY,
+    GRADED,
+    HIERARCHICAL,
+    MEAN,
+    SHARED,
+    SOURCE,
+    SPREAD,
+    UNEQUAL,
+    Parameters,
+    blank,
+)
+from dissensus.families.latent_truth.parameters import to_kernel
+from dissensus.families.latent_truth.process import NO_ANSWER, Process
+from dissensus.kernels.random import State, started
+from dissensus.kernels.types import Array, Floats, Ints
+from dissensus.kernels.votes import Votes
+
+_SETTLING: Final = 10
+"""Rounds in which systems that are no evidence are drawn anew for each draw of annotators."""
+
+
+class Trace(NamedTuple):
+    """The draws that are kept, draw in front; empty where they are not wanted."""
+
+    prevalence: Floats
+    accuracy: Floats
+    """Averaged over difficulty (draw, respondent)."""
+    confusion: Floats
+    """(draw, respondent, label, response)"""
+    number: Floats
+    slope: Floats
+    """(draw, system)"""
+    population: Floats
+    alike: Floats
+    correct: Floats
+    """Share of items that each system got right (draw, system)."""
+    log_likelihood: Floats
+    """Of all items (draw)."""
+    truth: Floats
+    """(draw, pattern, label)"""
+    truth_mean: Floats
+    """Mean over draws (pattern, label)."""
+    ease: Floats
+    """(draw, pattern)"""
+    item_log_likelihood: Floats
+    """Of an item of each pattern (draw, pattern)."""
+    replicate: npt.NDArray[np.int32]
+    """Labels of new items, rows sorted by item (draw, row)."""
+    correlation: Floats
+    """Of the errors of an item's labels (draw); empty if they are independent."""
+    majority: Floats
+    """Share of items whose true label most annotators gave (draw)."""
+    system_accuracy: Floats
+    """Of systems judged by true labels (draw, system)."""
+    system_weight: Floats
+    system_variance: Floats
+
+
+class Work(NamedTuple):
+    """Tables and counts of a sweep; the next sweep writes over them."""
+
+    log_weight: Floats
+    log_response: Floats
+    counts: states.Counts
+    truth: Floats
+    """(pattern, label)"""
+    ease: Floats
+    """Mean ease of the items of each pattern; empty without difficulty."""
+
+
+class Judging(NamedTuple):
+    """What it takes to draw true labels where errors are correlated."""
+
+    votes: Votes
+    """With the true labels that are known."""
+    prior: true.Prior
+    answers: true.Answers
+    n_given: Floats
+    """Labels given (pattern)."""
+    now: true.Beyond
+
+
+class Chain:
+    """One chain, with all arrays it writes to.
+
+    Parameters
+    ----------
+    process : Process
+    votes, pattern : Votes, array of int (item)
+        The labels by pattern, from `Process.votes`.
+    draws : int
+        Room for so many.
+    items, log_likelihood, predictive : bool
+        Whether to keep the truth of items, the log-likelihood of items, and labels of new items.
+    """
+
+    scratch = frozenset({"work", "after"})
+    par: Parameters
+    state: State
+
+    def __init__(
+        self, process: Process, votes: Votes, pattern: Ints, draws: int = 0, *,
+        items: bool = False, log_likelihood: bool = False, predictive: bool = False,
+    ) -> None:  # fmt: skip
+        self.process = process
+        self.judging = _judging(process, votes, pattern)
+        if self.judging is not None and self.judging.n_given.max() > 1:
+            # Matrices must not learn from known truths, by which they would show no error. Where
+            # items have one label each, nothing else tells how accurate annotators are.
+            votes = votes._replace(known=votes.known[:0])
+        self.votes = votes
+        self.cut = process.form.evidence < process.form.n_respondents
+        self.work = _work(process, votes)
+        self.after = _work(process, votes) if self.cut else self.work
+        self.trace: Any = _trace(
+            process, votes, draws, items=items, log_likelihood=log_likelihood, predictive=predictive
+        )
+        order = process.item_order
+        self.rows = process.item[order], process.respondent[order]
+
+    def start(self, rng: np.random.Generator) -> None:
+        """Begin at a random point."""
+        self.par = start(self.process, rng)
+        self.state = started(rng.integers(2**64, dtype=np.uint64))
+
+    def advance(self, first: int, n: int) -> None:
+        """Go through n sweeps, the first of which is draw ``first``; before 0 is the warm-up."""
+        form = self.process.form
+        for sweep in range(n):
+            if form.related and not self.cut:
+                self._draw_related(self.work)
+            log_likelihood = self._visit(form.evidence, self.work)
+            if self.cut and (first >= 0 or sweep == n - 1):  # seldom enough in the warm-up
+                self._settle()
+            if first >= 0:
+                self._keep(first + sweep, log_likelihood)
+            self._draw_common(self.work.counts)
+            if not self.cut:
+                self._draw_systems(self.work.counts)
+
+    def replay(self, values: Mapping[str, Array]) -> None:
+        """Keep what follows from draws of the PyMC model's variables.
+
+        Systems that are no evidence are not among them, and are drawn here.
+        """
+        par, form = self.par, self.process.form
+        many = to_kernel(form, values)
+        n = form.first_system if self.cut else form.n_respondents
+        own = [place for place in range(7) if not (self.cut and place in (SHARED, SOURCE))]
+        for place in range(len(many.log_prevalence)):
+            for name in ("log_prevalence", "log_base", "log_population", "alike"):
+                getattr(par, name)[:] = getattr(many, name)[place]
+            for name in ("skill", "log_error", "slope"):
+                getattr(par, name)[:n] = getattr(many, name)[place, :n]
+            par.number[own] = many.number[place, own]
+            log_likelihood = self._visit(form.evidence, self.work)
+            if self.cut:
+                self._settle()
+            self._keep(place, log_likelihood)
+
+    def _visit(self, evidence: int, work: Work) -> float:
+        """Draw the states of all items given the parameters, and count; return the likelihood."""
+        form, par, ease, counts = self.process.form, self.par, self.process.ease, work.counts
+        fill_tables(self.process, par, work.log_weight, work.log_response)
+        log_likelihood: float = states.draw_states(
+            self.state, self.votes, evidence, ease, work.log_weight, work.log_response, counts.raw,
+            counts.size, work.truth, work.ease,
+        )  # fmt: skip
+        if form.related:
+            states.sort_source(
+                self.state, work.log_response, par.number, form.first_system, counts.raw,
+                counts.size, counts.source_right, counts.source_wrong, counts.source_error,
+                counts.shared, counts.taken,
+            )  # fmt: skip
+        states.sort_own(
+            counts.raw, counts.size, counts.taken, counts.truth, counts.right, counts.wrong,
+            counts.error,
+        )  # fmt: skip
+        return log_likelihood
+
+    def _settle(self) -> None:
+        """Draw the systems' parameters conditional on the annotators' (a cut posterior).
+
+        The systems' answers are evidence of the truth here: without them, uncertainty about the
+        truth would count as errors of the systems.
+        """
+        for _ in range(_SETTLING):
+            if self.process.form.related:
+                self._draw_related(self.after)
+            self._visit(self.process.form.n_respondents, self.after)
+            self._draw_systems(self.after.counts)
+        self._visit(self.process.form.n_respondents, self.after)
+
+    def _draw_related(self, work: Work) -> None:
+        accuracies.draw_related(
+            self.state, self.votes, self.process.form.first_system, self.process.ease, self.par,
+            work.log_weight, work.log_response,
+        )  # fmt: skip
+
+    def _draw_common(self, counts: states.Counts) -> None:
+        """Draw all parameters given the counts, except those of systems."""
+        process, state, par = self.process, self.state, self.par
+        form, prior, ease, n = process.form, process.priors, process.ease, process.form.first_system
+        own = (counts.right, counts.wrong)
+        errors.draw_log_shares(state, prior.prevalence, counts.truth, par.log_prevalence)
+        if form.pooling == HIERARCHICAL:
+            matrices.draw_population(
+                state, n, not form.difficulty, prior.rows, prior.alike, prior.spread, par.skill,
+                par.level, par.log_population, par.alike, par.number, *own, counts.error,
+            )  # fmt: skip
+        if form.rows:
+            matrices.draw_annotators(
+                state, n, form.pooling == HIERARCHICAL, form.pooling == COMPLETE, prior.rows, ease,
+                par.skill, par.log_error, par.slope, par.number, par.log_population, par.alike,
+                par.level, *own, counts.error,
+            )  # fmt: skip
+        elif form.own_accuracy:
+            accuracies.draw_own_skills(state, n, prior.spread, ease, par.skill, par.number, *own)
+        elif n > 0:
+            accuracies.draw_common_skill(state, n, ease, par.skill, par.number, *own)
+        self._draw_errors(counts)
+        if form.difficulty:
+            accuracies.draw_difficulty(
+                state, form.evidence, form.rows > 0, prior.difficulty, ease, par.skill, par.slope,
+                par.number, *own, counts.source_right, counts.source_wrong,
+            )  # fmt: skip
+
+    def _draw_errors(self, counts: states.Counts) -> None:
+        """Draw where errors fall, of annotators without a confusion matrix."""
+        form, prior, par = self.process.form, self.process.priors, self.par
+        error, number, base = counts.error[: form.evidence], par.number, par.log_base
+        source = np.zeros_like(base) if self.cut else counts.source_error
+        if form.errors == GRADED:
+            errors.draw_decay(self.state, prior.decay, error, source, number, base, par.log_error)
+        if form.errors == UNEQUAL:
+            if form.ordered:
+                errors.draw_unequal_decay(self.state, prior.decay, error, source, number, base)
+            errors.draw_concentration(self.state, prior.concentration, error, number, base)
+            self._draw_error_rows(counts, 0, form.first_system)
+
+    def _draw_error_rows(self, counts: states.Counts, first: int, last: int) -> None:
+        par = self.par
+        errors.draw_error_rows(
+            self.state, first, last, par.number, par.log_base, counts.error, par.log_error
+        )
+
+    def _draw_systems(self, counts: states.Counts) -> None:
+        """Draw the systems' parameters given the counts."""
+        form, prior, ease = self.process.form, self.process.priors, self.process.ease
+        state, par, first = self.state, self.par, form.first_system
+        if first == form.n_respondents:
+            return
+        if form.rows:
+            matrices.draw_systems(
+                state, first, not form.difficulty, prior.system, ease, par.skill, par.log_error,
+                par.slope, par.number, par.level, counts.right, counts.wrong, counts.error,
+            )  # fmt: skip
+        else:
+            accuracies.draw_system_skills(
+                state, first, ease, par.skill, par.slope, par.number, counts.right, counts.wrong
+            )
+            if form.errors == UNEQUAL:
+                self._draw_error_rows(counts, first, form.n_respondents)
+        if form.related:
+            accuracies.draw_source(
+                state, ease, par.number, counts.source_right, counts.source_wrong, counts.shared
+            )
+        if form.difficulty:
+            accuracies.draw_slopes(
+                state, first, form.rows > 0, prior.slope, ease, par.skill, par.slope, par.number,
+                counts.right, counts.wrong,
+            )  # fmt: skip
+
+    def _keep(self, place: int, log_likelihood: float) -> None:
+        """Write one draw into the trace."""
+        form, par, ease, trace = self.process.form, self.par, self.process.ease, self.trace
+        after, truth, known = self.after, self.work.truth, self.votes.known
+        trace.log_likelihood[place] = log_likelihood
+        np.exp(par.log_prevalence, out=trace.prevalence[place])
+        trace.number[place] = par.number
+        trace.slope[place] = par.slope[form.first_system :]
+        if form.rows:
+            kept.write_confusion(
+                par.skill, par.slope, par.number, ease, par.log_error, trace.confusion[place]
+            )
+            np.exp(par.log_population, out=trace.population[place])
+            trace.alike[place] = par.alike
+        if form.first_system < form.n_respondents:
+            kept.write_correct(after.counts.raw, form.first_system, trace.correct[place])
+        if self.judging is None:
+            kept.write_accuracy(
+                par.log_prevalence, par.skill, par.slope, par.number, ease,
+                form.first_system if form.related else form.n_respondents, trace.accuracy[place],
+            )  # fmt: skip
+        else:
+            self._judge(self.judging, place)
+            truth, known = self.judging.now.truth, self.judging.votes.known
+        if len(known):
+            right = known[:, None] == np.arange(form.n_labels)
+            truth = np.where((known >= 0)[:, None], right, truth)
+        trace.truth_mean[:] += truth / len(trace.prevalence)
+        if len(trace.truth):
+            trace.truth[place] = truth
+        if len(trace.ease):
+            trace.ease[place] = self.work.ease
+        if len(trace.item_log_likelihood):
+            states.pattern_log_likelihood(
+                self.votes, after.log_weight, after.log_response, trace.item_log_likelihood[place]
+            )
+        if len(trace.replicate):
+            states.replicate(
+                self.state, after.log_weight, after.log_response, *self.rows, trace.replicate[place]
+            )
+
+    def _judge(self, judging: Judging, place: int) -> None:
+        """Draw true labels, and how often annotators and systems are right by them."""
+        (votes, prior, answers, n_given, now), trace = judging, self.trace
+        trace.correlation[place] = true.draw_correlation(
+            self.state, votes, self.work.truth, n_given, prior.correlation, now.correlation,
+            now.truth,
+        )  # fmt: skip
+        trace.majority[place] = true.draw_right(
+            self.state, votes, now.truth, self.process.form.n_respondents, trace.accuracy[place]
+        )
+        true.judge(
+            self.state, votes, answers, now.truth, prior.weight, now.independent, now.weight,
+            trace.system_accuracy[place], trace.correct[place], trace.system_weight[place],
+            trace.system_variance[place],
+        )  # fmt: skip
+
+
+def fill_tables(
+    process: Process, par: Parameters, log_weight: Floats, log_response: Floats
+) -> None:
+    """Write log-probabilities of states (state), and of labels (respondent, response, state)."""
+    form, ease = process.form, process.ease
+    states.fill_own(
+        par.log_prevalence, par.skill, par.slope, par.log_error, par.number[DIFFICULTY], ease,
+        log_weight, log_response,
+    )  # fmt: skip
+    if form.related:
+        states.add_source(
+            par.log_base, par.number, ease, form.first_system, log_weight, log_response
+        )
+
+
+def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
+    """Start where nothing is known of true labels; None if errors are independent."""
+    if process.errors is None:
+        return None
+    answers, n = true.answers(pattern, process.answers, NO_ANSWER), len(votes.n_items)
+    of_entry = np.repeat(np.arange(n), np.diff(votes.start))
+    seen = votes.respondent < process.form.evidence
+    n_given = np.bincount(of_entry[seen], votes.times[seen], minlength=n).astype(np.float64)
+    now = true.room(n, process.form.n_labels, len(answers.start) - 1)
+    return Judging(votes, process.errors, answers, n_given, now)
+
+
+def _work(process: Process, votes: Votes) -> Work:
+    """Make room for a sweep."""
+    form, n_patterns = process.form, len(votes.n_items)
+    return Work(
+        log_weight=np.empty(process.n_states),
+        log_response=np.empty((form.n_respondents, form.n_labels, process.n_states)),
+        counts=states.room(form, len(process.ease), process.n_states),
+        truth=np.empty((n_patterns, form.n_labels)),
+        ease=np.empty(n_patterns if form.difficulty else 0),
+    )
+
+
+def _trace(
+    process: Process, votes: Votes, draws: int, *, items: bool, log_likelihood: bool,
+    predictive: bool,
+) -> Trace:  # fmt: skip
+    """Make room for draws."""
+    form, n_patterns, n = process.form, len(votes.n_items), process.form.n_labels
+    n_respondents, n_rows = form.n_respondents, len(process.item) if predictive else 0
+    matrices, kept = draws if form.rows else 0, draws if items else 0
+    judged = (0, 0) if process.errors is None else (draws, len(process.systems))
+    n_systems = judged[1] or n_respondents - form.first_system
+    return Trace(
+        prevalence=np.empty((draws, n)),
+        accuracy=np.empty((draws, n_respondents)),
+        confusion=np.empty((matrices, n_respondents, n, n)),
+        number=np.empty((draws, 7)),
+        slope=np.empty((draws, n_respondents - form.first_system)),
+        population=np.empty((matrices, n, n)),
+        alike=np.empty((matrices, n)),
+        correct=np.empty((draws, n_systems)),
+        log_likelihood=np.empty(draws),
+        truth=np.empty((kept, n_patterns, n)),
+        truth_mean=np.zeros((n_patterns, n)),
+        ease=np.empty((kept if form.difficulty else 0, n_patterns)),
+        item_log_likelihood=np.empty((draws if log_likelihood else 0, n_patterns)),
+        replicate=np.empty((draws if n_rows else 0, n_rows), dtype=np.int32),
+        correlation=np.empty(judged[0]),
+        majority=np.empty(judged[0]),
+        system_accuracy=np.empty(judged),
+        system_weight=np.empty(judged),
+        system_variance=np.empty(judged),
+    )
+
+
+def start(process: Process, rng: np.random.Generator) -> Parameters:
+    """Return a random point at which annotators are better than guessing and than all systems.
+
+    There every label means itself. Chains that start where labels have changed places, or where a
+    system's errors count as the truth, stay there: with many items nothing leads back.
+    """
+    form = process.form
+    par, n_labels, people = blank(form), form.n_labels, form.first_system
+    chance = 1.0 / n_labels
+    better = rng.uniform(0.3, 0.9, len(par.skill))
+    better[people:] *= better[:people].min(initial=0.9)
+    accuracy = chance + (1.0 - chance) * better
+    par.skill[:] = np.log(accuracy / (1 - accuracy))[:, None]
+    if not form.own_accuracy and not form.rows:
+        par.skill[:people] = par.skill[0]
+    par.number[MEAN] = par.skill[:people].mean()
+    par.number[SPREAD] = rng.uniform(0.2, 1.0)
+    par.number[DIFFICULTY] *= rng.uniform(0.5, 2.0)
+    par.number[[SHARED, SOURCE]] = rng.normal(0.0, 1.0, 2)
+    par.log_population[:] = np.log(0.4 * np.eye(n_labels) + 0.6 * chance)
+    par.alike[:] = rng.uniform(3.0, 15.0, len(par.alike))
+    if form.pooling == HIERARCHICAL:
+        par.level[:people] = par.number[SPREAD] * rng.standard_normal(people)
+    return par

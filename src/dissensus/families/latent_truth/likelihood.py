@@ -1,0 +1,173 @@
+"""The likelihood of labels in PyMC, given accuracies and errors: what both models share.
+
+An item is in a state: its true label, how hard it is, and, where systems are related, the answer of
+their source. `LatentTruth` sums the states out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
+from dissensus.families.latent_truth.process import Process
+from dissensus.kernels.types import Floats, Ints
+
+GIVEN = "given"
+"""The dim of what is observed: labels of annotators, then of systems."""
+RESPONDENT = "respondent"
+OTHER_LABEL = "other_label"
+OUTCOME = "outcome"
+_NEVER = -1e10
+"""The logarithm of probability 0, with which sums are still numbers."""
+
+
+class Source(NamedTuple):
+    """A source of answers that systems share."""
+
+    taken: Any
+    """Probability that a system gives the source's answer."""
+    logit: Any
+    """Logit of the source's accuracy (ease)."""
+    log_error: Any
+    """Where its errors fall (label, response)."""
+
+
+def coordinates(process: Process) -> dict[str, Any]:
+    """Return the coordinates of a PyMC model."""
+    n, n_respondents = process.form.n_labels, process.form.first_system + process.n_modelled_systems
+    return {
+        ITEM: process.items, LABEL: process.labels, RESPONSE: process.labels,
+        ANNOTATOR: process.annotators, SYSTEM: process.systems,
+        GIVEN: np.arange(len(_rows(process)[0])), RESPONDENT: np.arange(n_respondents),
+        OTHER_LABEL: np.arange(n - 1), OUTCOME: ["right", "wrong"],
+    }  # fmt: skip
+
+
+def split(rows: Any) -> tuple[Any, Any]:
+    """Split rows of confusion matrices (..., label, response).
+
+    Returns
+    -------
+    logit : tensor (..., label)
+        Of being right.
+    log_error : tensor (..., label, response)
+        Log-probabilities of responses, given that they are wrong; 0 on the diagonal.
+    """
+    import pytensor.tensor as pt
+
+    same = pt.eye(rows.shape[-1], dtype="bool")
+    wrong = pt.log(pt.switch(same, 0.0, rows).sum(axis=-1))
+    logit = pt.log(pt.diagonal(rows, axis1=-2, axis2=-1)) - wrong
+    return logit, pt.switch(same, 0.0, pt.log(rows) - wrong[..., None])
+
+
+def name_accuracies(process: Process, prevalence: Any, logit: Any) -> None:
+    """Add the accuracies that a fit reports, where they are no variables of the model.
+
+    Parameters
+    ----------
+    process : Process
+    prevalence : tensor (label)
+    logit : tensor (respondent, label, ease)
+        Of being right.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    form, variables = process.form, pm.modelcontext(None).named_vars
+    accuracy = (prevalence[None, :, None] * pt.sigmoid(logit)).sum(axis=1).mean(axis=-1)
+    if "annotator_accuracy" not in variables and form.first_system:
+        people = accuracy[: form.first_system]
+        each = form.rows or form.own_accuracy
+        if each and process.interchangeable:
+            people = people[np.zeros(len(process.annotators), dtype=np.int64)]
+        pm.Deterministic(
+            "annotator_accuracy", people if each else people[0], dims=ANNOTATOR if each else None
+        )
+    if "system_accuracy" not in variables and process.n_modelled_systems and not form.related:
+        pm.Deterministic("system_accuracy", accuracy[form.first_system :], dims=SYSTEM)
+
+
+def observe(
+    process: Process, prevalence: Any, logit: Any, log_error: Any, source: Source | None
+) -> Any:
+    """Add the labels.
+
+    Parameters
+    ----------
+    process : Process
+    prevalence : tensor (label)
+    logit : tensor (respondent, label, ease)
+        Of being right.
+    log_error : tensor (respondent, label, response)
+        Log-probabilities of responses, given that they are wrong; the diagonal is not read.
+    source : Source or None
+        Of systems that are related.
+    """
+    import pytensor.tensor as pt
+
+    from dissensus.families.latent_truth.distributions import LatentTruth
+
+    n, n_ease, first = process.form.n_labels, len(process.ease), process.form.first_system
+    same = np.eye(n, dtype=bool)
+    # (label, ease), and for each respondent (respondent, label, response, ease)
+    log_weight = (pt.log(prevalence) - np.log(n_ease))[:, None] + pt.zeros(n_ease)
+    own = _answers(logit[:, :, None, :], log_error[..., None], same[None, :, :, None])
+    if source is None:
+        log_weight, table = log_weight.T.ravel(), own.transpose(0, 2, 3, 1)
+    else:
+        answer = _answers(source.logit, source.log_error[:, :, None], same[:, :, None])
+        log_weight = (log_weight[:, None, :] + answer).transpose(1, 2, 0).ravel()
+        table = _mixed(own, source.taken, first).transpose(0, 2, 3, 4, 1)
+    n_states = n_ease * n * (1 if source is None else n)
+    table = table.reshape((-1, n, n_states))
+    if len(_known_items(process)):
+        table = pt.concatenate([table, oracle(n, n_states)[None]])
+    item, respondent, label = _rows(process)
+    return LatentTruth("labels", log_weight, table, item, respondent, observed=label, dims=GIVEN)
+
+
+def oracle(n_labels: int, n_states: int) -> Floats:
+    """Return log-probabilities of labels by a respondent who is always right (response, state)."""
+    right = np.arange(n_labels)[:, None] == np.arange(n_states) % n_labels
+    return np.where(right, 0.0, _NEVER)
+
+
+def _answers(logit: Any, log_error: Any, same: Any) -> Any:
+    """Return log-probabilities of answers, right ones where truth and response are the same."""
+    import pytensor.tensor as pt
+
+    return pt.switch(same, -pt.softplus(-logit), -pt.softplus(logit) + log_error)
+
+
+def _mixed(own: Any, taken: Any, first: int) -> Any:
+    """Mix systems' own answers with the source's (respondent, label, response, source, ease)."""
+    import pytensor.tensor as pt
+
+    n = own.shape[2]
+    alone = pt.log1p(-taken) + own[first:, :, :, None, :]
+    same = pt.eye(n, dtype="bool")[None, None, :, :, None]
+    systems = pt.switch(same, pt.logaddexp(alone, pt.log(taken)), alone)
+    people = own[:first, :, :, None, :] + pt.zeros((1, 1, 1, n, 1))
+    return pt.concatenate([people, systems])
+
+
+def _known_items(process: Process) -> Ints:
+    """Return the items whose truth is observed; none where true labels are drawn afterwards."""
+    return np.flatnonzero((process.known >= 0) & (process.errors is None))
+
+
+def _rows(process: Process) -> tuple[Ints, Ints, Ints]:
+    """Return item, respondent and label of what is observed.
+
+    Known truths are labels of one more respondent, who is always right.
+    """
+    used, known = process.respondent < process.form.evidence, _known_items(process)
+    last = np.full(len(known), process.form.first_system + process.n_modelled_systems)
+    return (
+        np.concatenate([process.item[used], known]),
+        np.concatenate([process.respondent[used], last]),
+        np.concatenate([process.label[used], process.known[known]]),
+    )

@@ -1,0 +1,154 @@
+"""The numbers of an evaluation that reports and the command line show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.data.plausibility import plausibility_of
+from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.evaluation.evidence import of_model
+from dissensus.plots._source import interval_settings
+from dissensus.wording import digits_for, percent
+
+METRIC = "metric"
+CERTAINTY_STEPS = (0.99, 0.9, 0.75, 0.5)
+
+
+def level() -> str:
+    """Return the probability of the intervals as text."""
+    return percent(interval_settings()[1])
+
+
+def digits(values: Any) -> int:
+    """Return the decimals that the narrowest interval needs: of a Dataset, or rows of a table."""
+    return digits_for(np.asarray(values["upper"] - values["lower"]).ravel().tolist())
+
+
+def notes(evaluation: xr.DataTree, *groups: str) -> list[str]:
+    """Return the notes of groups, each once."""
+    texts = [str(evaluation[name].attrs.get("notes", "")) for name in groups
+             if name in evaluation.children]  # fmt: skip
+    return list(dict.fromkeys(line for text in texts for line in text.splitlines() if line))
+
+
+def has(evaluation: xr.DataTree, group: str) -> bool:
+    """Return whether an evaluation has a group with variables."""
+    return group in evaluation.children and bool(evaluation[group].to_dataset().data_vars)
+
+
+def draws_or_mean(evaluation: xr.DataTree, group: str = "posterior") -> xr.DataArray:
+    """Return the plausibilities of a group; their means if draws were not kept."""
+    data = evaluation[group].to_dataset()
+    return plausibility_of(data.get("plausibility_mean", data))
+
+
+def mean_plausibility(evaluation: xr.DataTree, group: str = "posterior") -> xr.DataArray:
+    """Return the means of the plausibilities of a group."""
+    return mean_of_draws(draws_or_mean(evaluation, group))
+
+
+def mean_of_draws(theta: xr.DataArray) -> xr.DataArray:
+    """Average over draws, if there are draws."""
+    return theta.mean([dim for dim in SAMPLE if dim in theta.dims], keep_attrs=True)
+
+
+def reliabilities(evaluation: xr.DataTree) -> list[float]:
+    """Return the reliabilities; a single one if the model has no such setting."""
+    return [float(value) for value in evaluation["certainty"][RELIABILITY].to_numpy()]
+
+
+def knows_reliability(evaluation: xr.DataTree) -> bool:
+    """Return whether the model has a reliability."""
+    attrs = evaluation["posterior"].attrs
+    return "hyper_reliability" in attrs or len(reliabilities(evaluation)) > 1
+
+
+def numbers(evaluation: xr.DataTree) -> xr.Dataset:
+    """Return the summary of one model of an evaluation over (metric, reliability, scope, system).
+
+    ``truth`` is the known value, or NaN; the coordinate ``better`` of a metric is "higher" or
+    "lower".
+    """
+    frame = of_model(evaluation)
+    draws = evaluation["metrics"].to_dataset()
+    names = [str(name) for name in draws.data_vars]
+    dims = (METRIC, RELIABILITY, SCOPE, SYSTEM)
+    coords = {METRIC: names} | {dim: draws[dim].to_numpy() for dim in dims[1:]}
+    shape = [len(values) for values in coords.values()]
+    # Rows have the order of the draws; an index would sort them.
+    out = xr.Dataset(
+        {
+            name: (dims, frame[name].to_numpy().reshape(shape))
+            for name in frame.columns
+            if name not in {*dims, "model"}
+        },
+        coords=coords,
+        attrs=frame.attrs,
+    )
+    better = [draws[name].attrs.get("better", "higher") for name in names]
+    truth = [_truth(evaluation, name, out["mean"].sel({METRIC: name}, drop=True)) for name in names]
+    out["truth"] = xr.concat(truth, dim=xr.IndexVariable(METRIC, names))
+    return out.assign_coords(better=(METRIC, better))
+
+
+def _truth(evaluation: xr.DataTree, name: str, like: xr.DataArray) -> xr.DataArray:
+    unknown = xr.full_like(like, np.nan)
+    if not has(evaluation, "truth") or name not in evaluation["truth"]:
+        return unknown
+    known = evaluation["truth"].to_dataset()[name]
+    if SYSTEM not in known.coords or not set(known.dims) <= {SCOPE, SYSTEM}:
+        return unknown
+    known = known.drop_vars([c for c in known.coords if c not in known.dims])
+    return known.reindex({dim: like[dim] for dim in known.dims}).broadcast_like(like)
+
+
+def ordered(values: xr.Dataset) -> xr.Dataset:
+    """Order systems by their mean, best first, at one metric, reliability and scope."""
+    mean = values["mean"].to_numpy()
+    sign = 1 if str(values["better"].item()) == "lower" else -1
+    order = np.argsort(np.where(np.isnan(mean), np.inf, sign * mean), kind="stable")
+    return values.isel({SYSTEM: order})
+
+
+def leaders(values: xr.Dataset) -> list[tuple[Any, ...]]:
+    """Return the leading systems at each reliability, at one metric and scope."""
+    sign = -1 if str(values["better"].item()) == "lower" else 1
+    mean = sign * values["mean"].transpose(RELIABILITY, SYSTEM).to_numpy()
+    systems = values[SYSTEM].to_numpy().tolist()
+    leading = []
+    for row in mean:
+        best = np.nanmax(row) if np.isfinite(row).any() else np.nan
+        is_level = np.isclose(row, best, rtol=0, atol=1e-9, equal_nan=True)
+        leading.append(
+            tuple(name for name, is_best in zip(systems, is_level, strict=True) if is_best)
+        )
+    return leading
+
+
+def same_order(values: xr.Dataset) -> bool:
+    """Return whether the order of the systems is the same at every reliability."""
+    mean = values["mean"].transpose(RELIABILITY, SYSTEM).to_numpy()
+    signs = np.sign(np.round(mean[:, :, None] - mean[:, None, :], 9))
+    return bool((signs == signs[:1]).all())
+
+
+def certainty_shares(evaluation: xr.DataTree) -> xr.DataArray:
+    """Return the share of items below each step of certainty: (top, reliability, below)."""
+    data = evaluation["certainty"].to_dataset()
+    names = [str(name) for name in data.data_vars if not str(name).endswith(("_mcse", "_bias"))]
+    tops = [int(name.rpartition("_")[2]) if name[-1].isdigit() else 1 for name in names]
+    below = list(CERTAINTY_STEPS)
+    steps = xr.DataArray(below, dims="below", coords={"below": below})
+    each = [(data[name] < steps).mean("item") for name in names]
+    return xr.concat(each, dim=xr.IndexVariable("top", tops)).transpose("top", RELIABILITY, "below")
+
+
+def mean_certainty(evaluation: xr.DataTree) -> xr.DataArray:
+    """Return mean annotation certainty over (top, reliability)."""
+    data = evaluation["certainty"].to_dataset()
+    tops = [int(top) for top in certainty_shares(evaluation)["top"].to_numpy()]
+    names = ["annotation_certainty" + (f"_{top}" if top > 1 else "") for top in tops]
+    return xr.concat([data[name].mean("item") for name in names], dim=xr.IndexVariable("top", tops))

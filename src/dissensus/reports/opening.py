@@ -1,0 +1,322 @@
+"""The first sentences of a report: the data, the leading system, the certainty of the items."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus.data.rows import ranking_code, voices_per
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM, other
+from dissensus.evaluation.answers import TRUTH
+from dissensus.evaluation.doubts import of_answer
+from dissensus.evaluation.evidence import summary
+from dissensus.plots._source import NEW, THESE, interval_settings, sides
+from dissensus.reports import evidence
+from dissensus.reports.sentences import interval, sentences
+from dissensus.sampling.intervals import spread
+from dissensus.wording import (
+    counted,
+    digits_for,
+    interval_name,
+    metric_title,
+    number,
+    share,
+    spoken_probability,
+)
+
+ALONE: Final = (
+    "No item has two annotators: agreement and discrepancy ratios cannot be estimated, and "
+    "intervals depend on the prior."
+)
+Facts = dict[str, Any]
+"""Numbers of a topic of `sentences`; empty if nothing is known."""
+
+
+def text(topic: str, facts: Facts) -> list[str]:
+    """Return the sentences of a topic as plain text; none without facts."""
+    return sentences(topic, facts) if facts else []
+
+
+def data(evaluation: xr.DataTree) -> Facts:
+    """Return numbers of items, annotators and annotations, and how often annotators disagree."""
+    annotations = evaluation["annotations"].to_dataset()
+    kind = annotations.attrs["kind"]
+    n_items, n_annotators = annotations.sizes[ITEM], annotations.sizes[ANNOTATOR]
+    given = annotations.sizes[ANNOTATION]
+    if kind == "ranking":
+        given = int(ranking_code(annotations).max()) + 1
+    several = evaluation["statistics"]["n_annotations"].to_numpy() > 1
+    split = None
+    if kind in {"nominal", "ordinal"} and several.any():
+        leading = evaluation["statistics"]["leading_share"].to_numpy()[several]
+        split = float((leading < 1).mean())
+    # Names that occur once each, as in tables of counts, do not tell the number of annotators.
+    is_nameless = n_annotators == given > n_items
+    return {
+        "annotators": "Annotators named once each" if is_nameless
+        else counted(n_annotators, "annotator"),
+        "given": counted(given, {"ranking": "ranking", "continuous": "score"}.get(kind, "label")),
+        "n_items": counted(n_items, "item"),
+        "each": number(round(given / max(1, n_items), 1)),
+        "split": split, "all_shared": bool(several.all()),
+        "alone": "" if has_shared_items(annotations) else ALONE,
+    }  # fmt: skip
+
+
+def has_shared_items(annotations: xr.Dataset) -> bool:
+    """Return whether any item has two annotators."""
+    return bool(voices_per(annotations, ITEM).max() > 1)
+
+
+# The leading system.
+
+
+def leader(
+    evaluation: xr.DataTree, values: xr.Dataset, metric: str, reliability: float
+) -> Facts:  # fmt: skip
+    """Return the leading system at a reliability, its rivals, and its score without uncertainty.
+
+    ``values`` are `evidence.numbers` of this metric.
+    """
+    here = values.sel({RELIABILITY: reliability})
+    ranked = evidence.ordered(here.sel({SCOPE: THESE}))
+    systems = ranked[SYSTEM].to_numpy().tolist()
+    d = evidence.digits(values)
+    best = here.sel({SYSTEM: systems[0]})
+    at = ""
+    if evidence.knows_reliability(evaluation):
+        at = "At" if len(sides(evaluation)) == 1 else f"Under {evaluation.attrs['model']} at"
+        at += f" reliability {number(reliability)}"
+    facts: Facts = {
+        "at": at, "name": systems[0], "level": float(values.attrs["probability"]),
+        "achieves": _achieves(metric, share(float(ranked["mean"][0]), d)),
+        "these": interval(best.sel({SCOPE: THESE}), d), "new": interval(best.sel({SCOPE: NEW}), d),
+        "equal": [], "second": None, "undecided": "", "best": "", "naive": "",
+    }  # fmt: skip
+    if len(systems) > 1:
+        pairs = evaluation["comparison"].to_dataset()
+        facts |= _rivals(pairs.sel({"metric": metric, RELIABILITY: reliability}), ranked, d)
+    return facts | _naive(evaluation, ranked, d)
+
+
+def _achieves(metric: str, value: str) -> str:
+    """Return what a value of a metric means."""
+    k = metric.removeprefix("top_").partition("_")[0]
+    if metric == "top_1_accuracy":
+        return f"names the most plausible label for {value} of the items"
+    if metric.startswith("top_") and metric.endswith("_set_accuracy"):
+        return f"names exactly the {k} most plausible labels for {value} of the items"
+    if metric.startswith("top_") and metric.endswith("_accuracy"):
+        return f"has the most plausible label among its first {k} for {value} of the items"
+    return f"has a {metric_title(metric)} of {value}"
+
+
+def _rivals(pairs: xr.Dataset, ranked: xr.Dataset, d: int) -> Facts:
+    """Return how probably the leading system is better than the second, and the best of all."""
+    first, second, *_ = systems = ranked[SYSTEM].to_numpy().tolist()
+    pair = pairs.sel({SYSTEM: first, other(SYSTEM): second})
+    better, equal = (
+        float(pair[name].sel({SCOPE: NEW})) for name in ("probability_better", "probability_equal")
+    )
+    if equal > 0.995:
+        return {"equal": list(evidence.leaders(ranked.expand_dims(RELIABILITY))[0])}
+    undecided = "likely" if better + equal / 2 >= 0.8 else "open"
+    best = pairs["probability_best"].sel({SYSTEM: first})
+    return {
+        "second": second, "second_value": share(float(ranked["mean"][1]), d),
+        "better": _with_probability(pair["probability_better"]),
+        "undecided": "" if better >= 0.95 else undecided, "n_systems": f"{len(systems):,}",
+        "best": _with_probability(best) if len(systems) > 2 else "",
+    }  # fmt: skip
+
+
+def _with_probability(values: xr.DataArray) -> str:
+    """Write the probabilities of both scopes, once if they are the same."""
+    these, new = (spoken_probability(float(values.sel({SCOPE: scope}))) for scope in (THESE, NEW))
+    if these == new:
+        return f"with probability {these}, on these items and on new ones"
+    return f"with probability {these} on these items and {new} on new ones"
+
+
+def _naive(evaluation: xr.DataTree, ranked: xr.Dataset, d: int) -> Facts:
+    """Return the score against a point estimate of the labels, which ignores disagreement."""
+    naive, mean = (float(ranked[name][0]) for name in ("naive", "mean"))
+    if not np.isfinite(naive):
+        return {}
+    place = "inside the interval"
+    if not float(ranked["lower"][0]) <= naive <= float(ranked["upper"][0]):
+        side = "above" if naive > mean else "below"
+        place = f"{share(abs(naive - mean), d)} {side} the mean, and outside the interval"
+    sign = -1 if str(ranked["better"].item()) == "lower" else 1
+    best = ranked.isel({SYSTEM: int(np.nanargmax(sign * ranked["naive"].to_numpy()))})
+    is_other = sign * float(best["naive"]) > sign * naive + 1e-12
+    return {
+        "naive": share(naive, d), "naive_place": place,
+        "point": str(evaluation.attrs.get("point_estimate", "the majority label of each item")),
+        "naive_first": str(best[SYSTEM].item()) if is_other else "",
+        "naive_best": share(float(best["naive"]), d),
+    }  # fmt: skip
+
+
+def answers(evaluation: xr.DataTree, system: object) -> Facts:
+    """Return the agreement of a system with an annotator and a panel, and its accuracy."""
+    if "answers" not in evaluation.children:
+        return {}
+    draws = evaluation["answers"].to_dataset()
+    humans = float(draws["human_agreement"].mean())
+    if not np.isfinite(humans) or system not in draws.get(SYSTEM, []):
+        return {}
+    own = draws.sel({SYSTEM: system})
+    has_accuracy = "accuracy" in own and not of_answer(evaluation, "accuracy")
+    return {
+        "name": system, "scope": draws.attrs["scope"], "humans": humans,
+        "agreement": float(own["annotator_agreement"].mean()),
+        "panel": _with_interval(own["panel_agreement"]),
+        "accuracy": _with_interval(own["accuracy"]) if has_accuracy else "",
+    }  # fmt: skip
+
+
+def true_label(evaluation: xr.DataTree) -> Facts:
+    """Return the accuracies of the two best systems, if the question is the true label."""
+    if "answers" not in evaluation.children:
+        return {}
+    data = evaluation["answers"].to_dataset()
+    if data.attrs["question"] != TRUTH or "accuracy" not in data:
+        return {}
+    draws = data["accuracy"].dropna(SYSTEM, how="all")
+    if not draws.sizes[SYSTEM] or of_answer(evaluation, "accuracy"):
+        return {}
+    order = draws.mean(SAMPLE).argsort().to_numpy()[::-1]
+    first, *rest = (draws.isel({SYSTEM: place}) for place in order)
+    facts: Facts = {
+        "first": first[SYSTEM].item(), "value": _with_interval(first),
+        "scope": data.attrs["scope"], "second": None,
+    }  # fmt: skip
+    if rest:
+        better = float((first > rest[0]).mean() + (first == rest[0]).mean() / 2)
+        facts |= {"second": rest[0][SYSTEM].item(), "second_value": _with_interval(rest[0]),
+                  "better": better}  # fmt: skip
+    return facts
+
+
+def _with_interval(draws: xr.DataArray) -> str:
+    """Write mean and interval."""
+    parts = {name: float(value) for name, value in spread(draws).items()}
+    d = digits_for([parts["upper"] - parts["lower"]])
+    return f"{share(parts['mean'], d)} ({interval(parts, d)})"
+
+
+_RELATIONS: Final = (
+    "closer to the annotators than they are to each other",
+    "as far from the annotators as they are from each other",
+    "farther from the annotators than they are from each other",
+)
+
+
+def against_annotators(evaluation: xr.DataTree, system: Any) -> Facts:
+    """Return how a system compares with the average annotator, by its discrepancy ratio."""
+    draws = (
+        evaluation["discrepancy"].to_dataset()
+        if "discrepancy" in evaluation.children
+        else xr.Dataset()
+    )
+    if "discrepancy_ratio" not in draws:
+        return {}
+    frame = summary(evaluation, "statistics")
+    rows = frame[frame["statistic"] == "discrepancy_ratio"].set_index(SYSTEM)
+    row, ratio = rows.loc[system], draws["discrepancy_ratio"].sel({SYSTEM: system})
+    if not np.isfinite(row["observed"]) or bool(ratio.isnull().any()):
+        return {}
+    each = [float(event.mean()) for event in (ratio < 1, ratio == 1, ratio > 1)]
+    largest = int(np.argmax(each))
+    margin = float(draws.attrs["margin"]) if "non_inferiority" in draws and each[0] < 0.95 else 0
+    d = evidence.digits(rows)
+    return {
+        "name": system, "relation": _RELATIONS[largest], "probability": each[largest],
+        "ratio": share(row["observed"], d), "level": interval_settings()[1],
+        "interval": interval(row, d), "margin": margin,
+        "non_inferior": float(draws["non_inferiority"].sel({SYSTEM: system})) if margin else None,
+    }  # fmt: skip
+
+
+# Reliability, certainty, known values.
+
+
+def along_reliability(values: xr.Dataset) -> Facts:
+    """Return the leading systems and the level of a metric along reliability."""
+    here = values.sel({SCOPE: THESE})
+    trust = [float(value) for value in here[RELIABILITY].to_numpy()]
+    if len(trust) < 2:
+        return {}
+    leading = evidence.leaders(here)
+    runs: list[dict[str, Any]] = []
+    for names, value in zip(leading, trust, strict=True):
+        if not runs or runs[-1]["names"] != names:
+            runs.append({"names": names, "from": value})
+        runs[-1]["to"] = value
+    for run in runs:
+        start, end = number(run["from"]), number(run["to"])
+        run["span"] = f"{start} to {end}" if start != end else start
+    mean = here["mean"].sel({SYSTEM: leading[-1][0]})
+    order = ""
+    if here.sizes[SYSTEM] > 2:
+        same = evidence.same_order(here)
+        order = f"the order of the {'' if same else 'other '}systems {'does not ' if same else ''}"
+        order += "change" if same else "changes"
+    d = evidence.digits(values)
+    return {
+        "runs": runs, "several": here.sizes[SYSTEM] > 1, "order": order,
+        "ends": f"from {number(trust[0])} to {number(trust[-1])}",
+        "metric": metric_title(str(here["metric"].item())), "name": leading[-1][0],
+        "low": share(float(mean[0]), d), "high": share(float(mean[-1]), d),
+    }  # fmt: skip
+
+
+def uncertain_items(evaluation: xr.DataTree, reliability: float | None = None) -> float:
+    """Return the share of items with a certainty below .90, by default at the reference."""
+    at = evaluation.attrs["reference_reliability"] if reliability is None else reliability
+    shares = evidence.certainty_shares(evaluation).sel(top=1, below=0.9)
+    return float(shares.sel({RELIABILITY: at}))
+
+
+def certainty(evaluation: xr.DataTree, reliability: float) -> Facts:
+    """Return the share of uncertain items, and without predictions the mean certainty."""
+    has_metrics = evidence.has(evaluation, "metrics")
+    names_it = evidence.knows_reliability(evaluation) and not has_metrics
+    mean = evidence.mean_certainty(evaluation).sel({"top": 1, RELIABILITY: reliability})
+    return {
+        "at": f"At reliability {number(reliability)}, the" if names_it else "The",
+        "below": uncertain_items(evaluation, reliability),
+        "mean": None if has_metrics else float(mean),
+    }
+
+
+def certainty_along(evaluation: xr.DataTree) -> Facts:
+    """Return the share of uncertain items at the smallest and the largest reliability."""
+    trust = evidence.reliabilities(evaluation)
+    if len(trust) < 2:
+        return {}
+    low, high = (uncertain_items(evaluation, trust[place]) for place in (0, -1))
+    return {"low": low, "high": high, "first": number(trust[0]), "last": number(trust[-1])}
+
+
+def truth(values: xr.Dataset) -> Facts:
+    """Return how many intervals hold the known value; ``values`` are at one reliability."""
+    known = values["truth"].notnull()
+    if not bool(known.any()):
+        return {}
+    inside = (values["truth"] >= values["lower"]) & (values["truth"] <= values["upper"]) & known
+    parts = [
+        f"{int(inside.sel({SCOPE: scope}).sum())} of {int(known.sel({SCOPE: scope}).sum())} "
+        f"intervals for {scope}"
+        for scope in values[SCOPE].to_numpy()
+    ]
+    return {"parts": parts, "misses": int(inside.sum()) < int(known.sum())}
+
+
+def intervals(*, scopes: bool) -> Facts:
+    """Return the name of the intervals."""
+    kind, prob = interval_settings()
+    return {"name": interval_name(prob, kind), "scopes": scopes}

@@ -1,0 +1,521 @@
+"""Sections of a report on accuracy, ground truth, agreement and categories."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dissensus import plots
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.evaluation.doubts import DOUBT, marked
+from dissensus.evaluation.evidence import COUNT, OF_ANNOTATOR, OF_SYSTEM, summary
+from dissensus.evaluation.ground_truth import GROUP, MAJORITY
+from dissensus.plots._source import NEW, THESE, interval, interval_settings, sides
+from dissensus.reports import evidence
+from dissensus.reports.opening import Facts
+from dissensus.reports.sentences import Name, sentences
+from dissensus.reports.svg import Shown, picture
+from dissensus.reports.tables import Body, Table, between
+from dissensus.statistics._reliability import UNSAID
+from dissensus.wording import (
+    coefficient_title,
+    counted,
+    interval_name,
+    number,
+    percent,
+    probability,
+    share,
+    short,
+)
+
+_ROWS: Final = 100
+_PEOPLE: Final = 30
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: sentences, picture and tables."""
+
+    words: list[str]
+    tables: list[Table]
+    intro: str = ""
+    notes: tuple[str, ...] = ()
+    picture: Shown | None = None
+
+
+def _interval_head() -> str:
+    return f"Interval, {evidence.level()}"
+
+
+def interval_title() -> str:
+    """Return the name of the intervals."""
+    kind, prob = interval_settings()
+    return interval_name(prob, kind)
+
+
+def means_of(rows: list[Any], name: str = "name", value: str = "mean") -> str:
+    """Return names with their numbers, as the description of a picture."""
+    return ", ".join(f"{short(row[name])} {share(row[value])}" for row in rows)
+
+
+# Accuracy, if every item has one true label.
+
+
+_SETTINGS: Final = {
+    ("accuracy", "common"): "one accuracy for all annotators",
+    ("accuracy", "annotator"): "an accuracy for each annotator",
+    ("errors", "equal"): "errors equally frequent for all other labels",
+    ("errors", "graded"): "errors more frequent for labels near the true one",
+    ("pooling", "none"): "a confusion matrix for each annotator",
+    ("pooling", "complete"): "one confusion matrix for all annotators",
+}
+
+
+def accuracy_facts(evaluation: xr.DataTree) -> Facts:
+    """Return estimated accuracies of systems and annotators, best first."""
+    data = evaluation["accuracy"].to_dataset()
+    systems, annotators = (_best_first(evaluation, of) for of in (OF_SYSTEM, OF_ANNOTATOR))
+    facts: Facts = {
+        "systems": systems, "annotators": annotators, "level": interval_settings()[1],
+        "annotator_mean": np.mean([row["mean"] for row in annotators]),
+        "annotator_majority": np.nanmean([row["majority"] for row in annotators]),
+        "is_given": int(data.attrs["correlation_given"]), "n_known": int(data.attrs["n_known"]),
+    }  # fmt: skip
+    if systems:
+        first = data.sel({SYSTEM: systems[0]["name"]})
+        needed, known = int(first["known_items"]), int(first["n_known"])
+        facts |= {
+            "above": float(first["above_annotators"]), "width": data["known_items"].attrs["width"],
+            "needed": needed if known < needed else 0,
+            "known_of_system": number(known) if known else "",
+        }  # fmt: skip
+    return facts
+
+
+def _best_first(evaluation: xr.DataTree, of: str, scope: str = NEW) -> list[dict[str, Any]]:
+    frame = summary(evaluation, "accuracy")
+    rows = frame[(frame["of"] == of) & (frame[SCOPE] == scope)]
+    rows = rows.sort_values("mean", ascending=False, kind="stable").astype(object)
+    return rows.to_dict("records")  # type: ignore[return-value]
+
+
+def accuracy(evaluation: xr.DataTree) -> Section | None:
+    """Return the section on accuracy, if it was estimated."""
+    if not evidence.has(evaluation, "accuracy"):
+        return None
+    attrs = evaluation["accuracy"].attrs
+    given = json.loads(attrs["settings"]).items()
+    parts = [_SETTINGS[name, value] for name, value in given if (name, value) in _SETTINGS]
+    known = int(attrs["n_known"])
+    truth = (
+        f"There {'is' if known == 1 else 'are'} {counted(known, 'known label')}"
+        if known
+        else "No true label is known"
+    )
+    facts = accuracy_facts(evaluation)
+    if facts["systems"]:
+        caption = (
+            f"Dots: estimated accuracy, with {interval_title()}s for these items (thick) and new "
+            "items (thin). Crosses: agreement with the majority label (of annotators: of the "
+            "others). Diamonds: uncertainty-adjusted accuracy."
+        )
+    else:
+        caption = (
+            f"Dots: estimated accuracy, with {interval_title()}s. Crosses: agreement with the "
+            "majority label of the other annotators."
+        )
+    return Section(
+        sentences("accuracy", facts, page=True),
+        _accuracy_tables(evaluation, facts),
+        f"Under the model {attrs['model']}, with {'; '.join(parts)}. {truth}: accuracies are "
+        f"estimated from the agreement of annotators and systems{' and labels' if known else ''}.",
+        tuple(evidence.notes(evaluation, "accuracy")),
+        picture(
+            "accuracies", "Accuracy, if every item has one true label", caption,
+            f"Estimated accuracies, best first: {means_of(facts['systems'][:4])}",
+            lambda figsize: plots.accuracies(evaluation, figsize=figsize),
+        ),
+    )  # fmt: skip
+
+
+def _accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
+    out = []
+    these = {row["name"]: row for row in _best_first(evaluation, OF_SYSTEM, THESE)}
+    rows = [
+        [Name(row["name"]), share(row["mean"]), between(row), share(here["mean"]), between(here),
+         share(row["majority"]), share(row["uncertainty_adjusted"])]
+        for row in facts["systems"] for here in [these[row["name"]]]
+    ]  # fmt: skip
+    if rows:
+        head = ["System", "New items", _interval_head(), "These items", _interval_head(),
+                "Majority vote", "Uncertainty-adjusted"]  # fmt: skip
+        note = (
+            "Estimated accuracy on new items and on these; agreement with the majority label; mean "
+            "top-1 accuracy under the model of the plausibilities."
+        )
+        out.append(Table("table-accuracy", "Accuracy of systems", head, [Body(-1, rows)], note))
+    people = facts["annotators"]
+    rows = [
+        [
+            "all" if row["name"] is None else Name(row["name"]),
+            share(row["mean"]),
+            between(row),
+            share(row["majority"]),
+        ]
+        for row in people[:_PEOPLE]
+    ]
+    head = ["Annotator", "Estimated", _interval_head(), "Majority of the others"]
+    left = len(people) - _PEOPLE
+    note = f"The {_PEOPLE} most accurate; {left:,} more are in accuracy.csv." if left > 0 else ""
+    title = "Accuracy of annotators"
+    return [*out, Table("table-annotators", title, head, [Body(-1, rows)], note)]
+
+
+# The ground truth of majority labels.
+
+
+_QUANTITIES: Final = {
+    "label_accuracy": "One label is right",
+    "truth_accuracy": "The majority label is right",
+    "concordance": "Two annotators agree{guessing} (concordance)",
+    "weighted_reliability": "Two annotators agree and are right (weighted reliability, rho)",
+    COUNT: "Annotators per item for a majority right on {target}",
+}
+
+
+def ground_truth_facts(evaluation: xr.DataTree) -> Facts:
+    """Return the accuracies of labels and majorities, and the assumptions about errors."""
+    frame = summary(evaluation, GROUP)
+    rows = {str(row["quantity"]): row for row in frame.to_dict("records")}
+    data = evaluation[GROUP].to_dataset()
+    attrs = data.attrs
+    fewest, most = int(attrs["fewest_annotators"]), int(attrs["most_annotators"])
+    facts: Facts = {
+        **rows, "count": rows[COUNT], "target": attrs["target"], "correlation": None,
+        "people": counted(most, "annotator") if fewest == most
+        else f"{fewest:,} to {most:,} annotators",
+        "reached": float((data["truth_accuracy"] >= attrs["target"]).mean(list(SAMPLE))),
+        "guessing": "" if attrs["confidence"] == UNSAID else " without guessing",
+    }  # fmt: skip
+    fitted = evaluation["accuracy"].attrs if evidence.has(evaluation, "accuracy") else {}
+    if fitted and str(attrs["accuracy"]) == str(fitted["model"]):
+        n, correlation = int(attrs["n_annotators"]), evaluation["accuracy"]["error_correlation"]
+        facts |= {
+            "correlation": float(correlation.mean()), "n_annotators": n,
+            "is_given": int(fitted["correlation_given"]), "n_known": int(fitted["n_known"]),
+            "worth": f"{float((n / (1 + (n - 1) * correlation)).median()):.1f}",
+        }  # fmt: skip
+    return facts
+
+
+def ground_truth_rows(evaluation: xr.DataTree, facts: Facts | None = None) -> list[list[str]]:
+    """Return title, mean and interval of each quantity of the ground truth."""
+    facts = ground_truth_facts(evaluation) if facts is None else facts
+    out = []
+    for name, title in _QUANTITIES.items():
+        row = facts[name]
+        cells = [share(row["mean"]), between(row)]
+        if name == COUNT:
+            each = (row[part] for part in ("median", "lower", "upper"))
+            median, low, high = (number(n) if np.isfinite(n) else "∞" for n in each)
+            cells = [median, marked(f"{low} to {high}", row[DOUBT])]
+        title = title.format(target=percent(facts["target"]), guessing=facts["guessing"])
+        out.append([title, *cells])
+    return out
+
+
+def ground_truth(evaluation: xr.DataTree) -> Section | None:
+    """Return the section on the ground truth, if it was estimated."""
+    if not evidence.has(evaluation, GROUP):
+        return None
+    attrs = evaluation[GROUP].attrs
+    source = {
+        MAJORITY: "Accuracies of annotators are their agreement with the majority of the others, "
+        "which is too high where many make the same error.",
+        "given": "Accuracies of annotators are given.",
+    }.get(attrs["accuracy"], f"Accuracies of annotators are from the model {attrs['accuracy']}.")
+    confidence = (
+        "Annotators gave no confidence: all are assumed to be certain."
+        if attrs["confidence"] == UNSAID
+        else "The confidence of annotators is used as given."
+    )
+    facts = ground_truth_facts(evaluation)
+    values = {name: share(facts[name]["mean"]) for name in _QUANTITIES if name != COUNT}
+    rows = ground_truth_rows(evaluation, facts)
+    return Section(
+        sentences("ground_truth", facts, page=True),
+        [Table("table-ground-truth", "The ground truth", ["", "Mean", _interval_head()],
+               [Body(-1, rows)], "For the number of annotators, the median.")],
+        f"The majority label of an item is often used as its ground truth. {source} {confidence}",
+        tuple(evidence.notes(evaluation, GROUP)),
+        picture(
+            "truth-nomogram", "Accuracy of a majority of annotators",
+            "Lines: equally accurate annotators with independent errors. Dots and the band: these "
+            f"data, with {interval_title()}s. A dot below its line means that errors are "
+            "correlated. Last panel: the actual accuracy of a system with a given score, by rho; "
+            "above it, the accuracy of the ground truth at this rho.",
+            f"A label is right on {values['label_accuracy']}, the majority on "
+            f"{values['truth_accuracy']}; weighted reliability {values[GROUP]}.",
+            lambda figsize: plots.truth_nomogram(evaluation, figsize=figsize),
+        ),
+    )  # fmt: skip
+
+
+# Agreement.
+
+
+_DISTANCES: Final = {
+    "nominal": "0 for the same label and 1 for another",
+    "squared": "squared differences",
+    "absolute": "absolute differences",
+    "jaccard": "the share of labels that two sets do not have in common",
+    "ranking": "1 minus the average overlap of two rankings",
+}
+_COEFFICIENTS: Final = {
+    "percent_agreement": "Two annotators: how often they give an item the same label, including by "
+    "chance.",
+    "krippendorff_alpha": "Alpha: 1 is perfect agreement, 0 is agreement by chance.",
+    "gwet_ac": "AC1 and AC2: like alpha, but less dependent on the prevalence of the labels.",
+    "leave_one_out_agreement": "Other annotators: how often an annotator gives, at any rank, the "
+    "most frequent label of the others.",
+}
+
+
+def agreement_facts(evaluation: xr.DataTree) -> Facts:
+    """Return coefficients of agreement, and the discrepancy ratio of the best system."""
+    frame = summary(evaluation, "statistics")
+    facts: Facts = {"alpha": None, "ac": None, "best": None, "level": interval_settings()[1]}
+    rows = {str(row["statistic"]): row for row in frame.to_dict("records")}
+    alphas = [name for name in rows if name.startswith("krippendorff_alpha")]
+    for name in alphas:
+        if np.isfinite(rows[name]["observed"]):
+            ends = f"{share(rows[name]['lower'])} to {share(rows[name]['upper'])}"
+            facts["alpha"] = {"title": coefficient_title(name), "interval": ends,
+                              "value": rows[name]["observed"]}  # fmt: skip
+            break
+    # A large difference means that one label is much more frequent than the others.
+    if {"gwet_ac1", "krippendorff_alpha"} <= set(rows):
+        ac, alpha = (rows[name]["observed"] for name in ("gwet_ac1", "krippendorff_alpha"))
+        if ac - alpha > 0.2:
+            facts |= {"ac": ac, "percent_agreement": rows["percent_agreement"]["observed"]}
+    ratios = _ratios(frame)
+    ratios = ratios[np.isfinite(ratios["observed"])]
+    return facts | (_best_ratio(evaluation, frame, ratios) if len(ratios) else {})
+
+
+def _ratios(frame: pd.DataFrame, of: str = "discrepancy_ratio") -> pd.DataFrame:
+    rows = frame[frame["statistic"] == of]
+    return rows.sort_values("observed", kind="stable")
+
+
+def _best_ratio(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFrame) -> Facts:
+    data = evaluation["discrepancy"].to_dataset()
+    best, d = ratios.iloc[0], evidence.digits(ratios)
+    safe = data["non_inferiority"]
+    distance = str(data.attrs["distance"])
+    people = _ratios(frame, "annotator_discrepancy_ratio")
+    each = people["observed"][np.isfinite(people["observed"]) & people["mean"].notna()]
+    facts: Facts = {
+        "best": {
+            "name": best[SYSTEM], "value": share(best["observed"], d),
+            "interval": f"{share(best['lower'], d)} to {share(best['upper'], d)}",
+            "below": float((data["discrepancy_ratio"].sel({SYSTEM: best[SYSTEM]}) < 1).mean()),
+        },
+        "distance": _DISTANCES.get(distance, distance), "margin": float(data.attrs["margin"]),
+        "safe": safe[SYSTEM].to_numpy()[safe.to_numpy() >= 0.95].tolist(), "people": len(each),
+    }  # fmt: skip
+    if len(each):
+        least = int(data["n_items"].where(data["n_items"] > 0).min())
+        facts |= {"beaten": int((each > best["observed"]).sum()), "least": least}
+    return facts
+
+
+def agreement(evaluation: xr.DataTree) -> Section | None:
+    """Return the section on agreement, if any item has two annotators."""
+    if not evidence.has(evaluation, "agreement"):
+        return None
+    frame = summary(evaluation, "statistics")
+    tables = [_coefficient_table(frame)]
+    ratios, people = _ratios(frame), _ratios(frame, "annotator_discrepancy_ratio")
+    if len(ratios):
+        tables.append(_ratio_table(evaluation, frame, ratios))
+    if len(people):
+        tables.append(_annotator_table(evaluation, people[people["mean"].notna()]))
+    shown = None
+    if np.isfinite(ratios["observed"]).any():
+        others = "Each annotator is compared with the others. " if len(people) else ""
+        described = means_of(ratios.head(8).to_dict("records"), SYSTEM, "observed")
+        shown = picture(
+            "discrepancy", "Discrepancy ratios of systems and annotators",
+            f"{others}Left of the line: closer to the annotators than they are to each other. "
+            f"Dots: means; bars: {interval_title()}s over items; dotted line: margin of "
+            "non-inferiority.",
+            f"Discrepancy ratios: {described}, and the annotators.",
+            lambda figsize: plots.discrepancy(evaluation, figsize=figsize),
+        )  # fmt: skip
+    return Section(
+        sentences("agreement", agreement_facts(evaluation), page=True), tables, "",
+        tuple(evidence.notes(evaluation, "agreement", "discrepancy")), shown,
+    )  # fmt: skip
+
+
+def _coefficient_table(frame: pd.DataFrame) -> Table:
+    rows: list[list[Any]] = []
+    notes: dict[str, None] = {}
+    for row in frame[frame[SYSTEM].isna() & frame[ANNOTATOR].isna()].to_dict("records"):
+        name = str(row["statistic"])
+        meaning = next((text for stem, text in _COEFFICIENTS.items() if name.startswith(stem)), "")
+        if meaning:
+            rows.append([coefficient_title(name), share(row["observed"]), between(row)])
+            notes[meaning] = None
+    head = ["Coefficient", "Observed", f"New items, {evidence.level()}"]
+    title = "Agreement of the annotators"
+    return Table("table-agreement", title, head, [Body(-1, rows)], " ".join(notes))
+
+
+def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFrame) -> Table:
+    data = evaluation["discrepancy"].to_dataset()
+    d, margin = evidence.digits(ratios), float(data.attrs["margin"])
+    tested = int(data["winning_rate"].attrs["n_annotators"]) if "winning_rate" in data else 0
+    observed = _ratios(frame, "winning_rate").set_index(SYSTEM)["observed"]
+    body = []
+    for row in ratios.head(_ROWS).to_dict("records"):
+        draws = data.sel({SYSTEM: row[SYSTEM]})
+        wins = ["n/a", "n/a"]
+        if tested:
+            half = float((draws["winning_rate"] >= 0.5).mean())
+            wins = [share(float(observed[row[SYSTEM]])), probability(half)]
+        body.append([
+            Name(row[SYSTEM]), share(row["observed"], d), between(row, d),
+            probability(float((draws["discrepancy_ratio"] < 1).mean())),
+            probability(float(draws["non_inferiority"])), *wins,
+        ])  # fmt: skip
+    head = ["System", "Discrepancy ratio", f"New items, {evidence.level()}", "P(below 1)",
+            f"P(below {1 + margin:g})", "Winning rate", "P(half or more)"]  # fmt: skip
+    note = (
+        f"Winning rate: the share of annotators ({tested:,} with 30 items or more) that the system "
+        "could replace: it is closer to the others on at least as many items as the annotator, "
+        "less a tenth (Calderon, Reichart and Dror 2025)."
+    )
+    return Table("table-discrepancy", "Systems and annotators", head, [Body(-1, body)], note)
+
+
+def _annotator_table(evaluation: xr.DataTree, people: pd.DataFrame) -> Table:
+    """Return annotators, those with most items first."""
+    items = evaluation["discrepancy"]["n_items"].to_series()
+    people = people.sort_index().assign(n=items.reindex(people.sort_index()[ANNOTATOR]).to_numpy())
+    people = people.sort_values("n", ascending=False, kind="stable")
+    d = evidence.digits(people)
+    body = [
+        [Name(row[ANNOTATOR]), f"{int(row['n']):,}", share(row["observed"], d), between(row, d)]
+        for row in people.head(_ROWS).to_dict("records")
+    ]
+    head = ["Annotator", "Items with two others", "Discrepancy ratio",
+            f"New items, {evidence.level()}"]  # fmt: skip
+    left = len(people) - _ROWS
+    note = f"{left:,} annotators with fewer items are left out." if left > 0 else ""
+    title = "Annotators, each compared with the others"
+    return Table("table-taken-out", title, head, [Body(-1, body)], note)
+
+
+# Categories of labels.
+
+
+def categories(evaluation: xr.DataTree) -> Section | None:
+    """Return the section on categories, if labels were put into categories."""
+    if not evidence.has(evaluation, "categories"):
+        return None
+    names = evaluation["categories"][LABEL].to_numpy().tolist()
+    models = sides(evaluation)
+    facts = {
+        "labels": evaluation["annotations"].sizes[LABEL], "names": names,
+        "sides": [_category_facts(side, named=len(models) > 1) for side in models],
+    }  # fmt: skip
+    tables = [_share_table(evaluation, names), _certainty_table(models)]
+    if "top_1_accuracy" in evaluation["categories"]:
+        tables.append(_accuracy_table(models))
+    return Section(sentences("categories", facts, page=True), tables)
+
+
+def _named(side: xr.DataTree) -> str:
+    return f"{side.attrs['model']} at {number(side.attrs['reference_reliability'])}"
+
+
+def _uncertain(side: xr.DataTree, reliability: float) -> list[tuple[float, float]]:
+    """Return mean certainty and share of uncertain items, of categories and of labels."""
+    each = (side[group].to_dataset()["annotation_certainty"].sel({RELIABILITY: reliability})
+            for group in ("categories", "certainty"))  # fmt: skip
+    return [(float(values.mean()), float((values < 0.9).mean())) for values in each]
+
+
+def _category_facts(side: xr.DataTree, *, named: bool) -> Facts:
+    at = side.attrs["reference_reliability"]
+    facts: Facts = {"model": _named(side) if named else "", "leader": None,
+                    "below": [below for _, below in _uncertain(side, at)]}  # fmt: skip
+    if "top_1_accuracy" in side["categories"]:
+        here = _category_accuracy(side).sel({RELIABILITY: at, SCOPE: THESE})
+        best = here.isel({SYSTEM: int(np.nanargmax(here["mean"]))})
+        d = evidence.digits(_category_accuracy(side))
+        facts |= {"leader": best[SYSTEM].item(), "value": share(float(best["mean"]), d),
+                  "several": here.sizes[SYSTEM] > 1}  # fmt: skip
+    return facts
+
+
+def _category_accuracy(side: xr.DataTree) -> xr.Dataset:
+    """Return mean and interval of the systems' accuracy (reliability, scope, system)."""
+    draws = side["categories"].to_dataset()["top_1_accuracy"]
+    lower, upper = interval(draws)
+    return xr.Dataset({"mean": draws.mean(list(SAMPLE)), "lower": lower, "upper": upper})
+
+
+def _share_table(evaluation: xr.DataTree, names: list[Any]) -> Table:
+    mean = evidence.mean_plausibility(evaluation, "categories").transpose(ITEM, LABEL)
+    led = np.bincount(mean.to_numpy().argmax(axis=1), minlength=mean.sizes[LABEL])
+    rows: list[list[Any]] = [
+        [Name(name), share(float(mass)), f"{int(count):,}"]
+        for name, mass, count in zip(names, mean.mean(ITEM), led, strict=True)
+    ]
+    head = ["Category", "Mean plausibility", "Items it leads"]
+    return Table("table-categories", "Categories", head, [Body(-1, rows)])
+
+
+def _certainty_table(models: list[xr.DataTree]) -> Table:
+    bodies = []
+    for side in models:
+        rows = [
+            [number(trust), *(share(v) for pair in _uncertain(side, trust) for v in pair)]
+            for trust in evidence.reliabilities(side)
+        ]
+        bodies.append(Body(-1, rows, str(side.attrs["model"]) if len(models) > 1 else ""))
+    head = ["Reliability", "Mean certainty, category", "Items below .90", "Mean certainty, label",
+            "Items below .90"]  # fmt: skip
+    title = "Certainty of the leading category and of the leading label"
+    return Table("table-category-certainty", title, head, bodies)
+
+
+def _accuracy_table(models: list[xr.DataTree]) -> Table:
+    bodies = []
+    for side in models:
+        values = _category_accuracy(side)
+        d = evidence.digits(values)
+        values["naive"] = side["categories"]["naive_top_1_accuracy"]
+        here = values.sel({RELIABILITY: side.attrs["reference_reliability"]})
+        order = np.argsort(-here["mean"].sel({SCOPE: THESE}).to_numpy(), kind="stable")[:_ROWS]
+        rows: list[list[Any]] = []
+        for system in (here.isel({SYSTEM: int(k)}) for k in order):
+            each = [system.sel({SCOPE: scope}) for scope in (THESE, NEW)]
+            ends = [f"{share(float(part['lower']), d)} to {share(float(part['upper']), d)}"
+                    for part in each]  # fmt: skip
+            rows.append([Name(system[SYSTEM].item()), share(float(each[0]["mean"]), d), *ends,
+                         share(float(system["naive"]), d)])  # fmt: skip
+        bodies.append(Body(-1, rows, f"Under {_named(side)}" if len(models) > 1 else ""))
+    level = evidence.level()
+    head = ["System", "Mean", f"These items, {level}", f"New items, {level}",
+            "Disagreement ignored"]  # fmt: skip
+    title = "How often systems give the right category"
+    return Table("table-category-accuracy", title, head, bodies)

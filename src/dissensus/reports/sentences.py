@@ -1,0 +1,149 @@
+"""Sentences of reports and of the command line, from the templates in ``sentences.html``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from dissensus.wording import (
+    counted,
+    number,
+    percent,
+    probability,
+    share,
+    short,
+    spoken_probability,
+)
+
+_NAME, _TITLE = 40, 1000
+"""Letters of a name that are shown, and that are shown when the pointer rests on it."""
+
+
+class Name(str):
+    """A name from the data: escaped and shortened where it is written."""
+
+    __slots__ = ()
+
+
+class Link(Name):
+    """A name that leads to an element of the page."""
+
+    to: str
+
+    @classmethod
+    def at(cls, name: object, to: str) -> Link:
+        """Return a name that leads to the element of that id."""
+        link = cls(str(name))
+        link.to = to
+        return link
+
+
+def sentences(topic: str, facts: dict[str, Any], *, page: bool = False) -> list[str]:
+    """Return the sentences of a topic as plain text, or as HTML for a page.
+
+    Examples
+    --------
+    >>> sentences("unreliable", {"reason": "only 20 draws"})
+    ['Do not rely on the following numbers: only 20 draws.']
+    """
+    macro = getattr(environment(page=page).get_template("sentences.html").module, topic)
+    text = str(macro(facts)).strip()
+    parts = (re.sub(r"[ \n]+", " ", part) for part in re.split(r"\n *\n\s*", text))
+    return [Markup(part) if page else part for part in parts if part]  # noqa: S704 (escaped)
+
+
+def paragraph(topic: str, facts: dict[str, Any], *, page: bool = False) -> str:
+    """Return the sentences of a topic as one text."""
+    parts = sentences(topic, facts, page=page)
+    return Markup(" ").join(parts) if page else " ".join(parts)
+
+
+@cache
+def environment(*, page: bool) -> Environment:
+    """Return the templates, with names as HTML for a page, or as plain text."""
+    out = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    out.autoescape = page  # text for the terminal is no HTML: there, names are printed as they are
+    write = _html if page else short
+    out.filters |= {
+        "name": write,
+        "names": lambda names: listed([write(name) for name in names], page=page),
+        "share": share,
+        "percent": percent,
+        "number": number,
+        "counted": counted,
+        "probability": probability,
+        "probability_words": spoken_probability,
+        "whole_percent": _whole_percent,
+        "in_percent": _in_percent,
+        "bracketed": lambda row: f"{share(row['mean'])} [{interval(row)}]",
+        "tint": _tint,
+        "breakable": lambda name: Markup("_<wbr>").join(name.split("_")),
+    }
+    out.tests |= {
+        "finite": isfinite,
+        "link": lambda value: isinstance(value, Link),
+        "from_data": lambda value: isinstance(value, Name),
+    }
+    return out
+
+
+def _html(value: object) -> Markup:
+    """Write a name: isolated, short, and in full when the pointer rests on it."""
+    full = str(value)
+    text = short(full, _NAME)
+    if text == full:
+        return Markup("<bdi>{}</bdi>").format(text)
+    return Markup('<bdi title="{}">{}</bdi>').format(short(full, _TITLE), text)
+
+
+def listed(names: Sequence[str], limit: int = 6, *, page: bool = False) -> str:
+    """Join names as a sentence does, and count those after the first few.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(list("abcdefghi"), 2)
+    ('a, b and c', 'a, b and 7 more')
+    """
+    kept = list(names[:limit])
+    if len(names) > limit:
+        kept.append(f"{len(names) - limit} more")
+    text = Markup if page else str
+    start = text(", ").join(kept[:-1])
+    return text(" and ").join([start, kept[-1]]) if start else kept[-1]
+
+
+def interval(row: Any, digits: int = 2) -> str:
+    """Write the interval of a row of a summary."""
+    return f"{share(row['lower'], digits)} to {share(row['upper'], digits)}"
+
+
+def _whole_percent(value: float) -> str:
+    return percent(round(float(value), 2))
+
+
+def _in_percent(row: Any) -> str:
+    """Write mean and interval of a row in percent."""
+    low, high = (f"{100 * row[name]:.0f}" for name in ("lower", "upper"))
+    return f"{_whole_percent(row['mean'])} [{low} to {high}]"
+
+
+_TINTS: Final = ((0.95, "sure"), (0.8, "likely"), (0.2, "open"), (0.05, "unlikely"))
+
+
+def _tint(value: float) -> str:
+    """Return the class of a cell that shows a probability."""
+    return next((name for limit, name in _TINTS if value >= limit), "surely-not")

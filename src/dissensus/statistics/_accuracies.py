@@ -1,0 +1,245 @@
+"""Accuracies of annotators: as given, or from their agreement with the majority."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import sparse
+
+from dissensus.data import tables
+from dissensus.dims import ANNOTATOR, ITEM, SAMPLE
+from dissensus.errors import ArgumentError, brief, shown
+from dissensus.kernels.types import Floats, Ints, Names
+from dissensus.statistics._leave_one_out_agreement import credit_by_statement
+from dissensus.statistics._read import plain_label, real
+from dissensus.statistics._sums import Matrix, compact
+
+NAME: Final = "accuracy"
+EXPECTED: Final = (
+    'a number from 0 to 1, numbers by annotator, "majority", or a fit with accuracies of annotators'
+)
+IN_FITS: Final = (NAME, "annotator_accuracy")
+"""Names in posteriors: of annotators on items (rasch), or of annotators."""
+
+
+class Accuracies(NamedTuple):
+    """How often annotators are right."""
+
+    values: Floats
+    """(draw, cell): a cell is everybody, an annotator, an item, or a row (annotator on item)."""
+    cell: Ints
+    """(row): the cell of each row."""
+    coords: dict[str, Names]
+    """Of the dims chain and draw, if there are any."""
+    description: str
+    by_annotator: bool
+    """Whether cells are annotators, in the order of the annotations."""
+
+    @property
+    def common(self) -> bool:
+        """Whether there is one number for all (in each draw)."""
+        return self.values.shape[1] == 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of chain and draw."""
+        return tuple(len(values) for values in self.coords.values())
+
+
+def accuracies(given: Any, annotations: xr.Dataset, annotator: Ints, item: Ints) -> Accuracies:
+    """Read accuracies, in any form of `weighted_reliability` but "majority".
+
+    ``annotator`` and ``item`` (row) are the rows that need one.
+    """
+    array = _array(given, annotations)
+    known = {*SAMPLE, ANNOTATOR, ITEM}
+    if not known.issuperset(array.dims) or len(set(array.dims)) < array.ndim:
+        raise ArgumentError(
+            NAME,
+            expected=f"the dims {ANNOTATOR!r}, {ITEM!r}, 'chain' and 'draw', or some of them",
+            found=f"{tuple(map(str, array.dims))}",
+        )
+    sample: list[str] = [dim for dim in SAMPLE if dim in array.dims]
+    own: list[str] = [dim for dim in (ANNOTATOR, ITEM) if dim in array.dims]
+    array = array.transpose(*sample, *own)
+    values, cell = _cells(array, own, annotations, {ANNOTATOR: annotator, ITEM: item})
+    if not len(values):
+        raise ArgumentError(NAME, expected="at least one draw", found="none")
+    coords = {
+        dim: array[dim].to_numpy() if dim in array.coords else np.arange(array.sizes[dim])
+        for dim in sample
+    }
+    description = f"by {' and '.join(own)}" if own else "one number"
+    return Accuracies(values, cell, coords, description, own == [ANNOTATOR])
+
+
+def _cells(
+    array: xr.DataArray, own: list[str], annotations: xr.Dataset, codes: dict[str, Ints]
+) -> tuple[Floats, Ints]:
+    """Return the accuracies needed (draw, cell), and the cell of each row.
+
+    Of accuracies by annotator and item only those of annotated items: few, for a crowd.
+    """
+    place: list[Any] = [_places(array, dim, annotations[dim].to_numpy()) for dim in own]
+    if len(own) == 2:
+        place = [each[codes[dim]] for dim, each in zip(own, place, strict=True)]
+        code, cell = codes, np.arange(len(codes[ITEM]))
+    else:
+        code = {dim: np.arange(len(each)) for dim, each in zip(own, place, strict=True)}
+        cell = codes[own[0]] if own else np.zeros(len(codes[ITEM]), dtype=np.int64)
+    values = array.to_numpy().reshape(-1, *(array.sizes[dim] for dim in own))
+    needed = values[slice(None), *place] if own else values[:, None]
+
+    def name(at: int) -> str:
+        return ", ".join(
+            f"{dim} {shown([annotations[dim].to_numpy()[code[dim][at]]])}" for dim in own
+        )
+
+    return np.ascontiguousarray(_numbers(needed, name)), cell
+
+
+def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
+    """Return accuracies as a DataArray, with coordinates if they have names."""
+    if isinstance(given, xr.DataTree):
+        fitted = "posterior" in given.children
+        if not fitted and not given.data_vars:
+            raise ArgumentError(NAME, expected=EXPECTED, found="a DataTree without posterior")
+        given = (given["posterior"] if fitted else given).to_dataset()
+    if isinstance(given, xr.Dataset):
+        name = next((name for name in IN_FITS if name in given.data_vars), None)
+        if name is None:
+            raise ArgumentError(
+                NAME,
+                expected=f"a posterior with {' or '.join(IN_FITS)}",
+                found=f"the variables {shown(list(map(str, given.data_vars)))}"
+                if given.data_vars
+                else "no variables",
+                hint="Models of a true label have it, rasch unless fitted with keep_items=False",
+            )
+        return given[name]
+    if isinstance(given, xr.DataArray):
+        return given
+    if isinstance(given, Mapping | pd.Series):
+        names = list(given.keys())
+        # Text, if any name is text. Tuples name nobody, but may be given.
+        text = any(isinstance(name, str | tuple) for name in names)
+        index = pd.Index([str(name) for name in names] if text else names)
+        values = np.fromiter((value for _, value in given.items()), dtype=object, count=len(given))
+        return xr.DataArray(values, dims=ANNOTATOR, coords={ANNOTATOR: index})
+    if isinstance(given, list | tuple | np.ndarray) and not np.ma.is_masked(given):
+        return _by_place(given, annotations)
+    if np.isnan(real(given)):
+        raise ArgumentError(NAME, expected=EXPECTED, found=brief(given))
+    return xr.DataArray(real(given))
+
+
+def _by_place(given: Any, annotations: xr.Dataset) -> xr.DataArray:
+    """Return an array without names: one number, by annotator, or by annotator and item."""
+    try:
+        values = np.asarray(given)
+    except ValueError as problem:  # rows of different length
+        raise ArgumentError(NAME, expected=EXPECTED, found="a ragged list") from problem
+    n, items = annotations.sizes[ANNOTATOR], annotations.sizes[ITEM]
+    if values.shape not in ((), (n,), (n, items)):
+        raise ArgumentError(
+            NAME,
+            expected=f"an array with a number for each of {n} annotators, or for each and each of "
+            f"{items} items",
+            found=f"an array of shape {values.shape}",
+            hint="Draws need names: pass a DataArray with the dims chain and draw",
+        )
+    return xr.DataArray(values, dims=(ANNOTATOR, ITEM)[: values.ndim])
+
+
+def _places(array: xr.DataArray, dim: str, names: Names) -> Ints:
+    """Return the places of annotators or items along a dim, or raise if some are missing."""
+    if dim not in array.coords:
+        if array.sizes[dim] != len(names):
+            raise ArgumentError(
+                NAME,
+                expected=f"a number for each of {len(names)} {dim}s, or names of the {dim}s",
+                found=f"{array.sizes[dim]} without names",
+            )
+        return np.arange(len(names))
+    known = array[dim].to_numpy()
+    doubled = pd.Index(known).duplicated()
+    if doubled.any():
+        raise ArgumentError(
+            NAME, expected=f"each {dim} once", found=f"{shown(list(known[doubled]))} twice or more"
+        )
+    place = tables.match(names, known) if len(known) else np.full(len(names), -1)
+    lacking = names[place < 0]
+    if len(lacking):
+        raise ArgumentError(
+            NAME,
+            expected=f"a number for every {dim}",
+            found=f"none for {len(lacking)} of them: {shown(list(lacking))}",
+        )
+    return place
+
+
+def _numbers(given: Names, name: Callable[[int], str]) -> Floats:
+    """Return the numbers, or raise with the name of the first cell that is not from 0 to 1."""
+    values = given
+    if given.dtype.kind == "O":
+        values = np.array([real(value) for value in given.ravel()]).reshape(given.shape)
+    if values.dtype.kind not in "iuf":
+        raise ArgumentError(NAME, expected=EXPECTED, found=f"values of type {given.dtype}")
+    values = values.astype(np.float64, copy=False)
+    if values.size and not (values.min() >= 0 and values.max() <= 1):
+        draw, cell = np.argwhere(~((values >= 0) & (values <= 1)))[0].tolist()
+        raise ArgumentError(
+            NAME,
+            where=name(cell),
+            expected="numbers from 0 to 1",
+            found=brief(plain_label(given[draw, cell])),
+        )
+    return values
+
+
+_NEVER: Final = 1e-13
+"""No annotator is taken to be always or never right: a pair of both who agree would give 0 / 0.
+
+With this bound such a pair is right in half of the cases.
+"""
+
+
+@dataclass(frozen=True)
+class MajorityAgreement:
+    """How often each annotator names the label that leads among the others."""
+
+    named: sparse.csr_array
+    """(item, annotator): the share of the leading labels named."""
+    judged: sparse.csr_array
+    """(item, annotator): 1 where another annotator labelled the item."""
+
+    def parts(self) -> tuple[Matrix, ...]:
+        """Return both as sums over items."""
+        return compact(self.named), compact(self.judged)
+
+    def accuracy(self, totals: Floats | None = None) -> Floats:
+        """Return accuracies (set of weights, annotator) from totals of both, or unweighted.
+
+        Annotators who share no item with others have no pairs, and any value.
+        """
+        if totals is None:
+            totals = np.concatenate([self.named.sum(axis=0), self.judged.sum(axis=0)])[None]
+        named, judged = np.split(totals, 2, axis=1)
+        shares = named / np.where(judged > 0, judged, 1.0)
+        return np.ascontiguousarray(np.clip(shares, _NEVER, 1.0 - _NEVER))
+
+
+def majority_agreement(annotations: xr.Dataset) -> MajorityAgreement:
+    """Compare each annotator with the others, item by item."""
+    item, annotator, credit = credit_by_statement(annotations)
+    shape = (annotations.sizes[ITEM], annotations.sizes[ANNOTATOR])
+    named, judged = (
+        sparse.csr_array((values, (item, annotator)), shape=shape)
+        for values in (credit, np.ones_like(credit))
+    )
+    return MajorityAgreement(named, judged)

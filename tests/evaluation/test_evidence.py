@@ -1,0 +1,134 @@
+"""Rows of sections: each number once, and whole numbers of names and counts as they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import dissensus as dx
+from dissensus.evaluation.evidence import (
+    ACCURACY_COLUMNS,
+    COMPONENT_COLUMNS,
+    GROUND_TRUTH_COLUMNS,
+    accuracy_rows,
+    adjusted,
+    ground_truth_rows,
+)
+from dissensus.sampling.intervals import whole
+
+SAMPLE = {"chain": [0, 1], "draw": range(50)}
+
+
+def draws(means, dims, coords):
+    rng = np.random.default_rng(1)
+    means = np.asarray(means, dtype=float)
+    values = means + 0.01 * rng.normal(size=(2, 50, *means.shape))
+    return xr.DataArray(values, dims=("chain", "draw", *dims), coords=SAMPLE | coords)
+
+
+def dictated(people=(0.7, 0.6), who=(10, 20), systems=("a", "b")):
+    scopes = ["these items", "new items"]
+    shared = {"system": list(systems)}
+    data = xr.Dataset({
+        "estimated_accuracy": draws([[0.9, 0.8], [0.91, 0.81]], ("scope", "system"),
+                                    {"scope": scopes} | shared),
+        "majority_accuracy": xr.DataArray([0.7, 0.65], shared, ["system"]),
+        "annotator_majority": xr.DataArray([0.5, np.nan], {"annotator": list(who)}, ["annotator"]),
+        "annotator_accuracy": draws(people, ("annotator",), {"annotator": list(who)}),
+    })  # fmt: skip
+    metric = draws([[[0.6, 0.5]], [[0.6, 0.5]]], ("scope", "reliability", "system"),
+                   {"scope": scopes, "reliability": [1.0]} | shared)  # fmt: skip
+    metrics = xr.Dataset({"top_1_accuracy": metric})
+    tree = xr.DataTree.from_dict({"accuracy": data, "metrics": metrics})
+    tree.attrs["reference_reliability"] = 1.0
+    return tree
+
+
+def test_rows_say_each_number_once():
+    rows = accuracy_rows(dictated())
+    assert list(rows.columns) == list(ACCURACY_COLUMNS)
+    assert rows["of"].tolist() == ["system"] * 4 + ["annotator"] * 2
+    assert rows["name"].tolist() == ["a", "b", "a", "b", 10, 20]
+    assert not rows.duplicated(["of", "name", "scope"]).any()
+    first = rows.iloc[2]
+    assert first["scope"] == "new items"
+    assert first["mean"] == pytest.approx(0.91, abs=0.01)
+    assert first["lower"] < first["mean"] < first["upper"]
+    assert first["majority"] == 0.7
+    assert first["uncertainty_adjusted"] == pytest.approx(0.6, abs=0.01)
+    assert rows["ess_bulk"].notna().all()
+    assert rows["uncertainty_adjusted"].notna().tolist() == [True] * 4 + [False] * 2
+    assert rows["majority"].isna().tolist() == [False] * 5 + [True]
+
+
+def test_names_that_are_numbers_stay_whole_numbers(tmp_path):
+    rows = accuracy_rows(dictated(systems=(1, 2)))
+    assert not any(isinstance(name, float) for name in rows["name"])
+    rows.to_csv(tmp_path / "accuracy.csv", index=False)
+    table = pd.read_csv(tmp_path / "accuracy.csv", dtype=str)
+    assert table["name"].tolist() == ["1", "2", "1", "2", "10", "20"]
+
+
+def test_one_accuracy_for_all_annotators_has_one_row():
+    tree = dictated()
+    data = tree["accuracy"].to_dataset()
+    data["annotator_accuracy"] = data["annotator_accuracy"].isel(annotator=0, drop=True)
+    tree["accuracy"] = data
+    rows = accuracy_rows(tree)
+    people = rows[rows["of"] == "annotator"]
+    assert len(people) == 1
+    assert people["name"].item() is None
+    assert people["majority"].item() == 0.5
+
+
+def test_without_the_metric_nothing_is_adjusted():
+    tree = dictated()
+    tree["metrics"] = xr.Dataset({"kendall_tau": tree["metrics"]["top_1_accuracy"]})
+    assert adjusted(tree) is None
+    assert accuracy_rows(tree)["uncertainty_adjusted"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("of", "columns"),
+    [("accuracy", ACCURACY_COLUMNS), ("weighted_reliability", GROUND_TRUTH_COLUMNS),
+     ("components", COMPONENT_COLUMNS)],
+)  # fmt: skip
+def test_a_section_that_is_left_out_has_no_rows(evaluated, of, columns):
+    result = evaluated("three items", dx.from_matrix([["x", "y", "z"]] * 3), draws=20)
+    rows = dx.summary(result, of)
+    assert rows.empty
+    assert list(rows.columns) == list(columns)
+
+
+def truths(needed=5.0):
+    rng = np.random.default_rng(1)
+    noise = 0.01 * rng.normal(size=(2, 50))
+    sample = ("chain", "draw")
+    data = xr.Dataset(
+        {
+            "concordance": (sample, 0.6 + noise),
+            "annotators_for_truth": (sample, np.full((2, 50), needed)),
+        },
+    )
+    return xr.DataTree.from_dict({"weighted_reliability": data})
+
+
+def test_rows_of_a_ground_truth_say_each_number_once():
+    rows = ground_truth_rows(truths())
+    assert list(rows.columns) == list(GROUND_TRUTH_COLUMNS)
+    assert rows["quantity"].tolist() == [
+        "concordance", "annotators_for_truth",
+    ]  # fmt: skip
+    np.testing.assert_allclose(rows["mean"], [0.6, 5], atol=0.01)
+    assert (rows["lower"] <= rows["median"]).all()
+    assert (rows["median"] <= rows["upper"]).all()
+
+
+def test_where_no_number_will_do_there_is_no_mean():
+    found = whole(xr.DataArray([[3.0, 5.0, 5.0, 5.0, np.inf]], dims=("chain", "draw")))
+    assert (found["lower"], found["median"], found["upper"]) == (3, 5, np.inf)
+    assert np.isnan(found["mean"])
+    assert np.isnan(found["sd"])
+    assert whole(xr.DataArray([[3.0, 5.0]], dims=("chain", "draw")))["mean"] == pytest.approx(4)

@@ -1,0 +1,218 @@
+"""The first sentences of a report, for evaluations with dictated numbers."""
+
+from __future__ import annotations
+
+import arviz as az
+import numpy as np
+import pytest
+import xarray as xr
+from reports.conftest import spoken
+
+import dissensus as dx
+from dissensus import wording
+from dissensus.reports import evidence, opening
+
+
+def leading(evaluation, reliability=1.0, metric="top_1_accuracy"):
+    values = evidence.numbers(evaluation).sel(metric=metric)
+    return spoken("leader", opening.leader(evaluation, values, metric, reliability))
+
+
+def along(evaluation):
+    return spoken("along", opening.along_reliability(evidence.numbers(evaluation).isel(metric=0)))
+
+
+def test_leader_with_both_intervals(dictated):
+    result = dictated({"worse": [0.6], "best": [0.8]}, spread=0.01)
+    draws = result["metrics"]["top_1_accuracy"].sel(system="best", reliability=1)
+    bounds = [f"{x:.3f}"[1:] for x in az.eti(draws, dim=("chain", "draw")).to_numpy().ravel()]
+    text = leading(result)
+    assert text.startswith(
+        "At reliability 1, best names the most plausible label for .800 of the items "
+        f"(89 % interval {bounds[0]} to {bounds[1]}; on new items {bounds[2]} to {bounds[3]})."
+    )
+    assert "better than worse (.600, second) with probability above .99, on these" in text
+    assert "not decided" not in text
+    assert "best of the" not in text  # with two systems it would repeat the sentence before
+
+
+def test_rivals_are_told_by_their_probabilities(dictated):
+    text = leading(dictated({"a": [0.80], "b": [0.80001], "c": [0.5]}, spread=0.03))
+    assert "Which of the two is better is not decided." in text
+    assert "It is the best of the 3 systems with probability" in text
+    assert "better than" not in leading(dictated({"only": [0.8]}))
+    equal = dictated({"a": [0.8], "b": [0.8]}, spread=0.0)
+    assert "a and b do equally well in all draws." in leading(equal)
+
+
+def test_the_score_that_ignores_disagreement(dictated):
+    text = leading(dictated({"a": [0.7], "b": [0.6]}, naive=[0.75, 0.9]))
+    assert "Scored against the majority label of each item: .750, .050 above the mean, " in text
+    assert "outside the interval. By this score, b (.900) would be first." in text
+    inside = leading(dictated({"a": [0.7], "b": [0.6]}, naive=[0.7, 0.6]))
+    assert "inside the interval." in inside
+    assert "first" not in inside
+
+
+def test_smaller_is_better_where_it_is(dictated):
+    result = dictated({"far": [0.9], "near": [0.2]}, metric="spearman_footrule")
+    result["metrics"]["spearman_footrule"].attrs["better"] = "lower"
+    text = leading(result, metric="spearman_footrule")
+    assert "near has a Spearman's footrule of .200" in text
+
+
+def test_level_of_the_interval_is_arviz_setting(dictated):
+    result = dictated({"a": [0.7], "b": [0.6]})
+    with az.rc_context({"stats.ci_prob": 0.5, "stats.ci_kind": "hdi"}):
+        assert "(50 % interval" in leading(result)
+        text = spoken("intervals", opening.intervals(scopes=True))
+        assert "50 % highest-density intervals" in text
+
+
+@pytest.mark.long
+def test_the_leader_along_reliability(dictated):
+    steady = along(dictated({"a": [0.7, 0.8], "b": [0.6, 0.7], "c": [0.5, 0.6]}))
+    assert "a leads at every reliability from 1 to 2; the order of the systems does not" in steady
+    assert "the top-1 accuracy of a goes from .700 to .800" in steady
+    below = along(dictated({"a": [0.7, 0.8], "b": [0.6, 0.6], "c": [0.5, 0.7]}))
+    assert "from 1 to 2; the order of the other systems changes." in below
+    text = along(dictated({"a": [0.7, 0.7, 0.7, 0.7], "b": [0.6, 0.6, 0.8, 0.7]}))
+    assert "depends on the reliability: a at 1 to 2, b at 3, a and b at 4." in text
+
+
+def test_a_shared_lead_and_a_single_reliability(dictated):
+    text = along(dictated({"a": [0.7, 0.8], "b": [0.7, 0.8], "c": [0.1, 0.2]}, spread=0.0))
+    assert "a and b share the lead at every reliability from 1 to 2" in text
+    assert along(dictated({"a": [0.7], "b": [0.6]})) == ""
+
+
+@pytest.mark.long
+def test_certainty(evaluate):
+    result = evaluate(reliability=(1, 50))
+    share = float((result["certainty"]["annotation_certainty"].sel(reliability=1) < 0.9).mean())
+    text = spoken("certainty", opening.certainty(result, 1.0))
+    assert text == (
+        f"The leading label is uncertain (certainty below .90) for {wording.share(share)} of the "
+        "items."
+    )
+    assert "goes from" in spoken("certainty_along", opening.certainty_along(result))
+    alone = opening.certainty(evaluate(predictions=False, reliability=(1,)), 1.0)
+    assert spoken("certainty", alone).startswith("At reliability 1, the leading label")
+    assert "Its mean certainty is ." in spoken("certainty", alone)
+
+
+@pytest.mark.parametrize(("truth", "count"), [(0.8, "2 of 2"), (0.99, "1 of 2"), (None, "")])
+def test_truth(dictated, truth, count):
+    result = dictated({"a": [0.8], "b": [0.6]})
+    if truth is not None:
+        known = xr.DataArray([truth, 0.6], dims="system", coords={"system": ["a", "b"]})
+        result["truth"] = known.to_dataset(name="top_1_accuracy")
+    text = spoken("truth", opening.truth(evidence.numbers(result).sel(reliability=1)))
+    each = f"{count} intervals for these items and {count} intervals for new items" if count else ""
+    assert each in text
+    assert bool(text) == bool(count)
+    assert ("Some misses are expected" in text) == (count == "1 of 2")
+
+
+@pytest.mark.long
+def test_the_data(votes, evaluate):
+    assert spoken("data", opening.data(evaluate())) == (
+        "3 annotators gave 8 labels to 3 items (2.7 per item on average). They disagree on .67 of "
+        "the items."
+    )
+
+
+def test_votes_without_names_are_not_counted_as_annotators():
+    ann = dx.annotations(
+        {"item": [1, 1, 2, 2], "annotator": ["1: a", "1: b", "2: a", "2: b"], "label": list("xyxx")}
+    )
+    result = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False)
+    text = spoken("data", opening.data(result))
+    assert text.startswith("Annotators named once each gave 4 labels to 2 items (2 per item")
+
+
+def test_numbers_are_those_of_the_summary(evaluate):
+    result = evaluate(reliability=(1, 2))
+    frame = dx.summary(result).set_index(["metric", "reliability", "scope", "system"])
+    values = evidence.numbers(result)
+    for key, row in frame.iterrows():
+        here = values.sel(dict(zip(frame.index.names, key, strict=True)))
+        assert float(here["mean"]) == row["mean"]
+        assert float(here["upper"]) == row["upper"]
+
+
+# The leading system and the average annotator.
+
+
+@pytest.fixture
+def against(evaluate):
+    """Return what is said of a system with dictated ratios: near, and far at 1.3."""
+
+    def text(system, near, constant=False, undefined=False):
+        tree = with_ratios(evaluate(), {"near": near, "far": 1.3}, {"a": 0.9, "b": 1.1})
+        data = tree["discrepancy"].to_dataset()
+        ratio = data["discrepancy_ratio"]
+        if constant:
+            ratio = ratio.where(data["system"] != "near", near)
+        if undefined:
+            ratio = ratio.where(data["system"] != system)
+        tree["discrepancy"] = data.assign(discrepancy_ratio=ratio)
+        return spoken("against", opening.against_annotators(tree, system))
+
+    return text
+
+
+def with_ratios(evaluation, systems, annotators):
+    """Dictate draws of discrepancy ratios."""
+    tree = evaluation.copy()
+    data, points = tree["discrepancy"].to_dataset(), tree["statistics"].to_dataset()
+    points = points.drop_dims([dim for dim in ("system", "annotator") if dim in points.dims])
+    out = xr.Dataset(attrs=data.attrs)
+    noise = np.linspace(-0.001, 0.001, 200)[None, :, None]
+    for name, dim, values in (
+        ("discrepancy_ratio", "system", systems),
+        ("annotator_discrepancy_ratio", "annotator", annotators),
+    ):
+        level = np.array(list(values.values()))
+        out[name] = (("chain", "draw", dim), noise + level)
+        out = out.assign_coords({dim: list(values)})
+        points[name] = xr.DataArray(level, {dim: list(values)}, dim)
+    out["non_inferiority"] = dx.non_inferiority(out["discrepancy_ratio"], 0.1)
+    out["winning_rate"] = xr.zeros_like(out["discrepancy_ratio"]).assign_attrs(n_annotators=2)
+    points["winning_rate"] = xr.zeros_like(points["discrepancy_ratio"])
+    out["n_items"] = ("annotator", np.full(len(annotators), 20))
+    tree["discrepancy"], tree["statistics"] = out, points
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("near", "words"),
+    [
+        (0.8, "near is closer to the annotators than they are to each other with probability "
+              "above .99 (discrepancy ratio .800"),
+        (1.05, "near is farther from the annotators than they are from each other with "
+               "probability above .99 (discrepancy ratio 1.050"),
+    ],
+)  # fmt: skip
+def test_the_comparison_with_annotators_is_that_of_the_draws(against, near, words):
+    assert words in against("near", near)
+    # A system that is closer needs no margin; 1.05 is within a margin of 10 %, 1.3 is not.
+    margin = "It is non-inferior to an annotator (margin 10 %) with probability above .99"
+    assert (margin in against("near", near)) == (near > 1)
+    assert "(margin 10 %) with probability below .01" in against("far", near)
+    equal = against("near", 1.0, constant=True)
+    assert "near is as far from the annotators as they are from each other" in equal
+    assert against("far", near, undefined=True) == ""
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_the_comparison_is_on_the_page_if_items_have_two_annotators(page, evaluate):
+    text = page(evaluate()).text
+    assert text.index("Against the average annotator: ") < text.index("Krippendorff's")
+    ann = dx.annotations({"item": [1, 2, 3], "annotator": list("abc"), "label": list("xyx")})
+    pred = dx.predictions({"item": [1, 2, 3], "system": ["m"] * 3, "label": list("xyy")})
+    alone = dx.evaluate(ann, pred, draws=50, random_seed=1, progressbar=False)
+    text = page(alone).text
+    assert "Against the average annotator" not in text
+    assert "No item has two annotators" in text
+    assert opening.against_annotators(alone, "m") == {}
