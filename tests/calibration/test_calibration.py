@@ -68,6 +68,7 @@ def test_every_model_is_calibrated():
 
 
 @often
+@pytest.mark.unit(0, long=16)
 def test_calibrated(name):
     found = places(name, "reduced")
     assert {
@@ -282,6 +283,11 @@ DEAR = {
     "crossed_effects: gaussian: a wrong power",
     "crossed_effects: ordinal: another prior of gaps",
     "cross_replication: gaussian: narrow draws",
+    "cross_replication: gaussian: another prior of R",
+    "crossed_effects: gaussian: a residual that never moves",
+    "dawid_skene: unpooled: systems counted twice",
+    "rasch: truth known, guesses: no guesses",
+    "symmetric_confusion: graded errors: near errors for far ones",
     "symmetric_confusion: difficulty: a flat prior of the spread",
     "symmetric_confusion: own accuracy: a wide prior of the spread",
     "symmetric_confusion: unequal errors: errors alike",
@@ -322,7 +328,8 @@ def test_faults_that_few_or_many_studies_show_are_planted():
     assert {f"{name}: {words}" for name, words, _ in FAULTS if name in LONG} >= COARSE
     often = {f"{name}: {words}" for name, words, _ in FAULTS if name not in LONG}
     assert often > DEAR
-    assert {model_of(fault) for fault in often - DEAR} == {model_of(name) for name in SIMULATORS}
+    caught = (often - DEAR) | COARSE
+    assert {model_of(fault) for fault in caught} == {model_of(name) for name in SIMULATORS}
 
 
 def test_every_model_has_planted_faults():
@@ -334,9 +341,9 @@ def test_every_model_has_planted_faults():
 
 def test_uniform_places_are_seldom_suspected():
     rng = np.random.default_rng(3)
-    p = np.array([harness.p_value(rng.random(200)) for _ in range(300)])
+    p = np.array([harness.p_value(rng.random(200)) for _ in range(100)])
     for level in (0.01, 0.05, 0.5):
-        assert (p <= level).mean() <= level + 4 * np.sqrt(level * (1 - level) / 300)
+        assert (p <= level).mean() <= level + 4 * np.sqrt(level * (1 - level) / 100)
     assert stats.kstest(p, "uniform").pvalue > 1e-3
 
 
@@ -352,10 +359,10 @@ def test_the_envelope_holds_as_often_as_it_says():
     rng = np.random.default_rng(5)
     points, low, high = harness.envelope(150, level=0.9)
     inside = []
-    for _ in range(500):
+    for _ in range(200):
         ecdf = np.searchsorted(np.sort(rng.random(150)), points, side="right") / 150
         inside.append(((low <= ecdf) & (ecdf <= high)).all())
-    assert np.mean(inside) == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / 500) + 0.02)
+    assert np.mean(inside) == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / 200) + 0.02)
 
 
 def test_a_picture_is_saved(tmp_path):

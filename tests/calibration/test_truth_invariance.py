@@ -95,6 +95,7 @@ def scores(name, extent, seed=1, **options):
     return {key: score(x) for key, x in changes(name, STUDIES[extent], seed, **options).items()}
 
 
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("name", sorted(set(NAMES) & LONG))
 def test_sweeps_change_nothing_on_average(name):
     assert {key: z for key, z in scores(name, "reduced").items() if abs(z) > FAR} == {}

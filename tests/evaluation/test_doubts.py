@@ -117,7 +117,7 @@ def test_every_interval_on_the_terminal_is_marked(planted):
     assert sum(str(cell).endswith(MARK) for cell in table.columns[2].cells) == 4
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("group", "ids"),

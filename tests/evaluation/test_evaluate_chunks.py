@@ -60,7 +60,7 @@ def assert_same(found, whole):
             xr.testing.assert_allclose(one[name].variable, other[name].variable)
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("how", [
     {}, {"groups": {0: "low", 1: "low", 2: "high", 3: "high"}}, {"reliability": (1, 4)},
 ])  # fmt: skip
@@ -89,7 +89,7 @@ def test_rankings_through_two_models():
     assert_same(dx.evaluate(ann, pred, chunks=5, **run), dx.evaluate(ann, pred, **run))
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("n_labels", [8, 40])
 def test_rankings_of_which_systems_name_labels_that_no_annotator_did(n_labels):
     """Chunks differ in how many labels stand by themselves, and share how others are split."""

@@ -81,7 +81,7 @@ def test_lists_with_risks_and_categories_come_out_the_same(rankings, tmp_path):
     ranks = dict(zip("abcdef", range(6), strict=True))
     path = written(
         tmp_path, *rankings, risk=ranks, groups=dict.fromkeys("abc", 1) | dict.fromkeys("def", 0),
-        reliability=(1, 3),
+        reliability=(3,),
     )  # fmt: skip
     done = rerun(path)
     assert done.exit_code == 0

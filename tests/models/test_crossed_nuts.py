@@ -107,8 +107,7 @@ def small(family, n_pools, options, **more):
     return dx.models.cross_replication.build(ann, family=family, **{**options, **more})
 
 
-@pytest.mark.unit(0, long=2)
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(("family", "n_pools", "options"), POOLS[1:])  # three are two and more
 def test_so_do_those_of_several_pools(family, n_pools, options):
     assert disagreements(small(family, n_pools, options)) == {}
