@@ -12,8 +12,8 @@ demo:  ## Run the main job on a simulated study
 test:  ## Run the unit tests
 	uv run pytest
 
-doctest:  ## Run the examples in docstrings
-	uv run pytest --doctest-modules src
+doctest:  ## Run the examples in docstrings (PyTensor's graphs are interpreted: each is evaluated once)
+	PYTENSOR_FLAGS=mode=FAST_COMPILE,cxx= uv run pytest --doctest-modules src
 
 long:  ## Run tests that take seconds: whole evaluations; calibration, fuzzing, reference posteriors, reduced
 	uv run pytest --dist=load -m "long and not slow" tests
