@@ -225,7 +225,7 @@ def _model(process: Process) -> Any:
             if n_systems:
                 slopes = pm.LogNormal("difficulty_slope", mu=0.0, sigma=prior.slope, dims=SYSTEM)
                 slope = pt.concatenate([pt.ones(form.first_system), slopes])
-        logit = logit[:, :, None] + spread * slope[:, None, None] * process.ease
+        logit = likelihood.eased(process, logit, spread * slope[:, None, None])
 
         # Related systems give the answer of their source with the probability `shared_answers`.
         source = None
@@ -233,9 +233,8 @@ def _model(process: Process) -> Any:
             taken = pm.Uniform("shared_answers", 0.0, 1.0)
             accuracy = pm.Uniform("source_typical_accuracy", 0.0, 1.0)
             equal = np.full((form.n_labels, form.n_labels), -np.log(form.n_labels - 1))
-            source = likelihood.Source(
-                taken, pm.math.logit(accuracy) + spread * process.ease, pt.as_tensor(equal)
-            )
+            answer = likelihood.eased(process, pm.math.logit(accuracy), spread)
+            source = likelihood.Source(taken, answer, pt.as_tensor(equal))
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence), labels[i] ~ Categorical(confusion[:, truth[i]]),
         # with truth summed out.

@@ -213,14 +213,15 @@ def _model(process: Process) -> Any:
             if n_systems:
                 slopes = pm.LogNormal("difficulty_slope", mu=0.0, sigma=prior.slope, dims=SYSTEM)
                 slope = pt.concatenate([pt.ones(form.first_system), slopes])
-        logit = logit[:, :, None] + effect * slope[:, None, None] * process.ease
+        logit = likelihood.eased(process, logit, effect * slope[:, None, None])
 
         # Related systems give the answer of their source with the probability `shared_answers`.
         source = None
         if form.related and n_systems:
             taken = pm.Uniform("shared_answers", 0.0, 1.0)
             accuracy = pm.Uniform("source_typical_accuracy", 0.0, 1.0)
-            source = likelihood.Source(taken, pm.math.logit(accuracy) + effect * process.ease, base)
+            answer = likelihood.eased(process, pm.math.logit(accuracy), effect)
+            source = likelihood.Source(taken, answer, base)
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence); labels of item i are truth[i] with the probability
         # sigmoid(logit), and fall as log_error says otherwise. The truth is summed out.

@@ -43,6 +43,13 @@ def setting(related, evidence=4):
     return process, par
 
 
+def right(logit, ease):
+    """Return an accuracy: of three labels a guess has odds of 1/2, and ease acts on the rest."""
+    odds = np.exp(logit)
+    odds += max(odds - 0.5, 0.0) * (np.exp(ease) - 1)
+    return odds / (1 + odds)
+
+
 def plain(par, related):
     """Return state -> (probability, chances (respondent, label)) from the definitions."""
     out, spread = {}, par.number[DIFFICULTY]
@@ -50,14 +57,14 @@ def plain(par, related):
     taken = special.expit(par.number[SHARED])
     for f in range(3 if related else 1):
         for q, ease in enumerate(EASE):
-            hit = special.expit(par.number[SOURCE] + spread * ease)
+            hit = right(par.number[SOURCE], spread * ease)
             for z in range(3):
                 weight = share[z] / 2
                 if related:
                     weight *= hit if f == z else (1 - hit) * base[z, f]
                 chance = np.empty((4, 3))
                 for r, y in np.ndindex(4, 3):
-                    p = special.expit(par.skill[r, z] + spread * par.slope[r] * ease)
+                    p = right(par.skill[r, z], spread * par.slope[r] * ease)
                     chance[r, y] = p if y == z else (1 - p) * error[r, z, y]
                     if related and r >= 2:
                         chance[r, y] = (1 - taken) * chance[r, y] + taken * (y == f)
