@@ -35,9 +35,12 @@ The true labels are summed out. There are three priors of the matrices:
     annotators keep the meaning of a rare label, where a pooled matrix can turn it into a class of
     hard items.
 
-``difficulty=True`` multiplies the odds of being right by :math:`e^{\tau b_j d_i}`, with the
-difficulty :math:`d_i` from a standard normal distribution in fifths, as in `symmetric_confusion`.
-Matrices in a fit are then averages over items. The model is related to GLAD (Whitehill).
+``difficulty=True`` multiplies the odds of being right beyond those of a guess,
+:math:`C_{jzz} / (1 - C_{jzz}) - 1 / (K - 1)`, by :math:`e^{\tau b_j d_i}`, with the ease
+:math:`d_i` from a standard normal distribution in fifths, as in `symmetric_confusion`. A hard item
+is a guess, and where errors fall does not change. A row that is right about a typical item less
+often than by guessing (1/K) is so about items of any difficulty. Matrices in a fit are then
+averages over items. The model is related to GLAD (Whitehill).
 
 Systems are respondents too. Each row of a system's matrix is drawn around a symmetric row with the
 weight of ten labels; the accuracy of the symmetric matrix is uniform from 0 to 1.

@@ -29,9 +29,13 @@ By default this is the process behind kappa: one accuracy p for all annotators
     Errors of each respondent's own, :math:`e_{j z} \sim \mathrm{Dirichlet}(\kappa\, \bar e_z)`
     around equal ones, or around graded ones if labels are ordered.
 ``difficulty=True``
-    :math:`\operatorname{logit} p_{ij} = a_j + \tau b_j d_i` with :math:`d_i` from a standard normal
-    distribution in fifths. :math:`b_j` is 1 for annotators; each system has a slope of its own.
-    Accuracies in a fit are then averages over items.
+    A hard item is a guess: the odds of being right are
+    :math:`e^{a_j + \tau b_j d_i} + 1 / (K - 1)` with the ease :math:`d_i` from a standard normal
+    distribution in fifths, so that no item is answered worse than by guessing. :math:`b_j` is 1 for
+    annotators; each system has a slope of its own. The accuracy for a typical item
+    (:math:`d_i = 0`), of which all priors speak, tells :math:`a_j`. Where it is below guessing,
+    there is no :math:`a_j`, and the accuracy is the same on all items. Accuracies in a fit are
+    averages over items.
 ``systems="related"``
     Systems that were trained alike err alike: each gives, with probability c
     (``shared_answers``), the answer of a source that is drawn once for an item.

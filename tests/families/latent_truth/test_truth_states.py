@@ -80,6 +80,27 @@ def visited(process, par, seed=1):
     return chain, pattern, chain._visit(process.form.evidence, chain.work)
 
 
+def logit(eta, ease, n_labels):
+    guess = states.lowest(n_labels)
+    return states.eased(eta, states.above_guessing(eta, guess), ease, guess)
+
+
+@pytest.mark.parametrize("n_labels", [2, 5])
+def test_a_hard_item_is_a_guess(n_labels):
+    """And a respondent who is worse than guessing is so on all items."""
+    guess = -np.log(n_labels - 1)
+    for eta in (guess + 1e-9, guess + 0.3, 4.0, 900.0):
+        assert logit(eta, 0.0, n_labels) == eta
+        assert logit(eta, 1e-12, n_labels) == pytest.approx(eta)
+        assert logit(eta, -2000.0, n_labels) == pytest.approx(guess)
+        assert (np.diff([logit(eta, x, n_labels) for x in np.linspace(-3, 3, 9)]) > 0).all()
+    odds = np.exp(guess + 0.3)
+    want = (odds - 1 / (n_labels - 1)) * np.exp(-0.8) + 1 / (n_labels - 1)
+    assert logit(guess + 0.3, -0.8, n_labels) == pytest.approx(np.log(want))
+    for eta in (guess, guess - 1e-9, -3.0, -900.0):
+        assert {logit(eta, x, n_labels) for x in (-2.0, 0.0, 2.0)} == {eta}
+
+
 @by_relation
 def test_tables(related):
     process, par = setting(related)
