@@ -35,9 +35,12 @@ The true labels are summed out. There are three priors of the matrices:
     annotators keep the meaning of a rare label, where a pooled matrix can turn it into a class of
     hard items.
 
-``difficulty=True`` multiplies the odds of being right by :math:`e^{\tau b_j d_i}`, with the
-difficulty :math:`d_i` from a standard normal distribution in fifths, as in `symmetric_confusion`.
-Matrices in a fit are then averages over items. The model is related to GLAD (Whitehill).
+``difficulty=True`` multiplies the odds of being right beyond those of a guess,
+:math:`C_{jzz} / (1 - C_{jzz}) - 1 / (K - 1)`, by :math:`e^{\tau b_j d_i}`, with the ease
+:math:`d_i` from a standard normal distribution in fifths, as in `symmetric_confusion`. A hard item
+is a guess, and where errors fall does not change. A row that is right about a typical item less
+often than by guessing (1/K) is so about items of any difficulty. Matrices in a fit are then
+averages over items. The model is related to GLAD (Whitehill).
 
 Systems are respondents too. Each row of a system's matrix is drawn around a symmetric row with the
 weight of ten labels; the accuracy of the symmetric matrix is uniform from 0 to 1.
@@ -225,7 +228,7 @@ def _model(process: Process) -> Any:
             if n_systems:
                 slopes = pm.LogNormal("difficulty_slope", mu=0.0, sigma=prior.slope, dims=SYSTEM)
                 slope = pt.concatenate([pt.ones(form.first_system), slopes])
-        logit = logit[:, :, None] + spread * slope[:, None, None] * process.ease
+        logit = likelihood.eased(process, logit, spread * slope[:, None, None])
 
         # Related systems give the answer of their source with the probability `shared_answers`.
         source = None
@@ -233,9 +236,8 @@ def _model(process: Process) -> Any:
             taken = pm.Uniform("shared_answers", 0.0, 1.0)
             accuracy = pm.Uniform("source_typical_accuracy", 0.0, 1.0)
             equal = np.full((form.n_labels, form.n_labels), -np.log(form.n_labels - 1))
-            source = likelihood.Source(
-                taken, pm.math.logit(accuracy) + spread * process.ease, pt.as_tensor(equal)
-            )
+            answer = likelihood.eased(process, pm.math.logit(accuracy), spread)
+            source = likelihood.Source(taken, answer, pt.as_tensor(equal))
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence), labels[i] ~ Categorical(confusion[:, truth[i]]),
         # with truth summed out.

@@ -29,9 +29,13 @@ By default this is the process behind kappa: one accuracy p for all annotators
     Errors of each respondent's own, :math:`e_{j z} \sim \mathrm{Dirichlet}(\kappa\, \bar e_z)`
     around equal ones, or around graded ones if labels are ordered.
 ``difficulty=True``
-    :math:`\operatorname{logit} p_{ij} = a_j + \tau b_j d_i` with :math:`d_i` from a standard normal
-    distribution in fifths. :math:`b_j` is 1 for annotators; each system has a slope of its own.
-    Accuracies in a fit are then averages over items.
+    A hard item is a guess: the odds of being right are
+    :math:`e^{a_j + \tau b_j d_i} + 1 / (K - 1)` with the ease :math:`d_i` from a standard normal
+    distribution in fifths, so that no item is answered worse than by guessing. :math:`b_j` is 1 for
+    annotators; each system has a slope of its own. The accuracy for a typical item
+    (:math:`d_i = 0`), of which all priors speak, tells :math:`a_j`. Where it is below guessing,
+    there is no :math:`a_j`, and the accuracy is the same on all items. Accuracies in a fit are
+    averages over items.
 ``systems="related"``
     Systems that were trained alike err alike: each gives, with probability c
     (``shared_answers``), the answer of a source that is drawn once for an item.
@@ -213,14 +217,15 @@ def _model(process: Process) -> Any:
             if n_systems:
                 slopes = pm.LogNormal("difficulty_slope", mu=0.0, sigma=prior.slope, dims=SYSTEM)
                 slope = pt.concatenate([pt.ones(form.first_system), slopes])
-        logit = logit[:, :, None] + effect * slope[:, None, None] * process.ease
+        logit = likelihood.eased(process, logit, effect * slope[:, None, None])
 
         # Related systems give the answer of their source with the probability `shared_answers`.
         source = None
         if form.related and n_systems:
             taken = pm.Uniform("shared_answers", 0.0, 1.0)
             accuracy = pm.Uniform("source_typical_accuracy", 0.0, 1.0)
-            source = likelihood.Source(taken, pm.math.logit(accuracy) + effect * process.ease, base)
+            answer = likelihood.eased(process, pm.math.logit(accuracy), effect)
+            source = likelihood.Source(taken, answer, base)
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence); labels of item i are truth[i] with the probability
         # sigmoid(logit), and fall as log_error says otherwise. The truth is summed out.

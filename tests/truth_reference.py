@@ -37,7 +37,7 @@ def joint(case: Case, points: Points, i: int, *, systems: bool) -> Any:
     for z, q, f in np.ndindex(out.shape[1:]):
         chance = points.prevalence[:, z] / len(ease)
         if related:
-            hit = special.expit(points.source + points.spread * ease[q])
+            hit = right(points.source, points.spread * ease[q], n)
             chance = chance * (hit if f == z else (1 - hit) * points.source_errors[:, z, f])
         for voice, y in given:
             own = answer(points, voice, z, y, ease[q])
@@ -48,10 +48,26 @@ def joint(case: Case, points: Points, i: int, *, systems: bool) -> Any:
     return out
 
 
+def odds(logit: Any, ease: Any, n_labels: int) -> Any:
+    """Return odds of being right, given their logarithm for a typical item.
+
+    What they have beyond 1 / (K - 1), those of a guess, is multiplied; if they have nothing, they
+    stay as they are.
+    """
+    typical, guess = np.exp(logit), 1 / (n_labels - 1)
+    return np.where(typical > guess, (typical - guess) * np.exp(ease) + guess, typical)
+
+
+def right(logit: Any, ease: Any, n_labels: int) -> Any:
+    """Return accuracies, given the logits of those for a typical item."""
+    return 1 / (1 + 1 / odds(logit, ease, n_labels))
+
+
 def answer(points: Points, voice: int, z: int, y: int, ease: float) -> Any:
     """Return how probable a voice's own answer is (point)."""
-    eta = points.right[:, voice, z] + points.spread * points.slope[:, voice] * ease
-    return special.expit(eta) if y == z else special.expit(-eta) * points.errors[:, voice, z, y]
+    n = points.right.shape[2]
+    own = odds(points.right[:, voice, z], points.spread * points.slope[:, voice] * ease, n)
+    return 1 / (1 + 1 / own) if y == z else points.errors[:, voice, z, y] / (1 + own)
 
 
 def log_likelihood(case: Case, points: Points, *, systems: bool = True) -> Any:
@@ -125,9 +141,9 @@ def kept(case: Case, points: Points) -> tuple[dict[str, Any], dict[str, Any]]:
     j = case.n_annotators
     out = {**points.named, "prevalence": points.prevalence}
     rows = np.stack([_row_of(case, points, voice) for voice in range(points.right.shape[1])], 1)
-    right = np.einsum("pz,pvzz->pv", points.prevalence, rows)
+    hits = np.einsum("pz,pvzz->pv", points.prevalence, rows)
     common = case.model == "symmetric_confusion" and case.get("accuracy") == "common"
-    out["annotator_accuracy"] = right[:, 0] if common else right[:, :j]
+    out["annotator_accuracy"] = hits[:, 0] if common else hits[:, :j]
     if case.model == "dawid_skene":
         out["confusion"] = rows[:, :j]
         if case.n_systems:
@@ -141,10 +157,11 @@ def kept(case: Case, points: Points) -> tuple[dict[str, Any], dict[str, Any]]:
         out["item_difficulty"] = -points.spread[:, None] * np.stack(ease, axis=1)
     if not case.n_systems:
         return out, {}
-    source = np.mean([special.expit(points.source + points.spread * q) for q in eases(case)],
-                     axis=0)  # fmt: skip
+    source = np.mean(
+        [right(points.source, points.spread * q, case.n_labels) for q in eases(case)], axis=0
+    )
     taken = points.shared[:, None]
-    out["system_accuracy"] = (1 - taken) * right[:, j:] + taken * source[:, None]
+    out["system_accuracy"] = (1 - taken) * hits[:, j:] + taken * source[:, None]
     return out, {"system_correct": _correct(case, points)}
 
 
@@ -198,14 +215,14 @@ def points_of(case: Case, posterior: Any) -> Points:
         errors = np.divide(errors, whole, out=np.zeros_like(errors), where=whole > 0)
     else:
         people = np.broadcast_to(draws["annotator_accuracy"].reshape(m, -1), (m, j))
-        typical = np.mean([special.expit(source + spread * q) for q in ease], axis=0)
+        typical = np.mean([right(source, spread * q, n) for q in ease], axis=0)
         systems = draws.get("system_accuracy", np.empty((m, 0)))
         systems = (systems - (shared * typical)[:, None]) / (1 - shared)[:, None]
         hits = np.repeat(np.concatenate([people, systems], axis=1)[:, :, None], n, axis=2)
         errors, wrong = np.repeat(base[:, None], j + s, axis=1), 1 - hits
-    right = _typical(hits, wrong, (spread[:, None] * slope)[:, :, None], ease)
+    logits = _typical(hits, wrong, (spread[:, None] * slope)[:, :, None], ease)
     return Points(
-        draws["prevalence"], right, errors, spread, slope, shared, source, base, {}
+        draws["prevalence"], logits, errors, spread, slope, shared, source, base, {}
     )  # fmt: skip
 
 
@@ -219,9 +236,9 @@ def _typical(hits: Any, wrong: Any, spread: Any, ease: Any) -> Any:
     if not spread.any():
         with np.errstate(divide="ignore"):
             return np.log(hits) - np.log(wrong)
-    low, high = np.full(hits.shape, -80.0), np.full(hits.shape, 80.0)
+    low, high, n = np.full(hits.shape, -80.0), np.full(hits.shape, 80.0), hits.shape[2]
     for _ in range(120):
         middle = (low + high) / 2
-        under = np.mean([special.expit(middle + spread * q) for q in ease], axis=0) < hits
+        under = np.mean([right(middle, spread * q, n) for q in ease], axis=0) < hits
         low, high = np.where(under, middle, low), np.where(under, high, middle)
     return (low + high) / 2

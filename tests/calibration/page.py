@@ -39,6 +39,12 @@ Forms "as written" are drawn from what `build` returns and fitted by `fit`: a ha
 for any model holds the one against the other. The others are drawn by simulators written by hand in
 NumPy, without PyMC, from what the cards say.
 
+In *errors together* and *weight of a system* a correlation of errors, and what a system knows
+beyond annotators, are learned from known labels. Together with the labels that is no generative
+model, as annotators are learned from labels alone. Each form draws the part that has a joint
+distribution, with 5,000 items, by which annotators are known
+(`tests/calibration/truth_correlated.py`).
+
 In the pictures the line is the distribution function of the places less what is expected; it stays
 within the grey in 95 of 100 right fits, all along (Säilynoja, Bürkner & Vehtari 2022). p says how
 often uniform places stray as far, and is never below 1/2001. A question passes if p > 1/1000: of

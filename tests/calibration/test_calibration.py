@@ -277,6 +277,8 @@ COARSE = {
     "symmetric_confusion: related systems: systems taken for independent",
     "symmetric_confusion: known annotators: systems judged afterwards",
     "dawid_skene: one for all: patterns counted once",
+    "symmetric_confusion: truth of some known: others known",
+    "dawid_skene: truth of some known: others known",
 }
 """Faults of long forms that a dozen studies show, so that these too run with every change."""
 DEAR = {

@@ -149,6 +149,26 @@ def unrelated(fit):
     return faulty
 
 
+def other_labels_known(fit):
+    """Take what is known of one item for the truth of another."""
+
+    def faulty(ann, *, truth, **options):
+        rolled = np.roll(list((truth or {}).values()), 1).tolist()
+        return fit(ann, truth=dict(zip(truth or {}, rolled, strict=True)) or None, **options)
+
+    return faulty
+
+
+def other_layer(**priors):
+    """Fit with other priors of what ``error_correlation`` adds."""
+
+    def change(what):
+        given = {name: np.array(x) for name, x in priors.items()}
+        return what._replace(errors=what.errors._replace(**given))
+
+    return other_process(change)
+
+
 FAULTS = [
     ("symmetric_confusion: as it stands", "systems counted twice", systems_twice),
     ("symmetric_confusion: as it stands", "patterns counted once", patterns_once),
@@ -162,6 +182,9 @@ FAULTS = [
     ("symmetric_confusion: all at once", "systems counted twice", systems_twice),
     ("symmetric_confusion: evidence of annotators", "truth of the prior", truth_of_the_prior),
     ("symmetric_confusion: known annotators", "systems judged afterwards", judged_afterwards),
+    ("symmetric_confusion: truth of some known", "others known", other_labels_known),
+    ("symmetric_confusion: errors together", "others known", other_labels_known),
+    ("symmetric_confusion: weight of a system", "no weight", other_layer(weight=[0, 0, 1e-3, 3.5])),
     ("dawid_skene: pooled", "annotators alike", other_prior(alike=[2000.0, 20.0])),
     ("dawid_skene: pooled", "systems alike", other_prior(system=1000.0)),
     ("dawid_skene: unpooled", "systems counted twice", systems_twice),
@@ -171,6 +194,9 @@ FAULTS = [
     ("dawid_skene: all at once", "systems counted twice", systems_twice),
     ("dawid_skene: evidence of annotators", "truth of the prior", truth_of_the_prior),
     ("dawid_skene: known annotators", "systems judged afterwards", judged_afterwards),
+    ("dawid_skene: truth of some known", "others known", other_labels_known),
+    ("dawid_skene: errors together", "a prior of more", other_layer(correlation=[2.0, 0.5])),
+    ("dawid_skene: weight of a system", "others known", other_labels_known),
 ]
 
 LONG = truth_settings.LONG | {

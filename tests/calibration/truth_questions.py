@@ -44,7 +44,7 @@ def questions_of(drawn: Drawn, rng: Generator) -> Callable[[xr.DataTree], Mappin
             sampled = fit["sample_stats"]["log_likelihood"].to_numpy().reshape(-1, 1)
             out["log-likelihood"] = (sampled, whole)
             counts = _of_truth(study, study.truth[None])
-            found = _of_truth(study, _truths(fit, rng))
+            found = _of_truth(study, drawn_truths(fit, rng))
             out |= {q: (found[q][:, None], count) for q, count in counts.items()}
         return out
 
@@ -109,7 +109,7 @@ def _drawn(tree: xr.DataTree, name: str, place: Any) -> Floats:
     return values.reshape(-1, *values.shape[2:])[(slice(None), *index)][:, None]
 
 
-def _truths(tree: xr.DataTree, rng: Generator) -> Codes:
+def drawn_truths(tree: xr.DataTree, rng: Generator) -> Codes:
     """Draw the truth of each item (sample, item) from what the fit says of it."""
     edge = tree["posterior"]["truth"].to_numpy().cumsum(axis=-1)
     edge = edge.reshape(-1, *edge.shape[2:])

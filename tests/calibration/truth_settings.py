@@ -56,6 +56,10 @@ def _symmetric(variant: str, rng: Generator) -> Setting:
             "errors": str(rng.choice(["equal", "graded", "unequal"])), "difficulty": _coin(rng),
             "n_labels": 3,
         },
+        "truth of some known": {
+            "known": 0.4, "own_accuracy": _coin(rng), "difficulty": _coin(rng),
+            "errors": str(rng.choice(["equal", "graded", "unequal"])), "n_labels": 3,
+        },
         "known annotators": {
             "evidence": "annotators", "n_systems": 2, "related": _coin(rng, 0.3), "n_labels": 3,
             "n_annotators": 3, "prior_count": 3.0,
@@ -79,6 +83,10 @@ def _matrices(variant: str, rng: Generator) -> Setting:
             "pooling": str(rng.choice(["none", "complete", "hierarchical"])), "n_systems": 2,
             "evidence": "annotators", "difficulty": _coin(rng),
         },
+        "truth of some known": {
+            "known": 0.4, "pooling": str(rng.choice(["none", "complete", "hierarchical"])),
+            "difficulty": _coin(rng),
+        },
         "known annotators": {
             "pooling": "complete", "evidence": "annotators", "n_systems": 2, "n_labels": 2,
             "n_annotators": 3, "prior_count": 3.0,
@@ -93,11 +101,11 @@ _VARIANTS: Final = {
     "symmetric_confusion": (
         _symmetric, ("as it stands", "own accuracy", "graded errors", "unequal errors",
                      "difficulty", "related systems", "all at once", "evidence of annotators",
-                     "known annotators"),
+                     "truth of some known", "known annotators"),
     ),
     "dawid_skene": (
         _matrices, ("pooled", "unpooled", "one for all", "difficulty", "all at once",
-                    "evidence of annotators", "known annotators"),
+                    "evidence of annotators", "truth of some known", "known annotators"),
     ),
 }  # fmt: skip
 
@@ -110,6 +118,7 @@ SETTINGS: Final[Mapping[str, Callable[[Generator], Setting]]] = {
 
 LONG: Final = frozenset(
     name for name in SETTINGS
-    if name.endswith((": all at once", ": evidence of annotators", ": known annotators"))
+    if name.endswith((": all at once", ": evidence of annotators", ": truth of some known",
+                      ": known annotators"))
 )  # fmt: skip
 """A second or more for each study; the others are tried with every change."""

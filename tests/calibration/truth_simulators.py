@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from calibration import truth_correlated
 from calibration.harness import Case
 from calibration.truth_questions import questions_of
 from calibration.truth_settings import SETTINGS, annotators_are_known
@@ -28,4 +29,4 @@ def case(setting_of: Callable[[Generator], Setting], rng: Generator) -> Case:
 
 SIMULATORS: Final[Mapping[str, Callable[[Generator], Case]]] = {
     name: partial(case, setting_of) for name, setting_of in SETTINGS.items()
-}
+} | truth_correlated.SIMULATORS

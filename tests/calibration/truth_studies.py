@@ -77,8 +77,10 @@ def _hyper(setting: Setting, study: Study, keep_items: bool) -> dict[str, Any]:
     own = {"pooling": setting.pooling} if setting.pooling else {
         "accuracy": "annotator" if setting.own_accuracy else "common", "errors": setting.errors,
     }  # fmt: skip
+    known = {int(i): int(study.known[i]) for i in np.flatnonzero(study.known >= 0)}
     return {
-        "predictions": _predictions(setting, study), "difficulty": setting.difficulty,
+        "truth": known or None, "predictions": _predictions(setting, study),
+        "difficulty": setting.difficulty,
         "systems": "related" if setting.related else "independent", "evidence": setting.evidence,
         "prior_count": setting.prior_count, "on_missing": "drop", "tune": 300,
         "keep_items": keep_items, **own,

@@ -43,6 +43,8 @@ class Setting(NamedTuple):
     related: bool = False
     evidence: str = "all"
     prior_count: float = 1.0
+    known: float = 0.0
+    """Share of items whose truth is known."""
 
 
 class World(NamedTuple):
@@ -84,6 +86,8 @@ class Study(NamedTuple):
     truth: Codes
     fifth: Codes
     """(item)"""
+    known: Codes
+    """The truth where it is known, else -1 (item)."""
 
 
 # -- Worlds -----------------------------------------------------------------------------------
@@ -191,6 +195,17 @@ def world(setting: Setting, rng: Generator) -> World:
 # -- Labels -----------------------------------------------------------------------------------
 
 
+def eased(logit: Floats, ease: Floats, n_labels: int) -> Floats:
+    """Return logits of being right about items that are easier than typical ones by this.
+
+    The odds beyond those of a guess are multiplied; who is no better than a guess stays so.
+    """
+    guess = -np.log(n_labels - 1)
+    with np.errstate(divide="ignore"):
+        beyond = logit + np.log1p(-np.exp(-np.maximum(logit - guess, 0.0)))
+    return np.where(logit > guess, np.logaddexp(beyond + ease, guess), logit)
+
+
 def _log_answer(eta: Floats, log_error: Floats, z: Codes) -> Floats:
     """Return log-probabilities of responses (row, response), of rows with these logits."""
     out = special.log_expit(-eta)[:, None] + log_error
@@ -211,17 +226,22 @@ def said(
     truth = rng.choice(setting.n_labels, n_items, p=what.prevalence)
     fifth = rng.integers(5, size=n_items) if setting.difficulty else np.full(n_items, 2)
     ease = what.difficulty * FIFTHS[fifth]
-    eta = what.skill[voice, truth[item]] + what.slope[voice] * ease[item]
+    n = setting.n_labels
+    eta = eased(what.skill[voice, truth[item]], what.slope[voice] * ease[item], n)
     label = _pick(_log_answer(eta, what.log_error[voice, truth[item]], truth[item]), rng)
     if setting.related:
-        source = _pick(_log_answer(what.source + ease, what.log_base[truth], truth), rng)
+        guide = eased(np.asarray(what.source), ease, n)
+        source = _pick(_log_answer(guide, what.log_base[truth], truth), rng)
         taken = (voice >= setting.n_annotators) & (rng.random(len(voice)) < what.shared)
         label = np.where(taken, source[item], label)
-    return Study(item, voice, trial, label, truth, fifth)
+    known = np.full(n_items, -1)
+    if setting.known:
+        known = np.where(rng.random(n_items) < setting.known, truth, -1)
+    return Study(item, voice, trial, label, truth, fifth, known)
 
 
 def log_likelihood(setting: Setting, what: World, study: Study) -> float:
-    """Return the log-likelihood of all labels that are evidence, state by state."""
+    """Return that of all labels that are evidence, and of known truths, state by state."""
     system = study.voice >= setting.n_annotators
     used = ~system if setting.evidence == "annotators" else np.full(len(system), True)
     item, voice, label, system = (
@@ -230,13 +250,14 @@ def log_likelihood(setting: Setting, what: World, study: Study) -> float:
     states, n = [], setting.n_labels
     for z, q, f in product(range(n), range(5), range(n)):
         ease, at = what.difficulty * FIFTHS[q], np.full(1, z)
-        log_source = _log_answer(np.full(1, what.source + ease), what.log_base[[z]], at)[0, f]
-        eta = what.skill[voice, z] + what.slope[voice] * ease
+        guide = eased(np.full(1, what.source), ease, n)
+        log_source = _log_answer(guide, what.log_base[[z]], at)[0, f]
+        eta = eased(what.skill[voice, z], what.slope[voice] * ease, n)
         own = _log_answer(eta, what.log_error[voice, z], np.full(len(voice), z))
         p = np.exp(own[np.arange(len(label)), label])
         if setting.related:
             p = np.where(system, (1 - what.shared) * p + what.shared * (label == f), p)
-        each = np.zeros(len(study.truth))
+        each = np.where((study.known < 0) | (study.known == z), 0.0, -np.inf)
         with np.errstate(divide="ignore"):
             np.add.at(each, item, np.log(p))
             states.append(np.log(what.prevalence[z] / 5) + log_source + each)
@@ -247,7 +268,8 @@ def accuracy(setting: Setting, what: World) -> Floats:
     """Return how often each voice is right about items as they come (voice)."""
 
     def right(logit: Floats, slope: Floats) -> Floats:
-        return special.expit(logit[..., None] + what.difficulty * slope * FIFTHS).mean(axis=-1)
+        ease = what.difficulty * slope * FIFTHS
+        return special.expit(eased(logit[..., None], ease, setting.n_labels)).mean(axis=-1)
 
     own = right(what.skill, what.slope[:, None, None]) @ what.prevalence
     if setting.related:
@@ -259,7 +281,8 @@ def accuracy(setting: Setting, what: World) -> Floats:
 
 def confusion(what: World) -> Floats:
     """Return how often each response is given, over items as hard as they come."""
-    logit = what.skill[..., None] + what.difficulty * what.slope[:, None, None] * FIFTHS
-    right = special.expit(logit).mean(axis=-1)
-    same = np.eye(right.shape[-1], dtype=bool)
+    n = what.skill.shape[-1]
+    ease = what.difficulty * what.slope[:, None, None] * FIFTHS
+    right = special.expit(eased(what.skill[..., None], ease, n)).mean(axis=-1)
+    same = np.eye(n, dtype=bool)
     return np.where(same, right[..., None], (1 - right)[..., None] * np.exp(what.log_error))

@@ -131,7 +131,7 @@ def state_table(case, points):
     n, ease = case.n_labels, truth_reference.eases(case)
     related = case.get("systems") == "related"
     for z, q, f in np.ndindex(n, len(ease), n if related else 1):
-        hit = 1 / (1 + np.exp(-points.source - points.spread * ease[q]))
+        hit = truth_reference.right(points.source, points.spread * ease[q], n)
         source = np.where(f == z, hit, (1 - hit) * points.source_errors[:, z, f])
         weight.append(points.prevalence[:, z] / len(ease) * (source if related else 1.0))
         own = np.array([

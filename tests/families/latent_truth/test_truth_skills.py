@@ -18,29 +18,39 @@ def constant(found, want):
     np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-9, atol=1e-9)
 
 
+LOW = -np.log(2)
+"""The logit of a guess at three labels, between the first and the second of ETAS."""
+
+
+def eased(eta, ease):
+    """Return accuracies: odds beyond those of a guess, which are 1/2, are multiplied."""
+    odds = np.exp(eta)
+    odds = odds + np.maximum(odds - 0.5, 0) * (np.exp(ease) - 1)
+    return odds / (1 + odds)
+
+
 def hits(eta, spread):
-    p = special.expit(eta + spread * EASE)
-    return (stats.binom.logpmf(RIGHT, RIGHT + WRONG, p)).sum()
+    return (stats.binom.logpmf(RIGHT, RIGHT + WRONG, eased(eta, spread * EASE))).sum()
 
 
 def test_right_and_wrong_answers():
-    found = [accuracies.log_hits.py_func(eta, 0.7, EASE, RIGHT, WRONG) for eta in ETAS]
+    found = [accuracies.log_hits.py_func(eta, 0.7, EASE, LOW, RIGHT, WRONG) for eta in ETAS]
     constant(found, [hits(eta, 0.7) for eta in ETAS])
-    assert np.isfinite(accuracies.log_hits(900.0, 0.7, EASE, RIGHT, 0 * WRONG))
+    assert np.isfinite(accuracies.log_hits(900.0, 0.7, EASE, LOW, RIGHT, 0 * WRONG))
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (2.8, 1.2), (0.05, 9.95)])
 def test_accuracy_that_is_beta_a_priori(a, b):
     """As a logit: with the derivative of the accuracy, p (1 - p)."""
-    found = [accuracies._log_beta(eta, a, b, -np.inf, 0.7, EASE, RIGHT, WRONG) for eta in ETAS]
+    found = [accuracies._log_beta(eta, a, b, -np.inf, 0.7, EASE, LOW, RIGHT, WRONG) for eta in ETAS]
     p = special.expit(ETAS)
     prior = stats.beta.logpdf(p, a, b) + np.log(p * (1 - p))
     constant(found, [one + hits(eta, 0.7) for one, eta in zip(prior, ETAS, strict=True)])
-    assert accuracies._log_beta(-0.8, a, b, -0.7, 0.7, EASE, RIGHT, WRONG) == -np.inf
+    assert accuracies._log_beta(-0.8, a, b, -0.7, 0.7, EASE, LOW, RIGHT, WRONG) == -np.inf
 
 
 def test_accuracy_of_one_of_a_population():
-    found = [accuracies._log_normal(eta, 0.4, 0.6, 0.7, EASE, RIGHT, WRONG) for eta in ETAS]
+    found = [accuracies._log_normal(eta, 0.4, 0.6, 0.7, EASE, LOW, RIGHT, WRONG) for eta in ETAS]
     constant(found, [stats.norm.logpdf(eta, 0.4, 0.6) + hits(eta, 0.7) for eta in ETAS])
 
 
@@ -68,12 +78,15 @@ def test_draws_of_an_accuracy(low, ease):
     right, wrong = (part[: len(ease)] for part in (RIGHT, WRONG))
     state, eta, found = started(3), 2.0, np.empty(20_000)
     for k in range(len(found)):
-        eta = found[k] = accuracies.draw_beta(state, eta, 1.5, 1.0, low, 0.7, ease, right, wrong)
+        eta = found[k] = accuracies.draw_beta(
+            state, eta, 1.5, 1.0, low, 0.7, ease, LOW, right, wrong
+        )
     x = np.linspace(max(low, -12.0), 14.0, 40_001)[1:]
     log = 1.5 * special.log_expit(x) + special.log_expit(-x)
     for q, one in enumerate(ease):
-        log += right[q] * special.log_expit(x + 0.7 * one)
-        log += wrong[q] * special.log_expit(-x - 0.7 * one)
+        odds = special.logit(eased(x, 0.7 * one))
+        log += right[q] * special.log_expit(odds)
+        log += wrong[q] * special.log_expit(-odds)
     weight = np.exp(log - log.max())
     weight /= weight.sum()
     mean = weight @ x
@@ -125,11 +138,11 @@ def test_errors_of_everybodys_own_are_dirichlet_multinomial():
 
 
 def test_difficulty_and_slopes():
-    many = accuracies.Hits(np.array([0.4, -0.2]), np.array([1.0, 1.7]),
+    many = accuracies.Hits(LOW, np.array([0.4, -0.2]), np.array([1.0, 1.7]),
                            np.stack([RIGHT, WRONG]), np.stack([WRONG, RIGHT]))  # fmt: skip
 
     def want(spread, slope):
-        p = special.expit(many.skill[:, None] + spread * slope[:, None] * EASE)
+        p = eased(many.skill[:, None], spread * slope[:, None] * EASE)
         return (many.right * np.log(p) + many.wrong * np.log1p(-p)).sum()
 
     logs = np.log([0.2, 0.9, 2.5])

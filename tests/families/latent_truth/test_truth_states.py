@@ -43,6 +43,13 @@ def setting(related, evidence=4):
     return process, par
 
 
+def right(logit, ease):
+    """Return an accuracy: of three labels a guess has odds of 1/2, and ease acts on the rest."""
+    odds = np.exp(logit)
+    odds += max(odds - 0.5, 0.0) * (np.exp(ease) - 1)
+    return odds / (1 + odds)
+
+
 def plain(par, related):
     """Return state -> (probability, chances (respondent, label)) from the definitions."""
     out, spread = {}, par.number[DIFFICULTY]
@@ -50,14 +57,14 @@ def plain(par, related):
     taken = special.expit(par.number[SHARED])
     for f in range(3 if related else 1):
         for q, ease in enumerate(EASE):
-            hit = special.expit(par.number[SOURCE] + spread * ease)
+            hit = right(par.number[SOURCE], spread * ease)
             for z in range(3):
                 weight = share[z] / 2
                 if related:
                     weight *= hit if f == z else (1 - hit) * base[z, f]
                 chance = np.empty((4, 3))
                 for r, y in np.ndindex(4, 3):
-                    p = special.expit(par.skill[r, z] + spread * par.slope[r] * ease)
+                    p = right(par.skill[r, z], spread * par.slope[r] * ease)
                     chance[r, y] = p if y == z else (1 - p) * error[r, z, y]
                     if related and r >= 2:
                         chance[r, y] = (1 - taken) * chance[r, y] + taken * (y == f)
@@ -71,6 +78,27 @@ def visited(process, par, seed=1):
     chain = Chain(process, votes, pattern)
     chain.par, chain.state = par, started(seed)
     return chain, pattern, chain._visit(process.form.evidence, chain.work)
+
+
+def logit(eta, ease, n_labels):
+    guess = states.lowest(n_labels)
+    return states.eased(eta, states.above_guessing(eta, guess), ease, guess)
+
+
+@pytest.mark.parametrize("n_labels", [2, 5])
+def test_a_hard_item_is_a_guess(n_labels):
+    """And a respondent who is worse than guessing is so on all items."""
+    guess = -np.log(n_labels - 1)
+    for eta in (guess + 1e-9, guess + 0.3, 4.0, 900.0):
+        assert logit(eta, 0.0, n_labels) == eta
+        assert logit(eta, 1e-12, n_labels) == pytest.approx(eta)
+        assert logit(eta, -2000.0, n_labels) == pytest.approx(guess)
+        assert (np.diff([logit(eta, x, n_labels) for x in np.linspace(-3, 3, 9)]) > 0).all()
+    odds = np.exp(guess + 0.3)
+    want = (odds - 1 / (n_labels - 1)) * np.exp(-0.8) + 1 / (n_labels - 1)
+    assert logit(guess + 0.3, -0.8, n_labels) == pytest.approx(np.log(want))
+    for eta in (guess, guess - 1e-9, -3.0, -900.0):
+        assert {logit(eta, x, n_labels) for x in (-2.0, 0.0, 2.0)} == {eta}
 
 
 @by_relation

@@ -6,8 +6,8 @@ import sys
 from importlib import import_module
 
 FAMILIES = (
-    "plausibilities", "rankings", "scores", "truths", "populations", "crossed", "crossed_labels",
-    "pools", "abilities",
+    "plausibilities", "rankings", "scores", "truths", "hard_items", "populations", "crossed",
+    "crossed_labels", "pools", "abilities",
 )  # fmt: skip
 
 for family in sys.argv[1:] or FAMILIES:

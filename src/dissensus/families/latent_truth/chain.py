@@ -283,8 +283,9 @@ class Chain:
                 self._draw_error_rows(counts, first, form.n_respondents)
         if form.related:
             accuracies.draw_source(
-                state, ease, par.number, counts.source_right, counts.source_wrong, counts.shared
-            )
+                state, form.n_labels, ease, par.number, counts.source_right, counts.source_wrong,
+                counts.shared,
+            )  # fmt: skip
         if form.difficulty:
             accuracies.draw_slopes(
                 state, first, form.rows > 0, prior.slope, ease, par.skill, par.slope, par.number,

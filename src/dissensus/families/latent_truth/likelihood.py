@@ -21,6 +21,8 @@ OTHER_LABEL = "other_label"
 OUTCOME = "outcome"
 _NEVER = -1e10
 """The logarithm of probability 0, with which sums are still numbers."""
+_LEAST = 1e-12
+"""By which a logit is above that of a guess, so that gradients are numbers."""
 
 
 class Source(NamedTuple):
@@ -61,6 +63,29 @@ def split(rows: Any) -> tuple[Any, Any]:
     wrong = pt.log(pt.switch(same, 0.0, rows).sum(axis=-1))
     logit = pt.log(pt.diagonal(rows, axis1=-2, axis2=-1)) - wrong
     return logit, pt.switch(same, 0.0, pt.log(rows) - wrong[..., None])
+
+
+def eased(process: Process, logit: Any, spread: Any) -> Any:
+    """Return logits of being right about items of each ease (..., ease).
+
+    Parameters
+    ----------
+    process : Process
+    logit : tensor (...)
+        Of being right about a typical item.
+    spread : tensor (..., 1), or of fewer dims
+        Ease multiplies the odds beyond those of a guess by exp(spread * ease). It does not change
+        accuracies at or below guessing.
+    """
+    import pytensor.tensor as pt
+
+    logit = logit[..., None]
+    if not process.form.difficulty:
+        return logit
+    guess = -np.log(process.form.n_labels - 1)
+    above = logit + pt.log(-pt.expm1(-pt.maximum(logit - guess, _LEAST)))
+    ease = spread * process.ease
+    return pt.switch(logit > guess, pt.logaddexp(above + ease, guess), logit + 0.0 * ease)
 
 
 def name_accuracies(process: Process, prevalence: Any, logit: Any) -> None:

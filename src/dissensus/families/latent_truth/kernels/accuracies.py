@@ -20,10 +20,13 @@ from dissensus.families.latent_truth.kernels.data import (
     Parameters,
 )
 from dissensus.families.latent_truth.kernels.states import (
+    above_guessing,
     add_source,
+    eased,
     fill_own,
     known_label,
     log_sigmoid,
+    lowest,
     total_of,
     weigh,
 )
@@ -40,33 +43,30 @@ _NO_SPREAD: Final = 1e-9
 
 
 @inner
-def log_hits(eta: float, spread: float, ease: Floats, right: Floats, wrong: Floats) -> float:
+def log_hits(
+    eta: float, spread: float, ease: Floats, guess: float, right: Floats, wrong: Floats
+) -> float:
     """Return the log-likelihood of an accuracy, given right and wrong answers at each ease."""
-    out = 0.0
+    out, above = 0.0, above_guessing(eta, guess)
     for q in range(len(ease)):
+        logit = eased(eta, above, spread * ease[q], guess)
         if right[q] > 0.0:
-            out += right[q] * log_sigmoid(eta + spread * ease[q])
+            out += right[q] * log_sigmoid(logit)
         if wrong[q] > 0.0:
-            out += wrong[q] * log_sigmoid(-eta - spread * ease[q])
+            out += wrong[q] * log_sigmoid(-logit)
     return out
 
 
 @inner
-def lowest(n_labels: int) -> float:
-    """Return the logit of guessing."""
-    return -math.log(max(n_labels - 1.0, 1.0))
-
-
-@inner
 def _log_beta(
-    eta: float, a: float, b: float, low: float, spread: float, ease: Floats, right: Floats,
-    wrong: Floats,
+    eta: float, a: float, b: float, low: float, spread: float, ease: Floats, guess: float,
+    right: Floats, wrong: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of a logit whose accuracy has a Beta(a, b) prior above a bound."""
     if eta <= low:
         return -math.inf
     prior = a * log_sigmoid(eta) + b * log_sigmoid(-eta)
-    return prior + log_hits(eta, spread, ease, right, wrong)
+    return prior + log_hits(eta, spread, ease, guess, right, wrong)
 
 
 _slice_beta = slicer(_log_beta)
@@ -75,7 +75,7 @@ _slice_beta = slicer(_log_beta)
 @inner
 def draw_beta(
     state: State, eta: float, a: float, b: float, low: float, spread: float, ease: Floats,
-    right: Floats, wrong: Floats,
+    guess: float, right: Floats, wrong: Floats,
 ) -> float:  # fmt: skip
     """Draw the logit of an accuracy with a Beta(a, b) prior above a bound."""
     if len(ease) == 1:
@@ -90,14 +90,15 @@ def draw_beta(
         misses += wrong[q]
     # The heavier of both tails falls like an exponential of this width.
     width = max(1.0, 1.0 / min(a + hits, b + misses))
-    return _slice_beta(state, eta, width, a, b, low, spread, ease, right, wrong)
+    return _slice_beta(state, eta, width, a, b, low, spread, ease, guess, right, wrong)
 
 
 @inner
 def _log_normal(
-    eta: float, mean: float, sd: float, spread: float, ease: Floats, right: Floats, wrong: Floats
-) -> float:
-    return -0.5 * ((eta - mean) / sd) ** 2 + log_hits(eta, spread, ease, right, wrong)
+    eta: float, mean: float, sd: float, spread: float, ease: Floats, guess: float, right: Floats,
+    wrong: Floats,
+) -> float:  # fmt: skip
+    return -0.5 * ((eta - mean) / sd) ** 2 + log_hits(eta, spread, ease, guess, right, wrong)
 
 
 _slice_normal = slicer(_log_normal)
@@ -155,16 +156,16 @@ def draw_own_skills(
     """Draw the accuracy of each annotator, and their normal population."""
     n_labels = skill.shape[1]
     eta, hits, misses = np.empty(n), np.empty(len(ease)), np.empty(len(ease))
+    low = lowest(n_labels)
     for r in range(n):
         _pool(right, r, r + 1, hits)
         _pool(wrong, r, r + 1, misses)
         eta[r] = _slice_normal(
-            state, skill[r, 0], 1.0, number[MEAN], number[SPREAD], number[DIFFICULTY], ease, hits,
-            misses,
+            state, skill[r, 0], 1.0, number[MEAN], number[SPREAD], number[DIFFICULTY], ease, low,
+            hits, misses,
         )  # fmt: skip
         for z in range(n_labels):
             skill[r, z] = eta[r]
-    low = lowest(n_labels)
     number[MEAN] = _slice_mean(state, number[MEAN], 0.5, low, number[SPREAD], eta)
     number[SPREAD] = draw_spread(state, number[SPREAD], scale, number[MEAN], eta)
 
@@ -179,7 +180,7 @@ def draw_common_skill(
     _pool(right, 0, n, hits)
     _pool(wrong, 0, n, misses)
     low = lowest(skill.shape[1])
-    eta = draw_beta(state, skill[0, 0], 1.0, 1.0, low, number[DIFFICULTY], ease, hits, misses)
+    eta = draw_beta(state, skill[0, 0], 1.0, 1.0, low, number[DIFFICULTY], ease, low, hits, misses)
     for r in range(n):
         for z in range(skill.shape[1]):
             skill[r, z] = eta
@@ -196,8 +197,8 @@ def draw_system_skills(
         _pool(right, r, r + 1, hits)
         _pool(wrong, r, r + 1, misses)
         eta = draw_beta(
-            state, skill[r, 0], 1.0, 1.0, -math.inf, number[DIFFICULTY] * slope[r], ease, hits,
-            misses,
+            state, skill[r, 0], 1.0, 1.0, -math.inf, number[DIFFICULTY] * slope[r], ease,
+            lowest(skill.shape[1]), hits, misses,
         )  # fmt: skip
         for z in range(skill.shape[1]):
             skill[r, z] = eta
@@ -251,12 +252,14 @@ def draw_related(
 
 @kernel
 def draw_source(
-    state: State, ease: Floats, number: Floats, right: Floats, wrong: Floats, shared: Floats
-) -> None:
+    state: State, n_labels: int, ease: Floats, number: Floats, right: Floats, wrong: Floats,
+    shared: Floats,
+) -> None:  # fmt: skip
     """Draw both given the states of items and which answers were the source's."""
     number[SOURCE] = draw_beta(
-        state, number[SOURCE], 1.0, 1.0, -math.inf, number[DIFFICULTY], ease, right, wrong
-    )
+        state, number[SOURCE], 1.0, 1.0, -math.inf, number[DIFFICULTY], ease, lowest(n_labels),
+        right, wrong,
+    )  # fmt: skip
     taken, own = shared[0], shared[1]
     number[SHARED] = log_gamma_variate(state, 1.0 + taken) - log_gamma_variate(state, 1.0 + own)
 
@@ -267,6 +270,8 @@ def draw_source(
 class Hits(NamedTuple):
     """Right and wrong answers, of one accuracy in each row."""
 
+    guess: float
+    """The logit of guessing."""
     skill: Floats
     slope: Floats
     right: Floats
@@ -282,7 +287,9 @@ def _hits(
     n_labels, n_ease = right.shape[1:]
     n_rows = n_labels if rows else 1
     n = (last - first) * n_rows + 1
-    hits = Hits(np.zeros(n), np.ones(n), np.zeros((n, n_ease)), np.zeros((n, n_ease)))
+    hits = Hits(
+        lowest(n_labels), np.zeros(n), np.ones(n), np.zeros((n, n_ease)), np.zeros((n, n_ease))
+    )
     for r in range(first, last):
         for z in range(n_labels):
             row = (r - first) * n_rows + (z if rows else 0)
@@ -298,7 +305,9 @@ def _hits(
 def _log_all_hits(spread: float, ease: Floats, hits: Hits) -> float:
     out = 0.0
     for a in range(len(hits.skill)):
-        out += log_hits(hits.skill[a], spread * hits.slope[a], ease, hits.right[a], hits.wrong[a])
+        out += log_hits(
+            hits.skill[a], spread * hits.slope[a], ease, hits.guess, hits.right[a], hits.wrong[a]
+        )
     return out
 
 

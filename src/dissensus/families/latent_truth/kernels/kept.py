@@ -7,17 +7,22 @@ import math
 import numpy as np
 
 from dissensus.families.latent_truth.kernels.data import DIFFICULTY, SHARED, SOURCE
-from dissensus.families.latent_truth.kernels.states import log_sigmoid
+from dissensus.families.latent_truth.kernels.states import (
+    above_guessing,
+    eased,
+    log_sigmoid,
+    lowest,
+)
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.types import Floats
 
 
 @inner
-def _mean_right(eta: float, spread: float, ease: Floats) -> float:
+def _mean_right(eta: float, spread: float, ease: Floats, guess: float) -> float:
     """Return an accuracy, averaged over the difficulty of items."""
-    out = 0.0
+    out, above = 0.0, above_guessing(eta, guess)
     for q in range(len(ease)):
-        out += math.exp(log_sigmoid(eta + spread * ease[q]))
+        out += math.exp(log_sigmoid(eased(eta, above, spread * ease[q], guess)))
     return out / len(ease)
 
 
@@ -27,14 +32,15 @@ def write_accuracy(
     first_related: int, out: Floats,
 ) -> None:  # fmt: skip
     """Write how often each respondent is right, averaged over labels and difficulty."""
+    guess = lowest(len(log_prevalence))
     for r in range(len(out)):
         own = 0.0
         for z in range(len(log_prevalence)):
-            right = _mean_right(skill[r, z], number[DIFFICULTY] * slope[r], ease)
+            right = _mean_right(skill[r, z], number[DIFFICULTY] * slope[r], ease, guess)
             own += math.exp(log_prevalence[z]) * right
         if r >= first_related:
             taken = math.exp(log_sigmoid(number[SHARED]))
-            source = _mean_right(number[SOURCE], number[DIFFICULTY], ease)
+            source = _mean_right(number[SOURCE], number[DIFFICULTY], ease, guess)
             own = (1.0 - taken) * own + taken * source
         out[r] = own
 
@@ -45,9 +51,10 @@ def write_confusion(
 ) -> None:
     """Write confusion matrices, averaged over difficulty (respondent, label, response)."""
     n_respondents, n_labels = skill.shape
+    guess = lowest(n_labels)
     for r in range(n_respondents):
         for z in range(n_labels):
-            right = _mean_right(skill[r, z], number[DIFFICULTY] * slope[r], ease)
+            right = _mean_right(skill[r, z], number[DIFFICULTY] * slope[r], ease, guess)
             for y in range(n_labels):
                 wrong = (1.0 - right) * math.exp(log_error[r, z, y])
                 out[r, z, y] = right if y == z else wrong

@@ -17,7 +17,7 @@ import numpy as np
 from dissensus.families.latent_truth.kernels.accuracies import draw_beta, draw_spread
 from dissensus.families.latent_truth.kernels.data import DIFFICULTY, SPREAD
 from dissensus.families.latent_truth.kernels.errors import LEAST, log_errors
-from dissensus.families.latent_truth.kernels.states import log_sigmoid
+from dissensus.families.latent_truth.kernels.states import log_sigmoid, lowest
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.dirichlet import draw_log_row
 from dissensus.kernels.random import State, uniform
@@ -378,7 +378,8 @@ def draw_row(
     ``shape`` is the Dirichlet prior, in which ``less`` stands against being right.
     """
     low = _largest(log_error) if named else -math.inf
-    skill = draw_beta(state, skill, shape[z], less, low, spread, ease, right, wrong)
+    guess = lowest(len(shape))
+    skill = draw_beta(state, skill, shape[z], less, low, spread, ease, guess, right, wrong)
     high = skill if named else math.inf
     counted = np.empty(len(shape))
     for y in range(len(shape)):

@@ -29,6 +29,38 @@ def log_sigmoid(x: float) -> float:
     return -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x))
 
 
+@inner
+def lowest(n_labels: int) -> float:
+    """Return the logit of guessing."""
+    return -math.log(max(n_labels - 1.0, 1.0))
+
+
+@inner
+def above_guessing(eta: float, guess: float) -> float:
+    """Return the logarithm of the odds beyond those of a guess; -inf if there are none."""
+    return eta + math.log(-math.expm1(guess - eta)) if eta > guess else -math.inf
+
+
+@inner
+def eased(eta: float, above: float, ease: float, guess: float) -> float:
+    """Return the logit of being right about an item that is easier than a typical one.
+
+    Parameters
+    ----------
+    eta : float
+        The same of a typical item.
+    above : float
+        From `above_guessing`.
+    ease : float
+        The logarithm of what the odds beyond a guess are multiplied by.
+    guess : float
+        The logit of guessing.
+    """
+    if ease == 0.0 or above == -math.inf:
+        return eta
+    return log_plus(above + ease, guess)
+
+
 @kernel
 def fill_own(
     log_prevalence: Floats, skill: Floats, slope: Floats, log_error: Floats, spread: float,
@@ -36,12 +68,14 @@ def fill_own(
 ) -> None:  # fmt: skip
     """Write log-probabilities of states, and of each respondent's own answers in each state."""
     n, n_ease, n_states = len(log_prevalence), len(ease), len(log_weight)
+    guess = lowest(n)
     for s in range(n_states):
         log_weight[s] = log_prevalence[s % n] - math.log(n_ease)
     for r in range(len(skill)):
         for z in range(n):
+            above = above_guessing(skill[r, z], guess)
             for q in range(n_ease):
-                eta = skill[r, z] + spread * slope[r] * ease[q]
+                eta = eased(skill[r, z], above, spread * slope[r] * ease[q], guess)
                 right, wrong = log_sigmoid(eta), log_sigmoid(-eta)
                 for y in range(n):
                     own = right if y == z else wrong + log_error[r, z, y]
@@ -57,9 +91,11 @@ def add_source(
     """Add the shared source to both tables: systems sometimes give its answer, not their own."""
     n, n_ease = log_base.shape[0], len(ease)
     log_taken, log_own = log_sigmoid(number[SHARED]), log_sigmoid(-number[SHARED])
+    guess = lowest(n)
+    above = above_guessing(number[SOURCE], guess)
     for s in range(len(log_weight)):
         z, q, f = s % n, (s // n) % n_ease, s // (n * n_ease)
-        eta = number[SOURCE] + number[DIFFICULTY] * ease[q]
+        eta = eased(number[SOURCE], above, number[DIFFICULTY] * ease[q], guess)
         if f == z:
             log_weight[s] += log_sigmoid(eta)
         else:
