@@ -6,16 +6,16 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from dissensus.families.rankings.kernels.learned_prior import (
     Leaning,
-    around_first_choices,
+    around_first_counts,
     draw_hyperparameters,
-    draw_times,
-    log_density_of_roots,
-    telling,
+    draw_strengths,
+    log_density,
 )
+from dissensus.families.rankings.kernels.nested_choices import draw_counts, no_counts, telling
 from dissensus.kernels.rankings import Rankings
 
 GRID = np.linspace(-3.0, 4.0, 71)
@@ -52,7 +52,7 @@ def leaning(rankings, size, predicted=None, labels=None):
 
 
 def drawn(rankings, lean, draws=4000):
-    around = around_first_choices(rankings, lean)
+    around = around_first_counts(rankings, lean)
     return draw_hyperparameters(around, rankings, lean, draws, 300, 5)[:, :-1]
 
 
@@ -140,10 +140,11 @@ def test_of_lists_it_is_what_weighting_shares_gives(blocks):
 
 
 @pytest.mark.long
-def test_one_ranking_an_item_says_nothing_of_the_concentration():
+@pytest.mark.parametrize("blocks", [[[0]], [[0], [1]], [[0, 1]], [[0], [1, 2]]], ids=str)
+def test_one_ranking_an_item_says_nothing_of_the_concentration(blocks):
     """All labels alike: whatever the concentration, each order is as likely as any other."""
-    rankings = laid_out([([[[0]]], 2)] * 30)
-    found = drawn(rankings, leaning(rankings, [1.0, 9.0] * 30))[:, 0]
+    rankings = laid_out([([blocks], 4)] * 30)
+    found = drawn(rankings, leaning(rankings, [1.0, 1.0, 1.0, 7.0] * 30))[:, 0]
     assert found.mean() == pytest.approx(0.0, abs=0.1)
     assert found.std() == pytest.approx(1.5, abs=0.1)
 
@@ -160,10 +161,10 @@ def test_labels_have_weights_of_their_own():
 def test_tied_labels_change_places_as_often_as_the_definition_says():
     """Of strengths 3 and 1 with 2 left over: 3 first in (1/3) / (1/3 + 1/5) of all draws."""
     rankings = laid_out([([[[0, 1]]], 3)])
+    told, counts = telling(rankings), no_counts(rankings)
     state, order, first = np.array([3], dtype=np.uint64), rankings.place.copy(), 0
     for _ in range(20_000):
-        strength, rate = np.log([3.0, 1.0, 2.0]), np.empty(3)
-        draw_times(state, rankings, telling(rankings), order, strength, rate)
+        draw_counts(state, rankings, told, order, np.log([3.0, 1.0, 2.0]), counts)
         first += order[0] == 0
     assert first / 20_000 == pytest.approx((1 / 3) / (1 / 3 + 1 / 5), abs=0.012)
 
@@ -181,36 +182,71 @@ def test_where_all_agree_strengths_are_farther_apart_than_numbers_go(blocks, n, 
     assert np.isfinite(drawn(rankings, lean, 50)).all()
 
 
-def test_times_of_strengths_that_numbers_do_not_reach_are_those_of_larger_ones():
-    """The same random numbers: of labels e^-100 and e^-700 as strong, only the unit is another."""
-    rankings, rate = laid_out([([[[0], [1], [2]]] * 5, 4)]), {}
-    for step in (-100.0, -700.0):
-        state, rate[step] = np.array([3], dtype=np.uint64), np.empty(4)
-        strength = step * np.array([0.0, 1.0, 2.0, 2.0])
-        draw_times(state, rankings, telling(rankings), rankings.place, strength, rate[step])
-    assert rate[-100.0][2] == pytest.approx(200.0, abs=5)
-    np.testing.assert_allclose(rate[-700.0] - rate[-100.0], [0, 600, 1200, 1200], atol=1e-9)
+def counted(rankings, strength, seed=3):
+    state, counts = np.array([seed], dtype=np.uint64), no_counts(rankings)
+    draw_counts(state, rankings, telling(rankings), rankings.place, np.log(strength), counts)
+    return counts
 
 
-@pytest.mark.parametrize("step", [-1.0, -100.0, -700.0])
+def test_sets_from_which_annotators_chose_nest_where_they_agree_on_what_came_before():
+    """0 > 1 > 2, 1 > 0 > 3 and 0 > 3: without 0 twice, without 0 and 1 twice, without 1 once."""
+    rankings = laid_out([([[[0], [1], [2]], [[1], [0], [3]], [[0], [3]]], 5)])
+    counts = counted(rankings, np.ones(5))
+    assert counts.n_levels.tolist() == [2]
+    assert counts.level.tolist() == [0, 1, 2, 2, 2]
+    assert counts.parent.tolist() == [0, 1, 2, 0, 0, 2, 0, 1]
+    assert counts.exact.tolist() == [True, True, True, True, False, True, True, True]
+    again = counts.given[1] - 2  # 1 was listed twice; more often where 0 was chosen after it
+    np.testing.assert_allclose(counts.given, [3, 2 + again, 1, 2, 0])
+    np.testing.assert_allclose(counts.drawn[:3], [4 + again, 2, 2])
+    np.testing.assert_allclose(counts.passed[:3], [0, 1 + again, 1])
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("closed", [False, True])
-def test_the_density_of_orders_is_that_of_the_definition(step, closed):
-    rankings = laid_out([([[[0], [1], [2]], [[3], [0]]], 4), ([[[1], [0]], [[1]]], 3)])
-    rankings = rankings._replace(closed=np.full(len(rankings.closed), closed))
-    lean = leaning(rankings, np.ones(7))
-    x, spread = np.array([0.3]), lean.spreads()
-    shape = np.exp(x[0]) / np.array([4.0] * 4 + [3.0] * 3)
-    log = step * np.array([1.0, 2.0, 0.0, 0.5, 0.1, 0.0, 3.0])
-    found = log_density_of_roots(
-        x, spread, lean, rankings, telling(rankings), rankings.place, log * shape
-    )
-    expected = -0.5 * (x[0] / spread[0]) ** 2 - np.exp(log).sum() - gammaln(shape + 1).sum()
-    for cells, n, low in (([0, 1, 2], 4, 0), ([3, 0], 4, 0), ([1, 0], 3, 4), ([1], 3, 4)):
-        left = list(cells) if closed else list(range(n))
-        for cell in cells:
-            expected += log[low + cell] - logsumexp(log[[low + one for one in left]])
-            left.remove(cell)
-    assert found == pytest.approx(expected, rel=1e-10)
+def test_what_was_passed_over_is_geometric(closed):
+    """Of strengths 6, 3, 1 and 8, 1 was listed, and another after it.
+
+    0 > 2 is said twice, so all but 0 are a set of their own, and other choices are completed to
+    choices from all. Open, a choice without 1 passes over 1 with odds 3 to 15. Closed, the choice
+    of 1 from 0 and 1 passes over 2 and 3 with odds 1 and 8 to 9.
+    """
+    third = [[1], [0]] if closed else [[1], [2]]
+    rankings = laid_out([([[[0], [2]], [[0], [2]], third], 4)])
+    rankings = rankings._replace(closed=np.array([False, False, closed]))
+    told = [2, 1, 2 if closed else 3, 0]
+    over = [counted(rankings, [6.0, 3.0, 1.0, 8.0], seed).given - told for seed in range(4000)]
+    expected = [0, 0, 1 / 9, 8 / 9] if closed else [0, 3 / 15, 0, 0]
+    np.testing.assert_allclose(np.mean(over, axis=0), expected, atol=0.06)
+
+
+def test_shares_given_counts_are_those_of_the_sets():
+    """Nested sets, two levels: means of Beta variates by hand."""
+    rankings = laid_out([([[[0], [1], [2]], [[0], [2]], [[1], [2]]], 4)])
+    counts = counted(rankings, [1.0, 1e-12, 1.0, 1.0])  # 1 is never drawn again
+    lean, state = leaning(rankings, np.ones(4)), np.array([7], dtype=np.uint64)
+    log, shares = np.empty(4), np.empty((4000, 4))
+    for draw in range(4000):
+        draw_strengths(state, np.array([np.log(4.0)]), rankings, lean, counts, log)
+        shares[draw] = np.exp(log)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    # Of all were chosen 0, 0, 1 and 2 (after 1); without 0, 1 and 2.
+    assert shares[:, 0].mean() == pytest.approx((1 + 2) / (4 + 4), abs=0.01)
+    without = shares[:, 1] / (1 - shares[:, 0])
+    assert without.mean() == pytest.approx((1 + 2) / (3 + 2 + 2), abs=0.01)
+
+
+def test_numbers_of_draws_that_digits_do_not_reach_count_as_large_ones():
+    """Differences between concentrations: a draw more or less of very many does not matter."""
+    rankings = laid_out([([[[0], [1]], [[1], [0]]], 3)])
+    lean, found = leaning(rankings, np.ones(3)), []
+    for many in (1e7, 1e9, 1e12, 1e200):
+        counts = counted(rankings, np.ones(3))
+        counts.given[:], counts.drawn[:2] = [2, many, 0], [many, 0]
+        both = [log_density(np.array([x]), lean.spreads(), rankings, lean, counts)
+                for x in (0.0, 1.0)]  # fmt: skip
+        found.append(both[1] - both[0] + (np.e - 1) * 2 / 3 * np.log(many))
+    np.testing.assert_allclose(found, found[0], atol=1e-5)
 
 
 @pytest.mark.long

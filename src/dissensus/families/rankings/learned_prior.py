@@ -12,7 +12,7 @@ from dissensus.data.plausibility import Layout
 from dissensus.data.predictions import Features
 from dissensus.families.rankings.kernels.learned_prior import (
     Leaning,
-    around_first_choices,
+    around_first_counts,
     draw_hyperparameters,
     prior_shapes,
 )
@@ -114,7 +114,7 @@ def learned(
 ) -> LearnedPrior:  # fmt: skip
     """Draw the hyperparameters, every chain in a thread."""
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
-    around = around_first_choices(*from_items)
+    around = around_first_counts(*from_items)
     found = np.stack(
         mapped(
             lambda chain: draw_hyperparameters(around, *from_items, size[1], tune, keys[chain]),
