@@ -1,4 +1,4 @@
-"""What systems said about the annotated items, as the statistics read it."""
+"""Predictions brought onto the annotated items, as the statistics read them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
 from dissensus.kernels.types import Floats, Ints
-
-# Bringing predictions onto the items that were annotated.
 
 
 def common_items[Left: (xr.DataArray, xr.Dataset)](
@@ -73,13 +71,7 @@ class Systems(NamedTuple):
 
 
 def systems_of(annotations: xr.Dataset, predictions: Any, on_missing: str = "raise") -> Systems:
-    """Bring predictions onto the items of the annotations.
-
-    Raises
-    ------
-    PredictionError
-        If these are no predictions, or items differ (unless ``on_missing="drop"``).
-    """
+    """Bring predictions onto the items of the annotations."""
     predictions = checked_predictions(predictions)
     places = xr.DataArray(
         np.arange(annotations.sizes[ITEM]), dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}
@@ -95,16 +87,6 @@ def said_by_systems(found: Systems, labels: npt.NDArray[Any]) -> Ints:
 
     Labels that annotators could not give have codes past the last label: they differ from all.
     Items without predictions have the code -1.
-
-    Raises
-    ------
-    PredictionError
-        If the predictions are lists or numbers, or no predicted label is known.
-
-    Warns
-    -----
-    DissensusWarning
-        If some predicted labels are outside the label space.
     """
     predictions = found.predictions
     if "label_code" not in predictions or predictions.sizes[POSITION] != 1:
@@ -135,13 +117,7 @@ def said_by_systems(found: Systems, labels: npt.NDArray[Any]) -> Ints:
 
 
 def numbers_by_systems(found: Systems) -> Floats:
-    """Return the number each system gave each item (item, system); NaN without predictions.
-
-    Raises
-    ------
-    PredictionError
-        If the predictions are lists or words.
-    """
+    """Return the number each system gave each item (item, system); NaN without predictions."""
     predictions = found.predictions
     if "value" in predictions:
         values = predictions["value"].transpose(ITEM, SYSTEM).to_numpy()

@@ -185,16 +185,9 @@ class Frame(NamedTuple):
     def part(
         self, rows: Sequence[npt.NDArray[Any]], items: Names, chunk: tuple[int, int], low: int
     ) -> xr.Dataset:
-        """Return the annotations of some items of a chunk.
+        """Return the annotations of the given items, the first of which has the number ``low``.
 
-        Parameters
-        ----------
-        rows : sequence of arrays
-            Columns of the chunk.
-        items : array of names
-            The items wanted; ``low`` is the number of the first.
-        chunk : (int, int)
-            The first item of the chunk, and the first after it.
+        ``rows`` are the columns of the chunk; ``chunk`` its first item and the first after it.
         """
         values = dict(zip(self.columns, rows, strict=True))
         code = values["item_code"].astype(np.int64)

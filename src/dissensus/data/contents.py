@@ -17,20 +17,8 @@ _QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile
 
 
 def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
-    """Return what a person wants to know before trusting a file of annotations.
+    """Return counts of annotations, and the counts of labels or quartiles of numbers.
 
-    Parameters
-    ----------
-    annotations : xarray.Dataset
-        From `dissensus.annotations`.
-
-    Returns
-    -------
-    dict
-        Counts, and the shares of labels or quartiles of numbers.
-
-    Examples
-    --------
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1], "annotator": list("ab"), "label": ["x", "y"]})
     >>> found = annotation_contents(ann)
@@ -64,19 +52,7 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
 
 
 def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dict[str, Any]:
-    """Return what there is to know of predictions, and of how they fit the annotations.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> ann = dx.annotations({"item": [1, 2], "annotator": list("ab"), "label": ["x", "y"]})
-    >>> pred = dx.predictions({"item": [1, 3], "system": ["m", "m"], "label": ["x", "z"]})
-    >>> found = prediction_contents(ann, pred)
-    >>> found["items_without_predictions"], found["items_without_annotations"]
-    ([2], [3])
-    >>> found["labels_outside"]
-    {'z': 1}
-    """
+    """Return counts of predictions, and of items and labels that the annotations lack."""
     annotated, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
     out: dict[str, Any] = {
         "kind": predictions.attrs["kind"],

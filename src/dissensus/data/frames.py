@@ -32,13 +32,7 @@ def _of_rows(rows: Sequence[Any], error: type[AnnotationError]) -> dict[str, lis
 
 
 def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]:
-    """Return the columns of a `Dataset` of Hugging Face; classes by their names.
-
-    Raises
-    ------
-    AnnotationError
-        If it is a mapping of several data sets, or a stream.
-    """
+    """Return the columns of a `Dataset` of Hugging Face; classes by their names."""
     if isinstance(data, Mapping):
         raise error(
             "the table", expected="one data set", found=f"the splits {shown(list(data))}",
@@ -69,33 +63,9 @@ def columns(
     error: type[AnnotationError] = AnnotationError,
     needed: Iterable[str] = (),
 ) -> dict[str, pd.Series[Any]]:
-    """Take the wanted columns out of a dataframe, a mapping of columns, or rows.
+    """Take the wanted columns by role out of a table, with a fresh 0, 1, 2, ... index.
 
-    Parameters
-    ----------
-    frame : dataframe, mapping of columns, or rows
-        As in `dissensus.annotations`.
-    wanted : mapping from role to column name
-        Roles with the name None are left out.
-    error : type
-        The error to raise.
-    needed : iterable of str
-        Roles that cannot be left out.
-
-    Returns
-    -------
-    dict from role to pandas.Series
-        Column values in the frame's order, with a fresh 0, 1, 2, ... index.
-
-    Raises
-    ------
-    AnnotationError
-        If a column is missing or doubled, or the table has no rows.
-
-    Examples
-    --------
-    >>> columns({"who": ["ann", "bob"]}, {"annotator": "who"})["annotator"].tolist()
-    ['ann', 'bob']
+    Roles with the name None are left out, unless they are ``needed``.
     """
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     for role in needed:
@@ -120,13 +90,7 @@ def columns(
 def opened(
     frame: Any, error: type[AnnotationError] = AnnotationError
 ) -> Mapping[str, pd.Series[Any]]:
-    """Return any table as a mapping from column name to pandas Series.
-
-    Examples
-    --------
-    >>> list(opened({"item": [1, 2], 7: ["a", "b"]}))
-    ['item', '7']
-    """
+    """Return any table as a mapping from column name to pandas Series."""
     if type(frame).__module__.partition(".")[0] == "datasets":  # without importing it
         return of_hub(frame, error)
     if _is_rows(frame):

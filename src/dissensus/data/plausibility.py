@@ -45,8 +45,6 @@ __all__ = [
     "with_candidates",
 ]
 
-# What the positions of a plausibility mean: its label space, read off and checked.
-
 
 PADDING: Final = -1
 REMAINDER: Final = -2
@@ -164,9 +162,6 @@ def _check_candidates(
             expected=f"sizes that add up to the label space, {expected}, for every item",
             found=f"sums {shown(list(total))}",
         )
-
-
-# What is known of draws that do not change, while an evaluation goes from metric to metric.
 
 
 class _Looks(NamedTuple):

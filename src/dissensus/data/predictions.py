@@ -29,17 +29,7 @@ def warn_of_outside(
     labels: Sequence[object],
     count: int | None = None,
 ) -> None:
-    """Warn of predicted labels outside the label space of the annotations.
-
-    Parameters
-    ----------
-    consequence : str
-        What follows for these labels; completes the sentence.
-    names, labels : sequence
-        These labels, and the label space.
-    count : int, optional
-        How many predictions have them, if that is known.
-    """
+    """Warn of ``names`` outside the label space; ``consequence`` completes the sentence."""
     by = "" if count is None else f" (predictions with them: {count})"
     warn_caller(
         f"Labels outside the label space of the annotations{consequence}: {shown(names)}{by}. "
@@ -357,18 +347,9 @@ def features(
 ) -> Features:
     """Lay predictions out by items and labels.
 
-    Items without predictions, and labels that are not in the space, are 0. Labels that are tied
-    in the first place share a 1.
-
-    Parameters
-    ----------
-    predictions : xarray.Dataset or None
-        Labels, as `dissensus.predictions` reads them.
-    items, labels : arrays
-        Their names.
-    whole_lists : bool
-        Whether labels further down a list count too, if the system gave no probabilities: by
-        1 / log2(1 + place), the discount of Jarvelin & Kekalainen (2002).
+    Items without predictions, and labels that are not in the space, are 0. Labels that are tied in
+    the first place share a 1. With ``whole_lists`` later labels of lists without probabilities
+    count 1 / log2(1 + place), the discount of Jarvelin & Kekalainen (2002).
     """
     if predictions is None:
         return Features([], [], [])

@@ -50,12 +50,14 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus.data.rows import given_numbers as given_numbers
-from dissensus.data.rows import label_counts as label_counts
-from dissensus.data.rows import ranking_code as ranking_code
-from dissensus.data.rows import ranks as ranks
-from dissensus.data.rows import statements_per as statements_per
-from dissensus.data.rows import voices_per as voices_per
+from dissensus.data.rows import (
+    given_numbers,
+    label_counts,
+    ranking_code,
+    ranks,
+    statements_per,
+    voices_per,
+)
 from dissensus.dims import (
     ANNOTATION,
     ANNOTATOR,

@@ -37,13 +37,7 @@ _OBJECT_TEXT_BYTES = 1 << 28
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of a value, or the name of its type if it cannot be a name.
-
-    Examples
-    --------
-    >>> [kind_of(value) for value in ("a", 1, 1.5, True, [1])]
-    ['text', 'a number', 'a number', 'true or false', 'list']
-    """
+    """Return the kind of a value, or the name of its type if it cannot be a name."""
     if isinstance(value, str):
         return TEXT
     if isinstance(value, bool | np.bool_):
@@ -65,20 +59,6 @@ def plain(
     Text that spells whole numbers throughout becomes numbers, if that loses nothing ("7"
     does, "07" keeps all of the values text). Whole floats become integers, true and false
     become 1 and 0. Integers beyond 64 bits become text, digit by digit, and so do dates.
-
-    Parameters
-    ----------
-    values : array
-        Distinct values without missing ones.
-    name : str
-        What to call the column in errors.
-    error : type
-        The error to raise.
-
-    Examples
-    --------
-    >>> plain(np.array(["10", "9"]), "label"), plain(np.array([2**64 - 1], np.uint64), "label")
-    (array([10,  9]), array(['18446744073709551615'], dtype='<U20'))
     """
     form = values.dtype.kind
     if form in "iu":
@@ -223,32 +203,8 @@ def encode(
 ) -> Encoded:
     """Replace a column's values by codes into the distinct ones.
 
-    Text that spells whole numbers throughout becomes numbers, if that loses nothing
-    ("7" does, "07" keeps the column text); whole floats become integers, true and false 1 and
-    0; dates become text. See `tables`.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        The values.
-    name : str
-        What to call the column in errors.
-    sort : bool
-        Order the distinct values (numbers by size, text by alphabet, an ordered categorical
-        as it says, with the categories nobody used); else they stand in the order of their
-        first appearance.
-    error : type
-        The error to raise.
-
-    Raises
-    ------
-    AnnotationError
-        On a missing or empty entry, and on text mixed with numbers.
-
-    Examples
-    --------
-    >>> encode(pd.Series(["b", "a", "b"]), "label", sort=True)
-    Encoded(codes=array([1, 0, 1]), values=array(['a', 'b'], dtype='<U1'))
+    The values are made `plain`. ``sort`` orders them (numbers by size, text by alphabet, an ordered
+    categorical as it says, with unused categories); else the order is that of first appearance.
     """
     present(column, name, error)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -293,8 +249,6 @@ def present(
 def missing(column: pd.Series[Any]) -> npt.NDArray[np.bool_]:
     """Return which entries of a column are missing.
 
-    Examples
-    --------
     >>> missing(pd.Series([Decimal("sNaN"), Decimal(1)], dtype=object))
     array([ True, False])
     """
@@ -364,13 +318,7 @@ def numbers(
     error: type[AnnotationError] = AnnotationError,
     hint: str = "",
 ) -> npt.NDArray[np.float64]:
-    """Return a column as finite floats, or raise naming the first row that is not.
-
-    Examples
-    --------
-    >>> numbers(pd.Series(["1.5", "2"]), "score")
-    array([1.5, 2. ])
-    """
+    """Return a column as finite floats, or raise naming the first row that is not."""
     present(column, name, error)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.dtype.categories.dtype)
@@ -398,11 +346,6 @@ def match(values: npt.NDArray[Any], vocabulary: npt.NDArray[Any]) -> npt.NDArray
 
     If one side is text and the other numbers, they are compared as text: one stray word in a CSV
     file makes a whole column text.
-
-    Examples
-    --------
-    >>> match(np.array(["1", "tie"]), np.array([0, 1, 2]))
-    array([ 1, -1])
     """
     # "T" is NumPy's variable-width text, which Zarr returns.
     values, vocabulary = (

@@ -1,13 +1,11 @@
 """Labels that nobody named for an item, and the labels that lead a draw.
 
-Splitting the remainder's mass over its labels, exactly and lazily.
-The labels nobody named are exchangeable: their shares are a symmetric Dirichlet(a, ..., a)
-draw, independent of everything else. A size-biased pick gives the shares one by one, the
-large ones early: with U labels, the i-th takes the fraction Beta(1 + a, a (U - i)) of what is
-left, and goes to a label drawn uniformly from those left. One may stop as soon as what is left
-cannot matter, without having drawn the hundreds of tiny shares. Since the stream of random
-numbers starts from the row's own key, every function that looks at a draw sees the same
-shares, however far it looks.
+The labels nobody named are exchangeable: their shares are a symmetric Dirichlet(a, ..., a) draw,
+independent of everything else. A size-biased pick gives the shares one by one, the large ones
+early: with U labels, the i-th takes the fraction Beta(1 + a, a (U - i)) of what is left, and goes
+to a label drawn uniformly from those left. The draw can stop as soon as what is left cannot matter.
+The stream of random numbers starts from the row's own key, so that all functions see the same
+shares.
 """
 
 from __future__ import annotations
@@ -120,9 +118,6 @@ def expand(
                     share, rest = next_share(state, rest, step, labels, a)
                 if labels[step] >= 0:
                     out[labels[step]] = share
-
-
-# The labels with the largest plausibility, in order.
 
 
 NOBODY = -1

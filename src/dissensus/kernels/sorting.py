@@ -60,13 +60,7 @@ def sort_with(key: Numbers, order: Ints, first: int, last: int) -> None:
 
 @inner
 def sorted_with_order(values: Numbers) -> tuple[Numbers, Ints]:
-    """Return numbers in order, and where each of them stood.
-
-    Examples
-    --------
-    >>> sorted_with_order(np.array([2.0, 1.0, 2.0]))
-    (array([1., 2., 2.]), array([1, 0, 2]))
-    """
+    """Return numbers in order, and where each of them stood."""
     key, order = values.copy(), np.arange(len(values))
     sort_with(key, order, 0, len(values))
     return key, order
@@ -76,8 +70,6 @@ def sorted_with_order(values: Numbers) -> tuple[Numbers, Ints]:
 def falling_with_order(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], Ints]:
     """Return numbers negated, from the largest on, and where each of them stood.
 
-    Examples
-    --------
     >>> falling_with_order(np.array([1.0, 2.0, 1.0]))
     (array([-2., -1., -1.]), array([1, 0, 2]))
     """

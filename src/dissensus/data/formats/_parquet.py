@@ -37,13 +37,7 @@ _INDEX: Final = "__index_level_"
 
 
 def read_file(path: Path, name: str | None = None, wanted: Sequence[str] = ()) -> Any:
-    """Read a file into a pyarrow table: the columns wanted, or all if some are missing.
-
-    Raises
-    ------
-    FormatError
-        If it is damaged, or two columns share a name. The error calls the file ``name``.
-    """
+    """Read a file into a pyarrow table: the columns wanted, or all if some are missing."""
     name = path.name if name is None else name
     try:
         source = parquet.ParquetFile(pa.BufferReader(read_bytes(path, name)))
@@ -65,13 +59,7 @@ def _damaged(name: str, problem: Exception) -> FormatError:
 
 
 def read_folder(folder: Path, options: ReadOptions) -> Table:
-    """Read all files in a folder as one table, in memory: the columns named, or all.
-
-    Raises
-    ------
-    FormatError
-        If a file is damaged or lacks a column of the first one, or there are no rows.
-    """
+    """Read all files in a folder as one table, in memory: the columns named, or all."""
     paths = sorted(parquet_files(folder))
     names = [str(path.relative_to(folder)) for path in paths]
     wanted = list(dict.fromkeys(name for name in options.columns.values() if name is not None))

@@ -39,17 +39,9 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 def read_records(path: Path, encoding: str) -> tuple[list[Record], list[str]]:
-    """Read the records of a JSON file, or of a file with one JSON object a line.
+    """Read the records of a JSON file or a file of lines; return them, and their places in words.
 
-    Returns
-    -------
-    list of dict, and list of str
-        The records, and where each stands: "line 3" in a file of lines, else "entry 2".
-
-    Raises
-    ------
-    FormatError
-        If the file is no such JSON; the error says where.
+    A place is "line 3" in a file of lines, else "entry 2".
     """
     lines = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     text = read_text(path, encoding, lines=lines)

@@ -30,15 +30,6 @@ LONGEST_LINE: Final = 1 << 28
 def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
     """Return the path of a file that may be read, or of a folder of Parquet files if it may be one.
 
-    Raises
-    ------
-    FormatError
-        If it is no path, or that of another folder.
-    FileNotFoundError
-        If there is no such file.
-
-    Examples
-    --------
     >>> checked_path(".")
     Traceback (most recent call last):
     ...
@@ -105,8 +96,6 @@ def parquet_files(folder: Path) -> Iterator[Path]:
 def ending(path: Path) -> str:
     """Return the ending of a name in small letters, the one before ``.gz`` if there is that.
 
-    Examples
-    --------
     >>> ending(Path("ratings.CSV")), ending(Path("ratings.tsv.gz"))
     ('.csv', '.tsv')
     """
@@ -134,14 +123,7 @@ def read_bytes(path: Path, name: str | None = None) -> bytes:
 
 
 def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
-    """Read a text file without its byte order mark; ``lines`` says that each row is a line.
-
-    Raises
-    ------
-    FormatError
-        If bytes are no text in this encoding, on NUL characters, and if a line is too long; the
-        error says where.
-    """
+    """Read a text file without its byte order mark; ``lines`` says that each row is a line."""
     data = read_bytes(path)
     if lines:
         require_lines(path, data)
@@ -203,14 +185,7 @@ _LONGEST: Final = 2**31 - 1
 
 
 def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
-    """Read a table of text.
-
-    Raises
-    ------
-    FormatError
-        If a row has more or fewer cells than the header, a column name stands twice, or a
-        quotation is not finished; the error names the line.
-    """
+    """Read a table of text."""
     text = read_text(path, encoding, lines=True)
     header = next(row for _, row in _rows(path, text, delimiter))
     _check_header(path, header, delimiter)
