@@ -1,4 +1,8 @@
-"""Leading labels, groups of labels and patterns of items, by hand."""
+"""Leading labels, groups of labels and patterns of items, by hand.
+
+- Counting of sets, and the statement of errors, on codes made by hand.
+- Group sums of one row against its dense form.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,6 @@ from dissensus.kernels.candidates import (
 )
 from dissensus.kernels.random import row_keys
 from dissensus.kernels.remainder import expand
-
-# Counting of sets, and the statement of errors, on codes made by hand.
 
 
 @given(
@@ -61,9 +63,6 @@ def test_bias_compares_the_halves_of_each_chain():
     share, _, bias = modal_share(codes)
     assert share == 0.5
     np.testing.assert_allclose(bias, 0.5 - 2 / 6)
-
-
-# Group sums of one row against its dense form.
 
 
 @njit

@@ -1,4 +1,7 @@
-"""Dirichlet draws, and their leading place."""
+"""Dirichlet draws, and their leading place.
+
+- Dirichlet draws, from easy parameters to degenerate ones.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,6 @@ from scipy import integrate, special, stats
 import dissensus as dx
 from dissensus.kernels.dirichlet import draw_dirichlet, leading_probabilities
 from dissensus.kernels.random import row_keys
-
-# Dirichlet draws, from easy parameters to degenerate ones.
 
 
 def keys(n, seed=0):

@@ -1,4 +1,8 @@
-"""Distances between numbers, sets and rankings, by their definitions."""
+"""Distances between numbers, sets and rankings, by their definitions.
+
+- Absolute differences past a tolerance, against the pairs they stand for.
+- Distances of lists, against sets and the average overlap of two rankings at a time.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,6 @@ from kernels.said_by_pairs import by_annotator, pairs, random_rows
 import dissensus as dx
 from dissensus.kernels.distances import far_pairs, jaccard, lists_of, rank_distance
 from dissensus.kernels.grouped import grouped
-
-# Absolute differences past a tolerance, against the pairs they stand for.
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.4, 1.0, 50.0])
@@ -47,9 +49,6 @@ def test_many_numbers_on_one_item():
     within, _ = far_pairs(grouped(np.zeros(n, int), np.arange(n), 1), values, 0.0)
     # The mean absolute difference of 0, ..., n - 1 is (n + 1) / 3 over pairs of different ones.
     assert within[0] == pytest.approx(n * (n - 1) * (n + 1) / 3, rel=1e-12)
-
-
-# Distances of lists, against sets and the average overlap of two rankings at a time.
 
 
 def random_lists(rng, count, n_labels):

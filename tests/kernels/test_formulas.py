@@ -1,4 +1,9 @@
-"""Closed forms against enumeration."""
+"""Closed forms against enumeration.
+
+- Counts of further labels, and in how many orders they come, by going through sequences.
+- Stepping reliabilities up and back, against simulated means and by search.
+- From the reliability of pairs back to accuracies, against all answers of two annotators.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +26,6 @@ from dissensus.kernels.formulas import (
     right_after_alike,
     stepped_up,
 )
-
-# Counts of further labels, and in how many orders they come, by going through sequences.
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3, 5])
@@ -54,9 +57,6 @@ def test_answers_that_are_impossible_are_no_nan():
     certain = np.array([[[1.0, 0.0], [0.0, 1.0]]])
     assert right_after(truth, certain, 2) == pytest.approx(1.0)
     assert right_after_alike(truth, np.ones((1, 1)), 2) == pytest.approx(1.0)
-
-
-# Stepping reliabilities up and back, against simulated means and by search.
 
 
 some = settings(deadline=None, max_examples=50)
@@ -123,9 +123,6 @@ def test_ends_of_the_scale():
         stepped_up([0.0, 1.0, -0.5], [[1], [3]]), [[0, 1, -0.5], [0, 1, np.nan]]
     )
     assert stepped_up(0.3, 1) == pytest.approx(0.3)
-
-
-# From the reliability of pairs back to accuracies, against all answers of two annotators.
 
 
 def pair(p, n_labels):

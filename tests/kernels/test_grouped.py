@@ -1,4 +1,10 @@
-"""Sums over rows by item and annotator, against sums by hand."""
+"""Sums over rows by item and annotator, against sums by hand.
+
+- Rows by item and annotator, against grouping by hand.
+- Moments of numbers by item, against the pairs they stand for.
+- Label counts by item with every annotator counted once, against counting by hand.
+- Pairing draws of two kinds of uncertainty, rank by rank.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +21,6 @@ from dissensus.kernels.grouped import (
     moments,
     squared_pairs,
 )
-
-# Rows by item and annotator, against grouping by hand.
 
 
 @pytest.mark.parametrize("n_annotators", [1, 3, 60])
@@ -64,9 +68,6 @@ def test_an_item_with_many_rows_is_sorted_too():
     rows = grouped(np.zeros(100_000, dtype=int), annotator, 1)
     np.testing.assert_array_equal(annotator[rows.order], np.arange(100_000))
     assert rows.voices.tolist() == [100_000]
-
-
-# Moments of numbers by item, against the pairs they stand for.
 
 
 def far(a, b):
@@ -127,9 +128,6 @@ def test_items_keep_their_digits_however_far_apart_they_are():
     np.testing.assert_array_equal(found, [expected, expected])
 
 
-# Label counts by item with every annotator counted once, against counting by hand.
-
-
 @pytest.mark.parametrize("trials", [False, True])
 def test_amounts_and_agreeing_pairs(trials):
     for seed in range(200):
@@ -181,9 +179,6 @@ def test_many_labels_on_one_item():
     found = label_shares(grouped(np.zeros(len(said), int), np.arange(len(said)), 1), said, 5)
     count = np.bincount(said).astype(float)
     assert found.agreement[0] == (count**2).sum() - len(said)
-
-
-# Pairing draws of two kinds of uncertainty, rank by rank.
 
 
 @pytest.mark.parametrize(("draws", "sets"), [(40, 40), (40, 100), (100, 40), (1, 7), (7, 1)])

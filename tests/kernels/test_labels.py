@@ -1,4 +1,10 @@
-"""Counts, pairs and leading labels of items, by hand."""
+"""Counts, pairs and leading labels of items, by hand.
+
+- Amounts of labels looked up, and labels that lead.
+- Pairs of different labels by item: any distance summed over them is its sum over annotators.
+- The label that leads among the others: kernel against counting, one annotator at a time.
+- Slim majorities, against trying every change of every annotator.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +23,6 @@ from dissensus.kernels.labels import (
     leading_label_named,
     slim_majority,
 )
-
-# Amounts of labels looked up, and labels that lead.
 
 
 def drawn(rng):
@@ -52,9 +56,6 @@ def test_leaders_share_one():
         expected = top / np.maximum(top.sum(axis=1, keepdims=True), 1)
         found = dense(shares, leaders(shares), n_items, n_labels)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
-# Pairs of different labels by item: any distance summed over them is its sum over annotators.
 
 
 def listed(item, annotator, said, n_items, n_labels=4):
@@ -105,9 +106,6 @@ def test_more_pairs_than_memory_holds_are_refused():
     said = np.arange(100_000)
     with pytest.raises(AnnotationError, match=r"pairs of different labels.*4,999,950,000.*Round"):
         listed(np.zeros(len(said), int), said, said, 1, len(said))
-
-
-# The label that leads among the others: kernel against counting, one annotator at a time.
 
 
 def counted(item, who, weight, code, n_items, any_tied):
@@ -169,9 +167,6 @@ def test_each_annotator_has_the_mean_over_his_items():
                     credit.append(np.isin(leading, code[(item == i) & (who == r)]).mean())
             expected[r] = np.mean(credit) if credit else np.nan
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
-# Slim majorities, against trying every change of every annotator.
 
 
 def by_trying(said, n_labels):

@@ -1,4 +1,8 @@
-"""Majorities, against all tables of labels."""
+"""Majorities, against all tables of labels.
+
+- Accuracy of a majority, against all tables of labels, and how many annotators it takes.
+- How often x right votes win, against fractions of whole numbers and all tables of votes.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,6 @@ from dissensus.kernels.majority import (
     majority_unlike,
     winning_chances,
 )
-
-# Accuracy of a majority, against all tables of labels, and how many annotators it takes.
-
 
 some = settings(deadline=None, max_examples=30)
 label_counts = st.integers(2, 6)
@@ -161,9 +162,6 @@ def test_annotators_who_err_together_are_worth_fewer():
             enough = [n for n, one in enumerate(worth, 1) if one >= alone - 1e-9]
             expected = enough[0] if enough else np.inf
             assert in_all(np.array(float(alone)), np.array(correlation)) == expected
-
-
-# How often x right votes win, against fractions of whole numbers and all tables of votes.
 
 
 def exactly(x, votes, n_labels):

@@ -1,4 +1,9 @@
-"""Overlap and rank correlation of lists, against other computations."""
+"""Overlap and rank correlation of lists, against other computations.
+
+- Kernels of lists with ties against enumeration of their orders.
+- Depth membership against the running sum of the expected permutation matrix.
+- Kernels of whole orders against SciPy; the wrappers' tests go through both forms.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +25,6 @@ from dissensus.kernels.overlap import (
     same_set,
     weighted_overlap,
 )
-
-# Kernels of lists with ties against enumeration of their orders.
 
 
 @st.composite
@@ -102,9 +105,6 @@ def test_weighted_overlap(lists, top, weight, nobody, long):
     np.testing.assert_allclose(weighted_overlap(top, code, start, end, tail), expected, atol=1e-12)
 
 
-# Depth membership against the running sum of the expected permutation matrix.
-
-
 @pytest.mark.parametrize("blocks", [[], [[2]], [[1, 3]], [[0], [2, 3]], [[3, 1, 0], [2]], [[0, 1]]])
 @pytest.mark.parametrize("depth", [1, 2, 4])
 def test_is_the_share_of_orders(blocks, depth):
@@ -127,9 +127,6 @@ def test_rows_sum_to_their_depth():
 def test_average_overlap_of_disjoint_lists_is_zero():
     one, other = depth_membership([[0, 1]], 4, 2), depth_membership([[2, 3]], 4, 2)
     assert average_overlap(one, other) == 0
-
-
-# Kernels of whole orders against SciPy; the wrappers' tests go through both forms.
 
 
 small = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40)

@@ -1,4 +1,9 @@
-"""Partial rankings against enumeration, and one block against exact sums."""
+"""Partial rankings against enumeration, and one block against exact sums.
+
+- The likelihood of partial rankings against enumeration of all orders, and its gradient.
+- Blocks in plain numbers, against the recursion in logarithms, which has its own tests.
+- One tied block before the rest: recursion, integral and exact rational sums agree.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +27,6 @@ from dissensus.kernels.plackett_luce import (
     log_likelihood_and_gradient,
     table_for,
 )
-
-# The likelihood of partial rankings against enumeration of all orders, and its gradient.
 
 
 def flat(blocks):
@@ -164,9 +167,6 @@ def test_five_hundred_labels_tied_are_no_trouble():
     assert found == pytest.approx(-np.log1p(3 / j).sum(), rel=1e-13)
 
 
-# Blocks in plain numbers, against the recursion in logarithms, which has its own tests.
-
-
 @pytest.mark.parametrize("spread", [1.0, 30.0, 400.0])
 @pytest.mark.parametrize("n", [2, 3, 4, 6, 7, 10])
 def test_equals_the_recursion_in_logarithms(n, spread):
@@ -176,9 +176,6 @@ def test_equals_the_recursion_in_logarithms(n, spread):
         table[RATIO, :n] = log_ratio
         want = log_before_rest(log_ratio, np.empty(0))
         assert log_block(table, n) == pytest.approx(want, rel=1e-11, abs=1e-12)
-
-
-# One tied block before the rest: recursion, integral and exact rational sums agree.
 
 
 def both(kernel, log_ratio):

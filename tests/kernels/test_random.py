@@ -1,4 +1,8 @@
-"""Random streams: seeds, names and places."""
+"""Random streams: seeds, names and places.
+
+- One seed for everything must not tie the sources of uncertainty together.
+- The stream against its reference, and its variates against known distributions.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,6 @@ from scipy import stats
 import dissensus as dx
 from dissensus.kernels.random import generator, mixed, started, uniform
 from dissensus.metrics._items import BOOTSTRAP, weights_for
-
-# One seed for everything must not tie the sources of uncertainty together.
 
 
 def test_purposes_have_their_own_streams():
@@ -41,9 +43,6 @@ def test_weights_are_independent_of_draws_under_the_same_seed():
     for label in theta["label"]:
         one = theta.isel(item=0, chain=0).sel(label=label, drop=True)
         assert abs(float(xr.corr(one, share, "draw"))) < 4 / np.sqrt(4000)
-
-
-# The stream against its reference, and its variates against known distributions.
 
 
 @njit

@@ -1,4 +1,8 @@
-"""Agreement that is not by chance, by hand."""
+"""Agreement that is not by chance, by hand.
+
+- Sums over pairs who agree, against loops over pairs.
+- How probably two who agree are right, and its sums over pairs.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +22,6 @@ from dissensus.kernels.reliability import (
     right_by_item,
     right_under_weights,
 )
-
-# Sums over pairs who agree, against loops over pairs.
 
 
 @pytest.mark.parametrize("seed", seeds(30))
@@ -52,9 +54,6 @@ def test_confidence_is_certain_or_none_whatever_the_chance():
     rising = genuine(np.linspace(0, 1, 50), np.full(50, 0.2))
     assert (np.diff(rising) > 0).all()
     np.testing.assert_allclose(genuine(np.linspace(0, 1, 5), np.ones(5)), np.linspace(0, 1, 5))
-
-
-# How probably two who agree are right, and its sums over pairs.
 
 
 def by_enumeration(a, b, n):

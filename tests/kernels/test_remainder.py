@@ -1,4 +1,8 @@
-"""Labels that nobody named, and the labels that lead."""
+"""Labels that nobody named, and the labels that lead.
+
+- Splitting the remainder: the exact Dirichlet, the same for everyone who looks.
+- Top labels: dense, in candidate form, few and many, always by mass and then by label.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,6 @@ from dissensus.kernels.remainder import (
     top_dense,
     unnamed_labels,
 )
-
-# Splitting the remainder: the exact Dirichlet, the same for everyone who looks.
-
 
 CODES = np.array([4, 1, -1, -2])
 SIZES = np.array([1, 1, 0, 5])
@@ -117,9 +118,6 @@ def test_keys_hang_on_names_and_seed():
     many = row_keys(np.arange(300, dtype=np.uint64)[:, None], item[:1], seed=0)
     swapped = row_keys(item[:1], np.arange(300, dtype=np.uint64)[:, None], seed=0)
     assert len(np.unique(np.concatenate([many, swapped]))) >= 599
-
-
-# Top labels: dense, in candidate form, few and many, always by mass and then by label.
 
 
 @njit

@@ -1,4 +1,8 @@
-"""Draws by slices and tangents, against known distributions."""
+"""Draws by slices and tangents, against known distributions.
+
+- Rejection from tangents, on densities with a known distribution.
+- Slice sampling, on densities whose distribution functions are known.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,6 @@ from scipy import stats
 
 from dissensus.kernels.random import started, uniform
 from dissensus.kernels.slices import AREA, HEIGHT, SLOPE, TOUCH, draw, join, slicer, tangents
-
-# Rejection from tangents, on densities with a known distribution.
 
 
 @pytest.mark.parametrize("touch", [(-1.2, 0.0, 1.2), (-3.0, 0.7, 0.8), (-0.1, 2.0, 4.0)])
@@ -38,9 +40,6 @@ def test_two_tangents_may_be_one_line():
     join(lines)
     draws = np.array([draw(state, lines)[0] for _ in range(4000)])
     assert stats.kstest(draws, stats.laplace().cdf).pvalue > 1e-3
-
-
-# Slice sampling, on densities whose distribution functions are known.
 
 
 N, THIN = 4000, 12

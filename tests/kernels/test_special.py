@@ -1,4 +1,11 @@
-"""Special functions, against SciPy and quadrature."""
+"""Special functions, against SciPy and quadrature.
+
+- Joint normal probabilities against Owen's T function, closed forms, and 30-digit values.
+- Sums by logarithms, far past the range of floating-point numbers.
+- The mixture against the logistic distribution that it is to be.
+- Rising factorials, against sums of logarithms.
+- Small Cholesky factors, against NumPy.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +29,6 @@ from dissensus.kernels.special import (
     log_total,
     logistic_mixture,
 )
-
-# Joint normal probabilities against Owen's T function, closed forms, and 30-digit values.
-
 
 bounds = st.floats(-6, 6)
 correlations = st.one_of(
@@ -113,9 +117,6 @@ def test_what_is_undefined_stays_so(bad):
     assert excess(0.0, 0.0, 1.0 + 1e-15) == pytest.approx(0.25)  # by rounding only
 
 
-# Sums by logarithms, far past the range of floating-point numbers.
-
-
 @pytest.mark.parametrize("shift", [-3000.0, 0.0, 3000.0])
 def test_sums_do_not_depend_on_the_scale(shift):
     logs = np.log([1.0, 2.5, 0.1, 1e-30])
@@ -127,9 +128,6 @@ def test_nothing_is_minus_infinity():
     assert log_plus(-np.inf, -np.inf) == log_total(np.empty(0)) == -np.inf
     assert log_total(np.array([-np.inf, -np.inf])) == -np.inf
     assert log_plus(-np.inf, 2.0) == log_plus(2.0, -np.inf) == 2.0
-
-
-# The mixture against the logistic distribution that it is to be.
 
 
 def distribution(x):
@@ -168,9 +166,6 @@ def test_is_one_table_that_nobody_can_change():
         logistic_mixture()[0][0] = 1
 
 
-# Rising factorials, against sums of logarithms.
-
-
 @given(st.floats(1e-300, 1e6), st.integers(0, 100))
 def test_it_is_a_sum_of_logarithms(a, n):
     want = np.log(a + np.arange(n)).sum()
@@ -181,9 +176,6 @@ def test_it_is_a_sum_of_logarithms(a, n):
 def test_few_factors_are_exact_however_large(a):
     want = np.log(a + np.arange(32)).sum()
     assert log_rising(a, 32.0) == pytest.approx(want, rel=1e-14)
-
-
-# Small Cholesky factors, against NumPy.
 
 
 def positive(n, seed=1):

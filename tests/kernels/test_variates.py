@@ -1,4 +1,9 @@
-"""Random variates, against SciPy's distribution functions."""
+"""Random variates, against SciPy's distribution functions.
+
+- Binomial variates against SciPy, in both branches, and how they are scattered over cells.
+- Gamma variates of the small streams, and their logarithms, against known distributions.
+- Normal variates, whole and cut off, against SciPy's distribution functions.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +23,6 @@ from dissensus.kernels.variates import (
     normal_between,
     scatter,
 )
-
-# Binomial variates against SciPy, in both branches, and how they are scattered over cells.
 
 
 @pytest.mark.parametrize(
@@ -89,9 +92,6 @@ def test_one_cell():
     assert found.tolist() == [5]
 
 
-# Gamma variates of the small streams, and their logarithms, against known distributions.
-
-
 @njit
 def _variates(key, shape, n):
     state, out = started(key), np.empty(n)
@@ -136,9 +136,6 @@ def test_the_tails_are_hit_as_often_as_they_should_be():
 
 def test_the_smallest_shapes_stay_finite():
     assert np.isfinite(_logs(np.uint64(1), LEAST, 100)).all()
-
-
-# Normal variates, whole and cut off, against SciPy's distribution functions.
 
 
 N = 20_000

@@ -1,4 +1,8 @@
-"""Weighted sums and trends, against other packages."""
+"""Weighted sums and trends, against other packages.
+
+- Pairs of a right and a wrong label, counted one by one.
+- Lines and ranks with weights, against NumPy and SciPy.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,6 @@ import pytest
 from scipy import stats
 
 from dissensus.kernels.weighted import line, midranks, more_sure
-
-# Pairs of a right and a wrong label, counted one by one.
 
 
 def test_pairs_are_those_of_the_definition():
@@ -25,9 +27,6 @@ def test_pairs_are_those_of_the_definition():
         np.testing.assert_allclose(pairs[:, k], expected, rtol=1e-12)
         np.testing.assert_allclose(n[:, k], right[:, cells].sum(axis=1))
         np.testing.assert_allclose(m[:, k], wrong[:, cells].sum(axis=1))
-
-
-# Lines and ranks with weights, against NumPy and SciPy.
 
 
 RNG = np.random.default_rng(1)

@@ -103,7 +103,7 @@ def opened(
 def _from_mapping(
     frame: Mapping[Any, Any], error: type[AnnotationError]
 ) -> dict[str, pd.Series[Any]]:
-    _require_distinct([str(name) for name in frame], error)
+    require_distinct([str(name) for name in frame], error)
     out = {str(name): _column(str(name), values, error) for name, values in frame.items()}
     lengths = {name: len(values) for name, values in out.items()}
     if len(set(lengths.values())) > 1:
@@ -111,11 +111,15 @@ def _from_mapping(
     return out
 
 
-def _require_distinct(names: list[str], error: type[AnnotationError]) -> None:
+def require_distinct(
+    names: Sequence[str], error: type[AnnotationError], source: str = "the table", where: str = ""
+) -> None:
+    """Raise if two columns share a name."""
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise error(
-            "the table",
+            source,
+            where=where,
             expected="distinct column names",
             found=f"{shown(doubled)} more than once",
             hint="Rename or leave out the copies",
@@ -166,7 +170,7 @@ def _from_frame(frame: Any, error: type[AnnotationError]) -> Mapping[str, pd.Ser
         doubled = re.findall(r"- (.+) \d+ times", str(problem))
         found = f"{' and '.join(doubled)} more than once" if doubled else str(problem)
         raise error("the table", expected="distinct column names", found=found) from problem
-    _require_distinct([str(name) for name in table.columns], error)
+    require_distinct([str(name) for name in table.columns], error)
     return _Columns(table)
 
 

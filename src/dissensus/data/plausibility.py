@@ -232,10 +232,6 @@ def layout(annotations: xr.Dataset, also: npt.NDArray[np.bool_] | None = None) -
     also : array (item, label), optional
         Which labels are candidates beside those that somebody named.
 
-    Returns
-    -------
-    Layout
-
     Examples
     --------
     >>> import dissensus as dx

@@ -195,12 +195,7 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
             expected=f"codes along {dim!r} into the index coordinate {vocabulary!r}",
             found=f"dims {annotations[name].dims} and indexes {list(annotations.indexes)}",
         )
-    names = annotations.indexes[vocabulary]
-    if names.hasnans or names.has_duplicates:
-        doubled = f"{shown(list(names[names.duplicated()]))} more than once"
-        found = "a missing one" if names.hasnans else doubled
-        expected = "distinct names, none missing"
-        raise AnnotationError(f"coordinate {vocabulary!r}", expected=expected, found=found)
+    names = _checked_names(annotations, vocabulary, AnnotationError)
     codes = annotations[name].to_numpy()
     if codes.dtype.kind not in "iu":
         raise AnnotationError(name, expected="integer codes", found=str(codes.dtype))
@@ -351,7 +346,7 @@ def check_predictions(predictions: xr.Dataset) -> None:
             found = f"dims {predictions[name].dims}" if name in predictions else "no such variable"
             raise PredictionError(name, expected=f"a variable with dims {dims}", found=found)
     for name in (ITEM, SYSTEM) if kind == "continuous" else (ITEM, SYSTEM, LABEL):
-        _check_names(predictions, name)
+        _checked_names(predictions, name, PredictionError)
     if predictions.sizes[ITEM] == 0 or predictions.sizes[SYSTEM] == 0:
         found = f"{predictions.sizes[ITEM]} items, {predictions.sizes[SYSTEM]} systems"
         raise PredictionError(
@@ -365,15 +360,16 @@ def check_predictions(predictions: xr.Dataset) -> None:
         _check_lists(predictions, dims)
 
 
-def _check_names(predictions: xr.Dataset, name: str) -> None:
-    names = predictions.indexes.get(name)
+def _checked_names(data: xr.Dataset, name: str, error: type[AnnotationError]) -> pd.Index[Any]:
+    names = data.indexes.get(name)
     if names is None or names.hasnans or names.has_duplicates:
-        doubled = [] if names is None else list(names[names.duplicated()])
-        raise PredictionError(
+        doubled = [] if names is None or names.hasnans else list(names[names.duplicated()])
+        raise error(
             f"coordinate {name!r}",
             expected="an index of distinct names, none missing",
-            found=f"{shown(doubled)} more than once" if doubled else "none, or a missing name",
+            found=f"{shown(doubled)} more than once" if doubled else "none, or a missing one",
         )
+    return names
 
 
 def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:

@@ -33,14 +33,11 @@ from dissensus.kernels.types import Array
 from dissensus.sampling.fitting import EXACT
 from dissensus.sampling.learned_prior import LearnedPrior
 
-# What is drawn at once in fits of chunks: some items, as a task that runs anywhere.
-
-
 Fit = Callable[..., xr.DataTree]
 
 CHAINS: Final = (("r_hat_max", np.max), ("ess_bulk_min", np.min), ("ess_tail_min", np.min),
                   ("n_items_poor", np.sum))  # fmt: skip
-"""How the chains of a block went, and what that comes to for all blocks."""
+"""Diagnostics of the chains of a block, and how they are reduced over blocks."""
 
 _POOR: Final = (
     "The chains have not run long enough for some items. How many, and how far they are from it, "
@@ -53,7 +50,7 @@ _TIMES: Final = 4
 
 
 _SAID: Final[set[tuple[str, str]]] = set()
-"""What this process has said: of which fit, in which words."""
+"""Warnings of this process: the fit and the text."""
 
 
 class Block(NamedTuple):
@@ -188,20 +185,7 @@ class Settled(NamedTuple):
 def settled_prior(
     prior: LearnedPrior, name: str, labels: Array, said: Features, prefix: str = ""
 ) -> Settled:
-    """Return what a learned prior adds to a fit.
-
-    Parameters
-    ----------
-    prior : LearnedPrior
-    name : str
-        The argument that it stands for.
-    labels : array
-        Their names.
-    said : Features
-        What the prior leans to.
-    prefix : str
-        Of what is said of its chains, where items have chains of their own.
-    """
+    """Return what a learned prior adds to a fit; ``name`` is the argument that it stands for."""
     density = xr.DataArray(prior.log_density, dims=(CHAIN, DRAW))
     return Settled(
         {name: prior._replace(told=False)}, prior.diagnosed(labels, said, prefix),
@@ -213,15 +197,10 @@ Settle = Callable[[xr.Dataset, Mapping[str, Any]], Settled]
 
 
 def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = None) -> Any:
-    """Let a fit take annotations in chunks, and return what is drawn chunk by chunk.
+    """Let a fit take annotations in chunks, and return arrays that are drawn chunk by chunk.
 
-    Parameters
-    ----------
-    settle : callable, optional
-        From annotations and settings to what must be the same for all chunks, such as a prior that
-        is learned from all items.
-    whole : callable, optional
-        Whether, with these settings, items are not drawn one by one.
+    ``settle`` returns what must be the same for all chunks, such as a prior learned from all items.
+    ``whole`` says whether, with these settings, items are not drawn one by one.
     """
 
     def decorate(fit: Fit) -> Fit:

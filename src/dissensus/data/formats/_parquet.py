@@ -26,7 +26,7 @@ from dissensus.data.annotations import coded_labels, grouped, whole_ranks
 from dissensus.data.chunks import ITEM_CHUNKS, ROW_CHUNKS, items_at_once, stored
 from dissensus.data.formats._table import ReadOptions, Table, missing_column
 from dissensus.data.formats._text import parquet_files, read_bytes
-from dissensus.data.frames import columns
+from dissensus.data.frames import columns, require_distinct
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import FormatError, relocated, shown
 
@@ -42,15 +42,11 @@ def read_file(path: Path, name: str | None = None, wanted: Sequence[str] = ()) -
     try:
         source = parquet.ParquetFile(pa.BufferReader(read_bytes(path, name)))
         names = source.schema_arrow.names
+        require_distinct(names, FormatError, name)
         some = list(wanted) if wanted and set(wanted) <= set(names) else None
-        table = source.read(columns=some) if len(set(names)) == len(names) else None
+        return source.read(columns=some)
     except (pa.ArrowException, OSError) as problem:
         raise _damaged(name, problem) from problem
-    if table is None:
-        doubled = sorted({name for name in names if names.count(name) > 1})
-        found = f"{shown(doubled)} more than once"
-        raise FormatError(name, expected="distinct column names", found=found)
-    return table
 
 
 def _damaged(name: str, problem: Exception) -> FormatError:

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from dissensus.data.formats._table import Table
-from dissensus.errors import FormatError, brief, shown
+from dissensus.data.frames import require_distinct
+from dissensus.errors import FormatError, brief
 from dissensus.storage import is_store
 
 LONGEST_LINE: Final = 1 << 28
@@ -258,14 +259,7 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str
 
 
 def _check_header(path: Path, header: list[str], delimiter: str) -> None:
-    doubled = sorted({name for name in header if header.count(name) > 1})
-    if doubled:
-        raise FormatError(
-            path.name,
-            where="line 1",
-            expected="distinct column names",
-            found=f"{shown(doubled)} more than once",
-        )
+    require_distinct(header, FormatError, path.name, "line 1")
     other = next((mark for mark in ";\t,|" if mark != delimiter and mark in header[0]), None)
     if len(header) == 1 and other is not None:
         raise FormatError(

@@ -246,18 +246,9 @@ def require_residual(process: Process) -> None:
 def require_unexplained(value: Floats, cell: Ints, member: Ints | None, whose: str = "") -> None:
     """Raise if numbers are a sum of effects, and more than effects can fit exactly.
 
-    Parameters
-    ----------
-    value : array (annotation)
-    cell : array (annotation)
-        Codes of items, or of items in a pool.
-    member : array (annotation), optional
-        Codes of annotators; None where they have no effects.
-    whose : str
-        For the message, if these are not all numbers: " of pool 'a'".
+    ``cell`` are codes of items, or of items in a pool; ``member`` of annotators, None where they
+    have no effects. ``whose`` is for the message, such as " of pool 'a'".
 
-    Examples
-    --------
     >>> require_unexplained(np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), None)
     Traceback (most recent call last):
     ...

@@ -123,16 +123,7 @@ def process(
     correlation_prior: float = 1.0,
     shared_annotators: bool = False,
 ) -> Process:
-    """Check annotations and settings, and put them together.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations do not suit the family, have no pools where these are compared, or
-        have annotators in several.
-    ArgumentError
-        If a setting makes no sense.
-    """
+    """Check annotations and settings, and put them together."""
     fitting.require_kind(annotations, KINDS, model)
     arguments.one_of("family", family, FAMILIES)
     arguments.one_of("sampler", sampler, SAMPLERS)

@@ -1,13 +1,9 @@
-"""Labels as crossed effects see them, what a sweep moves, and the sums it needs.
+"""Labels of crossed effects, the parameters that a sweep moves, and the sums that it needs.
 
-Labels as crossed effects see them: sorted into cells, one for each item in each pool.
-With one pool a cell is an item. Labels of a cell stand together, so that what a sweep must know of
-a cell is one running sum; what it must know of an annotator is scattered into as many bins as there
-are annotators.
-
-Cells whose item was labelled equally often by the same pools share a *design*: given the
-annotators' effects, all that the variances need to know of them are the sums and products of their
-means. A balanced study has one design, whatever its size.
+Labels are sorted into cells, one for each item in each pool; with one pool a cell is an item.
+Items that were labelled equally often by the same pools share a *design*: given the annotators'
+effects, the variances depend on the sums and products of their means only. A balanced study has one
+design, whatever its size.
 """
 
 from __future__ import annotations
@@ -80,28 +76,7 @@ def crossed(
     value: Floats, item: Codes, annotator: Codes, pool: Codes, *,
     n_items: int, annotator_pool: Codes, n_pools: int,
 ) -> Crossed:  # fmt: skip
-    """Lay out labels.
-
-    Parameters
-    ----------
-    value : array (label)
-        Numbers, or codes of labels from 0.
-    item, annotator, pool : array (label)
-        Codes; an annotator is in one pool.
-    n_items : int
-        Also those without a label.
-    annotator_pool : array (annotator)
-        The pool of each.
-    n_pools : int
-
-    Examples
-    --------
-    >>> codes = [np.array(x) for x in ([0, 0, 1], [0, 1, 0], [0, 0, 0])]
-    >>> data = crossed(np.array([1.0, 2.0, 3.0]), *codes, n_items=2,
-    ...                annotator_pool=np.zeros(2, dtype=int), n_pools=1)
-    >>> data.cell_start, data.designs.n_labels.ravel()
-    (array([0, 2, 3]), array([1., 2.]))
-    """
+    """Lay out labels, which are numbers or codes from 0; an annotator is in one pool."""
     place = item * n_pools + pool
     row = np.argsort(place, kind="stable")
     used, cell, size = np.unique(place[row], return_inverse=True, return_counts=True)
@@ -159,9 +134,6 @@ def longest(data: Crossed) -> int:
     of_items = np.diff(data.cell_start[data.item_start])
     of_annotators = np.diff(data.annotator_start)
     return int(max(of_items.max(initial=0), of_annotators.max(initial=0)))
-
-
-# What a sweep over crossed effects moves, and the priors it moves them under.
 
 
 HALF_NORMAL, HALF_T, EXPONENTIAL = 0.0, 1.0, 2.0
@@ -260,9 +232,6 @@ def cutpoints(gap: Floats) -> Floats:
     for k in range(len(out)):
         out[k] -= mean
     return out
-
-
-# What variances need to know of labels: sums over cells, annotators and designs.
 
 
 _LEAST_SD = 1e-140
