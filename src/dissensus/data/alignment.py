@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -15,7 +14,7 @@ from dissensus.data.predictions import warn_of_outside
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
-from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.types import Array, Flags, Floats, Ints
 
 
 def common_items[Left: (xr.DataArray, xr.Dataset)](
@@ -62,9 +61,9 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
 class Systems(NamedTuple):
     """Predictions on the items of the annotations."""
 
-    names: npt.NDArray[Any]
+    names: Array
     """(system)"""
-    present: npt.NDArray[np.bool_]
+    present: Flags
     """(item): whether the item has predictions; all, unless ``on_missing="drop"``."""
     predictions: xr.Dataset
     """Of the present items, in the order of the annotations."""
@@ -82,7 +81,7 @@ def systems_of(annotations: xr.Dataset, predictions: Any, on_missing: str = "rai
     return Systems(predictions[SYSTEM].to_numpy(), present, predictions)
 
 
-def said_by_systems(found: Systems, labels: npt.NDArray[Any]) -> Ints:
+def said_by_systems(found: Systems, labels: Array) -> Ints:
     """Return the label each system gave each item (item, system), as a code.
 
     Labels that annotators could not give have codes past the last label: they differ from all.

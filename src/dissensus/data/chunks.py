@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.schema import CODES, PART, checked_annotations
 from dissensus.dims import ANNOTATION, ITEM
 from dissensus.errors import AnnotationError, ArgumentError, brief, relocated
-from dissensus.kernels.types import Names
+from dissensus.kernels.types import Array, Names
 from dissensus.storage import replace
 
 ITEM_CHUNKS: Final = "item_chunks"
@@ -183,7 +182,7 @@ class Frame(NamedTuple):
         return cls(names, columns, kept | {PART: 1})
 
     def part(
-        self, rows: Sequence[npt.NDArray[Any]], items: Names, chunk: tuple[int, int], low: int
+        self, rows: Sequence[Array], items: Names, chunk: tuple[int, int], low: int
     ) -> xr.Dataset:
         """Return the annotations of the given items, the first of which has the number ``low``.
 
@@ -216,7 +215,7 @@ class Rows:
     def __init__(self, columns: Sequence[Any]) -> None:
         self.columns = alone(*columns)
 
-    def read(self) -> tuple[npt.NDArray[Any], ...]:
+    def read(self) -> tuple[Array, ...]:
         """Return them, column by column."""
         import dask
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.rows import ranking_code, statements_per, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import misspelt
+from dissensus.kernels.types import Array, Ints
 
 _QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
 
@@ -77,14 +77,12 @@ def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dic
     return out
 
 
-def _without(names: npt.NDArray[Any], others: npt.NDArray[Any]) -> list[Any]:
+def _without(names: Array, others: Array) -> list[Any]:
     found: list[Any] = names[tables.match(names, others) < 0].tolist()
     return found
 
 
-def _outside(
-    annotations: xr.Dataset, predictions: xr.Dataset, code: npt.NDArray[np.int64]
-) -> dict[Any, int]:
+def _outside(annotations: xr.Dataset, predictions: xr.Dataset, code: Ints) -> dict[Any, int]:
     """Count labels that annotators could not have given."""
     if LABEL not in annotations.coords:
         return {}
@@ -100,7 +98,7 @@ def _quartiles(values: xr.DataArray) -> dict[str, float]:
     return dict(zip(_QUARTILES, found.tolist(), strict=True))
 
 
-def _spread(counts: npt.NDArray[np.int64]) -> dict[str, float]:
+def _spread(counts: Ints) -> dict[str, float]:
     return {"min": int(counts.min()), "median": float(np.median(counts)), "max": int(counts.max())}
 
 

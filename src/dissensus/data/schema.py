@@ -46,7 +46,6 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -70,6 +69,7 @@ from dissensus.dims import (
     SYSTEM,
 )
 from dissensus.errors import AnnotationError, PredictionError, brief, shown
+from dissensus.kernels.types import Flags, Floats
 
 __all__ = [
     "CODES",
@@ -306,7 +306,7 @@ _WHOLE: Final = 0.01
 """Tolerance of the sum of an item's probabilities, which are often rounded."""
 
 
-def are_probabilities(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def are_probabilities(scores: Floats) -> Flags:
     """Return for each item (first dimension) whether its scores are probabilities; NaN counts 0."""
     total = np.nansum(scores, axis=1)
     return np.asarray(~(scores < 0).any(axis=1) & (np.abs(total - 1.0) <= _WHOLE))
@@ -395,9 +395,7 @@ def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
         _require(predictions, "label_code", listed.sum(axis=-1) == 1, "one label in each list")
 
 
-def _require(
-    predictions: xr.Dataset, name: str, good: npt.NDArray[np.bool_], expected: str
-) -> None:
+def _require(predictions: xr.Dataset, name: str, good: Flags, expected: str) -> None:
     """Raise naming the first item and system for which something does not hold."""
     if good.all():
         return

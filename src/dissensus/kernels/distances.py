@@ -6,7 +6,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.grouped import Grouped
@@ -65,9 +64,7 @@ def _far_pairs(
     return within - alone, alone
 
 
-def far_pairs(
-    rows: Grouped, values: npt.NDArray[np.float64], tolerance: float
-) -> tuple[Floats, Floats]:
+def far_pairs(rows: Grouped, values: Floats, tolerance: float) -> tuple[Floats, Floats]:
     r"""Sum :math:`\max(0, |y - y'| - \lambda)` by item.
 
     Sorting makes it n log n in the numbers of an item, where there are n squared pairs.

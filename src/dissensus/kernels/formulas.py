@@ -26,7 +26,7 @@ from scipy.special import gammaln
 
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.labels import TOLERANCE
-from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.kernels.votes import Votes
 
 CELLS: Final = 4_000_000
@@ -128,7 +128,7 @@ def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
     return np.asarray(np.where(np.isnan(one), np.nan, np.where(some, count, np.inf)))
 
 
-def _reached(reliability: Floats, labels: Floats, target: float) -> npt.NDArray[np.bool_]:
+def _reached(reliability: Floats, labels: Floats, target: float) -> Flags:
     with np.errstate(invalid="ignore", over="ignore"):  # infinitely many
         found = stepped_up(reliability, labels)
     return np.asarray(found >= target * (1 - _ROUNDING))
@@ -298,7 +298,7 @@ def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:
     return np.asarray((1.0 + np.sqrt((n_labels - 1.0) * beyond)) / n_labels)
 
 
-def guessed(accuracy: Floats, n_labels: int) -> npt.NDArray[np.bool_]:
+def guessed(accuracy: Floats, n_labels: int) -> Flags:
     """Return whether an accuracy or probability is 1/N, so that it tells no label from another.
 
     >>> guessed(np.array([0.25, 0.5]), 4)

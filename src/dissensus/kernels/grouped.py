@@ -146,7 +146,7 @@ def around(found: Moments, voices: Ints, centre: float) -> tuple[Floats, Floats]
     return total, found.squares + step * (found.total + total)
 
 
-def centre_of(values: npt.NDArray[np.float64]) -> float:
+def centre_of(values: Floats) -> float:
     """Return the median of the given numbers; of two in the middle the lower one.
 
     One of the numbers, so that numbers that are all equal are exactly 0 around it; and not the one

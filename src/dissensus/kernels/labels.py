@@ -11,7 +11,7 @@ from dissensus.errors import AnnotationError
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.grouped import Grouped, LabelShares
 from dissensus.kernels.sorting import falling_with_order
-from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.types import Flags, Floats, Ints
 
 TOLERANCE: Final = 1e-9
 """Amounts that differ by less than this share are tied: 1/2 + 1/3 - 1/3 is not 1/2 to the bit."""
@@ -118,11 +118,7 @@ def _label_pairs(
 
 
 def label_pairs(
-    rows: Grouped,
-    shares: LabelShares,
-    codes: npt.NDArray[np.integer],
-    n_labels: int,
-    scale: Floats,
+    rows: Grouped, shares: LabelShares, codes: npt.NDArray[np.integer], n_labels: int, scale: Floats
 ) -> LabelPairs:
     """List the pairs of labels of each item.
 
@@ -165,8 +161,8 @@ def _named(
 ) -> tuple[int, int]:
     """Count the labels that lead among the others, and those of them that the annotator names.
 
-    The annotator's labels lose what he gave them; of all others, the highest group that is not
-    his alone leads. So no more groups are looked at than he has labels, and one.
+    The annotator's own amounts are subtracted; of all other labels, the highest group that is not
+    the annotator's alone leads. At most one group more than the annotator's labels is looked at.
     """
     best = 0.0
     for one in entry:
@@ -190,7 +186,7 @@ def _leading_label_named(
     start: Ints, end_of: Ints, weight: Floats, said: Ints, any_tied: bool, where: Ints,
     stamp: Ints, out: Floats, each: Floats,
 ) -> None:  # fmt: skip
-    """Write the means by item, and each annotator's credit at his first row of an item.
+    """Write the means by item, and each annotator's credit at the first of their rows of an item.
 
     `where` (label) is that of a label's entry, if this item has one, -1 before; `stamp` (label) the
     last annotator's first row to name it.
@@ -291,7 +287,7 @@ def leading_label_by_voice(
 def _both(
     rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, any_tied: bool
 ) -> tuple[Floats, Floats]:
-    """Return the means by item, and each annotator's credit at his first row of an item."""
+    """Return the means by item, and each annotator's credit at the first row of an item."""
     said = codes.astype(np.int64, copy=False)[rows.order]
     out, each = np.full(len(rows.start) - 1, np.nan), np.full(len(said), np.nan)
     where, stamp = np.full(n_labels, -1), np.full(n_labels, -1)
@@ -306,9 +302,7 @@ ROUNDING: Final = 1e-9
 
 
 @kernel
-def _slim_majority(
-    start: Ints, own: Ints, share: npt.NDArray[np.float64], said: Ints, n_labels: int
-) -> npt.NDArray[np.bool_]:
+def _slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int) -> Flags:
     n_items = len(start) - 1
     votes, mine = np.zeros(n_labels), np.zeros(n_labels)
     seen = np.empty(n_labels, dtype=np.int64)
@@ -340,7 +334,7 @@ def _slim_majority(
     return out
 
 
-def slim_majority(rows: Grouped, said: Ints, n_labels: int) -> npt.NDArray[np.bool_]:
+def slim_majority(rows: Grouped, said: Ints, n_labels: int) -> Flags:
     """Return whether one annotator could make the leading label (item) be beaten or tied.
 
     An annotator with several labels for an item changes all of them. An item whose leading labels

@@ -6,11 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
 from dissensus.kernels.compiled import kernel
-from dissensus.kernels.types import Floats, Keys
+from dissensus.kernels.types import Floats, Ints, Keys
 from dissensus.kernels.variates import LEAST, log_gamma_variate, normal
 
 _LARGEST_LOG = 690.0
@@ -34,7 +33,7 @@ class NormalGamma(NamedTuple):
     b: Floats
 
 
-def moments(value: Floats, item: npt.NDArray[np.int64], n_items: int) -> Moments:
+def moments(value: Floats, item: Ints, n_items: int) -> Moments:
     """Reduce scores to per-item moments.
 
     In two passes, and after subtracting one of the item's own scores: large offsets do not

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dissensus.errors import ArgumentError
 from dissensus.kernels.compiled import inner, kernel
-from dissensus.kernels.types import Keys
+from dissensus.kernels.types import Array, Keys
 
 
 def generator(random_seed: Any, purpose: str) -> np.random.Generator:
@@ -48,7 +48,7 @@ def seed_or_drawn(random_seed: Any) -> tuple[Any, str]:
     return int(np.random.SeedSequence().generate_state(1)[0]), "drawn"
 
 
-def name_hashes(names: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+def name_hashes(names: Array) -> npt.NDArray[np.uint64]:
     """Hash names, the same on every machine and in every run.
 
     >>> one, two = name_hashes(np.array(["x", "y"]))
@@ -114,7 +114,7 @@ def row_keys(*names: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64
     return key
 
 
-def item_keys(items: npt.NDArray[Any], chains: int, *, seed: int) -> Keys:
+def item_keys(items: Array, chains: int, *, seed: int) -> Keys:
     """Give every item in every chain its own key: (chain, item).
 
     >>> keys = item_keys(np.array(["x", "y"]), 3, seed=1)

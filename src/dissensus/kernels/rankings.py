@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.kernels.compiled import kernel
 from dissensus.kernels.random import mixed
 from dissensus.kernels.sorting import sorted_with_order
-from dissensus.kernels.types import Codes
+from dissensus.kernels.types import Codes, Flags, Floats, Keys
 
 
-def inverse_rank_weights(
-    rank: Codes, ranking: Codes, *, split_ties: bool
-) -> npt.NDArray[np.float64]:
+def inverse_rank_weights(rank: Codes, ranking: Codes, *, split_ties: bool) -> Floats:
     r"""Weigh each ranked label by :math:`1/(l\,|b_l|)`, or :math:`1/l` if ties do not split.
 
     ``rank`` (row) is the block l of the label, from 1. ``split_ties`` divides a block's weight by
@@ -46,7 +43,7 @@ class Rankings(NamedTuple):
     """(row): the number of its block, from 1."""
     cell_start: Codes
     """(item + 1): where each item's cells start, if those of all items stand in one row."""
-    closed: npt.NDArray[np.bool_]
+    closed: Flags
     """(ranking): only the listed cells were there to choose from.
 
     Else those not listed were, and come after the listed ones."""
@@ -76,7 +73,7 @@ class Rankings(NamedTuple):
         )
 
 
-def first_choice_agreement(rankings: Rankings, codes: Codes) -> npt.NDArray[np.float64]:
+def first_choice_agreement(rankings: Rankings, codes: Codes) -> Floats:
     """Return the share of pairs of rankings of one item whose first blocks are the same set.
 
     ``codes`` (draw, row) are labels. The result (draw) is NaN where no item has two rankings.
@@ -94,8 +91,8 @@ def first_choice_agreement(rankings: Rankings, codes: Codes) -> npt.NDArray[np.f
 
 @kernel
 def _agreement(
-    item_start: Codes, ranking_start: Codes, rank: Codes, mark: npt.NDArray[np.uint64],
-    codes: Codes, low: int, out: npt.NDArray[np.float64],
+    item_start: Codes, ranking_start: Codes, rank: Codes, mark: Keys,
+    codes: Codes, low: int, out: Floats,
 ) -> None:  # fmt: skip
     """Compare sets by the sum of their members' marks: sorted, equal ones are neighbours."""
     for draw in range(len(codes)):

@@ -50,8 +50,8 @@ def _agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int)
     for i in range(n_items):
         place = start[i]
         while place < start[i + 1]:
-            # An annotator meets those before him, and only then stands among them: no product is
-            # ever taken back, so that nothing is lost to rounding and no sum is below 0.
+            # Products with earlier annotators are added, and nothing is subtracted: no digits are
+            # lost, and no sum is below 0.
             for row in range(place, own[place]):
                 out[i] += amount[row] * before[said[row]]
             for row in range(place, own[place]):

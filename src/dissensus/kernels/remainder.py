@@ -13,13 +13,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.kernels.compiled import inner
 from dissensus.kernels.random import State, started, uniform
 from dissensus.kernels.rowwise import rowwise
 from dissensus.kernels.sorting import falling_with_order
-from dissensus.kernels.types import Codes, Floats
+from dissensus.kernels.types import Codes, Floats, Ints
 from dissensus.kernels.variates import log_gamma_variate
 
 SMALL = 0.25
@@ -29,7 +28,7 @@ ANONYMOUS = -10
 
 
 @inner
-def unnamed_label(codes: npt.NDArray[np.int64], place: int, n_labels: int) -> int:
+def unnamed_label(codes: Ints, place: int, n_labels: int) -> int:
     """Return one of the labels that `unnamed_labels` lists, without the others."""
     label, more = -1, place
     while more != label:  # as many places further as labels up to there are used
@@ -40,7 +39,7 @@ def unnamed_label(codes: npt.NDArray[np.int64], place: int, n_labels: int) -> in
 
 
 @inner
-def unnamed_labels(codes: npt.NDArray[np.int64], size: int, n_labels: int) -> npt.NDArray[np.int64]:
+def unnamed_labels(codes: Ints, size: int, n_labels: int) -> Ints:
     """List the codes of the remainder's labels; those without a name are `ANONYMOUS` or below."""
     used = np.zeros(n_labels, dtype=np.bool_)
     for c in range(len(codes)):
@@ -72,9 +71,7 @@ def parted(state: State, a: float, left: int) -> tuple[float, float, float]:
 
 
 @inner
-def next_share(
-    state: State, rest: float, step: int, labels: npt.NDArray[np.int64], a: float
-) -> tuple[float, float]:
+def next_share(state: State, rest: float, step: int, labels: Ints, a: float) -> tuple[float, float]:
     """Take the next share off ``rest``, and move its label to ``labels[step]``.
 
     Returns the share and what is left then. Not for an even split (a = infinity).
@@ -95,14 +92,7 @@ def next_share(
 
 
 @inner
-def expand(
-    theta: npt.NDArray[np.float64],
-    codes: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64],
-    a: float,
-    key: int,
-    out: npt.NDArray[np.float64],
-) -> None:
+def expand(theta: Floats, codes: Ints, sizes: Ints, a: float, key: int, out: Floats) -> None:
     """Write one row in candidate form out as a dense row over all labels."""
     out[:] = 0.0
     for c in range(len(theta)):

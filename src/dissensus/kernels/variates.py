@@ -15,11 +15,10 @@ import math
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State, uniform, word
-from dissensus.kernels.types import Floats, Keys
+from dissensus.kernels.types import Floats, Ints, Keys
 
 _MANY = 10.0
 """Expected successes from which rejection is cheaper than counting up from none."""
@@ -82,13 +81,7 @@ def _rejected(state: State, n: int, p: float) -> int:
 
 
 @inner
-def scatter(
-    state: State,
-    n: int,
-    weight: npt.NDArray[np.float64],
-    total: float,
-    found: npt.NDArray[np.int64],
-) -> None:
+def scatter(state: State, n: int, weight: Floats, total: float, found: Ints) -> None:
     """Write how many of n fall into each cell, with probabilities proportional to the weights.
 
     ``total`` is the sum of the weights, up to rounding.

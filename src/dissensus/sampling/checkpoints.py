@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.data.hashing import contents_hash, data_hash, pieces
@@ -28,7 +27,7 @@ from dissensus.kernels.random import seed_or_drawn
 from dissensus.kernels.types import Array
 from dissensus.storage import claim, release, replace, require_writable, settle
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+Arrays = Mapping[str, Array]
 
 _FORMAT: Final = "dissensus checkpoint 1"
 _PARTS: Final = "parts"
@@ -93,7 +92,7 @@ class Checkpoint:
         names = (part.name for part in (self.path / _PARTS).iterdir())
         return sorted(name for name in names if name[0] != ".")  # files of a file manager
 
-    def load(self, part: str, like: Arrays) -> dict[str, npt.NDArray[Any]]:
+    def load(self, part: str, like: Arrays) -> dict[str, Array]:
         """Return arrays of a part; they must have the names, shapes and types of ``like``."""
         try:
             group = _zarr().open_group(self.path / _PARTS / part, mode="r", zarr_format=3)

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.dims import CHAIN, DRAW, ITEM
 from dissensus.errors import ConvergenceWarning, shown, warn_caller
 from dissensus.kernels.diagnostics import diagnostics
-from dissensus.kernels.types import Flags, Floats
+from dissensus.kernels.types import Array, Flags, Floats
 
 R_HAT: Final = 1.05
 """Largest r-hat of converged chains. 1.01 is usual for one number; the largest of hundreds of
@@ -139,7 +138,7 @@ def _worst(draws: xr.DataArray, dim: str) -> _Each:
     )
     apart = np.where(undefined, np.inf, np.where(constant, 1.0, apart))
     stuck = _stuck(draws).to_numpy().ravel() & ~undefined
-    of_item: list[npt.NDArray[Any]] = [
+    of_item: list[Array] = [
         one.reshape(n_items, -1) for one in (bulk, tail, apart, stuck, undefined)
     ]
     return _Each(of_item[0].min(axis=1), of_item[1].min(axis=1), of_item[2].max(axis=1),
@@ -168,26 +167,19 @@ def _stuck(draws: xr.DataArray) -> xr.DataArray:
 
 def doubt(attrs: Mapping[Any, Any], prefix: str = "") -> str:
     """Return in a few words why the chains of a fit are poor; "" if they are not."""
-    if not int(attrs.get(f"{prefix}n_items_poor", 0)):
+    found = {name: attrs[f"{prefix}{name}"] for name in ATTRIBUTES if f"{prefix}{name}" in attrs}
+    if not int(found.get("n_items_poor", 0)):
         return ""
-    if int(attrs.get(f"{prefix}n_items_undefined", 0)):
+    if int(found.get("n_items_undefined", 0)):
         return "draws that are no numbers"
-    reasons = [
-        words.format(attrs[f"{prefix}{name}"])
-        for name, words in (
-            ("ess_bulk_min", "{:.0f} effective draws"),
-            ("r_hat_max", "r-hat {:.2f}"),
-        )
-        if f"{prefix}{name}" in attrs
-    ]
-    tail = float(attrs.get(f"{prefix}ess_tail_min", np.inf))
-    if tail < min(ESS, float(attrs.get(f"{prefix}ess_bulk_min", np.inf))):
-        reasons.insert(1, f"{tail:.0f} in the tails")
-    why = (
-        "a chain stands still"
-        if int(attrs.get(f"{prefix}n_items_stuck", 0))
-        else ("chains too short")
-    )
+    reasons = []
+    if "ess_bulk_min" in found:
+        reasons.append(f"{found['ess_bulk_min']:.0f} effective draws")
+    if _thin_tails(found):
+        reasons.append(f"{found['ess_tail_min']:.0f} in the tails")
+    if "r_hat_max" in found:
+        reasons.append(f"r-hat {found['r_hat_max']:.2f}")
+    why = "a chain stands still" if int(found.get("n_items_stuck", 0)) else "chains too short"
     return f"{why}: {', '.join(reasons)}" if reasons else why
 
 
@@ -236,7 +228,7 @@ def _warn(found: dict[str, Any], what: str, draws: int) -> None:
 
 def _thin_tails(found: Mapping[str, Any]) -> bool:
     """Return whether the tails are poor and worse than the bulk."""
-    return bool(found["ess_tail_min"] < min(ESS, found["ess_bulk_min"]))
+    return bool(found.get("ess_tail_min", np.inf) < min(ESS, found.get("ess_bulk_min", np.inf)))
 
 
 def divergences(sample_stats: Mapping[str, xr.DataArray]) -> dict[str, Any]:

@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from dissensus.dims import ANNOTATOR, SAMPLE
 from dissensus.errors import DesignWarning, DissensusWarning, shown, warn_caller
-from dissensus.kernels.types import Flags, Ints
+from dissensus.kernels.types import Array, Flags, Ints
 
 _GROUPS: Final = 3
 """Number of groups that a message names."""
@@ -76,7 +75,7 @@ def islands(item: Ints, annotator: Ints, n_annotators: int) -> Ints:
     return of
 
 
-def listed_islands(group: Ints, names: npt.NDArray[Any]) -> str:
+def listed_islands(group: Ints, names: Array) -> str:
     """Name groups of annotators that share no item."""
     n = int(group.max()) + 1
     listed = [shown(list(names[group == k]), _NAMES) for k in range(min(n, _GROUPS))]
@@ -123,7 +122,7 @@ def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None 
     return np.asarray(side[:n] == side[n:])
 
 
-def two_sided(group: Ints, told: Flags, names: npt.NDArray[Any]) -> str:
+def two_sided(group: Ints, told: Flags, names: Array) -> str:
     """Return a warning of annotators whose accuracies are identified by products only, or "".
 
     >>> names = np.array(["a", "b", "c"])

@@ -203,7 +203,7 @@ class Tuning(NamedTuple):
     log_sd_annotator: Floats
     """(pool)"""
     sweep: Floats
-    """(2): sweeps so far, and before paths of effects are found anew (`crossed_transport`)."""
+    """(2): sweeps so far, and before paths of effects are found anew (`transport`)."""
     rate: float
     """How fast it is learned; 0 to keep it."""
 
