@@ -244,7 +244,7 @@ class Chunk(NamedTuple):
 
 
 def chunks_of(annotations: xr.Dataset) -> list[Chunk]:
-    """Return the chunks of annotations that are in such."""
+    """Return the chunks of chunked annotations."""
     annotations = by_item(annotations)
     frame, items = Frame.of(annotations), annotations[ITEM].to_numpy()
     columns = [annotations[name].data for name in frame.columns]

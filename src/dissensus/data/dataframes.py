@@ -64,7 +64,7 @@ def to_dataframe(data: Any) -> pd.DataFrame:
 
 
 def _of_annotations(data: xr.Dataset) -> pd.DataFrame:
-    """Put names in place of codes; what is said of items is said of each row."""
+    """Replace codes by names; clusters and strata of items are repeated in each row."""
     data = data.compute()
     item = data[f"{ITEM}_code"].to_numpy()
     out: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def _of_annotations(data: xr.Dataset) -> pd.DataFrame:
 
 
 def _of_predictions(data: xr.Dataset) -> pd.DataFrame:
-    """List what each system said of each item, in order."""
+    """List the labels of each item and system, in order."""
     data = data.compute()
     items, systems = (data[dim].to_numpy() for dim in (ITEM, SYSTEM))
     if "value" in data:

@@ -26,7 +26,7 @@ def data_hash(data: xr.Dataset) -> str:
 
 
 def in_bytes(values: Any) -> bytes:
-    """Write an array's values in one width, whatever they came in.
+    """Return an array's values as bytes, in the same width for every dtype of a kind.
 
     >>> import numpy as np
     >>> in_bytes(np.array([1], "int8")) == in_bytes(np.array([1], "int64"))

@@ -174,8 +174,8 @@ _LOOKS: Final[ContextVar[_Looks | None]] = ContextVar("looks", default=None)
 def looked_at_once(depth: int) -> Iterator[None]:
     """Check the same draws once, and look for their top labels once, however many metrics ask.
 
-    To draw the share of each of hundreds of labels that nobody named takes longer than all else
-    that a metric does. Only for draws that stay as they are meanwhile.
+    Drawing the shares of hundreds of labels of the remainder takes longer than all else that a
+    metric does. The draws must not be changed inside the context.
     """
     token = _LOOKS.set(_Looks(depth, {}))
     try:
@@ -214,7 +214,7 @@ class Layout(NamedTuple):
     sizes: Ints
     """(item, candidate): how many labels a candidate stands for."""
     place: Ints
-    """(annotation): the candidate that a row of the annotations speaks of."""
+    """(annotation): the candidate of each row's label."""
 
 
 def layout(annotations: xr.Dataset, also: Flags | None = None) -> Layout:

@@ -1,4 +1,4 @@
-"""What can be read off the rows of annotations: whose they are, how many, and what numbers."""
+"""Counts, rankings and numbers from the rows of annotations."""
 
 from __future__ import annotations
 

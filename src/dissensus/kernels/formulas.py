@@ -34,7 +34,7 @@ CELLS: Final = 4_000_000
 
 
 def n_counts(n_labels: int, further: int) -> int:
-    """Return how many counts so many further labels can have."""
+    """Return the number of possible counts of further labels."""
     return comb(n_labels + further - 1, further)
 
 
@@ -139,7 +139,7 @@ BINS: Final = 10
 EDGE: Final = 1e-9
 """In widths of a bin: so close above an edge a probability is on it, and in the bin below."""
 PROBABILITY, ITEMS, AGREEMENT = range(3)
-"""Sums kept of each bin: of the leading label's probability, of items, of those who agree."""
+"""Sums of each bin: probability of the leading label, items, items where the system agrees."""
 
 
 class Answers(NamedTuple):

@@ -29,7 +29,7 @@ class Grouped(NamedTuple):
     share: Floats
     """(row): one over the number of labels the annotator gave the item, in the order."""
     voices: Ints
-    """(item): how many annotators spoke about the item."""
+    """(item): number of annotators of the item."""
 
 
 @inner
@@ -89,7 +89,7 @@ class Moments(NamedTuple):
     """
 
     centre: Floats
-    """(item): the number; 0, if nobody gave any."""
+    """(item): the number; 0 without labels."""
     total: Floats
     """(item): sum of the annotators' means."""
     squares: Floats
@@ -179,7 +179,7 @@ class LabelShares(NamedTuple):
     label: Ints
     """(entry): label code."""
     amount: Floats
-    """(entry): the annotators who said so; a fraction of one where they said other things too."""
+    """(entry): the annotators who gave the label; fractions where they gave several."""
     agreement: Floats
     r"""(item): :math:`\sum_{r \neq s} \sum_k q_{rk} q_{sk}`, agreeing ordered pairs."""
     own: Floats

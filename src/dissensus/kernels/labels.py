@@ -1,4 +1,4 @@
-"""What annotators said of items, as counts, pairs and leading labels."""
+"""Labels of items as counts, pairs and leading labels."""
 
 from __future__ import annotations
 

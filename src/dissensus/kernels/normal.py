@@ -63,9 +63,9 @@ def update(prior: NormalGamma, data: Moments) -> NormalGamma:
 def draw(posterior: NormalGamma, keys: Keys, out_mean: Floats, out_variance: Floats) -> None:
     """Draw means and variances into arrays (draw, item), all finite.
 
-    The posterior is that of each item (item), or of each in every draw (draw, item). An item's
-    draws hang on where its stream starts, ``keys`` (item), and on no other item; the first of many
-    are those of few.
+    The posterior is that of each item (item), or of each in every draw (draw, item). The draws of
+    an item depend on the start of its stream, ``keys`` (item), only; the first of many are those of
+    few.
     """
     m, k, a, b = (np.atleast_2d(one) for one in posterior)
     _fill(m, k, a, b, keys.copy(), out_mean, out_variance)

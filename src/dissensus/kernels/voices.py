@@ -23,11 +23,11 @@ class Voices(NamedTuple):
     """Where the voices of each item, and the rows of each voice, start."""
 
     first: Ints
-    """(item + 1): voices ``first[i]`` to ``first[i + 1]`` spoke of item i."""
+    """(item + 1): voices ``first[i]`` to ``first[i + 1]`` are of item i."""
     start: Ints
     """(voice + 1): rows ``start[v]`` to ``start[v + 1]`` of the order belong to voice v."""
     item: Ints
-    """(voice): the item it spoke of."""
+    """(voice): its item."""
 
 
 def voices_of(rows: Grouped) -> Voices:

@@ -2,7 +2,7 @@
 
 A model whose items are independent given the data draws each item from a stream of its own. So the
 fit of some items is a part of the fit of all, number by number, and nothing has to be computed but
-the blocks that somebody looks at.
+the blocks that are needed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _POOR: Final = (
 )
 
 _TIMES: Final = 4
-"""Draws, their order, and what is made of it: so many times the draws' room is safe."""
+"""Multiple of the draws' memory that a metric may need: draws, their order, and results."""
 
 
 _SAID: Final[set[tuple[str, str]]] = set()
@@ -71,11 +71,11 @@ class Task(NamedTuple):
     name: str
     """What no other fit is called."""
     width: int = 0
-    """Candidates of an item, where there are such; 0 where there are none, or nobody knows yet."""
+    """Number of candidates of an item; 0 if there are none, or the number is not known yet."""
     bytes_each: int = 0
     """Of an item's draws."""
     for_draws: bool = True
-    """Or for what there is without any: then nothing is said of them."""
+    """Whether draws are wanted; else no warning of them is given."""
 
     def part(self, rows: Any, items: Array, block: Block) -> xr.Dataset:
         """Return the annotations of a block."""
@@ -113,7 +113,7 @@ def of_chains(block: dict[Any, Array], number: int) -> Array:
 
 
 def _warn(name: str, said: list[Said]) -> None:
-    """Say what the fit of a block had to say, on the machine where somebody asked for it."""
+    """Repeat the warnings of a block's fit, on the machine that asked for it."""
     warn: Callable[..., None] = warn_caller
     if "distributed" in sys.modules:
         import distributed
@@ -171,7 +171,7 @@ _WHOLE: Final = ("log_likelihood", "posterior_predictive", "checkpoint")
 
 
 class Settled(NamedTuple):
-    """What is the same for all chunks, because it hangs on all items."""
+    """What is the same for all chunks, as it depends on all items."""
 
     settings: dict[str, Any]
     attrs: dict[Any, Any]
@@ -360,7 +360,7 @@ class _Lazy:
         return out.sum(axis=0) if summed else out
 
     def _of_chains(self, number: int, reduced: Any, name: str, graph: Any) -> Any:
-        """Return what is said of all blocks' chains."""
+        """Return a diagnostic of the chains of all blocks."""
         import dask.array as da
         from dask.highlevelgraph import HighLevelGraph
 

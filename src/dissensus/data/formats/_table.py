@@ -1,4 +1,4 @@
-"""A table that was read from a file, and what the caller said of it."""
+"""A table that was read from a file, and the options that it was read with."""
 
 from __future__ import annotations
 

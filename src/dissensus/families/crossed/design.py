@@ -37,7 +37,7 @@ _STALLED: Final = 0.99
 
 
 def warn_of_design(process: Process) -> None:
-    """Warn of what the labels cannot tell, whatever the number of draws."""
+    """Warn of parameters that the design does not identify; more draws do not help."""
     if not len(process.value):
         return
     for warnings in (_of_items, _of_variances, _of_effects, _of_pools):

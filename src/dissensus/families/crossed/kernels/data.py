@@ -19,7 +19,7 @@ from dissensus.kernels.types import Codes, Floats, Indices
 
 
 class Designs(NamedTuple):
-    """How often which pools labelled an item (design, place), for each kind of item there is."""
+    """How often each pool labelled an item (design, place), for each distinct kind of item."""
 
     of_item: Codes
     """(item); -1 where nobody labelled it."""
@@ -41,7 +41,7 @@ class Crossed(NamedTuple):
     value: Floats
     """(label): a number, or a code from 0."""
     annotator: Indices
-    """(label): who gave it, an annotator in a pool."""
+    """(label): its annotator, an annotator in a pool."""
     cell: Indices
     """(label)"""
     cell_start: Codes
@@ -148,7 +148,7 @@ class Parameters(NamedTuple):
     sd_item: Floats
     """(pool)"""
     sd_annotator: Floats
-    """(pool); 0 where annotators are nobody in particular."""
+    """(pool); 0 where annotators have no effects."""
     sd: Floats
     """(1) or (pool): of the residual."""
     correlation: Floats
@@ -188,12 +188,12 @@ class Priors(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """What a chain learns while it warms up: how wide slices should be, and where numbers are."""
+    """Widths of slices and typical values that a chain learns in the warm-up."""
 
     sd_item: Floats
     """(pool): width of the slice of its logarithm."""
     sd_annotator: Floats
-    """(pool); empty where annotators are nobody in particular."""
+    """(pool); empty where annotators have no effects."""
     sd: Floats
     """(1 or pool); empty where it is given."""
     correlation: Floats
@@ -235,11 +235,11 @@ def cutpoints(gap: Floats) -> Floats:
 
 
 _LEAST_SD = 1e-140
-"""Of a residual: its square can still be divided by, where labels leave no residual at all."""
+"""Smallest residual standard deviation: its square can still be divided by."""
 
 
 class ItemSums(NamedTuple):
-    """All that the variances need to know of the labels, once annotators' effects are taken off."""
+    """Sums of the labels, less annotators' effects, from which variances are drawn."""
 
     mean: Floats
     """(cell)"""
@@ -299,7 +299,7 @@ def label_sums(data: Crossed, latent: Floats) -> LabelSums:
 
 
 def sum_items(data: Crossed, sums: LabelSums, annotator: Floats, out: ItemSums) -> None:
-    """Take annotators' effects off the labels, and sum what is left by design."""
+    """Subtract annotators' effects from the labels, and sum the rest by design."""
     _sum_items(
         data.annotator, data.annotator_start, data.annotator_pool, data.designs.of_item,
         data.item_start, data.cell_start, data.cell_pool, sums.cell, sums.annotator, sums.square,

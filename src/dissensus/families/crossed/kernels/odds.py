@@ -25,7 +25,7 @@ from dissensus.kernels.types import Codes, Floats, Indices
 LARGE = 1e100
 """Products are turned into a logarithm above this: one factor more does not overflow."""
 _STEEPEST = 150.0
-"""No probability knows an effect of more logits from this one: products of odds stay finite."""
+"""Largest effect in logits: probabilities beyond are 0 or 1, and products of odds stay finite."""
 
 
 class Odds(NamedTuple):
@@ -69,7 +69,7 @@ def odds(data: Crossed, par: Parameters) -> Odds:
 
 
 def refresh_annotators(data: Crossed, par: Parameters, out: Odds) -> None:
-    """Take up the means and the annotators' effects."""
+    """Write the odds of the present means and annotators' effects."""
     exponentials(data.annotator_pool, par.mu, par.annotator, out.annotator)
 
 
@@ -210,7 +210,7 @@ def _moments(
 def parabola(
     mean: float, log_sd: float, total: float, others: Floats, n: int
 ) -> tuple[float, float, float, float]:
-    """Find that of one effect whose labels have these other odds; return the first rows."""
+    """Return the first four rows of the parabola of one effect, from the other side's odds."""
     sd = math.exp(log_sd)
     m, v, of_mean, of_variance = _moments(mean, sd, total, others, n)
     h = max(1.0 / v - 1.0 / (sd * sd), 0.0)

@@ -34,7 +34,7 @@ from dissensus.kernels.types import Codes, Floats, Indices
 from dissensus.kernels.variates import normal, normal_between
 
 _LEAST_CURVATURE = 0.5
-"""Of the logarithm of a gap: where nobody used the label between, only the prior knows it."""
+"""Smallest curvature in the logarithm of a gap; an unused label gives it the prior only."""
 
 
 class Slopes(NamedTuple):

@@ -54,7 +54,7 @@ SD_ANNOTATOR, SD = range(2)
 
 
 class AnnotatorSums(NamedTuple):
-    """All that the variances need to know of the labels, once items' effects are taken off."""
+    """Sums of the labels, less items' effects, from which variances are drawn."""
 
     mean: Floats
     """(annotator)"""
@@ -65,7 +65,7 @@ class AnnotatorSums(NamedTuple):
     within: Floats
     """(pool): squares of labels about the mean of their annotator."""
     n_annotators: Floats
-    """(pool): who gave a label."""
+    """(pool): annotators with labels."""
     precision: Floats
     """(pool): of the pool's mean."""
     linear: Floats
@@ -84,7 +84,7 @@ def annotator_room(data: Crossed) -> AnnotatorSums:
 
 
 def sum_annotators(data: Crossed, labels: LabelSums, item: Floats, out: AnnotatorSums) -> None:
-    """Take items' effects off the labels, and sum what is left by design."""
+    """Subtract items' effects from the labels, and sum the rest by design."""
     designs = data.annotator_designs
     _sum_annotators(
         data.annotator, data.cell_start, data.cell_pool, data.annotator_pool, designs.of_item,
@@ -249,7 +249,7 @@ def draw_annotators(state: State, data: Crossed, par: Parameters, sums: Annotato
 
 GAUSSIAN, BERNOULLI, ORDINAL = "gaussian", "bernoulli", "ordinal"
 _RATE: Final = 0.05
-"""Of learning: what was twenty sweeps ago counts a third of what is now."""
+"""Learning rate: a sweep counts a third after twenty more sweeps."""
 
 
 class Trace(NamedTuple):
@@ -267,7 +267,7 @@ class Trace(NamedTuple):
 
 @dataclass
 class Learned:
-    """What a chain knows beside where it stands: how wide its slices are, and its paths."""
+    """What a chain has learned: the widths of its slices, and its paths."""
 
     tuning: Tuning
     paths: Transport
@@ -403,7 +403,7 @@ def room_for(data: Crossed, par: Parameters, draws: int, *, effects: bool = Fals
 
 
 def flat_priors(n_pools: int) -> Priors:
-    """Return priors that say little of numbers of about the size of 1."""
+    """Return weak priors for numbers of about the size of 1."""
     scale = np.tile([HALF_T, 2.5, 3.0], (n_pools, 1))
     return Priors(
         mu=np.tile([0.0, 10.0], (n_pools, 1)), least=np.full(n_pools, -np.inf),
