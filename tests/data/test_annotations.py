@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import xarray as xr
+from data.formats.conftest import statements as said
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,14 +22,6 @@ TABLE = {
     "annotator": ["ann", "bob", "ann", "bob", "bob"],
     "label": ["x", "y", "y", "y", "z"],
 }
-
-
-def said(ann):
-    """The statements as a set of tuples of names."""
-    roles = ["item", "annotator"] + (["label"] if "label_code" in ann else [])
-    names = [ann[role].to_numpy()[ann[f"{role}_code"].to_numpy()].tolist() for role in roles]
-    names += [ann[name].to_numpy().tolist() for name in ("value", "rank") if name in ann]
-    return set(zip(*names, strict=True))
 
 
 def labelled(values, **options):

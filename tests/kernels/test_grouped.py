@@ -1,11 +1,26 @@
-"""Rows by item and annotator, against grouping by hand."""
+"""Sums over rows by item and annotator, against sums by hand.
+
+- Rows by item and annotator, against grouping by hand.
+- Moments of numbers by item, against the pairs they stand for.
+- Label counts by item with every annotator counted once, against counting by hand.
+- Pairing draws of two kinds of uncertainty, rank by rank.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernels.said_by_pairs import by_annotator, pairs, random_rows
 
-from dissensus.kernels.grouped import grouped
+from dissensus.kernels.grouped import (
+    around,
+    centre_of,
+    grouped,
+    label_shares,
+    matched,
+    moments,
+    squared_pairs,
+)
 
 
 @pytest.mark.parametrize("n_annotators", [1, 3, 60])
@@ -53,3 +68,130 @@ def test_an_item_with_many_rows_is_sorted_too():
     rows = grouped(np.zeros(100_000, dtype=int), annotator, 1)
     np.testing.assert_array_equal(annotator[rows.order], np.arange(100_000))
     assert rows.voices.tolist() == [100_000]
+
+
+def far(a, b):
+    return (a - b) ** 2
+
+
+@pytest.mark.parametrize("centre", [0.0, -1.7])
+@pytest.mark.parametrize("trials", [False, True])
+def test_squared_differences_over_all_pairs(trials, centre):
+    for seed in range(200):
+        item, annotator, said, n_items = random_rows(seed, trials=trials)
+        values = np.random.default_rng(seed).normal(size=4)[said]
+        rows = grouped(item, annotator, n_items)
+        found = moments(rows, values)
+        total, squared = around(found, rows.voices, centre)
+        within = squared_pairs(found, rows.voices)
+        for i in range(n_items):
+            numbers = by_annotator(item, annotator, values, i)
+            means = [np.mean(one) - centre for one in numbers]
+            squares = [np.mean((np.array(one) - centre) ** 2) for one in numbers]
+            assert total[i] == pytest.approx(sum(means), abs=1e-12)
+            assert squared[i] == pytest.approx(sum(squares), abs=1e-12)
+            assert numbers == [] or found.centre[i] in np.concatenate(numbers)
+            assert within[i] == pytest.approx(pairs(numbers, far), abs=1e-11)
+            own = 2 * (found.squares[i] - found.squared_means[i])
+            assert own == pytest.approx(pairs(numbers, far, same=True), abs=1e-11)
+
+
+def test_numbers_far_from_zero_keep_their_digits():
+    # Powers of two, so that the numbers are the same ones around 0 and around a billion.
+    values = np.array([1, 2, 4, 7, 3, 5]) / 16
+    rows = grouped(np.array([0, 0, 0, 1, 1, 1]), np.arange(6), 2)
+    near, distant = (
+        squared_pairs(moments(rows, numbers), rows.voices) for numbers in (values, values + 2.0**30)
+    )
+    np.testing.assert_array_equal(near, distant)
+
+
+def test_the_centre_is_one_of_the_numbers():
+    assert centre_of(np.array([1.0, 2.0, 9.0])) == 2.0
+    assert centre_of(np.array([1.0, 1e9, 2.0, 1.5])) == 1.5  # one wild number does not move it
+    assert centre_of(np.full(7, 0.1)) == 0.1
+    assert centre_of(np.zeros(0)) == 0.0
+
+
+def test_equal_numbers_are_exactly_alike():
+    values = np.full(7, 0.1)
+    rows = grouped(np.zeros(7, int), np.arange(7), 1)
+    assert squared_pairs(moments(rows, values), rows.voices).tolist() == [0.0]
+
+
+def test_items_keep_their_digits_however_far_apart_they_are():
+    # Powers of two again: the second item is the first one, 2 ** 40 further up.
+    values = np.array([1, 2, 4, 7]) / 16
+    rows = grouped(np.repeat([0, 1], 4), np.tile(np.arange(4), 2), 2)
+    found = squared_pairs(moments(rows, np.concatenate([values, values + 2.0**40])), rows.voices)
+    expected = 2 * sum(far(a, b) for a in values for b in values) / 2
+    np.testing.assert_array_equal(found, [expected, expected])
+
+
+@pytest.mark.parametrize("trials", [False, True])
+def test_amounts_and_agreeing_pairs(trials):
+    for seed in range(200):
+        item, annotator, said, n_items = random_rows(seed, trials=trials)
+        found = label_shares(grouped(item, annotator, n_items), said, 4)
+        for i in range(n_items):
+            labels = by_annotator(item, annotator, said, i)
+            entries = slice(found.start[i], found.start[i + 1])
+            amount = {k: sum(np.mean(np.array(one) == k) for one in labels) for k in range(4)}
+            seen = {k: n for k, n in amount.items() if n > 0}
+            assert len(set(found.label[entries].tolist())) == len(found.label[entries])
+            assert dict(
+                zip(found.label[entries].tolist(), found.amount[entries].tolist(), strict=True)
+            ) == pytest.approx(seen, abs=1e-12)
+            same = pairs(labels, lambda a, b: float(a == b))
+            assert found.agreement[i] == pytest.approx(same, abs=1e-12)
+            own = pairs(labels, lambda a, b: float(a == b), same=True)
+            assert found.own[i] == pytest.approx(own, abs=1e-12)
+
+
+def test_counts_are_exact_where_nobody_repeats():
+    item, annotator, said, n_items = random_rows(1, trials=False)
+    found = label_shares(grouped(item, annotator, n_items), said, 4)
+    for array in (found.amount, found.agreement, found.own):
+        np.testing.assert_array_equal(array, np.rint(array))
+
+
+def test_no_rows_and_one_label():
+    none = label_shares(grouped(np.zeros(0, int), np.zeros(0, int), 2), np.zeros(0, int), 3)
+    assert none.start.tolist() == [0, 0, 0]
+    assert none.agreement.tolist() == none.own.tolist() == [0.0, 0.0]
+    rows = grouped(np.zeros(5, int), np.arange(5), 1)
+    one = label_shares(rows, np.zeros(5, int), 1)
+    assert (one.amount.tolist(), one.agreement.tolist(), one.own.tolist()) == ([5], [20], [5])
+
+
+def test_a_large_label_space_costs_nothing_per_item():
+    n = 20_000
+    rows = grouped(np.repeat(np.arange(n), 2), np.tile([0, 1], n), n)
+    found = label_shares(rows, np.repeat(np.arange(n), 2)[::-1], n)
+    assert len(found.label) == n
+    assert (found.amount == 2).all()
+    assert (found.agreement == 2).all()
+
+
+def test_many_labels_on_one_item():
+    rng = np.random.default_rng(2)
+    said = rng.integers(5, size=100_000)
+    found = label_shares(grouped(np.zeros(len(said), int), np.arange(len(said)), 1), said, 5)
+    count = np.bincount(said).astype(float)
+    assert found.agreement[0] == (count**2).sum() - len(said)
+
+
+@pytest.mark.parametrize(("draws", "sets"), [(40, 40), (40, 100), (100, 40), (1, 7), (7, 1)])
+def test_ranks_go_together_and_no_draw_is_used_twice_before_all_are(draws, sets):
+    rng = np.random.default_rng(draws)
+    one, other = rng.normal(size=draws), rng.normal(size=sets)
+    found = matched(one, other, rng)
+    assert (np.diff(one[found[np.argsort(other)]]) >= 0).all()
+    times = np.bincount(found, minlength=draws)
+    assert times.max() - times.min() <= 1
+
+
+def test_equal_ones_are_paired_at_random():
+    rng = np.random.default_rng(1)
+    found = [matched(np.arange(2.0), np.zeros(2), rng)[0] for _ in range(400)]
+    assert 150 < sum(found) < 250

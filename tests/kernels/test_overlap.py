@@ -1,14 +1,30 @@
-"""Kernels of lists with ties against enumeration of their orders."""
+"""Overlap and rank correlation of lists, against other computations.
+
+- Kernels of lists with ties against enumeration of their orders.
+- Depth membership against the running sum of the expected permutation matrix.
+- Kernels of whole orders against SciPy; the wrappers' tests go through both forms.
+"""
 
 from __future__ import annotations
 
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import kendalltau, rankdata
 
-from dissensus.kernels.overlap import block_bounds, holds_first, same_set, weighted_overlap
+from dissensus.kernels.overlap import (
+    average_overlap,
+    block_bounds,
+    depth_membership,
+    footrule_dense,
+    holds_first,
+    kendall_dense,
+    same_set,
+    weighted_overlap,
+)
 
 
 @st.composite
@@ -87,3 +103,58 @@ def test_weighted_overlap(lists, top, weight, nobody, long):
     expected = min(1.0, float(np.mean(common, axis=0) @ np.array(weight)))
     tail = np.cumsum(weight[::-1])[::-1]
     np.testing.assert_allclose(weighted_overlap(top, code, start, end, tail), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("blocks", [[], [[2]], [[1, 3]], [[0], [2, 3]], [[3, 1, 0], [2]], [[0, 1]]])
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_is_the_share_of_orders(blocks, depth):
+    rest = sorted(set(range(4)) - {label for block in blocks for label in block})
+    parts = [*blocks, rest] if rest else blocks
+    counts, n_orders = np.zeros((depth, 4)), 0
+    for orders in itertools.product(*(itertools.permutations(part) for part in parts)):
+        order = [label for part in orders for label in part]
+        n_orders += 1
+        for d in range(depth):
+            counts[d, order[: d + 1]] += 1
+    np.testing.assert_allclose(depth_membership(blocks, 4, depth), counts / n_orders)
+
+
+def test_rows_sum_to_their_depth():
+    found = depth_membership([[4], [0, 1]], n_labels=9, depth=9)
+    np.testing.assert_allclose(found.sum(axis=1), np.arange(1, 10))
+
+
+def test_average_overlap_of_disjoint_lists_is_zero():
+    one, other = depth_membership([[0, 1]], 4, 2), depth_membership([[2, 3]], 4, 2)
+    assert average_overlap(one, other) == 0
+
+
+small = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40)
+
+
+@given(pairs=small)
+@settings(max_examples=50, deadline=None)
+def test_tau_b_with_many_ties(pairs):
+    theta, place = (np.array(column, dtype=np.float64) for column in zip(*pairs, strict=True))
+    if len(set(theta)) == 1 or len(set(place)) == 1:
+        assert np.isnan(kendall_dense(theta, place))
+        return
+    expected = kendalltau(theta, -place).statistic
+    assert kendall_dense(theta, place) == pytest.approx(expected, abs=1e-12)
+
+
+@given(pairs=small)
+@settings(max_examples=50, deadline=None)
+def test_footrule_with_many_ties(pairs):
+    theta, place = (np.array(column, dtype=np.float64) for column in zip(*pairs, strict=True))
+    ranks = rankdata(place)
+    n = len(theta)
+    expected = np.abs(rankdata(-theta) - ranks).sum() / (n * n // 2)
+    found = footrule_dense(theta, ranks)
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert 0 <= found <= 1
+
+
+def test_one_label_has_no_order():
+    assert np.isnan(kendall_dense(np.ones(1), np.ones(1)))
+    assert np.isnan(footrule_dense(np.ones(1), np.ones(1)))

@@ -99,7 +99,7 @@ def test_the_interruption_of_a_bar_is_one_too(monkeypatch):
                 raise KeyboardInterrupt
             yield step
 
-    monkeypatch.setattr("dissensus.sampling.interruption.bar", track)
+    monkeypatch.setattr("dissensus.sampling.chains.bar", track)
     chains = [Chain(), Chain()]
     assert swept(chains, 100, 50, "", True) == 20
     assert all(one.sweeps == list(range(-50, 20)) for one in chains)

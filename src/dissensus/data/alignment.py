@@ -1,11 +1,10 @@
-"""What systems said about the annotated items, as the statistics read it."""
+"""Predictions brought onto the annotated items, as the statistics read them."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -15,9 +14,7 @@ from dissensus.data.predictions import warn_of_outside
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, shown
-from dissensus.kernels.types import Floats, Ints
-
-# Bringing predictions onto the items that were annotated.
+from dissensus.kernels.types import Array, Flags, Floats, Ints
 
 
 def common_items[Left: (xr.DataArray, xr.Dataset)](
@@ -64,22 +61,16 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
 class Systems(NamedTuple):
     """Predictions on the items of the annotations."""
 
-    names: npt.NDArray[Any]
+    names: Array
     """(system)"""
-    present: npt.NDArray[np.bool_]
+    present: Flags
     """(item): whether the item has predictions; all, unless ``on_missing="drop"``."""
     predictions: xr.Dataset
     """Of the present items, in the order of the annotations."""
 
 
 def systems_of(annotations: xr.Dataset, predictions: Any, on_missing: str = "raise") -> Systems:
-    """Bring predictions onto the items of the annotations.
-
-    Raises
-    ------
-    PredictionError
-        If these are no predictions, or items differ (unless ``on_missing="drop"``).
-    """
+    """Bring predictions onto the items of the annotations."""
     predictions = checked_predictions(predictions)
     places = xr.DataArray(
         np.arange(annotations.sizes[ITEM]), dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}
@@ -90,21 +81,11 @@ def systems_of(annotations: xr.Dataset, predictions: Any, on_missing: str = "rai
     return Systems(predictions[SYSTEM].to_numpy(), present, predictions)
 
 
-def said_by_systems(found: Systems, labels: npt.NDArray[Any]) -> Ints:
+def said_by_systems(found: Systems, labels: Array) -> Ints:
     """Return the label each system gave each item (item, system), as a code.
 
     Labels that annotators could not give have codes past the last label: they differ from all.
     Items without predictions have the code -1.
-
-    Raises
-    ------
-    PredictionError
-        If the predictions are lists or numbers, or no predicted label is known.
-
-    Warns
-    -----
-    DissensusWarning
-        If some predicted labels are outside the label space.
     """
     predictions = found.predictions
     if "label_code" not in predictions or predictions.sizes[POSITION] != 1:
@@ -135,13 +116,7 @@ def said_by_systems(found: Systems, labels: npt.NDArray[Any]) -> Ints:
 
 
 def numbers_by_systems(found: Systems) -> Floats:
-    """Return the number each system gave each item (item, system); NaN without predictions.
-
-    Raises
-    ------
-    PredictionError
-        If the predictions are lists or words.
-    """
+    """Return the number each system gave each item (item, system); NaN without predictions."""
     predictions = found.predictions
     if "value" in predictions:
         values = predictions["value"].transpose(ITEM, SYSTEM).to_numpy()

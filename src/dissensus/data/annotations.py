@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -15,6 +14,7 @@ from dissensus.data.frames import columns
 from dissensus.data.schema import KINDS, check_annotations
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, brief, shown
+from dissensus.kernels.types import Floats, Ints
 
 _MANY = 20
 _IN_WORDS = "Map levels in words, and percents, to numbers from 0 to 1 first, and say how"
@@ -132,7 +132,7 @@ def coded_labels(
     kind: str | None,
     labels: Sequence[Any] | None,
     ranked: bool,
-) -> tuple[tables.Encoded | npt.NDArray[np.float64], str, str]:
+) -> tuple[tables.Encoded | Floats, str, str]:
     """Return labels as codes (or numbers), their kind, and the source of the kind."""
     if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
         raise AnnotationError("kind", expected=f"one of {KINDS} or None", found=repr(kind))
@@ -234,7 +234,7 @@ def _space(labels: Sequence[Any]) -> tables.Encoded:
     return space
 
 
-def whole_ranks(column: "pd.Series[Any]", name: str) -> npt.NDArray[np.int64]:
+def whole_ranks(column: "pd.Series[Any]", name: str) -> Ints:
     """Return ranks as whole numbers, or raise naming the first that is not."""
     values = tables.numbers(column, name)
     bad = np.flatnonzero(values != np.rint(values))
@@ -255,7 +255,7 @@ def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
     return tables.encode(column, name, sort=True)
 
 
-def _per_item(groups: tables.Encoded, items: tables.Encoded, name: str) -> npt.NDArray[np.int64]:
+def _per_item(groups: tables.Encoded, items: tables.Encoded, name: str) -> Ints:
     """Return the cluster (or stratum) of each item, or raise if an item is in two."""
     per_item = np.empty(len(items.values), dtype=np.int64)
     per_item[items.codes] = groups.codes

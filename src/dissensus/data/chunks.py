@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.schema import CODES, PART, checked_annotations
 from dissensus.dims import ANNOTATION, ITEM
 from dissensus.errors import AnnotationError, ArgumentError, brief, relocated
-from dissensus.kernels.types import Names
+from dissensus.kernels.types import Array, Names
 from dissensus.storage import replace
 
 ITEM_CHUNKS: Final = "item_chunks"
@@ -183,18 +182,11 @@ class Frame(NamedTuple):
         return cls(names, columns, kept | {PART: 1})
 
     def part(
-        self, rows: Sequence[npt.NDArray[Any]], items: Names, chunk: tuple[int, int], low: int
+        self, rows: Sequence[Array], items: Names, chunk: tuple[int, int], low: int
     ) -> xr.Dataset:
-        """Return the annotations of some items of a chunk.
+        """Return the annotations of the given items, the first of which has the number ``low``.
 
-        Parameters
-        ----------
-        rows : sequence of arrays
-            Columns of the chunk.
-        items : array of names
-            The items wanted; ``low`` is the number of the first.
-        chunk : (int, int)
-            The first item of the chunk, and the first after it.
+        ``rows`` are the columns of the chunk; ``chunk`` its first item and the first after it.
         """
         values = dict(zip(self.columns, rows, strict=True))
         code = values["item_code"].astype(np.int64)
@@ -223,7 +215,7 @@ class Rows:
     def __init__(self, columns: Sequence[Any]) -> None:
         self.columns = alone(*columns)
 
-    def read(self) -> tuple[npt.NDArray[Any], ...]:
+    def read(self) -> tuple[Array, ...]:
         """Return them, column by column."""
         import dask
 
@@ -252,7 +244,7 @@ class Chunk(NamedTuple):
 
 
 def chunks_of(annotations: xr.Dataset) -> list[Chunk]:
-    """Return the chunks of annotations that are in such."""
+    """Return the chunks of chunked annotations."""
     annotations = by_item(annotations)
     frame, items = Frame.of(annotations), annotations[ITEM].to_numpy()
     columns = [annotations[name].data for name in frame.columns]

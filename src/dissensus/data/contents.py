@@ -5,32 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.rows import ranking_code, statements_per, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import misspelt
+from dissensus.kernels.types import Array, Ints
 
 _QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
 
 
 def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
-    """Return what a person wants to know before trusting a file of annotations.
+    """Return counts of annotations, and the counts of labels or quartiles of numbers.
 
-    Parameters
-    ----------
-    annotations : xarray.Dataset
-        From `dissensus.annotations`.
-
-    Returns
-    -------
-    dict
-        Counts, and the shares of labels or quartiles of numbers.
-
-    Examples
-    --------
     >>> import dissensus as dx
     >>> ann = dx.annotations({"item": [1, 1], "annotator": list("ab"), "label": ["x", "y"]})
     >>> found = annotation_contents(ann)
@@ -64,19 +52,7 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
 
 
 def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dict[str, Any]:
-    """Return what there is to know of predictions, and of how they fit the annotations.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> ann = dx.annotations({"item": [1, 2], "annotator": list("ab"), "label": ["x", "y"]})
-    >>> pred = dx.predictions({"item": [1, 3], "system": ["m", "m"], "label": ["x", "z"]})
-    >>> found = prediction_contents(ann, pred)
-    >>> found["items_without_predictions"], found["items_without_annotations"]
-    ([2], [3])
-    >>> found["labels_outside"]
-    {'z': 1}
-    """
+    """Return counts of predictions, and of items and labels that the annotations lack."""
     annotated, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
     out: dict[str, Any] = {
         "kind": predictions.attrs["kind"],
@@ -101,14 +77,12 @@ def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dic
     return out
 
 
-def _without(names: npt.NDArray[Any], others: npt.NDArray[Any]) -> list[Any]:
+def _without(names: Array, others: Array) -> list[Any]:
     found: list[Any] = names[tables.match(names, others) < 0].tolist()
     return found
 
 
-def _outside(
-    annotations: xr.Dataset, predictions: xr.Dataset, code: npt.NDArray[np.int64]
-) -> dict[Any, int]:
+def _outside(annotations: xr.Dataset, predictions: xr.Dataset, code: Ints) -> dict[Any, int]:
     """Count labels that annotators could not have given."""
     if LABEL not in annotations.coords:
         return {}
@@ -124,7 +98,7 @@ def _quartiles(values: xr.DataArray) -> dict[str, float]:
     return dict(zip(_QUARTILES, found.tolist(), strict=True))
 
 
-def _spread(counts: npt.NDArray[np.int64]) -> dict[str, float]:
+def _spread(counts: Ints) -> dict[str, float]:
     return {"min": int(counts.min()), "median": float(np.median(counts)), "max": int(counts.max())}
 
 

@@ -13,7 +13,7 @@ from dissensus.dims import ANNOTATION, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, shown
 
 _BESIDE = ("rank", "confidence", "trial")
-"""What a statement may have beside its names."""
+"""Further variables of a statement."""
 
 
 def to_dataframe(data: Any) -> pd.DataFrame:
@@ -64,32 +64,24 @@ def to_dataframe(data: Any) -> pd.DataFrame:
 
 
 def _of_annotations(data: xr.Dataset) -> pd.DataFrame:
-    """Put names in place of codes; what is said of items is said of each row."""
+    """Replace codes by names; clusters and strata of items are repeated in each row."""
     data = data.compute()
     item = data[f"{ITEM}_code"].to_numpy()
     out: dict[str, Any] = {}
     for name, (along, dim) in CODES.items():
         if name in data:
-            codes = data[name].to_numpy()
+            codes, names = data[name].to_numpy(), data[dim].to_numpy()
             rows = codes if along == ANNOTATION else codes[item]
-            out[dim] = _names(data[dim].to_numpy(), rows, ordered=_is_ordered(data, dim))
+            out[dim] = names[rows]
+            if dim == LABEL and data.attrs["kind"] == "ordinal":
+                out[dim] = pd.Categorical.from_codes(rows, pd.Index(names), ordered=True)
         elif dim == LABEL:
             out[LABEL] = data["value"].to_numpy()
     return pd.DataFrame(out | {name: data[name].to_numpy() for name in _BESIDE if name in data})
 
 
-def _is_ordered(data: xr.Dataset, dim: str) -> bool:
-    return dim == LABEL and data.attrs["kind"] == "ordinal"
-
-
-def _names(names: Any, codes: Any, *, ordered: bool) -> Any:
-    if ordered:
-        return pd.Categorical.from_codes(codes, categories=pd.Index(names), ordered=True)
-    return names[codes]
-
-
 def _of_predictions(data: xr.Dataset) -> pd.DataFrame:
-    """List what each system said of each item, in order."""
+    """List the labels of each item and system, in order."""
     data = data.compute()
     items, systems = (data[dim].to_numpy() for dim in (ITEM, SYSTEM))
     if "value" in data:

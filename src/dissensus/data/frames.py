@@ -32,13 +32,7 @@ def _of_rows(rows: Sequence[Any], error: type[AnnotationError]) -> dict[str, lis
 
 
 def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]:
-    """Return the columns of a `Dataset` of Hugging Face; classes by their names.
-
-    Raises
-    ------
-    AnnotationError
-        If it is a mapping of several data sets, or a stream.
-    """
+    """Return the columns of a `Dataset` of Hugging Face; classes by their names."""
     if isinstance(data, Mapping):
         raise error(
             "the table", expected="one data set", found=f"the splits {shown(list(data))}",
@@ -69,33 +63,9 @@ def columns(
     error: type[AnnotationError] = AnnotationError,
     needed: Iterable[str] = (),
 ) -> dict[str, pd.Series[Any]]:
-    """Take the wanted columns out of a dataframe, a mapping of columns, or rows.
+    """Take the wanted columns by role out of a table, with a fresh 0, 1, 2, ... index.
 
-    Parameters
-    ----------
-    frame : dataframe, mapping of columns, or rows
-        As in `dissensus.annotations`.
-    wanted : mapping from role to column name
-        Roles with the name None are left out.
-    error : type
-        The error to raise.
-    needed : iterable of str
-        Roles that cannot be left out.
-
-    Returns
-    -------
-    dict from role to pandas.Series
-        Column values in the frame's order, with a fresh 0, 1, 2, ... index.
-
-    Raises
-    ------
-    AnnotationError
-        If a column is missing or doubled, or the table has no rows.
-
-    Examples
-    --------
-    >>> columns({"who": ["ann", "bob"]}, {"annotator": "who"})["annotator"].tolist()
-    ['ann', 'bob']
+    Roles with the name None are left out, unless they are ``needed``.
     """
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     for role in needed:
@@ -120,13 +90,7 @@ def columns(
 def opened(
     frame: Any, error: type[AnnotationError] = AnnotationError
 ) -> Mapping[str, pd.Series[Any]]:
-    """Return any table as a mapping from column name to pandas Series.
-
-    Examples
-    --------
-    >>> list(opened({"item": [1, 2], 7: ["a", "b"]}))
-    ['item', '7']
-    """
+    """Return any table as a mapping from column name to pandas Series."""
     if type(frame).__module__.partition(".")[0] == "datasets":  # without importing it
         return of_hub(frame, error)
     if _is_rows(frame):
@@ -139,7 +103,7 @@ def opened(
 def _from_mapping(
     frame: Mapping[Any, Any], error: type[AnnotationError]
 ) -> dict[str, pd.Series[Any]]:
-    _require_distinct([str(name) for name in frame], error)
+    require_distinct([str(name) for name in frame], error)
     out = {str(name): _column(str(name), values, error) for name, values in frame.items()}
     lengths = {name: len(values) for name, values in out.items()}
     if len(set(lengths.values())) > 1:
@@ -147,11 +111,15 @@ def _from_mapping(
     return out
 
 
-def _require_distinct(names: list[str], error: type[AnnotationError]) -> None:
+def require_distinct(
+    names: Sequence[str], error: type[AnnotationError], source: str = "the table", where: str = ""
+) -> None:
+    """Raise if two columns share a name."""
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise error(
-            "the table",
+            source,
+            where=where,
             expected="distinct column names",
             found=f"{shown(doubled)} more than once",
             hint="Rename or leave out the copies",
@@ -202,7 +170,7 @@ def _from_frame(frame: Any, error: type[AnnotationError]) -> Mapping[str, pd.Ser
         doubled = re.findall(r"- (.+) \d+ times", str(problem))
         found = f"{' and '.join(doubled)} more than once" if doubled else str(problem)
         raise error("the table", expected="distinct column names", found=found) from problem
-    _require_distinct([str(name) for name in table.columns], error)
+    require_distinct([str(name) for name in table.columns], error)
     return _Columns(table)
 
 

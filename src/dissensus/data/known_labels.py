@@ -1,8 +1,4 @@
-"""Known true labels, of all items or of some.
-
-`known_codes` takes labels of some items by name. `codes_of_all` takes labels of all items, by
-name or by place.
-"""
+"""Known true labels, of all items or of some."""
 
 from __future__ import annotations
 
@@ -25,26 +21,8 @@ _COLUMNS = (ITEM, LABEL)
 def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
     """Return the code of each item's true label, -1 where it is not known.
 
-    Parameters
-    ----------
-    annotations : Dataset
-        With labels.
-    truth : mapping, Series, DataArray (item) or table, optional
-        From items to labels; a table has them in the columns ``item`` and ``label``. Other items,
-        and those whose label is missing, are unknown.
-
-    Raises
-    ------
-    ArgumentError
-        If it is none of these, or an item stands twice or is not annotated, or a label is outside
-        the label space.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> ann = dx.from_matrix([["a", "b"], ["b", "b"], ["a", "a"]])
-    >>> known_codes(ann, {0: "a", 1: "b"})
-    array([ 0,  1, -1])
+    ``truth`` maps items to labels: a mapping, Series, DataArray (item), or a table with the columns
+    ``item`` and ``label``. Items without a label are unknown.
     """
     items, labels = annotations[ITEM].to_numpy(), annotations[LABEL].to_numpy()
     out = np.full(len(items), UNKNOWN, dtype=np.int64)
@@ -75,13 +53,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
 
 
 def recorded(truth: Any) -> Any:
-    """Return true labels as a dict that can be stored; return anything else unchanged.
-
-    Examples
-    --------
-    >>> recorded(pd.Series({"i": "a"})), recorded(None)
-    ({'i': 'a'}, None)
-    """
+    """Return true labels as a dict that can be stored; return anything else unchanged."""
     try:
         names, labels = _named(truth)
     except ArgumentError:
@@ -93,25 +65,8 @@ def recorded(truth: Any) -> Any:
 def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> Ints:
     """Return the code of each item's true label; every item must have one.
 
-    Parameters
-    ----------
-    truth : array-like (item), mapping, Series or DataArray
-        Labels, by place or by name, see `weights.by_item`.
-    items, labels : array
-        Of the annotations.
-    closed : bool
-        Whether other labels are refused; if not, their code is -1.
-
-    Raises
-    ------
-    ArgumentError
-        If an item has no label, or one that is refused.
-
-    Examples
-    --------
-    >>> items, labels = np.array(["i", "j"]), np.array([0, 1])
-    >>> codes_of_all({"j": True, "i": False}, items, labels, closed=True)
-    array([0, 1])
+    ``truth`` is by place or by name, see `weights.by_item`. If not ``closed``, the code of other
+    labels is -1.
     """
     if isinstance(truth, str | bytes | set | frozenset | xr.Dataset | xr.DataTree):
         raise ArgumentError("truth", expected="a label for each item", found=brief(truth))

@@ -17,6 +17,7 @@ from dissensus.data.frames import opened
 from dissensus.data.schema import validate
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM
 from dissensus.errors import AnnotationError, relocated, shown
+from dissensus.kernels.types import Flags
 
 
 def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = None) -> xr.Dataset:
@@ -204,7 +205,7 @@ def _from_array(array: Any) -> pd.DataFrame:
     return pd.DataFrame(array.to_pandas() if isinstance(array, xr.DataArray) else array)
 
 
-def _blank(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def _blank(frame: pd.DataFrame) -> Flags:
     try:
         return frame.isna().to_numpy()
     except InvalidOperation:  # pandas compares a signalling decimal

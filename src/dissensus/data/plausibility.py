@@ -26,12 +26,12 @@ from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.data import tables
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.errors import ArgumentError, shown
+from dissensus.kernels.types import Array, Flags, Floats, Ints
 
 __all__ = [
     "NAME",
@@ -44,8 +44,6 @@ __all__ = [
     "widened",
     "with_candidates",
 ]
-
-# What the positions of a plausibility mean: its label space, read off and checked.
 
 
 PADDING: Final = -1
@@ -66,11 +64,11 @@ class Space(NamedTuple):
     (False, array([[ 0,  1, -2]]), array([[1, 1, 2]]))
     """
 
-    labels: npt.NDArray[Any]
+    labels: Array
     """All labels by name; a code is a place in this array."""
-    codes: npt.NDArray[np.int64]
+    codes: Ints
     """(item, candidate), or (label) for the dense form."""
-    sizes: npt.NDArray[np.int64]
+    sizes: Ints
     """Of the same shape: labels per candidate."""
     concentration: float
     seed: int
@@ -120,14 +118,14 @@ def space(plausibility: xr.DataArray) -> Space:
     )
 
 
-def _names(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _names(values: Array) -> Array:
     """Return names in the form that predictions have them in: text of any kind, True as 1."""
     if values.dtype.kind == "b":
         return values.astype(np.int64)
     return values.astype(object).astype(np.str_) if values.dtype.kind == "T" else values
 
 
-def _check_distinct(labels: npt.NDArray[Any]) -> None:
+def _check_distinct(labels: Array) -> None:
     names, count = np.unique(labels, return_counts=True)
     if (count > 1).any():
         raise ArgumentError(
@@ -137,12 +135,7 @@ def _check_distinct(labels: npt.NDArray[Any]) -> None:
         )
 
 
-def _check_candidates(
-    codes: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64],
-    names: npt.NDArray[Any],
-    n_labels: int | None,
-) -> None:
+def _check_candidates(codes: Ints, sizes: Ints, names: Array, n_labels: int | None) -> None:
     """Raise unless each item's candidates are distinct labels that add up to the label space."""
     stray = (sizes == 1) & (codes < 0)
     if stray.any():
@@ -166,9 +159,6 @@ def _check_candidates(
         )
 
 
-# What is known of draws that do not change, while an evaluation goes from metric to metric.
-
-
 class _Looks(NamedTuple):
     """What is remembered of draws that do not change."""
 
@@ -184,8 +174,8 @@ _LOOKS: Final[ContextVar[_Looks | None]] = ContextVar("looks", default=None)
 def looked_at_once(depth: int) -> Iterator[None]:
     """Check the same draws once, and look for their top labels once, however many metrics ask.
 
-    To draw the share of each of hundreds of labels that nobody named takes longer than all else
-    that a metric does. Only for draws that stay as they are meanwhile.
+    Drawing the shares of hundreds of labels of the remainder takes longer than all else that a
+    metric does. The draws must not be changed inside the context.
     """
     token = _LOOKS.set(_Looks(depth, {}))
     try:
@@ -219,15 +209,15 @@ class Layout(NamedTuple):
     array([1, 0, 1])
     """
 
-    codes: npt.NDArray[np.int64]
+    codes: Ints
     """(item, candidate): a label code, `PADDING`, or `REMAINDER` in the last column."""
-    sizes: npt.NDArray[np.int64]
+    sizes: Ints
     """(item, candidate): how many labels a candidate stands for."""
-    place: npt.NDArray[np.int64]
-    """(annotation): the candidate that a row of the annotations speaks of."""
+    place: Ints
+    """(annotation): the candidate of each row's label."""
 
 
-def layout(annotations: xr.Dataset, also: npt.NDArray[np.bool_] | None = None) -> Layout:
+def layout(annotations: xr.Dataset, also: Flags | None = None) -> Layout:
     """Lay out the labels named for each item, in label order, with the remainder last.
 
     Parameters
@@ -236,10 +226,6 @@ def layout(annotations: xr.Dataset, also: npt.NDArray[np.bool_] | None = None) -
         Annotations with labels.
     also : array (item, label), optional
         Which labels are candidates beside those that somebody named.
-
-    Returns
-    -------
-    Layout
 
     Examples
     --------
@@ -271,13 +257,7 @@ def layout(annotations: xr.Dataset, also: npt.NDArray[np.bool_] | None = None) -
 
 
 def candidate_form(
-    values: npt.NDArray[np.float64],
-    layout: Layout,
-    items: npt.NDArray[Any],
-    labels: npt.NDArray[Any],
-    *,
-    concentration: float,
-    seed: int,
+    values: Floats, layout: Layout, items: Array, labels: Array, *, concentration: float, seed: int
 ) -> xr.DataArray:
     """Name draws laid out as (..., item, candidate): the only way to make this form.
 
@@ -358,14 +338,14 @@ def widened(name: str, values: xr.Variable, width: int) -> xr.Variable:
     return xr.Variable.concat([named, pad, rest], CANDIDATE).transpose(*values.dims)
 
 
-def _laid_out(codes: npt.NDArray[np.int64], annotations: xr.Dataset) -> Layout:
+def _laid_out(codes: Ints, annotations: xr.Dataset) -> Layout:
     """Return the layout that a model was built with."""
     sizes = (codes >= 0).astype(np.int64)
     sizes[:, -1] = annotations.sizes[LABEL] - sizes.sum(axis=1)
     return Layout(codes, sizes, np.empty(0, dtype=np.int64))
 
 
-def _unnamed(layout: Layout, n_labels: int) -> npt.NDArray[np.int64]:
+def _unnamed(layout: Layout, n_labels: int) -> Ints:
     """Return the first label nobody named, for each item."""
     used = np.zeros((len(layout.codes), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(layout.codes < 0, n_labels, layout.codes), True, axis=1)

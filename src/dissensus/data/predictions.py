@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -20,26 +19,13 @@ from dissensus.data.schema import (
 )
 from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
 from dissensus.errors import PredictionError, misspelt, shown, warn_caller
-from dissensus.kernels.types import Floats
+from dissensus.kernels.types import Array, Floats, Ints
 
 
 def warn_of_outside(
-    consequence: str,
-    names: Sequence[object],
-    labels: Sequence[object],
-    count: int | None = None,
+    consequence: str, names: Sequence[object], labels: Sequence[object], count: int | None = None
 ) -> None:
-    """Warn of predicted labels outside the label space of the annotations.
-
-    Parameters
-    ----------
-    consequence : str
-        What follows for these labels; completes the sentence.
-    names, labels : sequence
-        These labels, and the label space.
-    count : int, optional
-        How many predictions have them, if that is known.
-    """
+    """Warn of ``names`` outside the label space; ``consequence`` completes the sentence."""
     by = "" if count is None else f" (predictions with them: {count})"
     warn_caller(
         f"Labels outside the label space of the annotations{consequence}: {shown(names)}{by}. "
@@ -182,7 +168,7 @@ class _Rows(NamedTuple):
     """The names of the columns of items and systems, for error messages."""
     items: tables.Encoded
     systems: tables.Encoded
-    pair: npt.NDArray[np.int64]
+    pair: Ints
     """One number for each combination of item and system."""
 
     def named(self, row: int) -> str:
@@ -215,12 +201,7 @@ def _check_options(score: str | None, rank: str | None, kind: str | None) -> Non
 
 
 def _require_distinct(
-    rows: _Rows,
-    key: npt.NDArray[np.int64],
-    *,
-    expected: str,
-    labels: tables.Encoded | None = None,
-    hint: str = "",
+    rows: _Rows, key: Ints, *, expected: str, labels: tables.Encoded | None = None, hint: str = ""
 ) -> None:
     """Raise if a key stands in two rows; ``labels`` are those that a list has twice."""
     again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
@@ -236,7 +217,7 @@ def _require_distinct(
 
 def _order(
     column: dict[str, pd.Series[Any]], rows: _Rows, score: str | None, rank: str | None
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return the key by which a list is ordered: small comes first, equal is tied."""
     if score is not None:
         return -tables.numbers(column["score"], str(score), PredictionError)
@@ -259,9 +240,7 @@ def _order(
     return ranks
 
 
-def _grid(
-    pair: npt.NDArray[np.int64], values: npt.NDArray[np.float64], coords: dict[str, Any]
-) -> xr.Dataset:
+def _grid(pair: Ints, values: Floats, coords: dict[str, Any]) -> xr.Dataset:
     shape = (len(coords[ITEM]), len(coords[SYSTEM]))
     grid = np.full(shape[0] * shape[1], np.nan)
     grid[pair] = values
@@ -269,12 +248,7 @@ def _grid(
 
 
 def _lists(
-    pair: npt.NDArray[np.int64],
-    labels: tables.Encoded,
-    key: npt.NDArray[np.float64],
-    coords: dict[str, Any],
-    *,
-    scored: bool,
+    pair: Ints, labels: tables.Encoded, key: Floats, coords: dict[str, Any], *, scored: bool
 ) -> xr.Dataset:
     """Lay out each list along ``position``, in order, with the number of its block."""
     order = np.lexsort((labels.codes, key, pair))
@@ -289,7 +263,7 @@ def _lists(
     shape = (len(coords[ITEM]), len(coords[SYSTEM]), int(length.max()))
     dims = (ITEM, SYSTEM, POSITION)
 
-    def laid(values: npt.NDArray[Any], empty: float, dtype: Any) -> tuple[Any, npt.NDArray[Any]]:
+    def laid(values: Array, empty: float, dtype: Any) -> tuple[Any, Array]:
         out = np.full((shape[0] * shape[1], shape[2]), empty, dtype=dtype)
         out[pair, position] = values
         return dims, out.reshape(shape)
@@ -349,26 +323,13 @@ class Features(NamedTuple):
 
 
 def features(
-    predictions: xr.Dataset | None,
-    items: npt.NDArray[Any],
-    labels: npt.NDArray[Any],
-    *,
-    whole_lists: bool = False,
+    predictions: xr.Dataset | None, items: Array, labels: Array, *, whole_lists: bool = False
 ) -> Features:
     """Lay predictions out by items and labels.
 
-    Items without predictions, and labels that are not in the space, are 0. Labels that are tied
-    in the first place share a 1.
-
-    Parameters
-    ----------
-    predictions : xarray.Dataset or None
-        Labels, as `dissensus.predictions` reads them.
-    items, labels : arrays
-        Their names.
-    whole_lists : bool
-        Whether labels further down a list count too, if the system gave no probabilities: by
-        1 / log2(1 + place), the discount of Jarvelin & Kekalainen (2002).
+    Items without predictions, and labels that are not in the space, are 0. Labels that are tied in
+    the first place share a 1. With ``whole_lists`` later labels of lists without probabilities
+    count 1 / log2(1 + place), the discount of Jarvelin & Kekalainen (2002).
     """
     if predictions is None:
         return Features([], [], [])
@@ -394,9 +355,7 @@ def features(
     return Features(answers + logs, names, scored)
 
 
-def _laid(
-    value: Floats, place: npt.NDArray[np.int64], row: npt.NDArray[np.int64], n_labels: int
-) -> Floats:
+def _laid(value: Floats, place: Ints, row: Ints, n_labels: int) -> Floats:
     """Lay values in lists (item, position) out by label: (item, label)."""
     out = np.zeros((len(value) + 1, n_labels))  # the last row: no predictions
     item, position = np.nonzero(place >= 0)
@@ -405,11 +364,7 @@ def _laid(
 
 
 def _probabilities(
-    predictions: xr.Dataset,
-    system: int,
-    place: npt.NDArray[np.int64],
-    row: npt.NDArray[np.int64],
-    n_labels: int,
+    predictions: xr.Dataset, system: int, place: Ints, row: Ints, n_labels: int
 ) -> Floats | None:
     """Return the probabilities (item, label) of a system; None if its scores are not such."""
     if "score" not in predictions:

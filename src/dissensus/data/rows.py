@@ -1,17 +1,17 @@
-"""What can be read off the rows of annotations: whose they are, how many, and what numbers."""
+"""Counts, rankings and numbers from the rows of annotations."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError
+from dissensus.kernels.types import Floats, Ints
 
 
-def ranking_code(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
+def ranking_code(annotations: xr.Dataset) -> Ints:
     """Return a number for each ranking: one for each item, annotator and (if given) trial.
 
     Examples
@@ -29,7 +29,7 @@ def ranking_code(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
     return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
 
 
-def ranks(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
+def ranks(annotations: xr.Dataset) -> Ints:
     """Return the block of each row's label: 1 for all where single labels were given.
 
     Examples
@@ -44,7 +44,7 @@ def ranks(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
     return np.ones(annotations.sizes[ANNOTATION], dtype=np.int64)
 
 
-def statements_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
+def statements_per(annotations: xr.Dataset, dim: str) -> Ints:
     """Count the statements (a ranking is one, however many rows) per item or annotator.
 
     Examples
@@ -60,7 +60,7 @@ def statements_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
     return np.bincount(owner, minlength=annotations.sizes[dim])
 
 
-def voices_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
+def voices_per(annotations: xr.Dataset, dim: str) -> Ints:
     """Count the annotators of each item, or the items of each annotator, repeats once.
 
     Examples
@@ -80,7 +80,7 @@ def voices_per(annotations: xr.Dataset, dim: str) -> npt.NDArray[np.int64]:
     return np.bincount(place[dim], minlength=annotations.sizes[dim])
 
 
-def label_counts(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
+def label_counts(annotations: xr.Dataset) -> Ints:
     """Count how often each label was given to each item: (item, label).
 
     Examples
@@ -96,7 +96,7 @@ def label_counts(annotations: xr.Dataset) -> npt.NDArray[np.int64]:
     return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
 
 
-def given_numbers(annotations: xr.Dataset) -> npt.NDArray[np.float64]:
+def given_numbers(annotations: xr.Dataset) -> Floats:
     """Return the numbers given, row by row: values, or labels that are numbers.
 
     Examples

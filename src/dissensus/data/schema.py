@@ -46,16 +46,17 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus.data.rows import given_numbers as given_numbers
-from dissensus.data.rows import label_counts as label_counts
-from dissensus.data.rows import ranking_code as ranking_code
-from dissensus.data.rows import ranks as ranks
-from dissensus.data.rows import statements_per as statements_per
-from dissensus.data.rows import voices_per as voices_per
+from dissensus.data.rows import (
+    given_numbers,
+    label_counts,
+    ranking_code,
+    ranks,
+    statements_per,
+    voices_per,
+)
 from dissensus.dims import (
     ANNOTATION,
     ANNOTATOR,
@@ -68,6 +69,7 @@ from dissensus.dims import (
     SYSTEM,
 )
 from dissensus.errors import AnnotationError, PredictionError, brief, shown
+from dissensus.kernels.types import Flags, Floats
 
 __all__ = [
     "CODES",
@@ -193,12 +195,7 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
             expected=f"codes along {dim!r} into the index coordinate {vocabulary!r}",
             found=f"dims {annotations[name].dims} and indexes {list(annotations.indexes)}",
         )
-    names = annotations.indexes[vocabulary]
-    if names.hasnans or names.has_duplicates:
-        doubled = f"{shown(list(names[names.duplicated()]))} more than once"
-        found = "a missing one" if names.hasnans else doubled
-        expected = "distinct names, none missing"
-        raise AnnotationError(f"coordinate {vocabulary!r}", expected=expected, found=found)
+    names = _checked_names(annotations, vocabulary, AnnotationError)
     codes = annotations[name].to_numpy()
     if codes.dtype.kind not in "iu":
         raise AnnotationError(name, expected="integer codes", found=str(codes.dtype))
@@ -309,7 +306,7 @@ _WHOLE: Final = 0.01
 """Tolerance of the sum of an item's probabilities, which are often rounded."""
 
 
-def are_probabilities(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def are_probabilities(scores: Floats) -> Flags:
     """Return for each item (first dimension) whether its scores are probabilities; NaN counts 0."""
     total = np.nansum(scores, axis=1)
     return np.asarray(~(scores < 0).any(axis=1) & (np.abs(total - 1.0) <= _WHOLE))
@@ -349,7 +346,7 @@ def check_predictions(predictions: xr.Dataset) -> None:
             found = f"dims {predictions[name].dims}" if name in predictions else "no such variable"
             raise PredictionError(name, expected=f"a variable with dims {dims}", found=found)
     for name in (ITEM, SYSTEM) if kind == "continuous" else (ITEM, SYSTEM, LABEL):
-        _check_names(predictions, name)
+        _checked_names(predictions, name, PredictionError)
     if predictions.sizes[ITEM] == 0 or predictions.sizes[SYSTEM] == 0:
         found = f"{predictions.sizes[ITEM]} items, {predictions.sizes[SYSTEM]} systems"
         raise PredictionError(
@@ -363,15 +360,16 @@ def check_predictions(predictions: xr.Dataset) -> None:
         _check_lists(predictions, dims)
 
 
-def _check_names(predictions: xr.Dataset, name: str) -> None:
-    names = predictions.indexes.get(name)
+def _checked_names(data: xr.Dataset, name: str, error: type[AnnotationError]) -> pd.Index[Any]:
+    names = data.indexes.get(name)
     if names is None or names.hasnans or names.has_duplicates:
-        doubled = [] if names is None else list(names[names.duplicated()])
-        raise PredictionError(
+        doubled = [] if names is None or names.hasnans else list(names[names.duplicated()])
+        raise error(
             f"coordinate {name!r}",
             expected="an index of distinct names, none missing",
-            found=f"{shown(doubled)} more than once" if doubled else "none, or a missing name",
+            found=f"{shown(doubled)} more than once" if doubled else "none, or a missing one",
         )
+    return names
 
 
 def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
@@ -397,9 +395,7 @@ def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
         _require(predictions, "label_code", listed.sum(axis=-1) == 1, "one label in each list")
 
 
-def _require(
-    predictions: xr.Dataset, name: str, good: npt.NDArray[np.bool_], expected: str
-) -> None:
+def _require(predictions: xr.Dataset, name: str, good: Flags, expected: str) -> None:
     """Raise naming the first item and system for which something does not hold."""
     if good.all():
         return

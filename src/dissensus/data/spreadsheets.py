@@ -21,36 +21,17 @@ def disarmed(text: str) -> str:
     Formulas begin with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return, perhaps after
     blanks and quotation marks, at the beginning or after a semicolon, tab or line break within.
     All other text stays as it is.
-
-    Examples
-    --------
-    >>> disarmed("=1+1"), disarmed("a-b"), disarmed("a;=1"), disarmed("'-x")
-    ("'=1+1", 'a-b', "a;'=1", "''-x")
     """
     return _ARMED.sub("'", text)
 
 
 def armed(text: str) -> str:
-    """Take away what `disarmed` added, and nothing else.
-
-    Examples
-    --------
-    >>> [armed(disarmed(name)) for name in ("=1+1", "'=1", "it's", "-")]
-    ['=1+1', "'=1", "it's", '-']
-    """
+    """Take away what `disarmed` added, and nothing else."""
     return _DISARMED.sub("", text)
 
 
 def disarmed_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose texts are no formulas; numbers stay numbers, also negative ones.
-
-    Examples
-    --------
-    >>> disarmed_table(pd.DataFrame({"system": ["=1", "m"], "mean": [-1.0, 2.0]}))
-      system  mean
-    0    '=1  -1.0
-    1      m   2.0
-    """
+    """Return a table whose texts are no formulas; numbers stay numbers, also negative ones."""
     out = frame.copy()
     for place, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
@@ -62,6 +43,3 @@ def disarmed_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(cell: Any) -> Any:
     return disarmed(cell) if isinstance(cell, str) else cell
-
-
-"""Writes to the path it is given."""

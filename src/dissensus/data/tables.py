@@ -19,10 +19,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from dissensus.errors import AnnotationError
+from dissensus.kernels.types import Array, Flags, Floats, Ints
 
 TEXT: Final = "text"
 NUMBER: Final = "a number"
@@ -37,13 +37,7 @@ _OBJECT_TEXT_BYTES = 1 << 28
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of a value, or the name of its type if it cannot be a name.
-
-    Examples
-    --------
-    >>> [kind_of(value) for value in ("a", 1, 1.5, True, [1])]
-    ['text', 'a number', 'a number', 'true or false', 'list']
-    """
+    """Return the kind of a value, or the name of its type if it cannot be a name."""
     if isinstance(value, str):
         return TEXT
     if isinstance(value, bool | np.bool_):
@@ -57,28 +51,12 @@ def kind_of(value: Any) -> str:
     return DAY if isinstance(value, date) else type(value).__name__
 
 
-def plain(
-    values: npt.NDArray[Any], name: str, error: type[AnnotationError] = AnnotationError
-) -> npt.NDArray[Any]:
+def plain(values: Array, name: str, error: type[AnnotationError] = AnnotationError) -> Array:
     """Return distinct values of one kind as an array of int64, float64 or text.
 
     Text that spells whole numbers throughout becomes numbers, if that loses nothing ("7"
     does, "07" keeps all of the values text). Whole floats become integers, true and false
     become 1 and 0. Integers beyond 64 bits become text, digit by digit, and so do dates.
-
-    Parameters
-    ----------
-    values : array
-        Distinct values without missing ones.
-    name : str
-        What to call the column in errors.
-    error : type
-        The error to raise.
-
-    Examples
-    --------
-    >>> plain(np.array(["10", "9"]), "label"), plain(np.array([2**64 - 1], np.uint64), "label")
-    (array([10,  9]), array(['18446744073709551615'], dtype='<U20'))
     """
     form = values.dtype.kind
     if form in "iu":
@@ -113,7 +91,7 @@ def unusable(name: str, kind: str, where: str, error: type[AnnotationError]) -> 
     )
 
 
-def as_text(values: Sequence[str]) -> npt.NDArray[Any]:
+def as_text(values: Sequence[str]) -> Array:
     """Return text as a fixed-width array, or as objects if one long name would fill memory."""
     width = max((len(value) for value in values), default=1)
     if 4 * width * len(values) > _OBJECT_TEXT_BYTES:
@@ -121,7 +99,7 @@ def as_text(values: Sequence[str]) -> npt.NDArray[Any]:
     return np.array(values, dtype=np.str_)
 
 
-def _text(text: list[str]) -> npt.NDArray[Any]:
+def _text(text: list[str]) -> Array:
     if text and all(map(_INTEGER.match, text)):
         numbers = [int(cell) for cell in text]
         if _fit(numbers):
@@ -133,16 +111,14 @@ def _fit(numbers: list[int]) -> bool:
     return _INT64.min <= min(numbers, default=0) and max(numbers, default=0) <= _INT64.max
 
 
-def _integers(numbers: list[int]) -> npt.NDArray[Any]:
+def _integers(numbers: list[int]) -> Array:
     """Return integers as int64 if all fit, else as text: floats would merge some."""
     if _fit(numbers):
         return np.array(numbers, dtype=np.int64)
     return as_text([str(number) for number in numbers])
 
 
-def _floats(
-    values: npt.NDArray[np.float64], name: str, error: type[AnnotationError]
-) -> npt.NDArray[Any]:
+def _floats(values: Floats, name: str, error: type[AnnotationError]) -> Array:
     """Turn floats that are whole numbers throughout into integers; refuse infinities."""
     if not np.isfinite(values).all():
         raise error(f"column {name!r}", expected="finite numbers", found="an infinity")
@@ -151,7 +127,7 @@ def _floats(
     return values
 
 
-def _numbers(cells: list[Any], name: str, error: type[AnnotationError]) -> npt.NDArray[Any]:
+def _numbers(cells: list[Any], name: str, error: type[AnnotationError]) -> Array:
     """Return numbers held as objects: integers of any size, floats, decimals."""
     others = [cell for cell in cells if not isinstance(cell, int | np.integer)]
     if not others:
@@ -172,7 +148,7 @@ def _numbers(cells: list[Any], name: str, error: type[AnnotationError]) -> npt.N
     return np.array([float(cell) for cell in cells])
 
 
-def _times(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _times(values: Array) -> Array:
     """Write time stamps in the longest unit that loses nothing: days as days."""
     for unit in ("D", "s", "ms", "us"):
         shorter = values.astype(f"datetime64[{unit}]")
@@ -181,7 +157,7 @@ def _times(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.datetime_as_string(values)
 
 
-def _moments(cells: list[Any], name: str, error: type[AnnotationError]) -> npt.NDArray[Any]:
+def _moments(cells: list[Any], name: str, error: type[AnnotationError]) -> Array:
     """Write dates and times held as objects; those with a time zone in UTC."""
     zoned = [getattr(cell, "tzinfo", None) is not None for cell in cells]
     if any(zoned) != all(zoned):
@@ -205,8 +181,8 @@ _UNIFORM: Final = frozenset(
 class Encoded(NamedTuple):
     """One column as integer codes into its distinct values."""
 
-    codes: npt.NDArray[np.int64]
-    values: npt.NDArray[Any]
+    codes: Ints
+    values: Array
 
     @property
     def is_text(self) -> bool:
@@ -223,32 +199,8 @@ def encode(
 ) -> Encoded:
     """Replace a column's values by codes into the distinct ones.
 
-    Text that spells whole numbers throughout becomes numbers, if that loses nothing
-    ("7" does, "07" keeps the column text); whole floats become integers, true and false 1 and
-    0; dates become text. See `tables`.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        The values.
-    name : str
-        What to call the column in errors.
-    sort : bool
-        Order the distinct values (numbers by size, text by alphabet, an ordered categorical
-        as it says, with the categories nobody used); else they stand in the order of their
-        first appearance.
-    error : type
-        The error to raise.
-
-    Raises
-    ------
-    AnnotationError
-        On a missing or empty entry, and on text mixed with numbers.
-
-    Examples
-    --------
-    >>> encode(pd.Series(["b", "a", "b"]), "label", sort=True)
-    Encoded(codes=array([1, 0, 1]), values=array(['a', 'b'], dtype='<U1'))
+    The values are made `plain`. ``sort`` orders them (numbers by size, text by alphabet, an ordered
+    categorical as it says, with unused categories); else the order is that of first appearance.
     """
     present(column, name, error)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -290,11 +242,9 @@ def present(
         raise error(f"column {name!r}", where=f"row {rows[0]}", expected="a value", found=found)
 
 
-def missing(column: pd.Series[Any]) -> npt.NDArray[np.bool_]:
+def missing(column: pd.Series[Any]) -> Flags:
     """Return which entries of a column are missing.
 
-    Examples
-    --------
     >>> missing(pd.Series([Decimal("sNaN"), Decimal(1)], dtype=object))
     array([ True, False])
     """
@@ -323,12 +273,7 @@ def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationE
         )
 
 
-def _require_usable(
-    values: npt.NDArray[Any],
-    codes: npt.NDArray[np.int64],
-    name: str,
-    error: type[AnnotationError],
-) -> None:
+def _require_usable(values: Array, codes: Ints, name: str, error: type[AnnotationError]) -> None:
     """Raise on names that cannot be stored and on infinities, naming the row."""
     place, found = 0, ""
     if values.dtype.kind in "OU":
@@ -363,14 +308,8 @@ def numbers(
     name: str,
     error: type[AnnotationError] = AnnotationError,
     hint: str = "",
-) -> npt.NDArray[np.float64]:
-    """Return a column as finite floats, or raise naming the first row that is not.
-
-    Examples
-    --------
-    >>> numbers(pd.Series(["1.5", "2"]), "score")
-    array([1.5, 2. ])
-    """
+) -> Floats:
+    """Return a column as finite floats, or raise naming the first row that is not."""
     present(column, name, error)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.dtype.categories.dtype)
@@ -393,16 +332,11 @@ def numbers(
     return values
 
 
-def match(values: npt.NDArray[Any], vocabulary: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def match(values: Array, vocabulary: Array) -> Ints:
     """Return the place of each value in a vocabulary, -1 if it is not there.
 
     If one side is text and the other numbers, they are compared as text: one stray word in a CSV
     file makes a whole column text.
-
-    Examples
-    --------
-    >>> match(np.array(["1", "tie"]), np.array([0, 1, 2]))
-    array([ 1, -1])
     """
     # "T" is NumPy's variable-width text, which Zarr returns.
     values, vocabulary = (
@@ -414,7 +348,7 @@ def match(values: npt.NDArray[Any], vocabulary: npt.NDArray[Any]) -> npt.NDArray
     return np.asarray(right.get_indexer(left), dtype=np.int64)
 
 
-def _spelled(values: npt.NDArray[Any]) -> pd.Index[Any]:
+def _spelled(values: Array) -> pd.Index[Any]:
     """Write numbers as text in the shortest form: 2.0 as "2"."""
     if values.dtype.kind == "f":
         return pd.Index([np.format_float_positional(value, trim="-") for value in values])

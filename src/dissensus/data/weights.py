@@ -19,25 +19,8 @@ from dissensus.kernels.types import Floats, Ints, Names
 def item_weights(weights: Any, items: Names, argument: str, also: str = "") -> Floats:
     """Return one weight for each item, in the order of the items.
 
-    Parameters
-    ----------
-    weights : array-like (item), mapping from item to weight, or DataArray (item)
-        Need not sum to 1. By place or by name, see `by_item`.
-    items : array of names
-    argument : str
-        The argument's name in error messages.
-    also : str
-        Other values that the argument takes, for error messages.
-
-    Raises
-    ------
-    ArgumentError
-        If weights are not numbers, negative, not finite, all zero, or too few or too many.
-
-    Examples
-    --------
-    >>> item_weights({"b": 2, "a": 1}, np.array(["a", "b"]), "weights")
-    array([1., 2.])
+    Weights are by place or by name, see `by_item`, and need not sum to 1. ``also`` names other
+    values that the argument takes, for error messages.
     """
     expected = f"None, numbers{also}"
     if isinstance(weights, str):
@@ -73,26 +56,9 @@ def _numbers(values: Names, argument: str, expected: str) -> Floats:
 def by_item(given: Any, items: Names, argument: str, noun: str) -> Names:
     """Return the value of each item, in the order of the items.
 
-    Parameters
-    ----------
-    given : array-like (item), Series, DataArray (item), or mapping from item
-        A DataArray with the coordinate ``item`` and a mapping are matched by name. So is a Series
-        whose index holds the items. With the default index 0, 1, ... it is matched by place, which
-        is an error if the items are named 0, 1, ... in another order. All else is by place.
-    items : array of names
-    argument, noun : str
-        The names of the argument and of one value in error messages.
-
-    Raises
-    ------
-    ArgumentError
-        If an item has no value or several, the length differs, values are masked, or place and
-        name disagree.
-
-    Examples
-    --------
-    >>> by_item({"b": "x", "a": "y"}, np.array(["a", "b"]), "cluster", "cluster")
-    array(['y', 'x'], dtype=object)
+    A DataArray with the coordinate ``item`` and a mapping are matched by name. So is a Series whose
+    index holds the items. With the default index 0, 1, ... it is matched by place, which is an
+    error if the items are named 0, 1, ... in another order. All else is by place.
     """
     names, values = _parts(given, argument, noun)
     if isinstance(given, pd.Series) and _goes_by_place(given.index, items, argument, noun):
@@ -167,13 +133,7 @@ def by_name(names: Names, items: Names, argument: str, noun: str = "weight") -> 
 
 
 def places(names: Names, items: Names) -> Ints:
-    """Return the place of each item among names, -1 if missing; dates and times match as text.
-
-    Examples
-    --------
-    >>> places(np.array(["2020-05-02", "2020-05-01"], "M8[s]"), np.array(["2020-05-01", "x"]))
-    array([ 1, -1])
-    """
+    """Return the place of each item among names, -1 if missing; dates and times match as text."""
     place = np.full(len(items), -1, dtype=np.int64)
     for spelled in _spellings(names) if items.dtype.kind in "OUT" else [names]:
         place = np.where(place < 0, tables.match(items, spelled), place)

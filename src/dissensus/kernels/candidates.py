@@ -16,9 +16,6 @@ from dissensus.kernels.rowwise import rowwise
 from dissensus.kernels.sorting import sort_with
 from dissensus.kernels.types import Codes, Floats, Ints
 
-# How often the draws agree on one answer.
-
-
 _LARGEST: Final = 2**62
 
 
@@ -35,14 +32,7 @@ def in_one_number(top: Codes, least: int, span: int, out: Codes) -> None:
 
 
 def set_codes(top: Codes) -> Codes:
-    """Give every distinct set along the last axis its own number.
-
-    Examples
-    --------
-    >>> one, again, other = set_codes(np.array([[1, 2], [2, 1], [1, 3]])).tolist()
-    >>> one == again, one == other
-    (True, False)
-    """
+    """Give every distinct set along the last axis its own number."""
     depth = top.shape[-1]
     if depth == 1:  # a label is its own number; its range need not be looked for
         return top[..., 0]
@@ -138,9 +128,6 @@ def modal_share(codes: Codes, share: Floats, mcse: Floats, bias: Floats) -> None
         bias[0] = max(0.0, share[0] - honest / codes.size)
 
 
-# Masses of groups of labels in the candidate form.
-
-
 _NEGLIGIBLE = 1e-12
 
 
@@ -179,9 +166,6 @@ def grouped_candidates(
                     break
 
 
-# Items that are alike: what their labels have to show, and how many items show the same.
-
-
 class Patterns(NamedTuple):
     """Distinct items, each a collection of cells, one for a label; which label is forgotten."""
 
@@ -200,20 +184,7 @@ class Patterns(NamedTuple):
 def find_patterns(columns: Sequence[Floats]) -> Patterns:
     """Find the distinct items.
 
-    Parameters
-    ----------
-    columns : sequence of arrays (item, label)
-        What is known of each label.
-
-    Returns
-    -------
-    Patterns
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_patterns([np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]])]).times.tolist()
-    [1, 2]
+    ``columns`` (item, label): what is known of each label.
     """
     code = np.zeros(columns[0].shape, dtype=np.int64)
     found = np.empty((1, 0))
@@ -250,17 +221,8 @@ def _counted(cells: Floats, rows: Ints, times: Ints) -> Patterns:
 def distinct(patterns: Patterns, probability: Floats) -> tuple[Ints, Floats]:
     """Return each pattern's distinct cells, and the sum of the probabilities of its labels there.
 
-    Parameters
-    ----------
-    patterns : Patterns
-        Some.
-    probability : array (pattern, label)
-        Of what a label may do, and one of them does.
-
-    Returns
-    -------
-    cell, probability : arrays (pattern, place)
-        Filled up with cells of probability 0.
+    ``probability`` (pattern, label): of what a label may do, and one of them does.
+    Returns ``cell``, ``probability`` (pattern, place): filled up with cells of probability 0.
     """
     rows = patterns.rows
     place = np.cumsum(np.diff(rows, axis=1, prepend=rows[:, :1]) > 0, axis=1)

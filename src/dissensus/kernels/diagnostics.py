@@ -37,20 +37,9 @@ class Diagnostics(NamedTuple):
 
 
 def diagnostics(draws: Floats, prob: tuple[float, float]) -> Diagnostics:
-    """Return effective draws and r-hat.
+    """Return effective draws and r-hat of draws (number, chain, draw), four a chain or more.
 
-    Parameters
-    ----------
-    draws : array (number, chain, draw)
-        Four draws a chain or more.
-    prob : (float, float)
-        Of the quantiles.
-
-    Examples
-    --------
-    >>> draws = np.random.default_rng(1).random((2, 4, 500))
-    >>> (diagnostics(draws, (0.05, 0.95)).bulk > 1000).tolist()
-    [True, True]
+    ``prob`` are the two quantiles whose effective draws are the tail's.
     """
     halves = _split(draws)
     scores = _normal_scores(halves)

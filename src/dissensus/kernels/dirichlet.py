@@ -15,8 +15,6 @@ from dissensus.kernels.random import State
 from dissensus.kernels.types import Floats, Keys
 from dissensus.kernels.variates import LEAST, SMALL, constants, gamma_of, log_gamma_variate
 
-# Draws from Dirichlet distributions, also sparse and degenerate ones.
-
 
 class Draws(NamedTuple):
     """Draws, and how dense the distribution is there."""
@@ -32,40 +30,13 @@ def draw_dirichlet(
 ) -> Draws:
     r"""Draw :math:`\theta \sim \mathrm{Dirichlet}(\alpha)` as normalised Gamma variates.
 
-    Parameters
-    ----------
-    alpha : array (row, k)
-        Parameters, at least one positive in each row. Where one is 0, theta is exactly 0
-        (the distribution degenerates to the face of the simplex that the others span).
-    keys : array (row)
-        Where each row's stream of random numbers starts: a row's draws hang on its key and its
-        parameters, and on no other row.
-    draws : int
-        How many; the first of many are those of few.
-    out : array (draw, row, k), optional
-        Where to write theta.
+    Small parameters are drawn in logarithms, as all Gamma variates of a row may underflow to 0. The
+    density is taken from the logarithms too, and is finite where a component underflows.
 
-    Returns
-    -------
-    Draws
-        ``theta``, non-negative and summing to 1 along the last axis, and its ``log_density``.
-
-    Raises
-    ------
-    ArgumentError
-        If a row has no positive parameter, or a parameter is negative or not finite.
-
-    Notes
-    -----
-    Where parameters are small it is done in logarithms: there every Gamma variate of a row may
-    underflow to 0, and 0/0 would follow. The density is taken from the logarithms too, and so is
-    finite where a component is below the smallest number.
-
-    Examples
-    --------
-    >>> draw = draw_dirichlet(np.array([[1.0, 0.0, 3.0]]), np.array([7], dtype=np.uint64), 2).theta
-    >>> draw.shape, draw[:, 0, 1].tolist(), bool(np.allclose(draw.sum(-1), 1))
-    ((2, 1, 3), [0.0, 0.0], True)
+    ``alpha`` (row, k): at least one positive in each row. Where one is 0, theta is exactly 0.
+    ``keys`` (row): where each row's stream of random numbers starts. The draws of a row depend on
+    its key and its parameters only; the first of many are those of few.
+    ``out`` (draw, row, k): where to write theta.
     """
     _check(alpha)
     theta = np.empty((draws, *alpha.shape)) if out is None else out
@@ -177,9 +148,6 @@ def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None
             out[y] -= high + math.log(total)
 
 
-# Which place of a Dirichlet variate is its largest: the probabilities, by quadrature.
-
-
 _TAIL: Final = 1e-18
 """Of the largest gamma variate's distribution: what is left out at either end."""
 _LEAST: Final = -28.0
@@ -198,20 +166,7 @@ def leading_probabilities(alpha: npt.ArrayLike) -> Floats:
     scale of log x, where the first factor is smooth. Below some x all :math:`F` are powers of
     x, and the rest of the integral is :math:`\alpha_k / \sum_j \alpha_j \prod_j F_j(x)`.
 
-    Parameters
-    ----------
-    alpha : array (rows, places)
-        Parameters, all positive.
-
-    Returns
-    -------
-    array (rows, places)
-        Sums to 1 along places, correct to about 1e-10.
-
-    Examples
-    --------
-    >>> leading_probabilities([[1.0, 1.0, 2.0]]).round(4).tolist()
-    [[0.1944, 0.1944, 0.6111]]
+    ``alpha`` (rows, places) is positive. The result (rows, places) is correct to about 1e-10.
     """
     alpha = np.asarray(alpha, dtype=np.float64)
     out = np.empty_like(alpha)

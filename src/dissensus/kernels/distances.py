@@ -6,22 +6,17 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.sorting import sorted_with_order
 from dissensus.kernels.types import Floats, Ints
 
-# Absolute differences of numbers given to one item, past what is tolerated, over all pairs.
-
 
 @inner
 def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
     """Return, for each of some sorted numbers, what it exceeds the smaller ones by, weighted.
 
-    Examples
-    --------
     >>> reach(np.array([1.0, 3.0, 5.0]), np.ones(3), 1.0)[1:]
     array([1., 4.])
     """
@@ -69,38 +64,16 @@ def _far_pairs(
     return within - alone, alone
 
 
-def far_pairs(
-    rows: Grouped, values: npt.NDArray[np.float64], tolerance: float
-) -> tuple[Floats, Floats]:
+def far_pairs(rows: Grouped, values: Floats, tolerance: float) -> tuple[Floats, Floats]:
     r"""Sum :math:`\max(0, |y - y'| - \lambda)` by item.
 
     Sorting makes it n log n in the numbers of an item, where there are n squared pairs.
 
-    Parameters
-    ----------
-    rows : Grouped
-        From `grouped`.
-    values : array (row)
-        Numbers, as the rows stand in the data.
-    tolerance : float
-        0 for plain absolute differences.
-
-    Returns
-    -------
-    within, own : array (item)
-        Over ordered pairs of different annotators; and of each annotator's labels with themselves.
-
-    Examples
-    --------
-    >>> from dissensus.kernels.grouped import grouped
-    >>> rows = grouped(np.zeros(3, int), np.arange(3), 1)
-    >>> far_pairs(rows, np.array([1.0, 2.0, 5.0]), tolerance=1.0)[0]
-    array([10.])
+    ``values`` (row) are in the order of the data; ``tolerance`` is 0 for absolute differences.
+    Returns sums (item) over ordered pairs of different annotators, and over pairs of one
+    annotator's own labels.
     """
     return _far_pairs(rows.start, rows.own, rows.share, values[rows.order], tolerance)
-
-
-# Distances between lists of labels: as sets, and as partial rankings.
 
 
 class Lists(NamedTuple):
@@ -117,23 +90,10 @@ class Lists(NamedTuple):
 
 
 def lists_of(number: Ints, code: Ints, block: Ints, n_lists: int) -> Lists:
-    """Lay out lists whose labels stand in rows; each label once in a list.
+    """Lay out lists whose labels stand in rows, each label once in a list.
 
-    Parameters
-    ----------
-    number : array of int (row)
-        Which list a label is on.
-    code : array of int (row)
-        Which label it is.
-    block : array of int (row)
-        The block it is in: small comes first, equal is tied.
-    n_lists : int
-        How many lists there are.
-
-    Examples
-    --------
-    >>> lists_of(np.array([0, 0, 0]), np.array([7, 5, 6]), np.array([1, 2, 2]), 1)
-    Lists(start=array([0, 3]), code=array([5, 6, 7]), ahead=array([1, 1, 0]), size=array([2, 2, 1]))
+    Of each row: the number of its list, the code of its label, and its block (small comes first,
+    equal is tied).
     """
     order = np.lexsort((block, number))
     number, code, block = number[order], code[order], block[order]
@@ -163,14 +123,7 @@ def _jaccard(start: Ints, code: Ints, starts: Ints, codes: Ints, left: Ints, rig
 
 
 def jaccard(lists: Lists, others: Lists, left: Ints, right: Ints) -> Floats:
-    r"""Return :math:`1 - |A \cap B| / |A \cup B|` for pairs of lists, none of them empty.
-
-    Examples
-    --------
-    >>> lists = lists_of(np.array([0, 0, 1]), np.array([3, 4, 3]), np.zeros(3, int), 2)
-    >>> jaccard(lists, lists, np.array([0, 0]), np.array([0, 1]))
-    array([0. , 0.5])
-    """
+    r"""Return :math:`1 - |A \cap B| / |A \cup B|` for pairs of lists, none of them empty."""
     return _jaccard(lists.start, lists.code, others.start, others.code, left, right)
 
 
@@ -239,22 +192,7 @@ def rank_distance(
     2023, B.5), in time linear in the listed labels times the depth. Labels not listed form the
     last block.
 
-    Parameters
-    ----------
-    lists, others : Lists
-        Rankings.
-    left, right : array of int (pair)
-        Which of ``lists``, and of ``others``.
-    n_labels : int
-        Size of the label space.
-    depth : int
-        How far down the rankings are compared.
-
-    Examples
-    --------
-    >>> lists = lists_of(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 0]), np.array([1, 2, 1, 2]), 2)
-    >>> rank_distance(lists, lists, np.array([0, 0]), np.array([0, 1]), 5, 2)
-    array([0. , 0.5])
+    ``left``, ``right`` (pair): places in ``lists`` and in ``others``.
     """
     one, two = (
         (*each, _lengths(each.start, each.ahead, each.size, n_labels, depth))

@@ -1,23 +1,17 @@
 r"""Closed forms: of means of several labels, and of accuracy from agreement and reliability.
 
-What further labels are expected to tell of an item's truth.
-Of an item i, with probabilities :math:`T_{mz}` of each label z being true in draw m, and those
-:math:`R_{mzy}` of a further label y if z is, n further labels with counts :math:`c_y` leave the
-most probable label right with probability
+Further labels: label z of an item is true with probability :math:`T_{mz}` in draw m, and a further
+label is y with probability :math:`R_{mzy}` if z is true. After n further labels with counts
+:math:`c_y` the most probable label is right with probability
 
 .. math:: \sum_c \max_z \frac{1}{M} \sum_m T_{mz} \binom{n}{c} \prod_y R_{mzy}^{c_y}
 
-The mean over draws stands inside the maximum: whoever decides does not know which draw is right.
-Labels that a count could not tell apart are taken together, which leaves few counts to go through.
+The mean over draws is inside the maximum, as nobody knows which draw is right.
 
-The truth by Bayes' rule when all annotators are equally accurate and all errors alike.
-What an item's labels say of the truth is then a matter of how often each was given, and items
-with the same counts (`votes`) share one answer.
-
-How often annotators are right, from how often they agree: equal skill, all errors alike.
-With N labels, an annotator is right with probability p and else gives each wrong label with
-probability (1 - p) / (N - 1). Two of them then agree with probability
-p^2 + (1 - p)^2 / (N - 1), and each function here turns such an equation around (Lehner 2015).
+Equal skill, all errors alike (Lehner 2015): with N labels an annotator is right with probability p
+and gives each wrong label with probability (1 - p) / (N - 1). Two annotators agree with probability
+p^2 + (1 - p)^2 / (N - 1). Items with the same counts of labels (`votes`) have the same posterior of
+the truth.
 """
 
 from __future__ import annotations
@@ -32,7 +26,7 @@ from scipy.special import gammaln
 
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.labels import TOLERANCE
-from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.kernels.votes import Votes
 
 CELLS: Final = 4_000_000
@@ -40,24 +34,12 @@ CELLS: Final = 4_000_000
 
 
 def n_counts(n_labels: int, further: int) -> int:
-    """Return how many counts so many further labels can have.
-
-    Examples
-    --------
-    >>> n_counts(3, 2)
-    6
-    """
+    """Return the number of possible counts of further labels."""
     return comb(n_labels + further - 1, further)
 
 
 def counts_of(n_labels: int, further: int) -> Ints:
-    """Return all counts of further labels (count, label).
-
-    Examples
-    --------
-    >>> counts_of(2, 2).tolist()
-    [[0, 2], [1, 1], [2, 0]]
-    """
+    """Return all counts of further labels (count, label)."""
     found = np.zeros((1, 0), dtype=np.int64)
     for _ in range(n_labels - 1):
         left = further - found.sum(axis=1)
@@ -68,38 +50,16 @@ def counts_of(n_labels: int, further: int) -> Ints:
 
 
 def orders(counts: Ints) -> Floats:
-    """Return in how many orders labels of these counts can come (count).
-
-    Examples
-    --------
-    >>> orders(np.array([[0, 2], [1, 1]]))
-    array([1., 2.])
-    """
+    """Return in how many orders labels of these counts can come (count)."""
     total = counts.sum(axis=1)
     return np.rint(np.exp(gammaln(total + 1.0) - gammaln(counts + 1.0).sum(axis=1)))
 
 
 def right_after(truth: Floats, response: Floats, further: int) -> Floats:
-    """Return how probably the leading label is right after further labels.
+    """Return how probably the leading label is right after further labels (item).
 
-    Parameters
-    ----------
-    truth : array (draw, item, label)
-        How probable each label is to be true in each draw.
-    response : array (draw, label, response)
-        What a further annotator says, by what is true, of any item.
-    further : int
-        How many there are.
-
-    Returns
-    -------
-    array (item)
-
-    Examples
-    --------
-    >>> response = np.array([[[0.8, 0.2], [0.2, 0.8]]])
-    >>> right_after(np.array([[[0.5, 0.5], [0.9, 0.1]]]), response, 1)
-    array([0.8, 0.9])
+    ``truth`` (draw, item, label): probabilities of the true label.
+    ``response`` (draw, label, response): probabilities of a further label, given the true one.
     """
     n_draws, n_items, n_labels = truth.shape
     every = counts_of(n_labels, further)
@@ -117,27 +77,7 @@ def right_after(truth: Floats, response: Floats, further: int) -> Floats:
 
 
 def right_after_alike(truth: Floats, accuracy: Floats, further: int) -> Floats:
-    """Do the same where accuracies are of items, and errors fall on all other labels alike.
-
-    Parameters
-    ----------
-    truth : array (draw, item, label)
-        As in `right_after`.
-    accuracy : array (draw, item)
-        How often a further annotator is right.
-    further : int
-        How many there are.
-
-    Returns
-    -------
-    array (item)
-
-    Examples
-    --------
-    >>> truth = np.array([[[0.5, 0.5], [0.5, 0.5]]])
-    >>> right_after_alike(truth, np.array([[0.8, 0.5]]), 1)
-    array([0.8, 0.5])
-    """
+    """Do the same for accuracies (draw, item), with errors spread evenly over the other labels."""
     n_draws, n_items, n_labels = truth.shape
     wrong = (1.0 - accuracy) / max(n_labels - 1, 1)
     # Only how many of the further labels name the truth makes a difference to a draw.
@@ -154,9 +94,6 @@ def right_after_alike(truth: Floats, accuracy: Floats, further: int) -> Floats:
     return out / n_draws
 
 
-# The reliability of a mean of several labels, from that of one, and back.
-
-
 _ROUNDING = 1e-12
 """A target missed by no more than this part of it is missed by rounding only; so is a bound."""
 
@@ -165,11 +102,6 @@ def stepped_up(reliability: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
     """Return the reliability of the mean of so many labels.
 
     NaN where there is none: no more than 1 - 1/r labels can all be correlated by r < 0.
-
-    Examples
-    --------
-    >>> stepped_up([0.25, 1.0, -0.5], 3)
-    array([0.5, 1. , nan])
     """
     one, k = (np.asarray(values, dtype=np.float64) for values in (reliability, labels))
     below = (k - 1) * one + 1
@@ -183,11 +115,6 @@ def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
     """Return the least whole number of labels whose mean has the target reliability.
 
     Infinity where one label has none, or less.
-
-    Examples
-    --------
-    >>> labels_needed([0.2, 0.9, 0.0], 0.5)
-    array([ 4.,  1., inf])
     """
     one = np.asarray(reliability, dtype=np.float64)
     some = one > 0
@@ -201,7 +128,7 @@ def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
     return np.asarray(np.where(np.isnan(one), np.nan, np.where(some, count, np.inf)))
 
 
-def _reached(reliability: Floats, labels: Floats, target: float) -> npt.NDArray[np.bool_]:
+def _reached(reliability: Floats, labels: Floats, target: float) -> Flags:
     with np.errstate(invalid="ignore", over="ignore"):  # infinitely many
         found = stepped_up(reliability, labels)
     return np.asarray(found >= target * (1 - _ROUNDING))
@@ -212,7 +139,7 @@ BINS: Final = 10
 EDGE: Final = 1e-9
 """In widths of a bin: so close above an edge a probability is on it, and in the bin below."""
 PROBABILITY, ITEMS, AGREEMENT = range(3)
-"""Sums kept of each bin: of the leading label's probability, of items, of those who agree."""
+"""Sums of each bin: probability of the leading label, items, items where the system agrees."""
 
 
 class Answers(NamedTuple):
@@ -266,22 +193,9 @@ def _truth(start: Ints, label: Ints, times: Ints, accuracy: float, log_prior: Fl
 def truth_probabilities(votes: Votes, accuracy: float, prevalence: Floats) -> Floats:
     """Return the probability that each label is the true one (pattern, label).
 
-    Parameters
-    ----------
-    votes : Votes
-        Labels by pattern, all of one voice.
-    accuracy : float
-        How often annotators are right, one over the number of labels or more.
-    prevalence : array (label)
-        How often each label is the true one.
+    ``votes`` are of one respondent. ``accuracy`` is at least one over the number of labels; where
+    it is 1 and annotators contradict each other, the result is NaN.
 
-    Returns
-    -------
-    array (pattern, label)
-        NaN where annotators contradict each other who are never wrong.
-
-    Examples
-    --------
     >>> votes = Votes(np.array([0, 2]), np.zeros(2, int), np.array([0, 1]), np.array([2, 1]), None)
     >>> truth_probabilities(votes, 0.75, np.array([0.5, 0.5]))
     array([[0.75, 0.25]])
@@ -353,34 +267,11 @@ def binned_answers(
 ) -> Floats:
     """Sort the answers of systems by the probability of the label that leads.
 
-    Parameters
-    ----------
-    votes : Votes
-        Labels by pattern, all of one voice.
-    answers : Answers
-        What systems say of the patterns.
-    weights : array (set of weights, entry of answers)
-        How many items each answer is about.
-    accuracy : array (set of weights)
-    prevalence : array (set of weights, label)
-        As for `truth_probabilities`; NaN where unknown.
-    n_systems : int
-
-    Returns
-    -------
-    array (set of weights, system, bin, 3)
-        Over the items of each bin, lowest bin first: the sum of the leading label's probability,
-        the items, and those where the system gives that label (1/n of an item where n labels
-        lead). NaN where accuracy or prevalence is.
-
-    Examples
-    --------
-    >>> votes = Votes(np.array([0, 2]), np.zeros(2, int), np.array([0, 1]), np.array([2, 1]), None)
-    >>> answers = Answers(np.array([0, 2]), np.array([0, 0]), np.array([0, 1]))
-    >>> found = binned_answers(votes, answers, np.array([[3.0, 1.0]]), np.array([0.75]),
-    ...                        np.array([[0.5, 0.5]]), 1)
-    >>> found[0, 0, 7]  # 4 items at .75, 3 of them answered with the label that leads
-    array([3., 4., 3.])
+    ``weights`` (set of weights, entry of answers): how many items each answer is about.
+    ``accuracy`` (set of weights), ``prevalence`` (set of weights, label): NaN where unknown.
+    Returns (set of weights, system, bin, 3), lowest bin first: the sum of the leading label's
+    probability, the items, and those where the system gives that label (1/n of an item where n
+    labels lead).
     """
     log_prior = np.where(np.isnan(prevalence), np.nan, _logs(np.nan_to_num(prevalence)))
     labels = votes.start, votes.label, votes.times
@@ -398,8 +289,6 @@ def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:
     Of the two solutions the one above guessing; where annotators disagree as often as guesses
     would, or more, it is that of guesses, 1/N.
 
-    Examples
-    --------
     >>> accuracy_from(np.array([0.0, 40 / 60, 0.9]), 4)
     array([1.  , 0.5 , 0.25])
     """
@@ -409,11 +298,9 @@ def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:
     return np.asarray((1.0 + np.sqrt((n_labels - 1.0) * beyond)) / n_labels)
 
 
-def guessed(accuracy: Floats, n_labels: int) -> npt.NDArray[np.bool_]:
+def guessed(accuracy: Floats, n_labels: int) -> Flags:
     """Return whether an accuracy or probability is 1/N, so that it tells no label from another.
 
-    Examples
-    --------
     >>> guessed(np.array([0.25, 0.5]), 4)
     array([ True, False])
     """
@@ -423,17 +310,8 @@ def guessed(accuracy: Floats, n_labels: int) -> npt.NDArray[np.bool_]:
 def base_rates(share: Floats, accuracy: Floats) -> Floats:
     """Return how often each label is the true one (..., label), by Eq. 5.
 
-    Clipped to [0, 1] and brought to a sum of 1. Not for an accuracy of 1/N.
+    Clipped to [0, 1] and brought to a sum of 1. Not for an accuracy (...) of 1/N.
 
-    Parameters
-    ----------
-    share : array (..., label)
-        How often each label is given.
-    accuracy : array (...)
-        How often annotators are right.
-
-    Examples
-    --------
     >>> base_rates(np.array([11, 10, 10, 9]) / 40, np.array(0.5))
     array([0.325, 0.25 , 0.25 , 0.175])
     """
@@ -444,20 +322,15 @@ def base_rates(share: Floats, accuracy: Floats) -> Floats:
 
 
 def corrected_agreement(agreement: Floats, probability: Floats, n_labels: int) -> Floats:
-    """Return the accuracy of who so often gives a label that is so probably true, by Eq. 7.
+    """Return the accuracy of a system from its agreement with labels of that probability, by Eq. 7.
 
     Clipped to [0, 1]. Not for a probability of 1/N.
 
-    Examples
-    --------
     >>> corrected_agreement(np.array([0.5, 0.0]), np.array([0.75, 0.6]), 4)
     array([0.625, 0.   ])
     """
     raw = ((n_labels - 1.0) * agreement - 1.0 + probability) / (n_labels * probability - 1.0)
     return np.clip(raw, 0.0, 1.0)
-
-
-# Which accuracy annotators must have who are all alike, to be so reliable pair by pair.
 
 
 def accuracy_from_rho(rho: npt.ArrayLike, genuine: float) -> Floats:
@@ -466,11 +339,6 @@ def accuracy_from_rho(rho: npt.ArrayLike, genuine: float) -> Floats:
     The share of pairs that agree, times the probability that those are right, is the share of
     pairs who are both right. ``genuine`` is the chance that a label was not a guess, squared for a
     pair. NaN where p would be above 1.
-
-    Examples
-    --------
-    >>> accuracy_from_rho([0.64, 0.9], 0.9).round(3)
-    array([0.889,   nan])
     """
     return _within(np.sqrt(np.asarray(rho, dtype=np.float64)) / genuine)
 
@@ -479,11 +347,6 @@ def accuracy_from_concordance(concordance: npt.ArrayLike, genuine: float, n_labe
     """Return p where two annotators agree, right or wrong, with p^2 + (1 - p)^2 / (L - 1).
 
     The larger of two solutions, 1 / L or more. NaN where there is none.
-
-    Examples
-    --------
-    >>> accuracy_from_concordance([0.68, 0.5, 0.4], 1.0, 2)
-    array([0.8, 0.5, nan])
     """
     agreement = np.asarray(concordance, dtype=np.float64) / genuine**2
     beyond = (n_labels - 1) * (n_labels * agreement - 1)

@@ -1,9 +1,8 @@
-"""Rows by item and annotator, and what is summed over them.
+"""Rows sorted by item and annotator, and sums over pairs of annotators.
 
-Rows by item, and within an item by annotator: what all pairs of annotators are counted from.
-An annotator who gave an item several labels speaks once, with the shares of those labels: a row
-then weighs one over their number. So a pair of annotators weighs the same however often either
-repeated a judgement, and sums over pairs are sums over rows (Lovchinsky et al. 2020, Eq. 1).
+If an annotator gave an item several labels, each of these rows has a weight of one over their
+number. A pair of annotators then has the same weight however often either repeated a judgement, and
+sums over pairs are sums over rows (Lovchinsky et al. 2020, Eq. 1).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Grouped(NamedTuple):
     share: Floats
     """(row): one over the number of labels the annotator gave the item, in the order."""
     voices: Ints
-    """(item): how many annotators spoke about the item."""
+    """(item): number of annotators of the item."""
 
 
 @inner
@@ -76,24 +75,10 @@ def grouped(
 ) -> Grouped:
     """Order rows by item and annotator, in time linear in the rows.
 
-    Parameters
-    ----------
-    item, annotator : array of int (row)
-        Codes.
-    n_items : int
-        How many items there are; some may have no row.
-
-    Examples
-    --------
-    >>> rows = grouped(np.array([1, 0, 1, 1]), np.array([0, 0, 2, 0]), 2)
-    >>> rows.order.tolist(), rows.share.tolist(), rows.voices.tolist()
-    ([1, 0, 3, 2], [1.0, 0.5, 0.5, 1.0], [1, 2])
+    Items may have no row.
     """
     item, annotator = item.astype(np.int64, copy=False), annotator.astype(np.int64, copy=False)
     return Grouped(*_grouped(item, annotator, n_items))
-
-
-# Means and squares of the numbers given to each item, counting every annotator once.
 
 
 class Moments(NamedTuple):
@@ -104,7 +89,7 @@ class Moments(NamedTuple):
     """
 
     centre: Floats
-    """(item): the number; 0, if nobody gave any."""
+    """(item): the number; 0 without labels."""
     total: Floats
     """(item): sum of the annotators' means."""
     squares: Floats
@@ -150,41 +135,18 @@ def _moments(start: Ints, own: Ints, given: Floats) -> tuple[Floats, Floats, Flo
 
 
 def moments(rows: Grouped, values: Floats) -> Moments:
-    """Sum numbers by item, in time linear in the rows.
-
-    Parameters
-    ----------
-    rows : Grouped
-        From `grouped`.
-    values : array (row)
-        Numbers, as the rows stand in the data.
-
-    Examples
-    --------
-    >>> from dissensus.kernels.grouped import grouped
-    >>> rows = grouped(np.zeros(2, int), np.arange(2), 1)
-    >>> found = moments(rows, np.array([11.0, 13.0]))
-    >>> found.centre, found.total, found.squares
-    (array([11.]), array([2.]), array([4.]))
-    """
+    """Sum numbers by item, in linear time; values (row) are in the order of the data."""
     return Moments(*_moments(rows.start, rows.own, values[rows.order]))
 
 
 def around(found: Moments, voices: Ints, centre: float) -> tuple[Floats, Floats]:
-    """Return the sums of means and of mean squares (item) around one centre for all items.
-
-    Examples
-    --------
-    >>> found = Moments(np.array([11.0]), np.array([2.0]), np.array([4.0]), np.array([4.0]))
-    >>> around(found, np.array([2]), 10.0)
-    (array([4.]), array([10.]))
-    """
+    """Return the sums of means and of mean squares (item) around one centre for all items."""
     step = np.where(voices > 0, found.centre - centre, 0.0)
     total = found.total + voices * step
     return total, found.squares + step * (found.total + total)
 
 
-def centre_of(values: npt.NDArray[np.float64]) -> float:
+def centre_of(values: Floats) -> float:
     """Return the median of the given numbers; of two in the middle the lower one.
 
     One of the numbers, so that numbers that are all equal are exactly 0 around it; and not the one
@@ -200,18 +162,9 @@ def squared_pairs(found: Moments, voices: Ints) -> Floats:
     r"""Sum squared differences over ordered pairs of different annotators, by item.
 
     :math:`\psi = (\bar y - \bar y')^2 + s^2 + s'^2` (Lovchinsky et al. 2020, appendix B), summed.
-
-    Examples
-    --------
-    >>> found = Moments(np.array([11.0]), np.array([2.0]), np.array([4.0]), np.array([4.0]))
-    >>> squared_pairs(found, np.array([2]))
-    array([8.])
     """
     between = found.total**2 - found.squared_means
     return 2.0 * ((voices - 1.0) * found.squares - between)
-
-
-# How often each label was given to each item, counting every annotator once.
 
 
 class LabelShares(NamedTuple):
@@ -226,7 +179,7 @@ class LabelShares(NamedTuple):
     label: Ints
     """(entry): label code."""
     amount: Floats
-    """(entry): the annotators who said so; a fraction of one where they said other things too."""
+    """(entry): the annotators who gave the label; fractions where they gave several."""
     agreement: Floats
     r"""(item): :math:`\sum_{r \neq s} \sum_k q_{rk} q_{sk}`, agreeing ordered pairs."""
     own: Floats
@@ -283,50 +236,15 @@ def _label_shares(
 
 
 def label_shares(rows: Grouped, codes: npt.NDArray[np.integer], n_labels: int) -> LabelShares:
-    """Count labels by item, in time and memory linear in the rows.
-
-    Parameters
-    ----------
-    rows : Grouped
-        From `grouped`.
-    codes : array of int (row)
-        Label codes, as the rows stand in the data.
-    n_labels : int
-        How many labels there are.
-
-    Examples
-    --------
-    >>> from dissensus.kernels.grouped import grouped
-    >>> rows = grouped(np.array([0, 0, 0]), np.array([0, 1, 2]), 1)
-    >>> found = label_shares(rows, np.array([1, 1, 0]), 2)
-    >>> found.label.tolist(), found.amount.tolist(), found.agreement.tolist()
-    ([1, 0], [2.0, 1.0], [2.0])
-    """
+    """Count labels by item, in linear time; codes (row) are in the order of the data."""
     said = codes.astype(np.int64, copy=False)[rows.order]
     return LabelShares(*_label_shares(rows.start, rows.own, rows.share, said, n_labels))
-
-
-# Which draw goes with which, where two kinds of uncertainty come from the same data.
 
 
 def matched(draws: Floats, sets: Floats, rng: np.random.Generator) -> Ints:
     """Return for each set the draw of the same rank; none is used twice before all are.
 
-    Of all ways to pair them it makes their sum vary most. Ties are paired at random.
-
-    Parameters
-    ----------
-    draws : array (draw)
-    sets : array (set)
-
-    Returns
-    -------
-    array of int (set)
-
-    Examples
-    --------
-    >>> matched(np.array([0.5, 0.9, 0.7]), np.array([3.0, 1.0, 2.0]), np.random.default_rng(1))
-    array([1, 0, 2])
+    Of all pairings this maximises the variance of the sum. Ties are paired at random.
     """
     of_draws, of_sets = _ascending(draws, rng), _ascending(sets, rng)
     out = np.empty(len(sets), dtype=np.int64)

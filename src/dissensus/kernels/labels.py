@@ -1,4 +1,4 @@
-"""What annotators said of items, as counts, pairs and leading labels."""
+"""Labels of items as counts, pairs and leading labels."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from dissensus.errors import AnnotationError
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.grouped import Grouped, LabelShares
 from dissensus.kernels.sorting import falling_with_order
-from dissensus.kernels.types import Floats, Ints
-
-# What an item's labels amount to at the labels that systems gave it, and which of them lead.
-
+from dissensus.kernels.types import Flags, Floats, Ints
 
 TOLERANCE: Final = 1e-9
 """Amounts that differ by less than this share are tied: 1/2 + 1/3 - 1/3 is not 1/2 to the bit."""
@@ -36,26 +33,9 @@ def _amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: 
 
 
 def amounts_at(shares: LabelShares, amount: Floats, said: Ints, n_labels: int) -> Floats:
-    """Look up the amount of each system's label (item, system).
+    """Look up the amount (entry) of each system's label (item, system).
 
-    Parameters
-    ----------
-    shares : LabelShares
-        Where each item's labels stand.
-    amount : array (entry)
-        Their amounts, or anything else there is one of for each.
-    said : array of int (item, system)
-        Label codes; other codes than 0 to ``n_labels - 1`` have the amount 0.
-    n_labels : int
-        How many labels there are.
-
-    Examples
-    --------
-    >>> start, label = np.array([0, 2, 3]), np.array([0, 2, 1])
-    >>> shares = LabelShares(start, label, np.array([2.0, 1.0, 3.0]), None, None)
-    >>> amounts_at(shares, shares.amount, np.array([[0, 2], [-1, 1]]), 3)
-    array([[2., 1.],
-           [0., 3.]])
+    Label codes beside 0 to ``n_labels - 1`` have the amount 0.
     """
     return np.asarray(_amounts_at(shares.start, shares.label, amount, said, n_labels))
 
@@ -75,18 +55,8 @@ def _leaders(start: Ints, amount: Floats) -> Floats:
 
 
 def leaders(shares: LabelShares) -> Floats:
-    """Return 1 for the label that most annotators of an item gave, 1/n for each of n tied ones.
-
-    Examples
-    --------
-    >>> start, label = np.array([0, 2, 4]), np.array([0, 2, 0, 1])
-    >>> leaders(LabelShares(start, label, np.array([2.0, 1.0, 3.0, 3.0]), None, None))
-    array([1. , 0. , 0.5, 0.5])
-    """
+    """Return 1 for the label that most annotators of an item gave, 1/n for each of n tied ones."""
     return np.asarray(_leaders(shares.start, shares.amount))
-
-
-# Pairs of different labels that different annotators gave the same item.
 
 
 MOST: Final = 100_000_000
@@ -148,42 +118,13 @@ def _label_pairs(
 
 
 def label_pairs(
-    rows: Grouped,
-    shares: LabelShares,
-    codes: npt.NDArray[np.integer],
-    n_labels: int,
-    scale: Floats,
+    rows: Grouped, shares: LabelShares, codes: npt.NDArray[np.integer], n_labels: int, scale: Floats
 ) -> LabelPairs:
     """List the pairs of labels of each item.
 
     Time and memory grow with the square of an item's *distinct* labels, not of its rows.
 
-    Parameters
-    ----------
-    rows : Grouped
-        From `grouped`.
-    shares : LabelShares
-        Of the same rows.
-    codes : array of int (row)
-        Label codes, as the rows stand in the data.
-    n_labels : int
-        How many labels there are.
-    scale : array (item)
-        Multiplies the amounts of an item.
-
-    Raises
-    ------
-    AnnotationError
-        If they are more than memory holds.
-
-    Examples
-    --------
-    >>> from dissensus.kernels.grouped import grouped
-    >>> from dissensus.kernels.grouped import label_shares
-    >>> rows, codes = grouped(np.zeros(3, int), np.arange(3), 1), np.array([2, 0, 2])
-    >>> found = label_pairs(rows, label_shares(rows, codes, 3), codes, 3, np.ones(1))
-    >>> found.cell.tolist(), found.amount.tolist()
-    ([2], [4.0])
+    ``codes`` (row) are in the order of the data; ``scale`` (item) multiplies the amounts.
     """
     begin = _count(shares.start, rows.start, rows.own)
     if begin[-1] > MOST:
@@ -199,9 +140,6 @@ def label_pairs(
         rows.share, codes.astype(np.int64, copy=False), scale, n_labels,
     )  # fmt: skip
     return LabelPairs(begin, *found)
-
-
-# Whether an annotator names the label that leads among the others of the same item.
 
 
 @inner
@@ -223,8 +161,8 @@ def _named(
 ) -> tuple[int, int]:
     """Count the labels that lead among the others, and those of them that the annotator names.
 
-    The annotator's labels lose what he gave them; of all others, the highest group that is not
-    his alone leads. So no more groups are looked at than he has labels, and one.
+    The annotator's own amounts are subtracted; of all other labels, the highest group that is not
+    the annotator's alone leads. At most one group more than the annotator's labels is looked at.
     """
     best = 0.0
     for one in entry:
@@ -248,7 +186,7 @@ def _leading_label_named(
     start: Ints, end_of: Ints, weight: Floats, said: Ints, any_tied: bool, where: Ints,
     stamp: Ints, out: Floats, each: Floats,
 ) -> None:  # fmt: skip
-    """Write the means by item, and each annotator's credit at his first row of an item.
+    """Write the means by item, and each annotator's credit at the first of their rows of an item.
 
     `where` (label) is that of a label's entry, if this item has one, -1 before; `stamp` (label) the
     last annotator's first row to name it.
@@ -300,34 +238,10 @@ def leading_label_named(
     Time grows with the rows (sorting an item's distinct labels apart), not with pairs of
     annotators.
 
-    Parameters
-    ----------
-    rows : Grouped
-        From `grouped`.
-    weight : array (row)
-        What a row adds to its label's score, > 0, as the rows stand in the data.
-    codes : array of int (row)
-        Label codes, as the rows stand in the data.
-    n_labels : int
-        How many labels there are.
-    any_tied : bool
-        Whether naming one of several leaders counts in full; else it counts the share named.
-
-    Returns
-    -------
-    array (item)
-        NaN where fewer than two annotators spoke.
-
-    See Also
-    --------
-    leading_label_by_annotator : The same of each annotator, over items.
-
-    Examples
-    --------
-    >>> from dissensus.kernels.grouped import grouped
-    >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
-    >>> leading_label_named(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)
-    array([0.33333333,        nan])
+    ``weight`` (row): the amount > 0 that a row adds to its label's score.
+    ``codes`` (row): label codes. Both are in the order of the data.
+    ``any_tied``: whether naming one of several leaders counts in full; else its share counts.
+    Returns (item): NaN where fewer than two annotators gave labels.
     """
     return _both(rows, weight, codes, n_labels, any_tied)[0]
 
@@ -344,27 +258,7 @@ def leading_label_by_annotator(
 
     Of n leading labels, naming one counts 1/n.
 
-    Parameters
-    ----------
-    rows, weight, codes, n_labels
-        As for `leading_label_named`.
-    annotator : array of int (row)
-        Codes of annotators, as the rows stand in the data.
-    n_annotators : int
-        How many there are.
-
-    Returns
-    -------
-    array (annotator)
-        The mean over items that somebody else annotated too; NaN where there are none.
-
-    Examples
-    --------
-    >>> from dissensus.kernels.grouped import grouped
-    >>> item, who = np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0])
-    >>> rows = grouped(item, who, 2)
-    >>> leading_label_by_annotator(rows, np.ones(4), np.array([1, 1, 0, 1]), 2, who, 3)
-    array([0.5, 0.5, 0. ])
+    Returns (annotator): the mean over items that others annotated too; NaN where there are none.
     """
     each = _both(rows, weight, codes, n_labels, False)[1]
     judged = np.isfinite(each)
@@ -379,19 +273,9 @@ def leading_label_by_voice(
 ) -> Floats:
     """Return whether each annotator names the label that leads among the others of the item.
 
-    Parameters
-    ----------
-    rows, weight, codes, n_labels
-        As for `leading_label_named`.
+    Returns (row), in the order of ``rows``: at an annotator's first row of an item the share of the
+    leading labels that the annotator names, NaN elsewhere and where nobody else gave a label.
 
-    Returns
-    -------
-    array (row)
-        In the order of ``rows``: at an annotator's first row of an item the share of the leading
-        labels that he names, NaN at all others and where nobody else spoke.
-
-    Examples
-    --------
     >>> from dissensus.kernels.grouped import grouped
     >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
     >>> leading_label_by_voice(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)
@@ -403,7 +287,7 @@ def leading_label_by_voice(
 def _both(
     rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, any_tied: bool
 ) -> tuple[Floats, Floats]:
-    """Return the means by item, and each annotator's credit at his first row of an item."""
+    """Return the means by item, and each annotator's credit at the first row of an item."""
     said = codes.astype(np.int64, copy=False)[rows.order]
     out, each = np.full(len(rows.start) - 1, np.nan), np.full(len(said), np.nan)
     where, stamp = np.full(n_labels, -1), np.full(n_labels, -1)
@@ -413,17 +297,12 @@ def _both(
     return out, each
 
 
-# Items whose leading label hangs on one annotator.
-
-
 ROUNDING: Final = 1e-9
 """Sums of shares that differ by less are equal: three thirds are not 1 to the bit."""
 
 
 @kernel
-def _slim_majority(
-    start: Ints, own: Ints, share: npt.NDArray[np.float64], said: Ints, n_labels: int
-) -> npt.NDArray[np.bool_]:
+def _slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int) -> Flags:
     n_items = len(start) - 1
     votes, mine = np.zeros(n_labels), np.zeros(n_labels)
     seen = np.empty(n_labels, dtype=np.int64)
@@ -455,30 +334,11 @@ def _slim_majority(
     return out
 
 
-def slim_majority(rows: Grouped, said: Ints, n_labels: int) -> npt.NDArray[np.bool_]:
-    """Return whether the leading label would be beaten or tied, if one annotator changed his.
+def slim_majority(rows: Grouped, said: Ints, n_labels: int) -> Flags:
+    """Return whether one annotator could make the leading label (item) be beaten or tied.
 
     An annotator with several labels for an item changes all of them. An item whose leading labels
-    are tied already has a slim majority too; one with a single label to give has none.
-
-    Parameters
-    ----------
-    rows : Grouped
-        From `grouped`.
-    said : array of int (row)
-        Label codes, in the order of ``rows``.
-    n_labels : int
-        How many labels could be given.
-
-    Returns
-    -------
-    array of bool (item)
-
-    Examples
-    --------
-    >>> from dissensus.kernels.grouped import grouped
-    >>> rows = grouped(np.repeat([0, 1], 4), np.tile(np.arange(4), 2), 2)
-    >>> slim_majority(rows, np.array([0, 0, 0, 1, 0, 0, 0, 0]), 2)
-    array([ True, False])
+    are tied already has a slim majority too; one with a single label to give has none. ``said``
+    (row) is in the order of ``rows``.
     """
     return _slim_majority(rows.start, rows.own, rows.share, said, n_labels)

@@ -1,12 +1,9 @@
 """How often the label with most votes is right, and how many votes that takes.
 
-How often the right label wins, given how many votes it has and how many it has not.
 The right label has probability p in each vote, and each of the L - 1 wrong ones (1 - p)/(L - 1).
-Which wrong label a wrong vote falls on does not depend on who is wrong. So the chance that x right
-votes of n win, ties broken at random, knows nothing of p: it is the same whoever voted.
-
-How often the label with most votes is the right one, and how many votes that takes.
-Accuracies, equal or not, enter only through the number of right votes: see `winning_chances`.
+Which wrong label a wrong vote falls on does not depend on the voter. So the chance that x right
+votes of n win, ties broken at random, does not depend on p (`winning_chances`): accuracies, equal
+or not, enter only through the number of right votes.
 """
 
 from __future__ import annotations
@@ -32,15 +29,7 @@ _NOTHING: Final = 1e-17
 
 @lru_cache(maxsize=1024)
 def winning_chances(votes: int, n_labels: int) -> Floats:
-    """Return the chance that the right label wins with 0, 1, ... of the votes.
-
-    Examples
-    --------
-    >>> winning_chances(4, 2)
-    array([0. , 0. , 0.5, 1. , 1. ])
-    >>> winning_chances(3, 4)
-    array([0.        , 0.22222222, 1.        , 1.        ])
-    """
+    """Return the chance that the right label wins with 0, 1, ... of the votes."""
     wrong, x = n_labels - 1, np.arange(votes + 1)
     rest = votes - x
     out = np.where(x > rest, 1.0, 0.0)
@@ -140,13 +129,7 @@ _ROUNDING: Final = 1e-12
 
 
 def majority_alike(accuracy: npt.ArrayLike, annotators: int, n_labels: int) -> Floats:
-    """Return how often the majority is right where all annotators are equally accurate.
-
-    Examples
-    --------
-    >>> majority_alike([0.85, 0.5], 3, 2), majority_alike([0.6], 3, 3)
-    (array([0.93925, 0.5    ]), array([0.696]))
-    """
+    """Return how often the majority is right where all annotators are equally accurate."""
     p = np.asarray(accuracy, dtype=np.float64)
     if n_labels == 2:
         # The binomial tail. With an even number the last vote only makes ties, half of them won.
@@ -158,13 +141,7 @@ def majority_alike(accuracy: npt.ArrayLike, annotators: int, n_labels: int) -> F
 
 
 def majority_unlike(accuracy: npt.ArrayLike, n_labels: int) -> Floats:
-    """Return how often the majority is right, of annotators along the last axis.
-
-    Examples
-    --------
-    >>> majority_unlike([[0.9, 0.8, 0.7], [0.6, 0.6, 0.6]], 2)
-    array([0.902, 0.648])
-    """
+    """Return how often the majority is right, of annotators along the last axis."""
     p = np.asarray(accuracy, dtype=np.float64)
     rows = np.ascontiguousarray(p.reshape(-1, p.shape[-1]))
     found = _right_votes(rows) @ winning_chances(p.shape[-1], n_labels)
@@ -177,11 +154,6 @@ def annotators_for_target(accuracy: npt.ArrayLike, target: float, n_labels: int)
     Infinity where no number does, or none that is looked at: up to 2^50 with two labels, `MOST`
     with several. More votes never do harm to annotators better than chance, as the winner is then
     the most probable label given the votes, so that the number can be bracketed.
-
-    Examples
-    --------
-    >>> annotators_for_target([0.85, 0.96, 0.5], 0.95, 2), annotators_for_target([0.5], 0.95, 4)
-    (array([ 5.,  1., inf]), array([23.]))
     """
     p = np.asarray(accuracy, dtype=np.float64)
     flat, goal = p.ravel(), target * (1 - _ROUNDING)
@@ -195,11 +167,6 @@ def in_all(n: Floats, correlation: Floats) -> Floats:
     """Return how many annotators are worth n who err independently.
 
     N with errors of that correlation are worth N / (1 + (N - 1) r): never as many as 1 / r.
-
-    Examples
-    --------
-    >>> in_all(np.array([1.0, 3.0, 3.0]), np.array([0.5, 0.2, 0.5]))
-    array([ 1.,  6., inf])
     """
     left = 1.0 - n * correlation
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -277,9 +244,6 @@ def _right_votes(accuracy: Floats) -> Floats:
     return out
 
 
-# Draws of an answer's score, where it is more probable than they say that it is right.
-
-
 @rowwise(
     "void(float64[:], float64, float64, float64, float64[:], uint64, float64[:])",
     "(d),(),(),(),(d),()->(d)",
@@ -292,18 +256,8 @@ def leaned(
     The place of the mean between the two is the probability that the answer is right; its log odds
     become larger by ``insight``. Where all draws agree nothing changes.
 
-    Parameters
-    ----------
-    score : array (draw)
-    low, mean, high : float
-        Of the scores, over all chains.
-    insight : array (draw)
-    key : int
-        Of the item's random stream.
-    out : array (draw)
+    ``low``, ``mean`` and ``high`` are of the scores over all chains.
 
-    Examples
-    --------
     >>> some = np.array([1.0, 0.0, 1.0, 1.0])
     >>> leaned(some, 0.0, 0.75, 1.0, np.full(4, 800.0), np.uint64(1)).tolist()
     [1.0, 1.0, 1.0, 1.0]

@@ -6,11 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
 from dissensus.kernels.compiled import kernel
-from dissensus.kernels.types import Floats, Keys
+from dissensus.kernels.types import Floats, Ints, Keys
 from dissensus.kernels.variates import LEAST, log_gamma_variate, normal
 
 _LARGEST_LOG = 690.0
@@ -34,16 +33,11 @@ class NormalGamma(NamedTuple):
     b: Floats
 
 
-def moments(value: Floats, item: npt.NDArray[np.int64], n_items: int) -> Moments:
+def moments(value: Floats, item: Ints, n_items: int) -> Moments:
     """Reduce scores to per-item moments.
 
     In two passes, and after subtracting one of the item's own scores: large offsets do not
     cancel, and equal scores have a spread of exactly 0.
-
-    Examples
-    --------
-    >>> moments(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1]), 2)
-    Moments(n=array([2., 1.]), mean=array([2., 5.]), squares=array([2., 0.]))
     """
     n = np.bincount(item, minlength=n_items).astype(np.float64)
     origin = np.zeros(n_items)
@@ -55,15 +49,7 @@ def moments(value: Floats, item: npt.NDArray[np.int64], n_items: int) -> Moments
 
 
 def update(prior: NormalGamma, data: Moments) -> NormalGamma:
-    """Return the posterior of each item.
-
-    Examples
-    --------
-    >>> prior = NormalGamma(*(np.array(x) for x in (0.0, 1.0, 2.0, 2.0)))
-    >>> data = Moments(np.array([3.0]), np.array([4.0]), np.array([0.0]))
-    >>> update(prior, data).m
-    array([3.])
-    """
+    """Return the posterior of each item."""
     k = prior.k + data.n
     shift = data.mean - prior.m
     return NormalGamma(
@@ -77,9 +63,9 @@ def update(prior: NormalGamma, data: Moments) -> NormalGamma:
 def draw(posterior: NormalGamma, keys: Keys, out_mean: Floats, out_variance: Floats) -> None:
     """Draw means and variances into arrays (draw, item), all finite.
 
-    The posterior is that of each item (item), or of each in every draw (draw, item). An item's
-    draws hang on where its stream starts, ``keys`` (item), and on no other item; the first of many
-    are those of few.
+    The posterior is that of each item (item), or of each in every draw (draw, item). The draws of
+    an item depend on the start of its stream, ``keys`` (item), only; the first of many are those of
+    few.
     """
     m, k, a, b = (np.atleast_2d(one) for one in posterior)
     _fill(m, k, a, b, keys.copy(), out_mean, out_variance)
@@ -111,15 +97,7 @@ def log_density(posterior: NormalGamma, mean: Floats, variance: Floats) -> Float
 
 
 def log_marginal(prior: NormalGamma, data: Moments) -> Floats:
-    """Return each item's log marginal likelihood, the parameters summed out.
-
-    Examples
-    --------
-    >>> prior = NormalGamma(*(np.array(x) for x in (0.0, 1.0, 2.0, 2.0)))
-    >>> none = Moments(np.array([0.0]), np.array([0.0]), np.array([0.0]))
-    >>> log_marginal(prior, none)
-    array([0.])
-    """
+    """Return each item's log marginal likelihood, the parameters summed out."""
     after = update(prior, data)
     return np.asarray(
         gammaln(after.a) - gammaln(prior.a) + prior.a * np.log(prior.b) - after.a * np.log(after.b)

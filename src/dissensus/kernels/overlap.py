@@ -98,22 +98,14 @@ def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out:
 
 @kernel
 def distinct_tops(top: Codes, listed: Codes, seen: Codes, example: Codes, out: Codes) -> int:
-    """Give numbers to the distinct sequences of leading labels of an item; return their number.
+    """Give numbers to the distinct sequences of leading labels (draw, item, place); count them.
 
     Labels that no list names are alike to every score of lists: they share the digit 0.
 
-    Parameters
-    ----------
-    top : array (draw, item, place)
-        Leading labels of each draw.
-    listed : array (item, n)
-        Labels that some list names; negative codes are none.
-    seen : array (item, (n + 1) ** place)
-        Filled with -1; written.
-    example : array (sequence, 2)
-        Written: a draw and an item with this sequence.
-    out : array (draw, item)
-        Written: the number of the sequence.
+    ``listed`` (item, n): labels that some list names; negative codes are none.
+    ``seen`` (item, (n + 1) ** place): filled with -1; written.
+    ``example`` (sequence, 2): written: a draw and an item with this sequence.
+    ``out`` (draw, item): written: the number of the sequence.
     """
     count, base = 0, listed.shape[1] + 1
     for draw in range(top.shape[0]):
@@ -192,21 +184,11 @@ def weighted_overlap(
     out[0] = min(total, 1.0)
 
 
-# Average overlap of two partial rankings, ties and unranked labels averaged out exactly.
-
-
 def depth_membership(blocks: Sequence[Sequence[int]], n_labels: int, depth: int) -> Floats:
     r"""Return the probability of each label to be among the first d, for d = 1, ..., depth.
 
     This is :math:`T P_B` of Stutz et al. (2023, B.5): the running sum over positions of the
     expected permutation matrix. Unlisted labels form the last block.
-
-    Examples
-    --------
-    >>> depth_membership([[0], [1, 2]], n_labels=4, depth=3)
-    array([[1. , 0. , 0. , 0. ],
-           [1. , 0.5, 0.5, 0. ],
-           [1. , 1. , 1. , 0. ]])
     """
     listed = [label for block in blocks for label in block]
     start = np.full(n_labels, len(listed), dtype=np.float64)
@@ -222,23 +204,11 @@ def depth_membership(blocks: Sequence[Sequence[int]], n_labels: int, depth: int)
 def average_overlap(one: Floats, other: Floats) -> float:
     r"""Return the expected average overlap :math:`\mathrm{tr}((T P)^\top D\, (T P'))`.
 
-    Parameters
-    ----------
-    one, other : array (depth, label)
-        From `depth_membership`.
-
-    Examples
-    --------
-    >>> full = depth_membership([[0], [1], [2]], 3, 2)
-    >>> average_overlap(full, full)
-    1.0
+    ``one``, ``other`` (depth, label) are from `depth_membership`.
     """
     depth = len(one)
     weight = 1 / (depth * np.arange(1, depth + 1))
     return float(weight @ (one * other).sum(axis=1))
-
-
-# Kendall's tau-b and Spearman's footrule between a list and an order, both with ties.
 
 
 @inner

@@ -1,20 +1,16 @@
 r"""The exact log-likelihood of a partial ranking under Plackett-Luce, and its gradient.
 
-The probability that a block of tied labels comes before the rest, under Plackett-Luce.
-Let the labels of the block have strengths :math:`\lambda_k` and the rest together Z. With
-:math:`r_k = \lambda_k / Z`, the probability that all of the block come first, in whatever order, is
+.. math:: p(b \mid \lambda) = \prod_{l < L} P(b_l \text{ before all later blocks})
+
+The last block, :math:`b_L`, holds the labels that are not listed, or, if all are, is the last block
+listed; it adds nothing. Let the labels of a block have strengths :math:`\lambda_k`, all later ones
+together Z, and :math:`r_k = \lambda_k / Z`. The probability that the block comes first is
 
 .. math:: P = \int_0^\infty e^{-x} \prod_k \bigl(1 - e^{-r_k x}\bigr)\, dx
 
-(the block's arrival times are all below that of the rest). Small blocks go by the recursion over
-subsets that Plackett-Luce itself is, whose cost doubles with every label; others by the integral,
-whose cost is linear. `docs/derivations/partial-rankings.md` has both, and the quadrature's error.
-
-.. math:: p(b \mid \lambda) = \prod_{l < L} P(b_l \text{ before all later blocks})
-
-The last block, :math:`b_L`, is what is left: the labels that are not listed, or, if all are, the
-last block listed. It has nothing to be before, and adds nothing. `plackett_luce`
-has the probability of one block.
+(all arrival times of the block are below that of the rest). Small blocks are computed by the
+recursion over subsets, whose cost doubles with every label; others by the integral, whose cost is
+linear. `docs/derivations/partial-rankings.md` derives both, and the quadrature's error.
 """
 
 from __future__ import annotations
@@ -57,21 +53,9 @@ SATURATED = 6.5
 def log_before_rest(log_ratio: Floats, share: Floats) -> float:
     r"""Return log P, and write its gradient.
 
-    Parameters
-    ----------
-    log_ratio : array (label)
-        :math:`\log(\lambda_k / Z)` of the labels in the block.
-    share : array (label) or of length 0
-        Written: the derivative of log P with respect to each log ratio, which is that with
-        respect to :math:`\log \lambda_k`; that with respect to log Z is minus their sum. Nothing is
-        written, nor computed, if its length is 0.
-
-    Examples
-    --------
-    >>> share = np.empty(2)
-    >>> logp = log_before_rest(np.log([1.0, 1.0]), share)
-    >>> round(math.exp(logp), 12), share.round(6)  # 2/3 * 1/2
-    (0.333333333333, array([0.416667, 0.416667]))
+    ``log_ratio`` (label): :math:`\log(\lambda_k / Z)` of the labels in the block.
+    ``share`` (label): written: the derivative by each log ratio, which is that by :math:`\log
+    \lambda_k`; the derivative by log Z is minus their sum. Not computed if its length is 0.
     """
     if len(log_ratio) == 1:
         return _one(log_ratio[0], share)
@@ -195,8 +179,6 @@ def top_of_integrand(log_ratio: Floats) -> tuple[float, float]:
 def phi(y: float) -> float:
     r"""Return :math:`y / (e^y - 1)`: how fast the logarithm of 1 - e^-y grows with log y.
 
-    Examples
-    --------
     >>> phi(0.0), round(phi(1.0), 6)
     (1.0, 0.581977)
     """
@@ -242,22 +224,9 @@ def _sum(start: float, step: float, highest: float, log_ratio: Floats, share: Fl
 def log_likelihood(log_strength: Floats, codes: Ints, ends: Ints) -> float:
     r"""Return :math:`\log p(b \mid \lambda)`.
 
-    Parameters
-    ----------
-    log_strength : array (label)
-        :math:`\log \lambda_k`, finite; of any scale.
-    codes : array (listed)
-        The listed labels, best block first, each once. None: the annotator says nothing, and
-        the result is 0.
-    ends : array (block)
-        Where in `codes` each block ends.
-
-    Examples
-    --------
-    >>> log_strength = np.log([2.0, 1.0, 1.0])
-    >>> logp = log_likelihood(log_strength, np.array([0, 1]), np.array([2]))
-    >>> round(math.exp(logp), 12)  # 2/4 1/2 + 1/4 2/3
-    0.416666666667
+    ``log_strength`` (label): :math:`\log \lambda_k`, finite; of any scale.
+    ``codes`` (listed): the listed labels, best block first, each once; without any the result is 0.
+    ``ends`` (block): where in `codes` each block ends.
     """
     return _walk(log_strength, codes, ends, np.empty(0))
 
@@ -268,23 +237,7 @@ def log_likelihood_and_gradient(
 ) -> tuple[float, Floats]:
     r"""Return :math:`\log p(b \mid \lambda)` and its derivatives by :math:`\log \lambda_k`.
 
-    Parameters
-    ----------
-    log_strength, codes, ends
-        As for `log_likelihood`.
-
-    Returns
-    -------
-    log_likelihood : float
-    gradient : array (label)
-        Its sum is 0: the scale of the strengths does not matter.
-
-    Examples
-    --------
-    >>> log_strength = np.log([2.0, 1.0, 1.0])
-    >>> logp, gradient = log_likelihood_and_gradient(log_strength, np.array([0]), np.array([1]))
-    >>> gradient.round(12)
-    array([ 0.5 , -0.25, -0.25])
+    The sum of the gradient (label) is 0, as the scale of the strengths does not matter.
     """
     gradient = np.zeros(len(log_strength))
     return _walk(log_strength, codes, ends, gradient), gradient
@@ -346,21 +299,11 @@ def _start(ends: Ints, block: int) -> int:
 def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
     r"""Do so for a ranking given by the block of each label, 0 for a label that is not listed.
 
-    Parameters
-    ----------
-    log_strength : array (label)
-        :math:`\log \lambda_k`; minus infinity for a label that is not there to be ranked.
-    rank : array (label)
-        The number of the label's block, from 1; 0 for unlisted.
+    ``log_strength`` (label): :math:`\log \lambda_k`; minus infinity for a label that is not there
+    to be ranked.
+    ``rank`` (label): the number of the label's block, from 1; 0 for unlisted.
+    The result is minus infinity if a label is listed that is not there, or a rank is negative.
 
-    Returns
-    -------
-    log_likelihood : float
-        Minus infinity if a label is listed that is not there, or a rank is negative.
-    gradient : array (label)
-
-    Examples
-    --------
     >>> logp, gradient = of_ranks(np.log([2.0, 1.0, 1.0]), np.array([1, 0, 0]))
     >>> round(math.exp(logp), 12), gradient.round(12)
     (0.5, array([ 0.5 , -0.25, -0.25]))
@@ -408,19 +351,7 @@ def table_for(n: int) -> Floats:
 def log_block(table: Floats, n: int) -> float:
     """Return the log probability, in plain numbers if the block is small and they allow.
 
-    The recursion is that of `plackett_luce`, which is slower and always right.
-
-    Parameters
-    ----------
-    table : array
-        From `table_for`; its row `RATIO` holds log strengths relative to the rest.
-    n : int
-        Members.
-
-    Examples
-    --------
-    >>> round(math.exp(log_block(table_for(2), 2)), 12)  # 2/3 * 1/2
-    0.333333333333
+    ``table`` is from `table_for`; its row `RATIO` holds log strengths relative to the rest.
     """
     plain = n <= MOST
     for k in range(n):

@@ -1,14 +1,12 @@
 """Where streams of random numbers start, and a small stream for compiled code.
 
-A small random stream that starts from a key and touches no other.
-Kernels that must see the same random numbers whenever they look at the same draw cannot use
-NumPy's generator inside Numba: to seed it means to reset the state that all compiled code of
-the user shares, and costs more than the few numbers wanted. SplitMix64 (Steele, Lea & Flood
-2014) needs one word of state, and passes the usual batteries of tests.
+Kernels that must see the same random numbers whenever they look at the same draw cannot use NumPy's
+generator inside Numba: seeding resets the state that all compiled code of the user shares, and
+costs more than the few numbers wanted. SplitMix64 (Steele, Lea & Flood 2014) needs one word of
+state, and passes the usual batteries of tests.
 
-Where streams of random numbers start: a key for each row, from names and not from places.
-A stream that starts from its item's name is the same whatever other items there are, in whatever
-order, lot or chunk, on whatever machine.
+The key of a stream comes from the name of its item, not from its place. The stream is then the same
+whatever other items there are, in whatever order, lot or chunk, on whatever machine.
 """
 
 from __future__ import annotations
@@ -21,35 +19,14 @@ import numpy.typing as npt
 
 from dissensus.errors import ArgumentError
 from dissensus.kernels.compiled import inner, kernel
-from dissensus.kernels.types import Keys
-
-# One seed, many purposes: generators that do not meet.
+from dissensus.kernels.types import Array, Keys
 
 
 def generator(random_seed: Any, purpose: str) -> np.random.Generator:
     """Return the generator for one purpose under a seed.
 
-    People give the same seed to everything. If a posterior and the weights of a bootstrap then
-    read the same stream, the weights *are* the draws, and the two uncertainties no longer add
-    up. So an integer seed starts a different stream for each purpose.
-
-    Parameters
-    ----------
-    random_seed : None, int, sequence of int, or numpy.random.Generator
-        None starts anywhere; a Generator is used as it is.
-    purpose : str
-        What the numbers are for.
-
-    Raises
-    ------
-    ArgumentError
-        If the seed is none of these.
-
-    Examples
-    --------
-    >>> one, two = (generator(1, purpose).random() for purpose in ("fit", "item weights"))
-    >>> one == two, one == generator(1, "fit").random()
-    (False, True)
+    An integer seed starts a different stream for each purpose: a posterior and the weights of a
+    bootstrap under the same seed must be independent. A Generator is used as it is.
     """
     if isinstance(random_seed, np.random.Generator):
         return random_seed
@@ -65,29 +42,15 @@ def generator(random_seed: Any, purpose: str) -> np.random.Generator:
 
 
 def seed_or_drawn(random_seed: Any) -> tuple[Any, str]:
-    """Return a seed, and whether it was given or had to be drawn.
-
-    Examples
-    --------
-    >>> seed_or_drawn(1)
-    (1, 'given')
-    >>> seed, source = seed_or_drawn(None)
-    >>> 0 <= seed < 2**32, source
-    (True, 'drawn')
-    """
+    """Return a seed, and whether it was given or had to be drawn."""
     if random_seed is not None:
         return random_seed, "given"
     return int(np.random.SeedSequence().generate_state(1)[0]), "drawn"
 
 
-def name_hashes(names: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+def name_hashes(names: Array) -> npt.NDArray[np.uint64]:
     """Hash names, the same on every machine and in every run.
 
-    A stream of random numbers that starts from its item's name stays the same whatever other
-    items there are, in whatever order, on whatever machine.
-
-    Examples
-    --------
     >>> one, two = name_hashes(np.array(["x", "y"]))
     >>> name_hashes(np.array(["y"]))[0] == two, one == two
     (np.True_, np.False_)
@@ -107,13 +70,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def mixed(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Scramble words by SplitMix64's finaliser, so that neighbours have nothing in common.
-
-    Examples
-    --------
-    >>> mixed(np.array([1, 2], dtype=np.uint64))
-    array([ 6238072747940578789, 15839785061582574730], dtype=uint64)
-    """
+    """Scramble words by SplitMix64's finaliser, so that neighbours have nothing in common."""
     with np.errstate(over="ignore"):  # wraps around, as it should
         z = (z ^ (z >> np.uint64(30))) * _FIRST
         z = (z ^ (z >> np.uint64(27))) * _SECOND
@@ -148,23 +105,7 @@ def uniform(state: State) -> float:
 def row_keys(*names: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
     """Give every row (draw, item) its own key, from hashes of the names of its chain, draw, item.
 
-    Names and not places: a selection of draws or items keeps its random numbers.
-
-    Parameters
-    ----------
-    *names : arrays
-        Hashes, to be broadcast against each other.
-    seed : int
-        Of the whole array.
-
-    Examples
-    --------
-    >>> draw, item = np.arange(2, dtype=np.uint64)[:, None], np.arange(3, dtype=np.uint64)
-    >>> keys = row_keys(draw, item, seed=1)
-    >>> keys.shape, len(np.unique(keys))
-    ((2, 3), 6)
-    >>> bool((row_keys(draw[1:], item[2:], seed=1) == keys[1:, 2:]).all())
-    True
+    The hashes are broadcast against each other. A selection of draws or items keeps its keys.
     """
     key = mixed(np.asarray(seed % 2**64, dtype=np.uint64))
     with np.errstate(over="ignore"):
@@ -173,11 +114,9 @@ def row_keys(*names: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64
     return key
 
 
-def item_keys(items: npt.NDArray[Any], chains: int, *, seed: int) -> Keys:
+def item_keys(items: Array, chains: int, *, seed: int) -> Keys:
     """Give every item in every chain its own key: (chain, item).
 
-    Examples
-    --------
     >>> keys = item_keys(np.array(["x", "y"]), 3, seed=1)
     >>> keys.shape, bool((item_keys(np.array(["y"]), 3, seed=1) == keys[:, 1:]).all())
     ((3, 2), True)

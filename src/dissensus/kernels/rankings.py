@@ -5,39 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.kernels.compiled import kernel
 from dissensus.kernels.random import mixed
 from dissensus.kernels.sorting import sorted_with_order
-from dissensus.kernels.types import Codes
-
-# Inverse rank normalisation.
+from dissensus.kernels.types import Codes, Flags, Floats, Keys
 
 
-def inverse_rank_weights(
-    rank: Codes, ranking: Codes, *, split_ties: bool
-) -> npt.NDArray[np.float64]:
+def inverse_rank_weights(rank: Codes, ranking: Codes, *, split_ties: bool) -> Floats:
     r"""Weigh each ranked label by :math:`1/(l\,|b_l|)`, or :math:`1/l` if ties do not split.
 
-    Parameters
-    ----------
-    rank : array (row)
-        The block l that the label stands in, from 1.
-    ranking : array (row)
-        Which partial ranking the row belongs to.
-    split_ties : bool
-        Divide a block's weight by its size (Eq. 14 of Stutz et al. 2023); their published code
-        does not.
-
-    Returns
-    -------
-    array (row)
-
-    Examples
-    --------
-    >>> inverse_rank_weights(np.array([1, 2, 2]), np.array([0, 0, 0]), split_ties=True)
-    array([1.  , 0.25, 0.25])
+    ``rank`` (row) is the block l of the label, from 1. ``split_ties`` divides a block's weight by
+    its size (Eq. 14 of Stutz et al. 2023); their published code does not.
     """
     weight = 1.0 / rank
     if split_ties:
@@ -47,22 +26,11 @@ def inverse_rank_weights(
     return np.asarray(weight)
 
 
-# Partial rankings of many items, laid out for kernels that pass over them once.
-
-
 class Rankings(NamedTuple):
     """Who ranked what, item after item.
 
     An item has *cells*: the labels that somebody named for it, and perhaps more that nobody did,
     each with a strength of its own.
-
-    Examples
-    --------
-    One item with three cells; x before y and z:
-
-    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [0, 3], [False])))
-    >>> one.n_cells
-    array([3])
     """
 
     item_start: Codes
@@ -75,7 +43,7 @@ class Rankings(NamedTuple):
     """(row): the number of its block, from 1."""
     cell_start: Codes
     """(item + 1): where each item's cells start, if those of all items stand in one row."""
-    closed: npt.NDArray[np.bool_]
+    closed: Flags
     """(ranking): only the listed cells were there to choose from.
 
     Else those not listed were, and come after the listed ones."""
@@ -88,8 +56,6 @@ class Rankings(NamedTuple):
     def part(self, low: int, high: int) -> Rankings:
         """Take the items from low to high, and nothing of the others.
 
-        Examples
-        --------
         >>> columns = [0, 1, 2], [0, 1, 2], [0, 1], [1, 1], [0, 3, 5], [False, False]
         >>> Rankings(*map(np.array, columns)).part(1, 2).place
         array([1])
@@ -107,26 +73,11 @@ class Rankings(NamedTuple):
         )
 
 
-# How often two annotators of one item begin with the same labels: a check of ranking models.
-
-
-def first_choice_agreement(rankings: Rankings, codes: Codes) -> npt.NDArray[np.float64]:
+def first_choice_agreement(rankings: Rankings, codes: Codes) -> Floats:
     """Return the share of pairs of rankings of one item whose first blocks are the same set.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        Where items, rankings and blocks begin.
-    codes : array (draw, row)
-        The label in each row's place.
+    ``codes`` (draw, row) are labels. The result (draw) is NaN where no item has two rankings.
 
-    Returns
-    -------
-    array (draw)
-        NaN where no item has two rankings.
-
-    Examples
-    --------
     >>> columns = [0, 3], [0, 1, 2, 4], [0, 0, 1, 0], [1, 1, 1, 1], [0, 2], [False] * 3
     >>> first_choice_agreement(Rankings(*map(np.array, columns)), np.array([[5, 5, 7, 5]]))
     array([0.33333333])
@@ -140,8 +91,8 @@ def first_choice_agreement(rankings: Rankings, codes: Codes) -> npt.NDArray[np.f
 
 @kernel
 def _agreement(
-    item_start: Codes, ranking_start: Codes, rank: Codes, mark: npt.NDArray[np.uint64],
-    codes: Codes, low: int, out: npt.NDArray[np.float64],
+    item_start: Codes, ranking_start: Codes, rank: Codes, mark: Keys,
+    codes: Codes, low: int, out: Floats,
 ) -> None:  # fmt: skip
     """Compare sets by the sum of their members' marks: sorted, equal ones are neighbours."""
     for draw in range(len(codes)):

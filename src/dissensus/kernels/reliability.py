@@ -1,20 +1,13 @@
-r"""Agreement that is not by chance, and how probably those who agree are right.
+r"""Agreement that is not by chance, and the probability that annotators who agree are right.
 
-Agreement that is not by chance: pairs of annotators who say the same and did not guess.
-Equation numbers are those of Cabitza et al. (2020), "The elephant in the machine".
-
-How probably two annotators who agree are right, and sums of that over pairs.
-Equation 6 of Cabitza et al. (2020): with accuracies a and b,
+Equation numbers are those of Cabitza et al. (2020), "The elephant in the machine". By Equation 6
+two annotators with accuracies a and b who agree are right with probability
 
 .. math:: P = \frac{ab}{ab + (1 - a)(1 - b) / e}
 
 where e is the number of ways to be wrong together: 1 as printed, which is right for two labels,
-n - 1 for n labels if errors fall on all others alike. Annotators of whom one is always right and
-the other never cannot agree: 0/0 is NaN.
-
-Sums over the items of each two annotators, of what they agree on if they are right.
-As `reliability`, but annotators are kept apart: pairs of rows have a column,
-which is that of their annotators.
+n - 1 for n labels with evenly spread errors. If one annotator is always right and the other never,
+0/0 is NaN.
 """
 
 from __future__ import annotations
@@ -37,30 +30,16 @@ def _genuine(confidence: float, chance: float) -> float:
 
 
 @kernel
-def _each(confidence: Floats, chance: Floats) -> Floats:
+def genuine(confidence: Floats, chance: Floats) -> Floats:
+    r"""Return the probability that each label (row) was not guessed, Eq. 1.
+
+    :math:`\hat c = c / (c + (1 - c)\, p)`, with c the confidence, and p > 0 the probability that a
+    guess is this label.
+    """
     out = np.empty(len(confidence))
     for row in range(len(out)):
         out[row] = _genuine(confidence[row], chance[row])
     return out
-
-
-def genuine(confidence: Floats, chance: Floats) -> Floats:
-    r"""Return how probably each label was meant and not guessed, Eq. 1.
-
-    :math:`\hat c = c / (c + (1 - c)\, p)`, with c the confidence, and p how often a guess would
-    have been this label.
-
-    Parameters
-    ----------
-    confidence, chance : array (row)
-        From 0 to 1, chance above 0.
-
-    Examples
-    --------
-    >>> genuine(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 0.5])).round(3)
-    array([0.   , 0.667, 1.   ])
-    """
-    return _each(confidence, chance)
 
 
 @kernel
@@ -71,8 +50,8 @@ def _agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int)
     for i in range(n_items):
         place = start[i]
         while place < start[i + 1]:
-            # An annotator meets those before him, and only then stands among them: no product is
-            # ever taken back, so that nothing is lost to rounding and no sum is below 0.
+            # Products with earlier annotators are added, and nothing is subtracted: no digits are
+            # lost, and no sum is below 0.
             for row in range(place, own[place]):
                 out[i] += amount[row] * before[said[row]]
             for row in range(place, own[place]):
@@ -84,32 +63,10 @@ def _agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int)
 
 
 def agreeing(rows: Grouped, said: Ints, amount: Floats, n_labels: int) -> Floats:
-    r"""Sum products over the pairs of annotators of an item who agree, in time linear in the rows.
+    r"""Sum products over agreeing pairs of annotators (item), in time linear in the rows.
 
-    :math:`\sum_{r < s} \sum_k m_{rk} m_{sk}`, with :math:`m_{rk}` the amount that annotator r puts
-    on label k.
-
-    Parameters
-    ----------
-    rows : Grouped
-        From `grouped`.
-    said : array of int (row)
-        Label codes, in the order of ``rows``.
-    amount : array (row)
-        What each row counts, in the same order; 0 or more.
-    n_labels : int
-        How many labels there are.
-
-    Returns
-    -------
-    array (item)
-
-    Examples
-    --------
-    >>> from dissensus.kernels.grouped import grouped
-    >>> rows = grouped(np.zeros(3, int), np.arange(3), 1)
-    >>> agreeing(rows, np.array([0, 1, 1]), np.array([1.0, 0.5, 0.5]), 2)
-    array([0.25])
+    :math:`\sum_{r < s} \sum_k m_{rk} m_{sk}`, with :math:`m_{rk} \ge 0` the amount that annotator r
+    puts on label k. ``said`` and ``amount`` (row) are in the order of ``rows``.
     """
     return _agreeing(rows.start, rows.own, said, amount, n_labels)
 
@@ -136,29 +93,16 @@ def _right(one: float, two: float, errors: float) -> float:
 
 
 @kernel
-def _both_right(one: Floats, two: Floats, errors: float) -> Floats:
+def both_right(one: Floats, two: Floats, errors: float) -> Floats:
+    """Return the probability that two annotators who agree are right, from their accuracies (n).
+
+    ``errors`` is the number of ways to be wrong together: 1, or the number of labels less 1; NaN if
+    there is none.
+    """
     out = np.empty(len(one))
     for n in range(len(out)):
         out[n] = _right(one[n], two[n], errors)
     return out
-
-
-def both_right(one: Floats, two: Floats, errors: float) -> Floats:
-    """Return how probably two who agree are right.
-
-    Parameters
-    ----------
-    one, two : array (n)
-        Accuracies.
-    errors : float
-        Ways to be wrong together: 1, or one less than there are labels; NaN if there is none.
-
-    Examples
-    --------
-    >>> both_right(np.array([0.8, 0.5]), np.array([0.8, 0.5]), 1.0).round(3)
-    array([0.941, 0.5  ])
-    """
-    return _both_right(one, two, errors)
 
 
 @kernel
@@ -179,34 +123,25 @@ def _by_item(
 
 
 def right_by_item(pairs: Pairs, accuracy: Floats, cell: Ints, errors: float) -> Floats:
-    """Add up what pairs count if they are right: (draw, item).
+    """Add up the amounts of pairs times the probability that they are right: (draw, item).
 
-    Parameters
-    ----------
-    pairs : Pairs
-        With amounts in which chance has been taken off.
-    accuracy : array (draw, cell)
-        Of annotators, or of annotators on items.
-    cell : array of int (row)
-        Which of them is a row's.
-    errors : float
-        As in `both_right`.
-
-    Examples
-    --------
-    >>> one = Pairs(np.array([0, 1]), np.array([0]), np.array([1]), np.array([0.5]))
-    >>> right_by_item(one, np.array([[0.8, 0.8], [1.0, 0.8]]), np.arange(2), 1.0).round(3)
-    array([[0.471],
-           [0.5  ]])
+    ``pairs``: with amounts corrected for chance.
+    ``accuracy`` (draw, cell): of annotators, or of annotators on items; ``cell`` (row) is a row's.
     """
     return _by_item(*pairs, accuracy, cell, errors)
 
 
 @kernel
-def _by_annotators(
+def right_by_annotators(
     totals: Floats, left: Ints, right: Ints, accuracy: Floats, which: Ints, draw: Ints,
     errors: float,
 ) -> Floats:  # fmt: skip
+    """Do the same from totals over items of each pair of annotators (n).
+
+    ``totals`` (set of weights, pair), ``left`` and ``right`` (pair): the annotators of each pair.
+    ``accuracy`` (draw, annotator).
+    ``which``, ``draw`` (n): sets of weights, and the draws of accuracies that they are paired with.
+    """
     out = np.zeros(len(which))
     for n in range(len(which)):
         for pair in range(len(left)):
@@ -215,38 +150,6 @@ def _by_annotators(
                 one, two = accuracy[draw[n], left[pair]], accuracy[draw[n], right[pair]]
                 out[n] += total * _right(one, two, errors)
     return out
-
-
-def right_by_annotators(
-    totals: Floats, left: Ints, right: Ints, accuracy: Floats, which: Ints, draw: Ints,
-    errors: float,
-) -> Floats:  # fmt: skip
-    """Add up what pairs count if they are right, from what each pair of annotators counts.
-
-    Parameters
-    ----------
-    totals : array (set of weights, pair)
-        What each pair of annotators counts over all items.
-    left, right : array of int (pair)
-        Who they are.
-    accuracy : array (draw, annotator)
-        How often they are right.
-    which, draw : array of int (n)
-        Sets of weights, and the draws of accuracies to take them with.
-    errors : float
-        As in `both_right`.
-
-    Returns
-    -------
-    array (n)
-
-    Examples
-    --------
-    >>> zero, accuracy = np.zeros(1, int), np.array([[0.8, 0.8]])
-    >>> right_by_annotators(np.ones((1, 1)), zero, zero + 1, accuracy, zero, zero, 1.0).round(3)
-    array([0.941])
-    """
-    return _by_annotators(totals, left, right, accuracy, which, draw, errors)
 
 
 @kernel
@@ -280,34 +183,12 @@ def right_under_weights(
     pairs: Pairs, confidence: Floats, said: Ints, chance: Floats, weights: Floats,
     accuracy: Floats, cell: Ints, which: Ints, draw: Ints, errors: float,
 ) -> Floats:  # fmt: skip
-    """Add up what pairs count if they are right and no guess, where chance goes with the weights.
+    """Do the same for pairs that do not guess, where chance depends on the weights (n).
 
-    Parameters
-    ----------
-    pairs : Pairs
-        With amounts in which chance has not been taken off.
-    confidence : array (row)
-        In the order of the rows, as all that follows.
-    said : array of int (row)
-        Label codes.
-    chance : array (set of weights, label)
-        How often a guess is each label.
-    weights : array (set of weights, item)
-        What items count.
-    accuracy, cell, which, draw, errors
-        As in `right_by_item` and `right_by_annotators`.
-
-    Returns
-    -------
-    array (n)
-
-    Examples
-    --------
-    >>> one = Pairs(np.array([0, 1]), np.array([0]), np.array([1]), np.array([1.0]))
-    >>> zero, sure = np.zeros(1, int), np.array([0.5, 1.0])
-    >>> right_under_weights(one, sure, np.zeros(2, int), np.array([[0.5]]), np.ones((1, 1)),
-    ...     np.array([[0.8]]), np.zeros(2, int), zero, zero, 1.0).round(3)
-    array([0.627])
+    ``pairs``: with amounts not corrected for chance.
+    ``confidence``, ``said`` (row): in the order of the rows.
+    ``chance`` (set of weights, label): probabilities of guesses.
+    ``weights`` (set of weights, item).
     """
     return _under_weights(
         *pairs, confidence, said, chance, weights, accuracy, cell, which, draw, errors
@@ -340,23 +221,10 @@ def right_by_pair(
     accuracy: Floats, cell: Ints, which: Ints, draw: Ints, errors: float, *, column: Ints,
     n_columns: int,
 ) -> Floats:  # fmt: skip
-    """Add up what pairs count if they are right and no guess, for each two annotators.
+    """Do the same as `right_under_weights` for each pair of annotators: (n, column).
 
-    Parameters
-    ----------
-    pairs, confidence, said, chance, weights, accuracy, cell, which, draw, errors
-        As in `right_under_weights`.
-    column : array of int (pair)
-        Which two annotators a pair of rows is of.
-    n_columns : int
-        How many pairs of annotators there are.
+    ``column`` (pair) is that of the two annotators of a pair of rows.
 
-    Returns
-    -------
-    array (n, column)
-
-    Examples
-    --------
     >>> two = Pairs(np.array([0, 1, 2]), np.array([0, 2]), np.array([1, 3]), np.ones(2))
     >>> zero, sure = np.zeros(1, int), np.array([0.5, 1.0, 1.0, 1.0])
     >>> right_by_pair(two, sure, np.zeros(4, int), np.array([[0.5]]), np.ones((1, 2)),

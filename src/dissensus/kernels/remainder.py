@@ -1,13 +1,11 @@
 """Labels that nobody named for an item, and the labels that lead a draw.
 
-Splitting the remainder's mass over its labels, exactly and lazily.
-The labels nobody named are exchangeable: their shares are a symmetric Dirichlet(a, ..., a)
-draw, independent of everything else. A size-biased pick gives the shares one by one, the
-large ones early: with U labels, the i-th takes the fraction Beta(1 + a, a (U - i)) of what is
-left, and goes to a label drawn uniformly from those left. One may stop as soon as what is left
-cannot matter, without having drawn the hundreds of tiny shares. Since the stream of random
-numbers starts from the row's own key, every function that looks at a draw sees the same
-shares, however far it looks.
+The labels nobody named are exchangeable: their shares are a symmetric Dirichlet(a, ..., a) draw,
+independent of everything else. A size-biased pick gives the shares one by one, the large ones
+early: with U labels, the i-th takes the fraction Beta(1 + a, a (U - i)) of what is left, and goes
+to a label drawn uniformly from those left. The draw can stop as soon as what is left cannot matter.
+The stream of random numbers starts from the row's own key, so that all functions see the same
+shares.
 """
 
 from __future__ import annotations
@@ -15,13 +13,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.kernels.compiled import inner
 from dissensus.kernels.random import State, started, uniform
 from dissensus.kernels.rowwise import rowwise
 from dissensus.kernels.sorting import falling_with_order
-from dissensus.kernels.types import Codes, Floats
+from dissensus.kernels.types import Codes, Floats, Ints
 from dissensus.kernels.variates import log_gamma_variate
 
 SMALL = 0.25
@@ -31,7 +28,7 @@ ANONYMOUS = -10
 
 
 @inner
-def unnamed_label(codes: npt.NDArray[np.int64], place: int, n_labels: int) -> int:
+def unnamed_label(codes: Ints, place: int, n_labels: int) -> int:
     """Return one of the labels that `unnamed_labels` lists, without the others."""
     label, more = -1, place
     while more != label:  # as many places further as labels up to there are used
@@ -42,7 +39,7 @@ def unnamed_label(codes: npt.NDArray[np.int64], place: int, n_labels: int) -> in
 
 
 @inner
-def unnamed_labels(codes: npt.NDArray[np.int64], size: int, n_labels: int) -> npt.NDArray[np.int64]:
+def unnamed_labels(codes: Ints, size: int, n_labels: int) -> Ints:
     """List the codes of the remainder's labels; those without a name are `ANONYMOUS` or below."""
     used = np.zeros(n_labels, dtype=np.bool_)
     for c in range(len(codes)):
@@ -74,9 +71,7 @@ def parted(state: State, a: float, left: int) -> tuple[float, float, float]:
 
 
 @inner
-def next_share(
-    state: State, rest: float, step: int, labels: npt.NDArray[np.int64], a: float
-) -> tuple[float, float]:
+def next_share(state: State, rest: float, step: int, labels: Ints, a: float) -> tuple[float, float]:
     """Take the next share off ``rest``, and move its label to ``labels[step]``.
 
     Returns the share and what is left then. Not for an even split (a = infinity).
@@ -97,14 +92,7 @@ def next_share(
 
 
 @inner
-def expand(
-    theta: npt.NDArray[np.float64],
-    codes: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64],
-    a: float,
-    key: int,
-    out: npt.NDArray[np.float64],
-) -> None:
+def expand(theta: Floats, codes: Ints, sizes: Ints, a: float, key: int, out: Floats) -> None:
     """Write one row in candidate form out as a dense row over all labels."""
     out[:] = 0.0
     for c in range(len(theta)):
@@ -120,9 +108,6 @@ def expand(
                     share, rest = next_share(state, rest, step, labels, a)
                 if labels[step] >= 0:
                     out[labels[step]] = share
-
-
-# The labels with the largest plausibility, in order.
 
 
 NOBODY = -1

@@ -18,9 +18,6 @@ from numba import njit, types
 
 from dissensus.kernels.compiled import named_after
 
-# Whether work may be parted among threads, or others are at work on other items already.
-
-
 _ALONE: Final[ContextVar[bool]] = ContextVar("no threads are started", default=False)
 
 
@@ -37,9 +34,6 @@ def in_one_thread() -> Iterator[None]:
 def no_threads() -> bool:
     """Return whether none are to be started."""
     return _ALONE.get()
-
-
-# Kernels written for one row, applied to all rows of any shape, as NumPy broadcasts them.
 
 
 _LOOPS = 4
@@ -61,27 +55,10 @@ class _Argument(NamedTuple):
 def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
     """Compile a function of one row, its last arguments being what it writes, for arrays of rows.
 
-    It is then called as a generalised ufunc is: without what it writes, which is returned. It is
-    not made one, though: Numba cannot cache a gufunc that two processes may compile at once
-    (decision 0005).
-
-
-    Parameters
-    ----------
-    signature : str
-        The types of one row, such as "void(float64[:], float64[:])". What is written is an array,
-        of length 1 for a number; what is read cannot be written to.
-    layout : str
-        NumPy's signature of core dims, such as "(n)->()".
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> @rowwise("void(float64[:], float64[:])", "(n)->()")
-    ... def largest(row, out):
-    ...     out[0] = row.max()
-    >>> largest(np.array([[1.0, 3.0], [2.0, 0.0]]))
-    array([3., 2.])
+    It is called as a generalised ufunc is: without what it writes, which is returned. Numba cannot
+    cache a gufunc that two processes may compile at once (decision 0005). ``signature`` has the
+    types of one row, an array of length 1 for a number that is written; ``layout`` is NumPy's
+    signature of core dims.
     """
     arguments = _arguments(signature, layout)
     read = [one for one in arguments if not one.written]

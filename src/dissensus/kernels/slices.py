@@ -1,10 +1,9 @@
 """Random numbers from a density known up to a factor: slices, and tangents of log-concave ones.
 
-Random numbers from a log-concave density, by rejection from three of its tangents.
-A tangent of a concave function lies above it wherever it touches. Three tangents to the log
-density, one near the mode and one on either side, make an envelope of three exponential pieces,
-which is easy to draw from; the draw is kept with probability density / envelope. Nothing but the
-share of rejections depends on where they touch.
+Log-concave densities are drawn by rejection. Three tangents to the log density, one near the mode
+and one on either side, lie above it and make an envelope of three exponential pieces. A draw from
+the envelope is kept with probability density / envelope. Only the share of rejections depends on
+where the tangents touch.
 """
 
 from __future__ import annotations
@@ -118,16 +117,8 @@ _LEVEL, _LOW, _HIGH, _SHRINK = range(4)
 def slicer(log_density: Callable[..., float]) -> Any:
     r"""Compile a slice sampler.
 
-    Parameters
-    ----------
-    log_density : compiled function (x, \*args)
-        Up to a constant; minus infinity beyond the support. What it writes elsewhere is left as
-        at the point that is returned, since that is the last one it is asked of.
-
-    Returns
-    -------
-    compiled function (state, x, width, \*args)
-        Draws the next x.
+    ``log_density`` (x, \*args) may lack a constant, and is minus infinity beyond the support. Its
+    last call is at the point that the sampler (state, x, width, \*args) returns.
     """
 
     # Cached as part of what calls it. One file for all slicers would name types of every caller,

@@ -1,6 +1,7 @@
 r"""Special functions: of normal, logistic and Beta variates, of logarithms and small matrices.
 
-How much oftener two correlated normal numbers are both small than two independent ones.
+Correlated normal numbers (`excess`):
+
 .. math:: \Phi_2(h, k; \rho) - \Phi(h)\,\Phi(k) = \int_0^\rho \varphi_2(h, k; r)\,dr
 
 (Plackett 1954). The integrand is positive, so that nothing cancels, in the tails neither. It is
@@ -13,18 +14,16 @@ integrated in two parts. Up to ``_TURN`` with :math:`r = \sin\theta`, which take
 the first factor rises where x is about :math:`|h - k|`, however small that is, and is followed in
 panels whose ends are in a fixed ratio; the second is smooth.
 
-The logistic distribution as a mixture of normal ones.
-A logistic number is :math:`2 K Z`, with Z standard normal and K of Kolmogorov's distribution
-(Andrews & Mallows 1974). The density of the variance :math:`V = 4 K^2` falls off doubly
-exponentially on both sides of the scale of log V, so that equal steps there integrate it, and what
-is smooth beside it, to the last digits.
+The logistic distribution as a mixture of normal ones: a logistic number is :math:`2 K Z`, with Z
+standard normal and K of Kolmogorov's distribution (Andrews & Mallows 1974). The density of the
+variance :math:`V = 4 K^2` falls off doubly exponentially on both sides of the scale of log V, so
+that equal steps there integrate it, and what is smooth beside it, to the last digits.
 
-The probability that a standard normal variate falls between two numbers, and its slopes.
-Exact to rounding in the far tails too, where both distribution functions are 0 or 1 in floating
-point: both ends are mirrored to the side on which the functions are small.
+Normal intervals (`interval`) are exact to rounding in the far tails too: both ends are mirrored to
+the side on which the distribution functions are small.
 
-Variances and covariances of labels that come about by thresholds on a normal scale.
-A label here is a sum over parts, :math:`y = \sum_a w_a\, 1[X_a \le h_a]` with standard normal X.
+Labels by thresholds on a normal scale: a label is a sum over parts,
+:math:`y = \sum_a w_a\, 1[X_a \le h_a]` with standard normal X.
 Two labels that share a latent variance c have :math:`\mathrm{Corr}(X_a, X'_b) = c / (t_a t'_b)`, t
 being the total standard deviations on the latent scale. An ordered label has a part for each
 cutpoint, which weighs the step to the next label; a yes of the logistic model has a part for each
@@ -68,12 +67,7 @@ def excess(h: float, k: float, correlation: float) -> float:
 
     Right to about 1e-10 of itself for bounds within 8 of the mean, whatever the correlation.
 
-    Examples
-    --------
     Both below the mean, at correlation 1/2: one third rather than one quarter.
-
-    >>> round(excess(0.0, 0.0, 0.5), 12), round(excess(0.0, 0.0, -1.0), 12)
-    (0.083333333333, -0.25)
     """
     # Turned round, a negative correlation is a positive one.
     sign = -1.0 if correlation < 0 else 1.0
@@ -125,22 +119,13 @@ def _panel(apart: float, product: float, low: float, high: float) -> float:
     return half * total
 
 
-# Sums of numbers given by their logarithms, for compiled code.
-
-
 _LOST = 40.0
 """So far below the larger, the smaller does not change the sum in double precision."""
 
 
 @inner
 def log_plus(one: float, other: float) -> float:
-    """Return the logarithm of a sum of two.
-
-    Examples
-    --------
-    >>> round(math.exp(log_plus(math.log(2.0), math.log(3.0))), 12), log_plus(-np.inf, 1.5)
-    (5.0, 1.5)
-    """
+    """Return the logarithm of a sum of two."""
     high, low = (one, other) if one > other else (other, one)
     if not high - low < _LOST:  # also where both are -inf, and the difference is undefined
         return high
@@ -149,13 +134,7 @@ def log_plus(one: float, other: float) -> float:
 
 @inner
 def log_total(logs: Floats) -> float:
-    """Return the logarithm of a sum of any number, -inf of none.
-
-    Examples
-    --------
-    >>> round(math.exp(log_total(np.log([1.0, 2.0, 3.0]))), 12), log_total(np.empty(0))
-    (6.0, -inf)
-    """
+    """Return the logarithm of a sum of any number, -inf of none."""
     top = -np.inf
     for one in logs:
         top = max(top, one)
@@ -179,12 +158,6 @@ def logistic_mixture() -> tuple[Floats, Floats]:
 
     Its distribution function is right to 1e-15, and 25 scale units out in the tails to about 1e-6
     of itself.
-
-    Examples
-    --------
-    >>> weights, variances = logistic_mixture()
-    >>> len(weights), round(float(weights @ variances) / (np.pi**2 / 3), 12)
-    (28, 1.0)
     """
     variances = np.exp(_STEP * np.arange(-30, 41))
     weights = _STEP * variances * _density(variances)
@@ -238,18 +211,7 @@ def _far(low: float, high: float) -> tuple[float, float, float]:
 
 @inner
 def interval(low: float, high: float) -> tuple[float, float, float]:
-    """Return log P(low < x < high), and the density at both ends over the probability.
-
-    Parameters
-    ----------
-    low, high : float
-        Either may be infinite.
-
-    Examples
-    --------
-    >>> [round(x, 4) for x in interval(-1.0, 1.0)]
-    [-0.3817, 0.3544, 0.3544]
-    """
+    """Return log P(low < x < high), and the density at both ends over the probability."""
     if low > -high:
         log_p, at_high, at_low = _below(-high, -low)
         return log_p, at_low, at_high
@@ -358,15 +320,7 @@ def inverted(factor: Floats, n: int, out: Floats) -> float:
 def covariance_within(
     weight: Floats, bound: Floats, sd: Floats, shared: float, out: Floats
 ) -> None:
-    """Return the covariance of two labels of the same distribution.
-
-    Parameters
-    ----------
-    weight, bound, sd : array (part)
-        w, h and t.
-    shared : float
-        The latent variance c that the two have in common.
-    """
+    """Return the covariance of two labels with the same w, h and t (part), and c in common."""
     out[0] = 0.0
     for a in range(len(weight)):
         both = weight[a] * weight[a] * excess(bound[a], bound[a], shared / (sd[a] * sd[a]))
@@ -404,17 +358,7 @@ def step_variance(weight: Floats, bound: Floats) -> Floats:
 
     .. math:: \sum_{a, b} w_a w_b\, \Phi(\min(h_a, h_b))\, \Phi(-\max(h_a, h_b))
 
-    Parameters
-    ----------
-    weight, bound : array (..., part)
-        Bounds in falling order, as rising cutpoints have them.
-
-    Examples
-    --------
-    Three labels, 0, 1 and 2, a third each:
-
-    >>> step_variance(np.ones(2), np.array([0.4307272993, -0.4307272993])).round(6).item()
-    0.666667
+    Bounds (..., part) are in falling order, as rising cutpoints have them.
     """
     below, above = weight * ndtr(bound), weight * ndtr(-bound)
     # The parts before the present one have larger bounds: their sum is over Phi(-max).
@@ -423,11 +367,5 @@ def step_variance(weight: Floats, bound: Floats) -> Floats:
 
 
 def mixture_variance(weight: Floats, bound: Floats) -> Floats:
-    r"""Return the variance :math:`p (1 - p)` of a yes, :math:`p = \sum_a w_a \Phi(h_a)`.
-
-    Examples
-    --------
-    >>> mixture_variance(np.array([0.5, 0.5]), np.array([0.0, 0.0])).item()
-    0.25
-    """
+    r"""Return the variance :math:`p (1 - p)` of a yes, :math:`p = \sum_a w_a \Phi(h_a)`."""
     return np.asarray((weight * ndtr(bound)).sum(axis=-1) * (weight * ndtr(-bound)).sum(axis=-1))

@@ -1,15 +1,12 @@
 """Random variates from the words of a stream: exponential, normal, Gamma, binomial.
 
-Normal variates, whole and cut off, from the small random streams of `stream`.
-Whole ones by the ziggurat (Marsaglia & Tsang 2000, in the form of Doornik 2005, who takes the
-layer and the place in it from different bits): a sweep over hundreds of thousands of items is
-nothing but normal variates, and a logarithm and a cosine each would be most of its time.
-Cut-off ones by rejection from what lies closest (Robert 1995).
+Normal variates by the ziggurat (Marsaglia & Tsang 2000, in the form of Doornik 2005, who takes the
+layer and the place in it from different bits), as a logarithm and a cosine each would be most of
+the time of a sweep. Truncated ones by rejection (Robert 1995).
 
-Gamma variates from the small random streams of `stream`, also in logarithms.
-By the rejection of Marsaglia & Tsang (2000), from ziggurat normals. A shape below 1 is raised by 1,
-and the variate multiplied by U^(1/shape): in logarithms, since with a small shape it would
-underflow.
+Gamma variates by the rejection of Marsaglia & Tsang (2000), from ziggurat normals. A shape below 1
+is raised by 1, and the variate multiplied by U^(1/shape): in logarithms, since with a small shape
+it would underflow.
 """
 
 from __future__ import annotations
@@ -18,14 +15,10 @@ import math
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State, uniform, word
-from dissensus.kernels.types import Floats, Keys
-
-# Binomial variates from a stream of words: how many of n, and in which cells they fall.
-
+from dissensus.kernels.types import Floats, Ints, Keys
 
 _MANY = 10.0
 """Expected successes from which rejection is cheaper than counting up from none."""
@@ -88,24 +81,10 @@ def _rejected(state: State, n: int, p: float) -> int:
 
 
 @inner
-def scatter(
-    state: State,
-    n: int,
-    weight: npt.NDArray[np.float64],
-    total: float,
-    found: npt.NDArray[np.int64],
-) -> None:
-    """Draw how many of n fall into each cell, with chances in proportion to weights.
+def scatter(state: State, n: int, weight: Floats, total: float, found: Ints) -> None:
+    """Write how many of n fall into each cell, with probabilities proportional to the weights.
 
-    Parameters
-    ----------
-    state : stream
-    n : int
-    weight : array (cell)
-        Of the given total, up to rounding.
-    total : float
-    found : array (cell)
-        Where the numbers are written.
+    ``total`` is the sum of the weights, up to rounding.
     """
     found[:] = 0
     last = len(weight) - 1
@@ -130,17 +109,12 @@ def scatter(
     found[last] = rest
 
 
-# Exponential variates: a Dirichlet(1, ..., 1) draw before it is divided by its sum.
-
-
 def draw_exponential(keys: Keys, draws: int) -> Floats:
     """Draw variates (draw, column), each column from a stream of its own.
 
-    A column's draws hang on where its stream starts, ``keys`` (column), and on no other column;
-    the first of many are those of few.
+    The draws of a column depend on the start of its stream, ``keys`` (column), only; the first of
+    many are those of few.
 
-    Examples
-    --------
     >>> keys = np.array([3, 5], dtype=np.uint64)
     >>> both = draw_exponential(keys, 4)
     >>> bool((draw_exponential(keys[1:], 2) == both[:2, 1:]).all()), bool((both > 0).all())

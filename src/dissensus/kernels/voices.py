@@ -1,8 +1,7 @@
 """Pairs of annotators and systems on the same items, counted without listing them.
 
-Voices: what one annotator said of one item, and how far it is from what the others said.
-Rows are in the order of `grouped`; so are voices. The distance of two voices is
-the mean over pairs of their labels (Lovchinsky et al. 2020, Eq. 1).
+A voice is what one annotator said of one item. Rows and voices are in the order of `grouped`. The
+distance of two voices is the mean over pairs of their labels (Lovchinsky et al. 2020, Eq. 1).
 """
 
 from __future__ import annotations
@@ -24,23 +23,15 @@ class Voices(NamedTuple):
     """Where the voices of each item, and the rows of each voice, start."""
 
     first: Ints
-    """(item + 1): voices ``first[i]`` to ``first[i + 1]`` spoke of item i."""
+    """(item + 1): voices ``first[i]`` to ``first[i + 1]`` are of item i."""
     start: Ints
     """(voice + 1): rows ``start[v]`` to ``start[v + 1]`` of the order belong to voice v."""
     item: Ints
-    """(voice): the item it spoke of."""
+    """(voice): its item."""
 
 
 def voices_of(rows: Grouped) -> Voices:
-    """List the distinct pairs of an item and an annotator.
-
-    Examples
-    --------
-    >>> from dissensus.kernels.grouped import grouped
-    >>> voices = voices_of(grouped(np.array([1, 0, 1, 1]), np.array([0, 0, 2, 0]), 2))
-    >>> voices.item.tolist(), voices.start.tolist()
-    ([0, 1, 1], [0, 1, 3, 4])
-    """
+    """List the distinct pairs of an item and an annotator."""
     ends = np.flatnonzero(rows.own == np.arange(1, len(rows.own) + 1)) + 1
     return Voices(
         first=np.concatenate([[0], np.cumsum(rows.voices)]),
@@ -79,17 +70,6 @@ def _names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
 def names_apart(voices: Voices, said: Ints, n_labels: int) -> Floats:
     """Return how often each voice and another of the item differ: (voice), NaN if it is alone.
 
-    Parameters
-    ----------
-    voices : Voices
-        From `voices_of`.
-    said : array of int (row)
-        Label codes, in the order of the voices' rows.
-    n_labels : int
-        How many labels there are.
-
-    Examples
-    --------
     >>> voices = Voices(np.array([0, 3]), np.arange(4), np.zeros(3, int))
     >>> names_apart(voices, np.array([0, 0, 1]), 2)
     array([0.5, 0.5, 1. ])
@@ -101,8 +81,6 @@ def names_apart(voices: Voices, said: Ints, n_labels: int) -> Floats:
 def name_towards(start: Ints, said: Ints, target: Ints) -> Floats:
     """Return how often each voice differs from a label (voice); NaN where the label is -1.
 
-    Examples
-    --------
     >>> name_towards(np.array([0, 2, 3]), np.array([1, 0, 0]), np.array([0, 5]))
     array([0.5, 1. ])
     """
@@ -114,9 +92,6 @@ def name_towards(start: Ints, said: Ints, target: Ints) -> Floats:
                 other += said[row] != target[v]
             out[v] = other / (start[v + 1] - start[v])
     return out
-
-
-# How far the numbers of one voice are from those of the others, and from a system's.
 
 
 _DIGITS: Final = 1e-3
@@ -176,28 +151,10 @@ def _squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Flo
 
 
 def squares_apart(voices: Voices, given: Floats) -> tuple[Floats, Floats]:
-    """Return mean squared differences, for each voice.
+    """Return mean squared differences of numbers (row), for each voice.
 
-    Parameters
-    ----------
-    voices : Voices
-        From `voices`.
-    given : array (row)
-        Numbers, in the order of the voices' rows.
-
-    Returns
-    -------
-    apart : array (voice)
-        Of the voice to the others of its item; NaN if it is alone.
-    left : array (voice)
-        Of the others among each other; NaN if there are fewer than two.
-
-    Examples
-    --------
-    >>> voices = Voices(np.array([0, 3]), np.arange(4), np.zeros(3, int))
-    >>> apart, left = squares_apart(voices, np.array([1.0, 2.0, 4.0]))
-    >>> apart, left
-    (array([5. , 2.5, 6.5]), array([4., 9., 1.]))
+    The first array is of the voice to the others of its item, NaN if it is alone; the second of the
+    others among each other, NaN if there are fewer than two.
     """
     return _squares_apart(voices.first, voices.start, given)
 
@@ -206,8 +163,6 @@ def squares_apart(voices: Voices, given: Floats) -> tuple[Floats, Floats]:
 def square_towards(start: Ints, given: Floats, target: Floats) -> Floats:
     """Return the mean squared difference of each voice from a number (voice).
 
-    Examples
-    --------
     >>> square_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([2.0]))
     array([1.])
     """
@@ -224,8 +179,6 @@ def square_towards(start: Ints, given: Floats, target: Floats) -> Floats:
 def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float) -> Floats:
     """Return by how much each voice's difference from a number exceeds what is tolerated (voice).
 
-    Examples
-    --------
     >>> excess_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([0.0]), 1.5)
     array([0.75])
     """
@@ -327,38 +280,12 @@ def _excess_apart(
 def excess_apart(
     voices: Voices, share: Floats, given: Floats, tolerance: float
 ) -> tuple[Floats, Floats]:
-    r"""Return means of :math:`\max(0, |y - y'| - \lambda)`, for each voice.
+    r"""Return means of :math:`\max(0, |y - y'| - \lambda)`, as `squares_apart` does.
 
-    Sorting makes it n log n in the numbers of an item, where there are n squared pairs.
-
-    Parameters
-    ----------
-    voices : Voices
-        From `voices`.
-    share : array (row)
-        One over the rows of the voice.
-    given : array (row)
-        Numbers, in the order of the voices' rows.
-    tolerance : float
-        0 for plain absolute differences.
-
-    Returns
-    -------
-    apart : array (voice)
-        Of the voice to the others of its item; NaN if it is alone.
-    left : array (voice)
-        Of the others among each other; NaN if there are fewer than two.
-
-    Examples
-    --------
-    >>> voices = Voices(np.array([0, 3]), np.arange(4), np.zeros(3, int))
-    >>> excess_apart(voices, np.ones(3), np.array([1.0, 2.0, 5.0]), tolerance=1.0)
-    (array([1.5, 1. , 2.5]), array([2., 3., 0.]))
+    Sorting makes it n log n in the numbers of an item, where there are n squared pairs. ``share``
+    (row) is one over the rows of the voice.
     """
     return _excess_apart(voices.first, voices.start, share, given, tolerance)
-
-
-# Pairs of statements of different annotators about one item, for distances without a shortcut.
 
 
 _PAIRS = 1_000_000
@@ -388,8 +315,6 @@ def _pairs(start: Ints, own: Ints, low: int, high: int) -> tuple[Ints, Ints]:
 def pair_blocks(rows: Grouped) -> Iterator[tuple[Ints, Ints]]:
     """Yield the pairs of rows of different voices of an item, a limited number at a time.
 
-    Examples
-    --------
     >>> from dissensus.kernels.grouped import grouped
     >>> [(left.tolist(), right.tolist()) for left, right in pair_blocks(
     ...     grouped(np.zeros(3, int), np.array([0, 0, 1]), 1))]
@@ -403,25 +328,10 @@ def pair_blocks(rows: Grouped) -> Iterator[tuple[Ints, Ints]]:
 
 
 def pairs_apart(rows: Grouped, voices: Voices, delta: Delta) -> Floats:
-    """Return the mean distance of each voice to the others of its item.
+    """Return the mean distance of each voice to the others of its item (voice), NaN if it is alone.
 
-    Parameters
-    ----------
-    rows : Grouped
-        Statements: what distances are between, such as labels, sets or rankings.
-    voices : Voices
-        Of these.
-    delta : callable
-        From the places, in the order of the statements, of two statements to their distance;
-        called with arrays of pairs.
+    ``delta`` maps arrays of the places of two statements (labels, sets, rankings) to distances.
 
-    Returns
-    -------
-    array (voice)
-        NaN if it is alone.
-
-    Examples
-    --------
     >>> from dissensus.kernels.grouped import grouped
     >>> from dissensus.kernels.voices import voices_of
     >>> rows = grouped(np.zeros(3, int), np.arange(3), 1)
@@ -440,24 +350,11 @@ def pairs_apart(rows: Grouped, voices: Voices, delta: Delta) -> Floats:
 
 
 def pairs_towards(rows: Grouped, voices: Voices, delta: Delta, asked: Ints) -> Floats:
-    """Return the mean distance of some voices to what a system said of their items.
+    """Return the mean distance of voices to what a system said of their items (voice).
 
-    Parameters
-    ----------
-    rows, voices : Grouped, Voices
-        As in `pairs_apart`.
-    delta : callable
-        From the places of statements, and the items, to distances.
-    asked : array of int (some)
-        Which voices.
+    ``delta`` maps the places of statements, and the items, to distances. Voices that are not among
+    ``asked`` are NaN.
 
-    Returns
-    -------
-    array (voice)
-        NaN for those not asked.
-
-    Examples
-    --------
     >>> from dissensus.kernels.grouped import grouped
     >>> from dissensus.kernels.voices import voices_of
     >>> rows = grouped(np.zeros(2, int), np.arange(2), 1)

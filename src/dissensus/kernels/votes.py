@@ -15,8 +15,6 @@ import numpy.typing as npt
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.types import Floats, Ints
 
-# Agreement of annotators and systems in many versions of the same labels: sums for checks.
-
 
 class Rows(NamedTuple):
     """Who labelled which item, sorted by item; the same in all versions."""
@@ -53,8 +51,6 @@ class Sums(NamedTuple):
 def rows(item: Ints, annotator: Ints, n_items: int, n_annotators: int, n_labels: int) -> Rows:
     """Lay out labels that are sorted by item.
 
-    Examples
-    --------
     >>> rows(np.array([0, 0, 2]), np.array([0, 1, 0]), 3, 2, 2).start.tolist()
     [0, 2, 2, 3]
     """
@@ -118,17 +114,9 @@ def _add_systems(
 def sums(where: Rows, labels: npt.NDArray[np.integer], answers: npt.NDArray[np.integer]) -> Sums:
     """Return sums of agreement between annotators and systems, for each version of their labels.
 
-    Parameters
-    ----------
-    where : Rows
-        From `rows`.
-    labels : array of int (version, row)
-        Codes of annotators' labels, sorted by item.
-    answers : array of int (version, item, system)
-        Codes of systems' labels, -1 for none.
+    ``labels`` (version, row) are sorted by item; ``answers`` (version, item, system) are -1 for
+    none.
 
-    Examples
-    --------
     >>> where = rows(np.array([0, 0, 0]), np.arange(3), 1, 3, 2)
     >>> total = sums(where, np.array([[0, 1, 1]]), np.array([[[0, 0]]]))
     >>> total.pairs[0, 0, 1].item(), total.agreed[0].tolist(), total.same[0, 0, 1].round(3).item()
@@ -175,30 +163,10 @@ class Votes(NamedTuple):
 def votes(
     item: Ints, respondent: Ints, label: Ints, n_items: int, known: Ints | None = None
 ) -> tuple[Votes, Ints]:
-    """Lay out labels by pattern.
+    """Lay out labels by pattern; return the votes and the pattern of each item.
 
-    Parameters
-    ----------
-    item, respondent, label : array of int (row)
-        Codes; rows in any order. Repeated rows count repeatedly.
-    n_items : int
-    known : array of int (item), optional
-        True labels, -1 where unknown. Items with different true labels have different patterns.
-
-    Returns
-    -------
-    Votes
-    array of int (item)
-        The pattern of each item.
-
-    Examples
-    --------
-    >>> patterns, pattern = votes(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 0, 0]),
-    ...                           np.array([1, 1, 1, 1, 0]), 4)
-    >>> pattern
-    array([2, 2, 1, 0])
-    >>> patterns.n_items
-    array([1, 1, 2])
+    Rows are in any order, and repeated rows count repeatedly. ``known`` (item) are true labels, -1
+    where unknown; items with different true labels have different patterns.
     """
     if known is not None and (known >= 0).any():
         return _with_known(item, respondent, label, known)

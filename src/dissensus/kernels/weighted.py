@@ -9,32 +9,14 @@ from dissensus.kernels.rowwise import rowwise
 from dissensus.kernels.sorting import sorted_with_order
 from dissensus.kernels.types import Floats, Ints
 
-# Whether right labels are given with more confidence than wrong ones.
-
 
 def more_sure(right: Floats, wrong: Floats, start: Ints) -> tuple[Floats, Floats, Floats]:
-    """Count pairs of a right and a wrong label by whose confidence is higher, ties in halves.
+    """Count pairs (draw, group) of a right and a wrong label whose right label is more confident.
 
-    Parameters
-    ----------
-    right, wrong : array (draw, cell)
-        How many labels there are, weighted. The cells of a group, such as an annotator, stand
-        together, in ascending order of confidence.
-    start : array of int (group)
-        The first cell of each group.
-
-    Returns
-    -------
-    pairs : array (draw, group)
-        Pairs in which the right label has the higher confidence, plus half of those that tie.
-    all_right, all_wrong : array (draw, group)
-        Whose product is the number of all pairs.
-
-    Examples
-    --------
-    >>> pairs, n, m = more_sure(np.array([[0.0, 1, 2]]), np.array([[2.0, 1, 0]]), np.array([0]))
-    >>> pairs / (n * m)
-    array([[0.94444444]])
+    ``right``, ``wrong`` (draw, cell): weighted numbers of labels. The cells of a group, such as an
+    annotator, stand together, in ascending order of confidence.
+    ``start`` (group): the first cell of each group.
+    Returns the pairs, ties counted as halves, and all right and all wrong labels.
     """
     before = np.cumsum(wrong, axis=-1) - wrong
     size = np.diff(start, append=wrong.shape[-1])
@@ -44,18 +26,13 @@ def more_sure(right: Floats, wrong: Floats, start: Ints) -> tuple[Floats, Floats
     return pairs, all_right, all_wrong
 
 
-# Sums over items under many sets of weights.
-
-
 @kernel
 def weighted_sums(weights: Floats, sums: Floats) -> Floats:
     """Multiply (set of weights, item) by (item, sum).
 
-    A plain loop: linear algebra libraries are made for square matrices, and start threads of their
-    own. With three sums, and called from two threads, NumPy's product takes six times as long.
+    Linear algebra libraries are made for square matrices, and start threads of their own. With
+    three sums, and called from two threads, NumPy's product takes six times as long.
 
-    Examples
-    --------
     >>> weighted_sums(np.array([[1.0, 2.0]]), np.array([[1.0, 10.0], [2.0, 20.0]]))
     array([[ 5., 50.]])
     """
@@ -72,20 +49,12 @@ def weighted_sums(weights: Floats, sums: Floats) -> Floats:
     return out
 
 
-# How one number of items goes with another: a line, and a correlation of ranks, with weights.
-
-
 @kernel
 def midranks(values: Floats, weights: Floats) -> Floats:
     """Return the weight of what is below each value, plus half of what equals it (row, item).
 
     With equal weights, the usual rank, ties in the middle, up to scale and place. One row of values
     stands for all rows of weights.
-
-    Examples
-    --------
-    >>> midranks(np.array([[5.0, 1.0, 5.0]]), np.array([[0.5, 0.25, 0.25]]))
-    array([[0.625, 0.125, 0.625]])
     """
     out = np.empty(weights.shape)
     ordered, order = sorted_with_order(values[0])
@@ -109,24 +78,8 @@ def midranks(values: Floats, weights: Floats) -> Floats:
 def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Return slope, intercept and correlation of the least squares line, row by row.
 
-    Parameters
-    ----------
-    x, y : array (row, item)
-        One row stands for all rows of weights.
-    weights : array (row, item)
-        Of each row summing to 1.
-
-    Returns
-    -------
-    slope, intercept, correlation : array (row)
-        NaN where x does not vary; the correlation also where y does not.
-
-    Examples
-    --------
-    >>> x, y = np.array([[0.0, 1.0, 2.0]]), np.array([[1.0, 3.0, 5.0]])
-    >>> slope, intercept, r = line(x, y, np.full((1, 3), 1 / 3))
-    >>> slope.round(6), intercept.round(6), r.round(6)
-    (array([2.]), array([1.]), array([1.]))
+    One row of x or y stands for all rows of weights, each of which sums to 1. The results are NaN
+    where x does not vary, the correlation also where y does not.
     """
     rows, items = weights.shape
     out = np.empty((3, rows))
@@ -156,9 +109,6 @@ def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]
     return out[0], out[1], out[2]
 
 
-# The weighted mean of items' scores.
-
-
 @rowwise("void(float64[:], float64[:], float64[:])", "(i),(i)->()")
 def weighted_mean(score: Floats, weight: Floats, out: Floats) -> None:
     """Average scores over items.
@@ -166,8 +116,6 @@ def weighted_mean(score: Floats, weight: Floats, out: Floats) -> None:
     From the first score on, so that equal scores average to just that score: rounding would make
     a constant vary by 1e-16, and pass the end of the scale.
 
-    Examples
-    --------
     >>> weighted_mean(np.array([0.1, 0.1]), np.array([[1.0, 2.0], [3.0, 1.0]])).tolist()
     [0.1, 0.1]
     """

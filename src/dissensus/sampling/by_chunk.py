@@ -2,7 +2,7 @@
 
 A model whose items are independent given the data draws each item from a stream of its own. So the
 fit of some items is a part of the fit of all, number by number, and nothing has to be computed but
-the blocks that somebody looks at.
+the blocks that are needed.
 """
 
 from __future__ import annotations
@@ -33,14 +33,11 @@ from dissensus.kernels.types import Array
 from dissensus.sampling.fitting import EXACT
 from dissensus.sampling.learned_prior import LearnedPrior
 
-# What is drawn at once in fits of chunks: some items, as a task that runs anywhere.
-
-
 Fit = Callable[..., xr.DataTree]
 
 CHAINS: Final = (("r_hat_max", np.max), ("ess_bulk_min", np.min), ("ess_tail_min", np.min),
                   ("n_items_poor", np.sum))  # fmt: skip
-"""How the chains of a block went, and what that comes to for all blocks."""
+"""Diagnostics of the chains of a block, and how they are reduced over blocks."""
 
 _POOR: Final = (
     "The chains have not run long enough for some items. How many, and how far they are from it, "
@@ -49,11 +46,11 @@ _POOR: Final = (
 )
 
 _TIMES: Final = 4
-"""Draws, their order, and what is made of it: so many times the draws' room is safe."""
+"""Multiple of the draws' memory that a metric may need: draws, their order, and results."""
 
 
 _SAID: Final[set[tuple[str, str]]] = set()
-"""What this process has said: of which fit, in which words."""
+"""Warnings of this process: the fit and the text."""
 
 
 class Block(NamedTuple):
@@ -74,11 +71,11 @@ class Task(NamedTuple):
     name: str
     """What no other fit is called."""
     width: int = 0
-    """Candidates of an item, where there are such; 0 where there are none, or nobody knows yet."""
+    """Number of candidates of an item; 0 if there are none, or the number is not known yet."""
     bytes_each: int = 0
     """Of an item's draws."""
     for_draws: bool = True
-    """Or for what there is without any: then nothing is said of them."""
+    """Whether draws are wanted; else no warning of them is given."""
 
     def part(self, rows: Any, items: Array, block: Block) -> xr.Dataset:
         """Return the annotations of a block."""
@@ -116,7 +113,7 @@ def of_chains(block: dict[Any, Array], number: int) -> Array:
 
 
 def _warn(name: str, said: list[Said]) -> None:
-    """Say what the fit of a block had to say, on the machine where somebody asked for it."""
+    """Repeat the warnings of a block's fit, on the machine that asked for it."""
     warn: Callable[..., None] = warn_caller
     if "distributed" in sys.modules:
         import distributed
@@ -174,7 +171,7 @@ _WHOLE: Final = ("log_likelihood", "posterior_predictive", "checkpoint")
 
 
 class Settled(NamedTuple):
-    """What is the same for all chunks, because it hangs on all items."""
+    """What is the same for all chunks, as it depends on all items."""
 
     settings: dict[str, Any]
     attrs: dict[Any, Any]
@@ -188,20 +185,7 @@ class Settled(NamedTuple):
 def settled_prior(
     prior: LearnedPrior, name: str, labels: Array, said: Features, prefix: str = ""
 ) -> Settled:
-    """Return what a learned prior adds to a fit.
-
-    Parameters
-    ----------
-    prior : LearnedPrior
-    name : str
-        The argument that it stands for.
-    labels : array
-        Their names.
-    said : Features
-        What the prior leans to.
-    prefix : str
-        Of what is said of its chains, where items have chains of their own.
-    """
+    """Return what a learned prior adds to a fit; ``name`` is the argument that it stands for."""
     density = xr.DataArray(prior.log_density, dims=(CHAIN, DRAW))
     return Settled(
         {name: prior._replace(told=False)}, prior.diagnosed(labels, said, prefix),
@@ -213,15 +197,10 @@ Settle = Callable[[xr.Dataset, Mapping[str, Any]], Settled]
 
 
 def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = None) -> Any:
-    """Let a fit take annotations in chunks, and return what is drawn chunk by chunk.
+    """Let a fit take annotations in chunks, and return arrays that are drawn chunk by chunk.
 
-    Parameters
-    ----------
-    settle : callable, optional
-        From annotations and settings to what must be the same for all chunks, such as a prior that
-        is learned from all items.
-    whole : callable, optional
-        Whether, with these settings, items are not drawn one by one.
+    ``settle`` returns what must be the same for all chunks, such as a prior learned from all items.
+    ``whole`` says whether, with these settings, items are not drawn one by one.
     """
 
     def decorate(fit: Fit) -> Fit:
@@ -381,7 +360,7 @@ class _Lazy:
         return out.sum(axis=0) if summed else out
 
     def _of_chains(self, number: int, reduced: Any, name: str, graph: Any) -> Any:
-        """Return what is said of all blocks' chains."""
+        """Return a diagnostic of the chains of all blocks."""
         import dask.array as da
         from dask.highlevelgraph import HighLevelGraph
 

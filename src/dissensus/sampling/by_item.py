@@ -19,21 +19,9 @@ Size = tuple[int, int]
 def dirichlet_draws(
     parameters: npt.NDArray[np.floating[Any]], items: Names, size: Size, seed: int
 ) -> tuple[Floats, Floats]:
-    """Draw from Dirichlet distributions.
+    """Draw from Dirichlet distributions: theta (chain, draw, item, k), log density (chain, draw).
 
-    Parameters
-    ----------
-    parameters : array (item, k)
-        As `dissensus.kernels.dirichlet.draw_dirichlet` takes them.
-    items : array (item)
-        Names of items. The draws of an item depend on its name and the seed only.
-    size : (chains, draws)
-    seed : int
-
-    Returns
-    -------
-    theta : array (chain, draw, item, k)
-    log_density : array (chain, draw)
+    The draws of an item depend on its name, its ``parameters`` (item, k), and the seed only.
     """
     keys = item_keys(items, size[0], seed=seed)
     theta = np.empty((*size, *parameters.shape))
@@ -51,21 +39,9 @@ def normal_draws(
     prior: normal.NormalGamma, data: normal.Moments, items: Names, size: Size,
     seed: int,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
-    """Draw means and variances of normal distributions.
+    """Draw means and variances (chain, draw, item), and their log density (chain, draw).
 
-    Parameters
-    ----------
-    prior : NormalGamma
-        Numbers; or arrays (chain, draw, 1), for a prior of each draw.
-    data : Moments
-        Moments of the scores of each item.
-    items, size, seed
-        As `dirichlet_draws` takes them.
-
-    Returns
-    -------
-    mean, variance : array (chain, draw, item)
-    log_density : array (chain, draw)
+    The prior holds numbers; or arrays (chain, draw, 1), for a prior of each draw.
     """
     keys = item_keys(items, size[0], seed=seed)
     mean, variance = np.empty((2, *size, len(items)))

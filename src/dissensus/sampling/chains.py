@@ -12,7 +12,7 @@ import numpy as np
 
 from dissensus.kernels.rowwise import no_threads
 from dissensus.sampling.checkpoints import Chain, Checkpoint, Progress
-from dissensus.sampling.interruption import before_any_draw, wants_all
+from dissensus.sampling.interruption import bar, before_any_draw, wants_all
 
 _LOTS: Final = 50
 """Number of lots of sweeps or items, for a smooth progress bar and even work."""
@@ -22,11 +22,7 @@ def tracked[Step](
     steps: Iterable[Step], text: str, show: bool, total: int | None = None
 ) -> Iterable[Step]:
     """Return the steps, with a progress bar if ``show``."""
-    if not show:
-        return steps
-    from dissensus.sampling.interruption import bar
-
-    return bar(steps, text, total)
+    return bar(steps, text, total) if show else steps
 
 
 def mapped[Job, Result](
@@ -55,13 +51,7 @@ def by_lots[Result](
 ) -> list[list[Result]]:  # fmt: skip
     """Do work for every chain and every lot of items; return the results of each chain's lots.
 
-    Parameters
-    ----------
-    work : callable
-        Takes the chain, the first item of the lot, and the first item after it.
-    chains, n_items : int
-    text, show
-        Text of the progress bar, and whether there is one.
+    ``work`` takes the chain, the first item of the lot, and the first item after it.
     """
     edges = np.unique(np.linspace(0, n_items, _LOTS + 1).astype(int)).tolist()
     jobs = list(product(range(chains), pairwise(edges)))
@@ -74,30 +64,12 @@ def swept(
     runs: Sequence[Chain], draws: int, tune: int, text: str, show: bool,
     checkpoint: Checkpoint | None = None,
 ) -> int:  # fmt: skip
-    """Run chains of sweeps in parallel, each in a thread.
+    """Run chains of sweeps, each in a thread; return the number of draws of every chain.
 
-    Parameters
-    ----------
-    runs : sequence of Chain
-        Chains with room for all draws; their traces are cut to the draws made.
-    draws, tune : int
-        Sweeps to keep, and sweeps of the warm-up before them.
-    text, show
-        Text of the progress bar, and whether there is one.
-    checkpoint : Checkpoint, optional
-        Saves the progress now and then; what it holds already is not done again.
-
-    Returns
-    -------
-    int
-        The number of draws of every chain, fewer than ``draws`` after an interruption. Then the
-        current lot is finished in all chains, so that they are of one length and no thread is left
-        behind. A second Ctrl-C does not wait for that, and raises.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If interrupted before the first draw, or within `interruption.all_or_nothing`.
+    Chains have room for all draws; their traces are cut to the draws made. After an interruption
+    the current lot is finished in all chains, so that they are of one length and no thread is left
+    behind. A second Ctrl-C does not wait for that. Without draws, and within
+    `interruption.all_or_nothing`, a KeyboardInterrupt is raised.
     """
     progress = None if checkpoint is None else Progress(runs, checkpoint, -tune)
     lots, drawn = [*_lots(tune, -tune), *_lots(draws, 0)], draws
@@ -175,14 +147,9 @@ def _lots(n: int, first: int) -> list[tuple[int, int]]:
 
 
 def first_draws(trace: Any, asked: int, drawn: int) -> Any:
-    """Return a trace of the draws that were made, out of one with room for all.
+    """Return the trace of the draws that were made, out of one with room for those requested.
 
-    Parameters
-    ----------
-    trace : NamedTuple of arrays
-        The draw in front, except in ``truth_mean``: a mean over the requested draws.
-    asked, drawn : int
-        Draws that were requested, and made.
+    The draw is in front, except in ``truth_mean``, a mean over the requested draws.
     """
     if drawn == asked:
         return trace

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.data.hashing import contents_hash, data_hash, pieces
@@ -28,7 +27,7 @@ from dissensus.kernels.random import seed_or_drawn
 from dissensus.kernels.types import Array
 from dissensus.storage import claim, release, replace, require_writable, settle
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+Arrays = Mapping[str, Array]
 
 _FORMAT: Final = "dissensus checkpoint 1"
 _PARTS: Final = "parts"
@@ -38,14 +37,7 @@ _PACKAGES: Final = ("dissensus", "numpy", "numba")
 
 
 class Checkpoint:
-    """The store of one fit.
-
-    Parameters
-    ----------
-    path : Path
-    belongs_to : mapping
-        Identifies the fit, in JSON types.
-    """
+    """The store of one fit, which ``belongs_to`` identifies in JSON types."""
 
     def __init__(self, path: Path, belongs_to: Mapping[str, Any]) -> None:
         self.path = path
@@ -67,10 +59,7 @@ class Checkpoint:
     def begin(self, fingerprint: str) -> None:
         """Create the store, or check that the existing one is of the same fit.
 
-        Parameters
-        ----------
-        fingerprint : str
-            A hash of the initial state of the chains.
+        ``fingerprint`` is a hash of the initial state of the chains.
         """
         now = {**self.belongs_to, "settings": fingerprint}
         before = _header(self.path)
@@ -103,7 +92,7 @@ class Checkpoint:
         names = (part.name for part in (self.path / _PARTS).iterdir())
         return sorted(name for name in names if name[0] != ".")  # files of a file manager
 
-    def load(self, part: str, like: Arrays) -> dict[str, npt.NDArray[Any]]:
+    def load(self, part: str, like: Arrays) -> dict[str, Array]:
         """Return arrays of a part; they must have the names, shapes and types of ``like``."""
         try:
             group = _zarr().open_group(self.path / _PARTS / part, mode="r", zarr_format=3)
@@ -173,24 +162,8 @@ def opened(
 ) -> Checkpoint | None:  # fmt: skip
     """Return the checkpoint of a fit, or None without a path.
 
-    Parameters
-    ----------
-    path : path or None
-        A store to resume from, or to create.
-    model : str
-    annotations : Dataset
-    random_seed : int, sequence of int or None
-        None takes the seed of the store, or draws one for a new store.
-    sampler : str
-        Must be 'gibbs': only its state can be saved and restored.
-    **numbers : int
-        Numbers of draws, sweeps of the warm-up, and chains.
-
-    Raises
-    ------
-    ArgumentError
-        If zarr is not installed, the path is of something else or not writable, the sampler is
-        another, or the seed is a generator, whose state is not part of the checkpoint.
+    Without a ``random_seed`` it is that of the store, or drawn for a new store. ``sampler`` must be
+    'gibbs': only its state can be saved and restored. ``numbers`` are draws, tune and chains.
     """
     if path is None:
         return None
@@ -308,14 +281,7 @@ class Progress:
     """Chains, and the checkpoint that follows them.
 
     All arrays of the chains are written, constant ones too: new fields of a kernel's state are
-    saved without further code.
-
-    Parameters
-    ----------
-    chains : sequence of Chain
-    checkpoint : Checkpoint
-    first : int
-        The first sweep: minus the sweeps of the warm-up.
+    saved without further code. ``first`` is minus the sweeps of the warm-up.
     """
 
     def __init__(self, chains: Sequence[Chain], checkpoint: Checkpoint, first: int) -> None:

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus.dims import CHAIN, DRAW, ITEM
 from dissensus.errors import ConvergenceWarning, shown, warn_caller
 from dissensus.kernels.diagnostics import diagnostics
-from dissensus.kernels.types import Flags, Floats
+from dissensus.kernels.types import Array, Flags, Floats
 
 R_HAT: Final = 1.05
 """Largest r-hat of converged chains. 1.01 is usual for one number; the largest of hundreds of
@@ -43,37 +42,11 @@ ATTRIBUTES: Final = (
 def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[str, Any]:
     """Summarise r-hat and effective sample size over items, and warn of poor ones.
 
-    Parameters
-    ----------
-    draws : DataArray (chain, draw, ...)
-        With a name, if it has one. An item is judged by the worst number along other dims.
-    dim : str
-        The dim of items. If the draws do not have it, they are one number.
-    prefix : str
-        Prefix of the names of attributes.
-
-    Returns
-    -------
-    dict
-        Attributes: ``r_hat_max``, ``ess_bulk_min``, ``ess_bulk_median``, ``ess_tail_min`` (of the
-        ends of an interval), the items with the worst values, and the numbers of items with a
-        constant chain, with undefined draws, and with any of these faults. Numbers that are
-        constant over all chains count as converged. Empty with fewer than 100 draws a chain.
-
-    Warns
-    -----
-    ConvergenceWarning
-        Naming the items with fewer than 100 effective draws (bulk or tail), an r-hat above 1.05, a
-        constant chain while others move, or undefined draws.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> draws = xr.DataArray(rng.random((4, 500, 3)), dims=("chain", "draw", "item"), name="x",
-    ...                      coords={"item": list("abc")})
-    >>> found = diagnosed(draws)
-    >>> found["n_items_poor"], found["ess_bulk_min"] > 1000
-    (0, True)
+    An item is judged by its worst number along other dims; draws without ``dim`` are one number.
+    Returns the attributes `ATTRIBUTES`, prefixed; none with fewer than 100 draws a chain. Numbers
+    that are constant over all chains count as converged. The ConvergenceWarning names the items
+    with fewer than 100 effective draws (bulk or tail), an r-hat above 1.05, a constant chain while
+    others move, or undefined draws.
     """
     alone = dim not in draws.dims
     if alone:
@@ -126,24 +99,7 @@ def _summarised(each: _Each, names: Any, *, several: bool) -> tuple[dict[str, An
 def diagnosed_parameters(posterior: Mapping[str, xr.DataArray], prefix: str = "") -> dict[str, Any]:
     """Judge the chains by all parameters at once, and warn if they are poor.
 
-    Parameters
-    ----------
-    posterior : mapping
-        Draws (chain, draw, ...) by name. Numbers that are NaN in all draws are left out.
-    prefix : str
-        Prefix of the names of attributes.
-
-    Returns
-    -------
-    dict
-        As of `diagnosed`.
-
-    Examples
-    --------
-    >>> draws = np.random.default_rng(1).random((4, 500, 2))
-    >>> one = xr.DataArray(draws, dims=("chain", "draw", "label"), coords={"label": ["a", "b"]})
-    >>> diagnosed_parameters({"share": one})["ess_bulk_min_item"] in {"share[a]", "share[b]"}
-    True
+    Numbers that are NaN in all draws are left out. Returns attributes as `diagnosed` does.
     """
     parts = []
     for name, draws in posterior.items():
@@ -182,7 +138,7 @@ def _worst(draws: xr.DataArray, dim: str) -> _Each:
     )
     apart = np.where(undefined, np.inf, np.where(constant, 1.0, apart))
     stuck = _stuck(draws).to_numpy().ravel() & ~undefined
-    of_item: list[npt.NDArray[Any]] = [
+    of_item: list[Array] = [
         one.reshape(n_items, -1) for one in (bulk, tail, apart, stuck, undefined)
     ]
     return _Each(of_item[0].min(axis=1), of_item[1].min(axis=1), of_item[2].max(axis=1),
@@ -210,57 +166,26 @@ def _stuck(draws: xr.DataArray) -> xr.DataArray:
 
 
 def doubt(attrs: Mapping[Any, Any], prefix: str = "") -> str:
-    """Return in a few words why the chains of a fit are poor; "" if they are not.
-
-    Parameters
-    ----------
-    attrs : mapping
-        Attributes of a fit, with those of `diagnosed`.
-    prefix : str
-        Prefix of their names.
-
-    Examples
-    --------
-    >>> doubt({"n_items_poor": 2, "ess_bulk_min": 12.0, "r_hat_max": 1.21})
-    'chains too short: 12 effective draws, r-hat 1.21'
-    >>> doubt({"n_items_poor": 0})
-    ''
-    """
-    if not int(attrs.get(f"{prefix}n_items_poor", 0)):
+    """Return in a few words why the chains of a fit are poor; "" if they are not."""
+    found = {name: attrs[f"{prefix}{name}"] for name in ATTRIBUTES if f"{prefix}{name}" in attrs}
+    if not int(found.get("n_items_poor", 0)):
         return ""
-    if int(attrs.get(f"{prefix}n_items_undefined", 0)):
+    if int(found.get("n_items_undefined", 0)):
         return "draws that are no numbers"
-    reasons = [
-        words.format(attrs[f"{prefix}{name}"])
-        for name, words in (
-            ("ess_bulk_min", "{:.0f} effective draws"),
-            ("r_hat_max", "r-hat {:.2f}"),
-        )
-        if f"{prefix}{name}" in attrs
-    ]
-    tail = float(attrs.get(f"{prefix}ess_tail_min", np.inf))
-    if tail < min(ESS, float(attrs.get(f"{prefix}ess_bulk_min", np.inf))):
-        reasons.insert(1, f"{tail:.0f} in the tails")
-    why = (
-        "a chain stands still"
-        if int(attrs.get(f"{prefix}n_items_stuck", 0))
-        else ("chains too short")
-    )
+    reasons = []
+    if "ess_bulk_min" in found:
+        reasons.append(f"{found['ess_bulk_min']:.0f} effective draws")
+    if _thin_tails(found):
+        reasons.append(f"{found['ess_tail_min']:.0f} in the tails")
+    if "r_hat_max" in found:
+        reasons.append(f"r-hat {found['r_hat_max']:.2f}")
+    why = "a chain stands still" if int(found.get("n_items_stuck", 0)) else "chains too short"
     return f"{why}: {', '.join(reasons)}" if reasons else why
 
 
 def few_draws(draws: int, chains: int, *, markov: bool) -> str:
     """Return in words that there are too few draws for an interval; "" if there are enough.
 
-    Parameters
-    ----------
-    draws, chains : int
-        Draws of each chain, and chains.
-    markov : bool
-        Whether draws depend on those before.
-
-    Examples
-    --------
     >>> few_draws(50, 4, markov=True)
     'only 50 draws a chain'
     >>> few_draws(50, 4, markov=False), few_draws(10, 4, markov=False)
@@ -303,27 +228,11 @@ def _warn(found: dict[str, Any], what: str, draws: int) -> None:
 
 def _thin_tails(found: Mapping[str, Any]) -> bool:
     """Return whether the tails are poor and worse than the bulk."""
-    return bool(found["ess_tail_min"] < min(ESS, found["ess_bulk_min"]))
+    return bool(found.get("ess_tail_min", np.inf) < min(ESS, found.get("ess_bulk_min", np.inf)))
 
 
 def divergences(sample_stats: Mapping[str, xr.DataArray]) -> dict[str, Any]:
-    """Count NUTS's divergent transitions, and warn if there are any.
-
-    Parameters
-    ----------
-    sample_stats : mapping
-        With ``diverging`` (chain, draw) if NUTS was used.
-
-    Returns
-    -------
-    dict
-        The attribute ``n_divergences``, or nothing.
-
-    Examples
-    --------
-    >>> divergences({"diverging": xr.DataArray([[False, False]], dims=("chain", "draw"))})
-    {'n_divergences': 0}
-    """
+    """Count NUTS's divergent transitions, and warn if there are any; empty without NUTS."""
     if "diverging" not in sample_stats:
         return {}
     n = int(sample_stats["diverging"].sum())

@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from dissensus.dims import ANNOTATOR, SAMPLE
 from dissensus.errors import DesignWarning, DissensusWarning, shown, warn_caller
-from dissensus.kernels.types import Flags, Ints
+from dissensus.kernels.types import Array, Flags, Ints
 
 _GROUPS: Final = 3
 """Number of groups that a message names."""
@@ -42,13 +41,7 @@ class Pairs(NamedTuple):
 
 
 def pairs(item: Ints, annotator: Ints) -> Pairs:
-    """Return the kinds of pairs of labels.
-
-    Examples
-    --------
-    >>> pairs(np.array([0, 0, 1]), np.array([0, 1, 1]))
-    Pairs(of_item=True, of_annotator=True, repeated=False)
-    """
+    """Return the kinds of pairs of labels."""
     if not len(item):
         return Pairs(of_item=False, of_annotator=False, repeated=False)
     n = int(annotator.max()) + 1
@@ -62,23 +55,9 @@ def pairs(item: Ints, annotator: Ints) -> Pairs:
 
 
 def islands(item: Ints, annotator: Ints, n_annotators: int) -> Ints:
-    """Return the groups of annotators that share items, directly or through others.
+    """Return the groups of annotators that share items, directly or through others (annotator).
 
-    Parameters
-    ----------
-    item, annotator : array (label)
-        Codes.
-    n_annotators : int
-
-    Returns
-    -------
-    array (annotator)
-        Numbers from 0, the largest group first; -1 for annotators without labels.
-
-    Examples
-    --------
-    >>> islands(np.array([0, 0, 1, 1, 2]), np.array([3, 4, 1, 1, 1]), 5)
-    array([-1,  1, -1,  0,  0])
+    Groups are numbered from 0, the largest first; -1 is for annotators without labels.
     """
     of = np.full(n_annotators, -1, dtype=np.int64)
     if not len(item):
@@ -96,14 +75,8 @@ def islands(item: Ints, annotator: Ints, n_annotators: int) -> Ints:
     return of
 
 
-def listed_islands(group: Ints, names: npt.NDArray[Any]) -> str:
-    """Name groups of annotators that share no item.
-
-    Examples
-    --------
-    >>> listed_islands(np.array([0, 0, 1]), np.array(["a", "b", "c"]))
-    "'a', 'b' | 'c'"
-    """
+def listed_islands(group: Ints, names: Array) -> str:
+    """Name groups of annotators that share no item."""
     n = int(group.max()) + 1
     listed = [shown(list(names[group == k]), _NAMES) for k in range(min(n, _GROUPS))]
     return " | ".join(listed) + (f" | and {n - _GROUPS:,} more groups" if n > _GROUPS else "")
@@ -112,8 +85,6 @@ def listed_islands(group: Ints, names: npt.NDArray[Any]) -> str:
 def scattered(group: Ints, annotator: Ints) -> bool:
     """Return whether more than 5 % of the labels are outside the largest group.
 
-    Examples
-    --------
     >>> scattered(np.array([0, 0, 1]), np.array([0, 1, 2]))
     True
     >>> scattered(np.array([0, 0, 1]), np.array([0, 1] * 50 + [2]))
@@ -124,32 +95,16 @@ def scattered(group: Ints, annotator: Ints) -> bool:
 
 
 def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None = None) -> Flags:
-    """Return the annotators whose accuracy is identified by agreement alone.
+    """Return the annotators whose accuracy is identified by agreement alone (annotator).
 
     If errors are spread evenly, the agreement of two annotators beyond chance is the product of
     their skills. The products along links leave one factor free in a group, by which skills on one
     side grow and those on the other shrink, unless links form a cycle of odd length. Three labels
     of an item form one, and so do two by the same annotator (a cycle of length one).
 
-    Parameters
-    ----------
-    item, annotator : array (label)
-        Codes.
-    n_annotators : int
-    known : array, optional
-        Codes of annotators whose skill is known otherwise.
+    ``known`` are codes of annotators whose skill is known otherwise.
 
-    Returns
-    -------
-    array (annotator)
-
-    Examples
-    --------
     The first two share an item; the next three form a cycle; the last labelled an item twice.
-
-    >>> item = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
-    >>> anchored(item, np.array([0, 1, 2, 3, 3, 4, 4, 2, 5, 5]), 6).tolist()
-    [False, False, True, True, True, True]
     """
     order = np.lexsort((annotator, item))
     i, a = item[order], annotator[order]
@@ -167,11 +122,9 @@ def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None 
     return np.asarray(side[:n] == side[n:])
 
 
-def two_sided(group: Ints, told: Flags, names: npt.NDArray[Any]) -> str:
+def two_sided(group: Ints, told: Flags, names: Array) -> str:
     """Return a warning of annotators whose accuracies are identified by products only, or "".
 
-    Examples
-    --------
     >>> names = np.array(["a", "b", "c"])
     >>> two_sided(np.array([0, 0, 1]), np.array([False, False, False]), names)[:57]
     "Annotators who share items two at a time only ('a', 'b'):"
@@ -199,28 +152,9 @@ _SURE: Final = 0.95
 def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
     """Return how far annotators as a whole may be guessing, and warn of annotators below chance.
 
-    Parameters
-    ----------
-    accuracy : DataArray (chain, draw) or (chain, draw, annotator)
-    n_labels : int
-
-    Returns
-    -------
-    dict
-        The attribute ``near_guessing``: the share of draws in which the mean accuracy is at most a
-        twentieth of the way from chance to 1.
-
-    Warns
-    -----
-    DissensusWarning
-        If that share is above .1 (a `DesignWarning`: more draws do not help), and of annotators
-        who are below chance with a probability above .95.
-
-    Examples
-    --------
-    >>> draws = xr.DataArray([[0.8, 0.9, 0.85]], dims=("chain", "draw"))
-    >>> near_guessing(draws, 2)
-    {'near_guessing': 0.0}
+    The attribute ``near_guessing`` is the share of draws in which the mean accuracy is at most a
+    twentieth of the way from chance to 1. A `DesignWarning` is given if it is above .1 (more draws
+    do not help), and a warning of annotators below chance with a probability above .95.
     """
     chance = 1.0 / n_labels
     mean = accuracy.mean(ANNOTATOR) if ANNOTATOR in accuracy.dims else accuracy
@@ -250,8 +184,6 @@ def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
 def doubt(attrs: Mapping[Any, Any]) -> str:
     """Return in a few words that annotators may be guessing, or "".
 
-    Examples
-    --------
     >>> doubt({"near_guessing": 0.31}), doubt({"near_guessing": 0.0}), doubt({})
     ('annotators may be guessing (31% of the draws)', '', '')
     """

@@ -190,11 +190,7 @@ def with_predictions(
 
 
 def predicted(
-    posterior: Any,
-    model: Any,
-    rng: np.random.Generator,
-    progressbar: bool,
-    **options: Any,
+    posterior: Any, model: Any, rng: np.random.Generator, progressbar: bool, **options: Any
 ) -> xr.Dataset:
     """Draw the observed variables of a model anew, from each draw of the posterior."""
     import pymc as pm

@@ -28,12 +28,6 @@ def all_or_nothing() -> Iterator[None]:
     """Make an interrupted fit raise, even if it has draws to return.
 
     Callers that fit internally cannot use a partial fit: the interruption must stop them too.
-
-    Examples
-    --------
-    >>> with all_or_nothing():
-    ...     wants_all()
-    True
     """
     token = _WHOLE.set(True)
     try:
@@ -74,8 +68,6 @@ def noticing() -> Iterator[list[int]]:
 def before_any_draw(what: str, kept: str = "") -> KeyboardInterrupt:
     """Return the interruption of a fit that has no draws yet.
 
-    Examples
-    --------
     >>> str(before_any_draw("after 20 of 500 sweeps of the warm-up"))
     'Interrupted after 20 of 500 sweeps of the warm-up: there are no draws to return'
     """
@@ -83,20 +75,7 @@ def before_any_draw(what: str, kept: str = "") -> KeyboardInterrupt:
 
 
 def shortfall(draws: xr.Dataset, asked: tuple[int, int]) -> dict[str, Any]:
-    """Return attributes of a fit with fewer draws than requested, and warn of it.
-
-    Parameters
-    ----------
-    draws : Dataset
-        With (chain, draw).
-    asked : (chains, draws)
-
-    Returns
-    -------
-    dict
-        ``interrupted``, ``draws_asked`` and ``draws_drawn`` of a chain, ``chains_asked``; empty if
-        the fit is complete.
-    """
+    """Return attributes of a fit with fewer (chains, draws) than requested, and warn of it."""
     chains, n = asked
     drawn = draws.sizes[CHAIN], draws.sizes[DRAW]
     if drawn == asked:

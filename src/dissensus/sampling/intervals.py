@@ -45,15 +45,7 @@ def effective(draws: xr.DataArray) -> dict[str, Any]:
 
 
 def whole(draws: xr.DataArray) -> dict[str, float]:
-    """Return median and interval of whole numbers, which may be infinite, as values that occur.
-
-    Examples
-    --------
-    >>> counts = xr.DataArray([[3.0, 5.0, 5.0, np.inf]], dims=("chain", "draw"))
-    >>> found = whole(counts)
-    >>> found["median"], found["lower"], found["upper"]
-    (5.0, 3.0, inf)
-    """
+    """Return median and interval of whole numbers, which may be infinite, as values that occur."""
     from arviz_base import rcParams
 
     outside = (1 - rcParams["stats.ci_prob"]) / 2

@@ -38,27 +38,10 @@ def prove(
 ) -> bool:  # fmt: skip
     """Raise unless the variables of a reference model are the same in a model.
 
-    Parameters
-    ----------
-    model, observed
-        The model, and its variable that corresponds to the observed variable of the reference.
-    reference
-        The model that the library writes of the same data and priors.
-    parameters : tuple of str
-        Names of the observed variable's parameters, for the message.
-    more_in_mean : bool
-        Whether the mean of the observed variable may have further terms that do not depend on
-        the variables of the reference.
-
-    Returns
-    -------
-    bool
-        Whether it has further terms.
-
-    Raises
-    ------
-    ArgumentError
-        Naming a variable that differs, with what was expected and what was found.
+    ``reference`` is the model that the library writes of the same data and priors, and ``observed``
+    the variable that corresponds to its observed one. ``parameters`` are names of the parameters of
+    the latter, for the message. With ``more_in_mean`` its mean may have further terms that do not
+    depend on the variables of the reference; returns whether it has.
     """
     (expected,) = reference.observed_RVs
     free = {rv.name: rv for rv in model.free_RVs}
@@ -291,23 +274,10 @@ def codes(values: Array, n: int, noun: str) -> Ints:
 def places(
     expression: Any, variable: Any, shape: tuple[int, ...], n: int, where: str = "the mean"
 ) -> list[Ints]:
-    """Return the places at which a vector or matrix stands in an expression.
+    """Return the constant arrays (n) that index a variable of this shape in an expression.
 
-    Parameters
-    ----------
-    expression : Variable
-    variable : Variable
-        A random variable of the given shape that is indexed by constant arrays.
-    shape : tuple of int
-    n : int
-        Length of the arrays. An array of length 1 would broadcast, and is refused.
-    where : str
-        Name of the expression, for the message.
-
-    Returns
-    -------
-    list of array (n)
-        An array for each dimension.
+    There is one for each dimension. One of length 1 would broadcast, and is refused. ``where``
+    names the expression in the message.
     """
     arrays = _indices(expression, variable)
     if arrays is None or len(arrays) != len(shape):
@@ -342,13 +312,7 @@ def prior(rv: Any) -> list[Any]:
 
 
 def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
-    """Evaluate parameters of a prior.
-
-    Raises
-    ------
-    ArgumentError
-        If they depend on random variables.
-    """
+    """Evaluate parameters of a prior."""
     free = set(model.free_RVs)
     for parameter in parameters:
         if free & set(ancestors([parameter])):

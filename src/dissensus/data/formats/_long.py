@@ -54,17 +54,7 @@ def _form(path: Path) -> str:
 def annotations_of(
     table: Table, options: ReadOptions, names: Mapping[str, str], *, hint: str = ""
 ) -> xr.Dataset:
-    """Read annotations from a table with one row per statement.
-
-    Parameters
-    ----------
-    table : Table
-    options : ReadOptions
-    names : mapping from role to column name
-        The format's names of the columns that the caller did not name.
-    hint : str
-        Advice if a column is missing.
-    """
+    """Read annotations, one a row; ``names`` are the format's own names of columns by role."""
     columns = _chosen(table, options, names, hint)
     with relocated(table.place, table.name):
         frame = _with_typed_labels(table, columns[LABEL], options)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -26,9 +25,10 @@ from dissensus.data.annotations import coded_labels, grouped, whole_ranks
 from dissensus.data.chunks import ITEM_CHUNKS, ROW_CHUNKS, items_at_once, stored
 from dissensus.data.formats._table import ReadOptions, Table, missing_column
 from dissensus.data.formats._text import parquet_files, read_bytes
-from dissensus.data.frames import columns
+from dissensus.data.frames import columns, require_distinct
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import FormatError, relocated, shown
+from dissensus.kernels.types import Array, Ints
 
 FORMAT: Final = "parquet, a folder of files"
 """The attribute "format" of annotations read from a folder."""
@@ -37,26 +37,16 @@ _INDEX: Final = "__index_level_"
 
 
 def read_file(path: Path, name: str | None = None, wanted: Sequence[str] = ()) -> Any:
-    """Read a file into a pyarrow table: the columns wanted, or all if some are missing.
-
-    Raises
-    ------
-    FormatError
-        If it is damaged, or two columns share a name. The error calls the file ``name``.
-    """
+    """Read a file into a pyarrow table: the columns wanted, or all if some are missing."""
     name = path.name if name is None else name
     try:
         source = parquet.ParquetFile(pa.BufferReader(read_bytes(path, name)))
         names = source.schema_arrow.names
+        require_distinct(names, FormatError, name)
         some = list(wanted) if wanted and set(wanted) <= set(names) else None
-        table = source.read(columns=some) if len(set(names)) == len(names) else None
+        return source.read(columns=some)
     except (pa.ArrowException, OSError) as problem:
         raise _damaged(name, problem) from problem
-    if table is None:
-        doubled = sorted({name for name in names if names.count(name) > 1})
-        found = f"{shown(doubled)} more than once"
-        raise FormatError(name, expected="distinct column names", found=found)
-    return table
 
 
 def _damaged(name: str, problem: Exception) -> FormatError:
@@ -65,13 +55,7 @@ def _damaged(name: str, problem: Exception) -> FormatError:
 
 
 def read_folder(folder: Path, options: ReadOptions) -> Table:
-    """Read all files in a folder as one table, in memory: the columns named, or all.
-
-    Raises
-    ------
-    FormatError
-        If a file is damaged or lacks a column of the first one, or there are no rows.
-    """
+    """Read all files in a folder as one table, in memory: the columns named, or all."""
     paths = sorted(parquet_files(folder))
     names = [str(path.relative_to(folder)) for path in paths]
     wanted = list(dict.fromkeys(name for name in options.columns.values() if name is not None))
@@ -211,9 +195,9 @@ class _Vocabulary(NamedTuple):
 
     raw: dict[str, pd.Index[Any]]
     """Names as they stand in the files."""
-    codes: dict[str, npt.NDArray[np.int64]]
+    codes: dict[str, Ints]
     """The code of each of these."""
-    names: dict[str, npt.NDArray[Any]]
+    names: dict[str, Array]
     """Names as annotations have them."""
     attrs: dict[str, Any]
 
@@ -256,7 +240,7 @@ def _distinct(group: _Group, roles: Sequence[str]) -> dict[str, pd.Series[Any]]:
 
 def _coded(group: _Group, *, vocabulary: _Vocabulary, items: int) -> pd.DataFrame:
     """Return a row group in codes and numbers, with the chunk that each row belongs to."""
-    out: dict[str, npt.NDArray[Any]] = {}
+    out: dict[str, Array] = {}
     with group.located():
         for role, values in group.read().items():
             name = group.roles[role]
@@ -272,12 +256,12 @@ def _coded(group: _Group, *, vocabulary: _Vocabulary, items: int) -> pd.DataFram
     return pd.DataFrame(order | out)
 
 
-def _rows_per_chunk(group: _Group, coded: Any, n_chunks: int) -> npt.NDArray[np.int64]:
+def _rows_per_chunk(group: _Group, coded: Any, n_chunks: int) -> Ints:
     """Count the rows of a row group by chunk."""
     return np.bincount(coded(group)["chunk"], minlength=n_chunks)
 
 
-def _sorted(groups: Sequence[_Group], coded: Any, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+def _sorted(groups: Sequence[_Group], coded: Any, rows: Ints) -> dict[str, Any]:
     """Return all rows, item by item, as Dask arrays of one chunk length."""
     import dask
     import dask.array as da
@@ -297,7 +281,7 @@ def _sorted(groups: Sequence[_Group], coded: Any, rows: npt.NDArray[np.int64]) -
     return arrays
 
 
-def _in_order(part: pd.DataFrame, name: str) -> npt.NDArray[Any]:
+def _in_order(part: pd.DataFrame, name: str) -> Array:
     """Return a column of a chunk in the order of items, and of rows within an item."""
     order = np.lexsort((part["row"], part["item_code"]))
     return part[name].to_numpy()[order]

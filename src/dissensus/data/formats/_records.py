@@ -17,7 +17,7 @@ from dissensus.data import annotations as _annotations
 from dissensus.data.formats._table import ReadOptions, Table
 from dissensus.data.formats._text import read_text
 from dissensus.data.predictions import predictions
-from dissensus.dims import LABEL
+from dissensus.dims import ITEM, LABEL
 from dissensus.errors import FormatError, brief, relocated, shown, warn_caller
 
 Record = dict[str, Any]
@@ -39,17 +39,9 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 def read_records(path: Path, encoding: str) -> tuple[list[Record], list[str]]:
-    """Read the records of a JSON file, or of a file with one JSON object a line.
+    """Read the records of a JSON file or a file of lines; return them, and their places in words.
 
-    Returns
-    -------
-    list of dict, and list of str
-        The records, and where each stands: "line 3" in a file of lines, else "entry 2".
-
-    Raises
-    ------
-    FormatError
-        If the file is no such JSON; the error says where.
+    A place is "line 3" in a file of lines, else "entry 2".
     """
     lines = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     text = read_text(path, encoding, lines=lines)
@@ -184,6 +176,19 @@ class Export:
         if not isinstance(values, list) or not all(isinstance(entry, dict) for entry in values):
             raise self.error(place, f"{name} as objects, in a list", brief(value))
         return values
+
+    def cell(self, place: str, role: str, fields: Record, source: str) -> Any:
+        """Return the field that a role names; of the item by default its id."""
+        options = self.options
+        name = options.named(ITEM) or "id" if role == ITEM else str(options.columns[role])
+        if fields.get(name) is None:
+            raise self.error(
+                place,
+                f"a field {name!r} of {source} to read as {role}",
+                f"the fields {shown(list(fields), 12) or 'none'}",
+                f"Name another with {role}=",
+            )
+        return fields[name]
 
     def annotations(self, labels: Sequence[Any] | None = None) -> xr.Dataset:
         """Read the rows as annotations; ``labels`` is the label space if none was given."""

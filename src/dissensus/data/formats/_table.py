@@ -1,4 +1,4 @@
-"""A table that was read from a file, and what the caller said of it."""
+"""A table that was read from a file, and the options that it was read with."""
 
 from __future__ import annotations
 
@@ -99,34 +99,11 @@ def missing_column(table: Table, name: str, role: str, hint: str = "") -> NoRetu
 
 
 def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.Series[Any]:
-    """Turn a column of text into numbers if all of it are numbers and nothing is lost.
+    """Turn labels into numbers if all of them are, and nothing is lost.
 
-    Whole numbers are recognised for every column by `dissensus.data.tables`. Numbers with
-    fractions are recognised here, for labels only: an item "1.10" is not the item "1.1".
-
-    Parameters
-    ----------
-    column : pandas.Series
-        Labels as text; missing ones are left alone.
-    name : str
-        The column's name in error messages.
-    options : ReadOptions
-        Text stays text with kind="nominal", with ranks, and with a label space of text.
-
-    Raises
-    ------
-    AnnotationError
-        If neither kind nor labels were given, and some annotations are numbers and others are
-        not, or one number is written in two ways. Predictions may mix numbers and text: a system
-        may answer anything.
-
-    Examples
-    --------
-    >>> typed_labels(pd.Series(["0.5", "1.25"]), "label", ReadOptions({})).tolist()
-    [0.5, 1.25]
-    >>> options = ReadOptions({}, kind="nominal")
-    >>> typed_labels(pd.Series(["0.5", "x"]), "label", options).tolist()
-    ['0.5', 'x']
+    Whole numbers are recognised for every column by `dissensus.data.tables`, numbers with fractions
+    for labels only: an item "1.10" is not the item "1.1". Text stays text with kind="nominal", with
+    ranks, and with a label space of text. Predictions may mix numbers and text.
     """
     if _stays_text(options):
         return column

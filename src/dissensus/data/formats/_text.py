@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from dissensus.data.formats._table import Table
-from dissensus.errors import FormatError, brief, shown
+from dissensus.data.frames import require_distinct
+from dissensus.errors import FormatError, brief
 from dissensus.storage import is_store
 
 LONGEST_LINE: Final = 1 << 28
@@ -30,15 +31,6 @@ LONGEST_LINE: Final = 1 << 28
 def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
     """Return the path of a file that may be read, or of a folder of Parquet files if it may be one.
 
-    Raises
-    ------
-    FormatError
-        If it is no path, or that of another folder.
-    FileNotFoundError
-        If there is no such file.
-
-    Examples
-    --------
     >>> checked_path(".")
     Traceback (most recent call last):
     ...
@@ -105,8 +97,6 @@ def parquet_files(folder: Path) -> Iterator[Path]:
 def ending(path: Path) -> str:
     """Return the ending of a name in small letters, the one before ``.gz`` if there is that.
 
-    Examples
-    --------
     >>> ending(Path("ratings.CSV")), ending(Path("ratings.tsv.gz"))
     ('.csv', '.tsv')
     """
@@ -134,14 +124,7 @@ def read_bytes(path: Path, name: str | None = None) -> bytes:
 
 
 def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
-    """Read a text file without its byte order mark; ``lines`` says that each row is a line.
-
-    Raises
-    ------
-    FormatError
-        If bytes are no text in this encoding, on NUL characters, and if a line is too long; the
-        error says where.
-    """
+    """Read a text file without its byte order mark; ``lines`` says that each row is a line."""
     data = read_bytes(path)
     if lines:
         require_lines(path, data)
@@ -203,14 +186,7 @@ _LONGEST: Final = 2**31 - 1
 
 
 def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
-    """Read a table of text.
-
-    Raises
-    ------
-    FormatError
-        If a row has more or fewer cells than the header, a column name stands twice, or a
-        quotation is not finished; the error names the line.
-    """
+    """Read a table of text."""
     text = read_text(path, encoding, lines=True)
     header = next(row for _, row in _rows(path, text, delimiter))
     _check_header(path, header, delimiter)
@@ -283,14 +259,7 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str
 
 
 def _check_header(path: Path, header: list[str], delimiter: str) -> None:
-    doubled = sorted({name for name in header if header.count(name) > 1})
-    if doubled:
-        raise FormatError(
-            path.name,
-            where="line 1",
-            expected="distinct column names",
-            found=f"{shown(doubled)} more than once",
-        )
+    require_distinct(header, FormatError, path.name, "line 1")
     other = next((mark for mark in ";\t,|" if mark != delimiter and mark in header[0]), None)
     if len(header) == 1 and other is not None:
         raise FormatError(

@@ -103,21 +103,11 @@ def _labels(export: Export, place: str, value: Any) -> Iterator[Record]:
 
 def _cell(export: Export, place: str, record: Record, role: str) -> Any:
     """Return the metadata or field that a role names; of the item by default its id."""
-    options = export.options
-    name = options.named(ITEM) or "id" if role == ITEM else str(options.columns[role])
     parts = [
         part for part in (record.get("fields"), record.get("metadata")) if isinstance(part, dict)
     ]
-    beside = {key: value for part in parts for key, value in part.items()}
-    if role == ITEM and name == "id":
-        cell = record["id"] if record.get("id") is not None else record.get("_server_id")
-    else:
-        cell = beside.get(name)
-    if cell is None:
-        raise export.error(
-            place,
-            f"{name!r} among the record's metadata or fields, to read as {role}",
-            shown(list(beside)) or "none",
-            f"Name another with {role}=",
-        )
-    return cell
+    fields = {key: value for part in parts for key, value in part.items()}
+    if role == ITEM:
+        own = record["id"] if record.get("id") is not None else record.get("_server_id")
+        fields["id"] = own
+    return export.cell(place, role, fields, "the record's metadata or fields")

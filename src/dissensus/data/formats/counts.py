@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -23,6 +22,7 @@ from dissensus.data.formats.wide import split, with_groups
 from dissensus.data.nested import with_silent
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, relocated
+from dissensus.kernels.types import Ints
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
@@ -48,7 +48,7 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     return with_groups(with_silent(ann, items, voters), table, options)
 
 
-def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> npt.NDArray[np.int64]:
+def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
     """Return the table of votes: whole numbers, none missing, none negative."""
     out = np.zeros((len(next(iter(columns.values()))), len(columns)))
     for place, (name, values) in enumerate(columns.items()):

@@ -130,15 +130,5 @@ def _who(export: Export, place: str, statement: Record) -> Any:
 
 def _cell(export: Export, place: str, task: Record, role: str) -> Any:
     """Return the field of the task's data that a role names; of the item by default its id."""
-    options = export.options
-    name = options.named(ITEM) or "id" if role == ITEM else str(options.columns[role])
-    data = _object(export, place, task, "data")
-    cell = task.get("id") if name == "id" else data.get(name)
-    if cell is None:
-        raise export.error(
-            place,
-            f"a field {name!r} of the task's data to read as {role}",
-            f"the fields {shown(list(data), 12) or 'none'}",
-            f"Name another with {role}=",
-        )
-    return cell
+    fields = {**_object(export, place, task, "data"), "id": task.get("id")}
+    return export.cell(place, role, fields, "the task's data")

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import beta
@@ -21,7 +20,7 @@ from scipy.stats import beta
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import AnnotationError, DesignWarning, shown, warn_caller
 from dissensus.families.crossed.kernels.sweep import GAUSSIAN, ORDINAL
-from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.sampling.design import Pairs, islands, listed_islands, pairs, scattered
 
 if TYPE_CHECKING:
@@ -38,16 +37,12 @@ _STALLED: Final = 0.99
 
 
 def warn_of_design(process: Process) -> None:
-    """Warn of what the labels cannot tell, whatever the number of draws."""
+    """Warn of parameters that the design does not identify; more draws do not help."""
     if not len(process.value):
         return
-    for text in (
-        *_of_items(process),
-        *_of_variances(process),
-        *_of_effects(process),
-        *_of_pools(process),
-    ):
-        warn_caller(text, DesignWarning)
+    for warnings in (_of_items, _of_variances, _of_effects, _of_pools):
+        for text in warnings(process):
+            warn_caller(text, DesignWarning)
 
 
 def _of_items(process: Process) -> Iterator[str]:
@@ -75,7 +70,7 @@ def _of_items(process: Process) -> Iterator[str]:
         yield from _of_pools_alike(process, process.pools)
 
 
-def _of_pools_alike(process: Process, pools: npt.NDArray[Any]) -> Iterator[str]:
+def _of_pools_alike(process: Process, pools: Array) -> Iterator[str]:
     """Name pools whose labels are all the same."""
     for p, name in enumerate(pools):
         value = process.value[process.pool == p]
@@ -246,18 +241,9 @@ def require_residual(process: Process) -> None:
 def require_unexplained(value: Floats, cell: Ints, member: Ints | None, whose: str = "") -> None:
     """Raise if numbers are a sum of effects, and more than effects can fit exactly.
 
-    Parameters
-    ----------
-    value : array (annotation)
-    cell : array (annotation)
-        Codes of items, or of items in a pool.
-    member : array (annotation), optional
-        Codes of annotators; None where they have no effects.
-    whose : str
-        For the message, if these are not all numbers: " of pool 'a'".
+    ``cell`` are codes of items, or of items in a pool; ``member`` of annotators, None where they
+    have no effects. ``whose`` is for the message, such as " of pool 'a'".
 
-    Examples
-    --------
     >>> require_unexplained(np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), None)
     Traceback (most recent call last):
     ...

@@ -152,13 +152,8 @@ def _start(process: Process, data: Crossed, rng: np.random.Generator) -> Paramet
     unit = 1.0
     if process.family == sweep.GAUSSIAN:
         unit = float(data.value.std()) or float(process.numbers().sd[0, 1])
-    for part in (
-        par.sd_item,
-        par.sd_annotator,
-        par.sd if process.family == sweep.GAUSSIAN else None,
-    ):
-        if part is not None:
-            part *= unit * np.exp(rng.normal(0.0, 0.5, part.shape))
+    for part in (par.sd_item, par.sd_annotator, *[par.sd] * (process.family == sweep.GAUSSIAN)):
+        part *= unit * np.exp(rng.normal(0.0, 0.5, part.shape))
     par.mu[:] = unit * rng.normal(size=len(par.mu))
     return par
 

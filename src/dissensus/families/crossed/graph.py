@@ -59,13 +59,7 @@ def _observed(model: Any) -> list[Any]:
 
 
 def read(model: Any) -> Reading:
-    """Read a model.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no model of crossed effects, naming the variable that differs.
-    """
+    """Read a model."""
     observed = _observed(model)
     if not has_form(model) or len(observed) > 1:
         needed = f"free variables {', '.join(sorted(_NEEDED))} and one of {', '.join(_OBSERVED)}"
@@ -161,13 +155,7 @@ def _offset(model: Any, eta: Any, names: tuple[str, ...]) -> Callable[[Point], F
 
 
 def scale_prior(model: Any, variable: Any) -> Prior:
-    """Return the prior of a standard deviation, as `families.crossed.priors` spells it.
-
-    Raises
-    ------
-    ArgumentError
-        If it is of another form.
-    """
+    """Return the prior of a standard deviation, as `families.crossed.priors` spells it."""
     op, name = variable.owner.op, variable.name
     if isinstance(op, HalfNormalRV):
         location, scale = (proof.number(model, part, name) for part in proof.prior(variable))

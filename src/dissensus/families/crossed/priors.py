@@ -31,15 +31,7 @@ NAMES: Final = {
 def priors_for(
     family: str, value: Floats, given: Mapping[str, Sequence[Any]] | None, *, anonymous: bool
 ) -> dict[str, Prior]:
-    """Return the prior of each parameter.
-
-    Raises
-    ------
-    ArgumentError
-        If a given prior is not valid.
-    AnnotationError
-        If numbers do not differ, and a default prior is scaled to them.
-    """
+    """Return the prior of each parameter."""
     names = [n for n in NAMES[family] if not (anonymous and n == "sigma_annotator")]
     given = _mapping(given, names)
     out = {name: checked_prior(name, prior, mean=name == "mu") for name, prior in given.items()}

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
@@ -17,7 +16,7 @@ from dissensus.families.crossed.design import require_residual, warn_of_design
 from dissensus.families.crossed.kernels.data import Crossed, Priors, crossed
 from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINAL
 from dissensus.families.crossed.priors import Prior, as_row, priors_for, spelled
-from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.sampling import fitting
 
 FAMILIES: Final = (GAUSSIAN, BERNOULLI, ORDINAL)
@@ -50,9 +49,9 @@ class Process(NamedTuple):
     """(member); empty if annotators have no effects."""
     member_pool: Ints
     """(member)"""
-    pools: npt.NDArray[Any] | None
+    pools: Array | None
     """Names; None where there is one pool without a name."""
-    labels: npt.NDArray[Any]
+    labels: Array
     """Names of labels; empty for numbers."""
     priors: Mapping[str, Prior]
     lkj: float
@@ -123,16 +122,7 @@ def process(
     correlation_prior: float = 1.0,
     shared_annotators: bool = False,
 ) -> Process:
-    """Check annotations and settings, and put them together.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations do not suit the family, have no pools where these are compared, or
-        have annotators in several.
-    ArgumentError
-        If a setting makes no sense.
-    """
+    """Check annotations and settings, and put them together."""
     fitting.require_kind(annotations, KINDS, model)
     arguments.one_of("family", family, FAMILIES)
     arguments.one_of("sampler", sampler, SAMPLERS)
@@ -161,7 +151,7 @@ def process(
     return checked
 
 
-def _values(annotations: xr.Dataset, family: str) -> tuple[Floats, npt.NDArray[Any]]:
+def _values(annotations: xr.Dataset, family: str) -> tuple[Floats, Array]:
     """Return numbers or codes of labels, row by row, and the names of labels."""
     kind = annotations.attrs["kind"]
     if family == GAUSSIAN:
@@ -210,7 +200,7 @@ def _sized(value: Floats) -> Floats:
     return value
 
 
-def _pools(annotations: xr.Dataset, shared_annotators: bool) -> npt.NDArray[Any]:
+def _pools(annotations: xr.Dataset, shared_annotators: bool) -> Array:
     """Return the names of the pools."""
     if "pool_code" not in annotations or annotations.sizes[POOL] < 2:
         n_pools = annotations.sizes[POOL] if "pool_code" in annotations else "none"
@@ -232,7 +222,7 @@ def _pools(annotations: xr.Dataset, shared_annotators: bool) -> npt.NDArray[Any]
             hint="Are they the same people? shared_annotators=True gives them an effect of "
             "their own in each pool. If not, give them different names",
         )
-    names: npt.NDArray[Any] = annotations[POOL].to_numpy()
+    names: Array = annotations[POOL].to_numpy()
     return names
 
 

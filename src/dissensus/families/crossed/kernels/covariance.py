@@ -11,8 +11,6 @@ from dissensus.kernels.compiled import inner
 from dissensus.kernels.special import factorised, inverted
 from dissensus.kernels.types import Codes, Floats
 
-# The covariance of an item's effects in several pools, and the prior of its correlations.
-
 
 @inner
 def effect_covariance(
@@ -60,15 +58,8 @@ def effect_precisions(
 ) -> bool:  # fmt: skip
     """Write the precision of an item's effects, by design; return whether there is one.
 
-    Parameters
-    ----------
-    correlation : array (pool, pool) or None
-        None with one pool: matrices are then not even compiled.
-    matrix : array (pool, pool)
-        Room to compute in.
-    out : array (design, place, place)
-    log_det : array (design)
-        Of the covariance.
+    ``out`` is (design, place, place); ``log_det`` (design) of the covariance. With one pool there
+    is no correlation, and matrices are not compiled.
     """
     for d in range(len(n_pools)):
         if correlation is None:
@@ -84,29 +75,11 @@ def effect_precisions(
     return True
 
 
-# Effects of items in pools that did not see them: what is to be expected given those that did.
-
-
 def all_items(
     data: Crossed, cells: Floats, sd_item: Floats, correlation: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Lay out cells by item and pool, and draw what is missing.
+    """Lay out cells (..., cell) by item and pool, and draw what is missing (..., item, pool).
 
-    Parameters
-    ----------
-    data : Crossed
-    cells : array (..., cell)
-        Effects where there are labels.
-    sd_item : array (..., pool)
-    correlation : array (..., pool, pool)
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    array (..., item, pool)
-
-    Examples
-    --------
     >>> from dissensus.families.crossed.kernels.data import crossed
     >>> one = np.zeros(1, dtype=int)
     >>> data = crossed(np.ones(1), one, one, one, n_items=1, annotator_pool=one, n_pools=2)

@@ -1,13 +1,9 @@
-"""Labels as crossed effects see them, what a sweep moves, and the sums it needs.
+"""Labels of crossed effects, the parameters that a sweep moves, and the sums that it needs.
 
-Labels as crossed effects see them: sorted into cells, one for each item in each pool.
-With one pool a cell is an item. Labels of a cell stand together, so that what a sweep must know of
-a cell is one running sum; what it must know of an annotator is scattered into as many bins as there
-are annotators.
-
-Cells whose item was labelled equally often by the same pools share a *design*: given the
-annotators' effects, all that the variances need to know of them are the sums and products of their
-means. A balanced study has one design, whatever its size.
+Labels are sorted into cells, one for each item in each pool; with one pool a cell is an item.
+Items that were labelled equally often by the same pools share a *design*: given the annotators'
+effects, the variances depend on the sums and products of their means only. A balanced study has one
+design, whatever its size.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from dissensus.kernels.types import Codes, Floats, Indices
 
 
 class Designs(NamedTuple):
-    """How often which pools labelled an item (design, place), for each kind of item there is."""
+    """How often each pool labelled an item (design, place), for each distinct kind of item."""
 
     of_item: Codes
     """(item); -1 where nobody labelled it."""
@@ -45,7 +41,7 @@ class Crossed(NamedTuple):
     value: Floats
     """(label): a number, or a code from 0."""
     annotator: Indices
-    """(label): who gave it, an annotator in a pool."""
+    """(label): its annotator, an annotator in a pool."""
     cell: Indices
     """(label)"""
     cell_start: Codes
@@ -80,28 +76,7 @@ def crossed(
     value: Floats, item: Codes, annotator: Codes, pool: Codes, *,
     n_items: int, annotator_pool: Codes, n_pools: int,
 ) -> Crossed:  # fmt: skip
-    """Lay out labels.
-
-    Parameters
-    ----------
-    value : array (label)
-        Numbers, or codes of labels from 0.
-    item, annotator, pool : array (label)
-        Codes; an annotator is in one pool.
-    n_items : int
-        Also those without a label.
-    annotator_pool : array (annotator)
-        The pool of each.
-    n_pools : int
-
-    Examples
-    --------
-    >>> codes = [np.array(x) for x in ([0, 0, 1], [0, 1, 0], [0, 0, 0])]
-    >>> data = crossed(np.array([1.0, 2.0, 3.0]), *codes, n_items=2,
-    ...                annotator_pool=np.zeros(2, dtype=int), n_pools=1)
-    >>> data.cell_start, data.designs.n_labels.ravel()
-    (array([0, 2, 3]), array([1., 2.]))
-    """
+    """Lay out labels, which are numbers or codes from 0; an annotator is in one pool."""
     place = item * n_pools + pool
     row = np.argsort(place, kind="stable")
     used, cell, size = np.unique(place[row], return_inverse=True, return_counts=True)
@@ -161,9 +136,6 @@ def longest(data: Crossed) -> int:
     return int(max(of_items.max(initial=0), of_annotators.max(initial=0)))
 
 
-# What a sweep over crossed effects moves, and the priors it moves them under.
-
-
 HALF_NORMAL, HALF_T, EXPONENTIAL = 0.0, 1.0, 2.0
 """Priors of standard deviations, by number: compiled code knows no names."""
 
@@ -176,7 +148,7 @@ class Parameters(NamedTuple):
     sd_item: Floats
     """(pool)"""
     sd_annotator: Floats
-    """(pool); 0 where annotators are nobody in particular."""
+    """(pool); 0 where annotators have no effects."""
     sd: Floats
     """(1) or (pool): of the residual."""
     correlation: Floats
@@ -216,12 +188,12 @@ class Priors(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """What a chain learns while it warms up: how wide slices should be, and where numbers are."""
+    """Widths of slices and typical values that a chain learns in the warm-up."""
 
     sd_item: Floats
     """(pool): width of the slice of its logarithm."""
     sd_annotator: Floats
-    """(pool); empty where annotators are nobody in particular."""
+    """(pool); empty where annotators have no effects."""
     sd: Floats
     """(1 or pool); empty where it is given."""
     correlation: Floats
@@ -231,7 +203,7 @@ class Tuning(NamedTuple):
     log_sd_annotator: Floats
     """(pool)"""
     sweep: Floats
-    """(2): sweeps so far, and before paths of effects are found anew (`crossed_transport`)."""
+    """(2): sweeps so far, and before paths of effects are found anew (`transport`)."""
     rate: float
     """How fast it is learned; 0 to keep it."""
 
@@ -262,15 +234,12 @@ def cutpoints(gap: Floats) -> Floats:
     return out
 
 
-# What variances need to know of labels: sums over cells, annotators and designs.
-
-
 _LEAST_SD = 1e-140
-"""Of a residual: its square can still be divided by, where labels leave no residual at all."""
+"""Smallest residual standard deviation: its square can still be divided by."""
 
 
 class ItemSums(NamedTuple):
-    """All that the variances need to know of the labels, once annotators' effects are taken off."""
+    """Sums of the labels, less annotators' effects, from which variances are drawn."""
 
     mean: Floats
     """(cell)"""
@@ -330,7 +299,7 @@ def label_sums(data: Crossed, latent: Floats) -> LabelSums:
 
 
 def sum_items(data: Crossed, sums: LabelSums, annotator: Floats, out: ItemSums) -> None:
-    """Take annotators' effects off the labels, and sum what is left by design."""
+    """Subtract annotators' effects from the labels, and sum the rest by design."""
     _sum_items(
         data.annotator, data.annotator_start, data.annotator_pool, data.designs.of_item,
         data.item_start, data.cell_start, data.cell_pool, sums.cell, sums.annotator, sums.square,

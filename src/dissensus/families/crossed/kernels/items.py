@@ -1,12 +1,10 @@
 """One half of a sweep over crossed effects: variances, means and items given the annotators.
 
 Given the annotators' effects, items are independent, and their effects and the means of the pools
-can be integrated out: what is left is a density of the variances and correlations alone, whose
-cost does not grow with labels or items but with the number of designs
-(`data`). Variances are drawn under it, by slices, so that they do not
-creep along with the effects; then the means without the effects, then the effects.
-`docs/derivations/crossed-effects-gibbs.md` has the mathematics. Where there is one pool,
-`one_pool` does the same.
+are integrated out. The remaining density of variances and correlations costs as much as there are
+designs (`data`). Variances are drawn under it by slices, then the means without the effects, then
+the effects (`docs/derivations/crossed-effects-gibbs.md`). Where there is one pool, `one_pool` does
+the same.
 """
 
 from __future__ import annotations

@@ -13,17 +13,8 @@ from dissensus.kernels.types import Codes, Floats
 
 @kernel
 def ordinal_log_likelihood(eta: Floats, code: Codes, cutpoint: Floats) -> Floats:
-    """Return log P(label).
+    """Return log P(label) (draw, label), for codes from 0 and cutpoints (draw, boundary).
 
-    Parameters
-    ----------
-    eta : array (draw, label)
-    code : array (label)
-        From 0.
-    cutpoint : array (draw, boundary)
-
-    Examples
-    --------
     >>> found = ordinal_log_likelihood(np.zeros((1, 2)), np.array([0, 1]), np.array([[-1.0, 0.0]]))
     >>> np.exp(found).round(4)
     array([[0.1587, 0.3413]])
@@ -41,8 +32,6 @@ def ordinal_log_likelihood(eta: Floats, code: Codes, cutpoint: Floats) -> Floats
 def bernoulli_log_likelihood(eta: Floats, code: Codes) -> Floats:
     """Return log P(label) of labels 0 and 1 whose logit of 1 is eta.
 
-    Examples
-    --------
     >>> np.exp(bernoulli_log_likelihood(np.array([0.0, 1000.0]), np.array([1, 1])))
     array([0.5, 1. ])
     """
@@ -52,8 +41,6 @@ def bernoulli_log_likelihood(eta: Floats, code: Codes) -> Floats:
 def gaussian_log_likelihood(eta: Floats, value: Floats, sd: Floats) -> Floats:
     """Return the log density of numbers.
 
-    Examples
-    --------
     >>> gaussian_log_likelihood(np.zeros(1), np.zeros(1), np.ones(1)).round(4)
     array([-0.9189])
     """

@@ -44,8 +44,6 @@ from dissensus.kernels.special import backwards, factorised, forwards
 from dissensus.kernels.types import Codes, Floats, Indices
 from dissensus.kernels.variates import normal
 
-# Means of pools under logistic labels, moved against the effects: no label sees it.
-
 
 def against_items(
     state: State, data: Crossed, par: Parameters, priors: Priors, known: Odds, room: EffectRoom
@@ -131,9 +129,6 @@ def _against_annotators(
         for j in range(len(annotator)):
             if annotator_pool[j] == p:
                 annotator[j] -= move
-
-
-# Standard deviations and correlations of logistic effects, given the effects.
 
 
 @inner
@@ -225,9 +220,6 @@ def scales_given_effects(
             state, tuning.sd_annotator, priors.sd_annotator, data.annotator_pool, par.annotator,
             par.sd_annotator,
         )  # fmt: skip
-
-
-# Logistic effects of items and annotators, one after another by slices.
 
 
 _WIDTH = 2.5

@@ -1,16 +1,14 @@
-"""Parabolas in place of the likelihoods of logistic effects, and how far they can be relied on.
+"""The likelihood of labels of two kinds as a product of odds, and parabolas in place of it.
 
-The likelihood of labels of two kinds, as a product of odds.
-Of the likelihood of an effect, exp(s x) / prod (1 + exp(x) o_n), all that costs anything is the
-product: the odds of a label are its cell's times its annotator's, exponentials that are kept, so
-that a label takes one multiplication and one addition at each look.
+The likelihood of an effect is exp(s x) / prod (1 + exp(x) o_n). The odds of a label are its cell's
+times its annotator's, exponentials that are kept, so that a label takes one multiplication and one
+addition.
 
 A parabola gx - hx^2/2 is chosen so that with the prior N(0, sd^2) it gives the effect's posterior
-mean and variance. How these move with log sd is known exactly, from the posterior's third and
-fourth moments; where the parabola would have it differently, the difference is kept as well. All
-of it is found by quadrature, at a reference that a chain has learned while it warmed up. Nothing
-here needs to be accurate: it only says along which paths effects are moved
-(`transport`).
+mean and variance. Their derivatives by log sd follow from the posterior's third and fourth moments;
+the difference from those of the parabola is kept as well. All of it is found by quadrature, at a
+reference that a chain learns in the warm-up. It need not be accurate: it only chooses the paths
+along which effects are moved (`transport`).
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from dissensus.kernels.types import Codes, Floats, Indices
 LARGE = 1e100
 """Products are turned into a logarithm above this: one factor more does not overflow."""
 _STEEPEST = 150.0
-"""No probability knows an effect of more logits from this one: products of odds stay finite."""
+"""Largest effect in logits: probabilities beyond are 0 or 1, and products of odds stay finite."""
 
 
 class Odds(NamedTuple):
@@ -71,7 +69,7 @@ def odds(data: Crossed, par: Parameters) -> Odds:
 
 
 def refresh_annotators(data: Crossed, par: Parameters, out: Odds) -> None:
-    """Take up the means and the annotators' effects."""
+    """Write the odds of the present means and annotators' effects."""
     exponentials(data.annotator_pool, par.mu, par.annotator, out.annotator)
 
 
@@ -212,7 +210,7 @@ def _moments(
 def parabola(
     mean: float, log_sd: float, total: float, others: Floats, n: int
 ) -> tuple[float, float, float, float]:
-    """Find that of one effect whose labels have these other odds; return the first rows."""
+    """Return the first four rows of the parabola of one effect, from the other side's odds."""
     sd = math.exp(log_sd)
     m, v, of_mean, of_variance = _moments(mean, sd, total, others, n)
     h = max(1.0 / v - 1.0 / (sd * sd), 0.0)
@@ -226,24 +224,11 @@ def find_parabolas(
     start: Codes, at: Indices, other: Floats, pool: Codes, mean: Floats, log_sd: Floats,
     total: Floats, others: Floats, site: Floats,
 ) -> None:  # fmt: skip
-    """Find those of all effects of one side, given about where the effects of the other side are.
+    """Find the parabolas of one side's effects, given about where the other side's effects are.
 
-    Parameters
-    ----------
-    start : array (effect + 1)
-        Labels of each, into ``at``.
-    at : array (label)
-        The other side's effect.
-    other : array (effect of the other side)
-    pool : array (effect)
-    mean, log_sd : array (pool)
-        Of the effects.
-    total : array (effect)
-        How often the second label was given.
-    others : array (label)
-        Room to compute in.
-    site : array (5, effect)
-        Written.
+    ``start`` (effect + 1): labels of each, into ``at`` (label), the other side's effects.
+    ``total`` (effect): how often the second label was given. ``others`` (label) is room to compute
+    in; ``site`` (5, effect) is written.
     """
     for k in range(len(pool)):
         n, p = start[k + 1] - start[k], pool[k]

@@ -1,7 +1,4 @@
-"""Items given annotators where there is one pool: all that is a matrix of several is a number.
-
-See `items`.
-"""
+"""Items given annotators where there is one pool: matrices of `items` are numbers here."""
 
 from __future__ import annotations
 

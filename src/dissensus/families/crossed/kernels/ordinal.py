@@ -1,17 +1,13 @@
-"""Ordered labels have no scale of their own: moving that of all that is latent at once.
+"""Ordered labels of crossed effects: latent numbers, cutpoints, and their common scale.
 
-Ordered labels of crossed effects: the latent numbers they are cut from, and the cutpoints.
-Given the latent numbers, effects and variances are those of Gaussian labels. Cutpoints given the
-latent numbers could hardly move where there are many labels (Cowles 1996), so that they are drawn
-without them, together with the means of the pools, and the latent numbers anew right after: by one
-Metropolis step whose proposal is the normal approximation that one Newton step from the present
-point gives. With many labels that is the density itself, whatever the point, and nearly always
-taken.
+Given the latent numbers, effects and variances are those of Gaussian labels. Cutpoints given many
+latent numbers hardly move (Cowles 1996). They are drawn without them, together with the means of
+the pools, and the latent numbers right after: by one Metropolis step whose proposal is the normal
+approximation of one Newton step. With many labels it is nearly always accepted.
 
 Stretching latent numbers, means, effects, their standard deviations and the cutpoints by one factor
-changes no label, only how large the residuals are, whose standard deviation is 1. One number is
-drawn, along that direction (Liu & Sabatti 2000), for the price of reading the labels once. What
-moves slowly otherwise moves together.
+changes no label, only the size of the residuals, whose standard deviation is 1. The factor is drawn
+(Liu & Sabatti 2000) for the cost of reading the labels once.
 """
 
 from __future__ import annotations
@@ -38,7 +34,7 @@ from dissensus.kernels.types import Codes, Floats, Indices
 from dissensus.kernels.variates import normal, normal_between
 
 _LEAST_CURVATURE = 0.5
-"""Of the logarithm of a gap: where nobody used the label between, only the prior knows it."""
+"""Smallest curvature in the logarithm of a gap; an unused label gives it the prior only."""
 
 
 class Slopes(NamedTuple):

@@ -1,15 +1,9 @@
-"""Gibbs sampling of crossed effects, exact: a sweep costs a few readings of the labels.
+"""Exact Gibbs sampling of crossed effects; a sweep costs a few readings of the labels.
 
-The other half of a sweep over crossed effects: annotators given the items.
-The same as `items`, and simpler: an annotator is in one pool, and has one
-effect.
-
-- Numbers: effects of items, then of annotators, are integrated out in turn, so that successive
-  draws hardly depend on each other (`crossed_items`, `crossed_annotators`).
-- Ordered labels: the same for the latent numbers behind them, with their cutpoints and their scale
-  moved as wholes (`crossed_ordinal`, `crossed_scale`).
-- Labels of two kinds: without latent numbers, by slices along well-chosen paths
-  (`crossed_bernoulli`, `crossed_transport`).
+- Numbers: effects of items (`items`), then of annotators (here), are integrated out in turn.
+- Ordered labels: the same for the latent numbers behind them, with cutpoints and scale moved as
+  wholes (`ordinal`).
+- Labels of two kinds: by slices along learned paths, without latent numbers (`logistic`).
 
 `docs/derivations/crossed-effects-gibbs.md` has the mathematics.
 """
@@ -49,7 +43,8 @@ from dissensus.families.crossed.kernels.ordinal import (
 )
 from dissensus.families.crossed.kernels.transport import Transport, effect_room, transport
 from dissensus.kernels.compiled import inner, kernel
-from dissensus.kernels.random import State, started
+from dissensus.kernels.random import State
+from dissensus.kernels.random import started as started
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.types import Codes, Floats, Indices
 from dissensus.kernels.variates import normal
@@ -59,7 +54,7 @@ SD_ANNOTATOR, SD = range(2)
 
 
 class AnnotatorSums(NamedTuple):
-    """All that the variances need to know of the labels, once items' effects are taken off."""
+    """Sums of the labels, less items' effects, from which variances are drawn."""
 
     mean: Floats
     """(annotator)"""
@@ -70,7 +65,7 @@ class AnnotatorSums(NamedTuple):
     within: Floats
     """(pool): squares of labels about the mean of their annotator."""
     n_annotators: Floats
-    """(pool): who gave a label."""
+    """(pool): annotators with labels."""
     precision: Floats
     """(pool): of the pool's mean."""
     linear: Floats
@@ -89,7 +84,7 @@ def annotator_room(data: Crossed) -> AnnotatorSums:
 
 
 def sum_annotators(data: Crossed, labels: LabelSums, item: Floats, out: AnnotatorSums) -> None:
-    """Take items' effects off the labels, and sum what is left by design."""
+    """Subtract items' effects from the labels, and sum the rest by design."""
     designs = data.annotator_designs
     _sum_annotators(
         data.annotator, data.cell_start, data.cell_pool, data.annotator_pool, designs.of_item,
@@ -254,7 +249,7 @@ def draw_annotators(state: State, data: Crossed, par: Parameters, sums: Annotato
 
 GAUSSIAN, BERNOULLI, ORDINAL = "gaussian", "bernoulli", "ordinal"
 _RATE: Final = 0.05
-"""Of learning: what was twenty sweeps ago counts a third of what is now."""
+"""Learning rate: a sweep counts a third after twenty more sweeps."""
 
 
 class Trace(NamedTuple):
@@ -272,7 +267,7 @@ class Trace(NamedTuple):
 
 @dataclass
 class Learned:
-    """What a chain knows beside where it stands: how wide its slices are, and its paths."""
+    """What a chain has learned: the widths of its slices, and its paths."""
 
     tuning: Tuning
     paths: Transport
@@ -365,41 +360,9 @@ def advance(
     family: str, state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned,
     n: int, *, learning: bool, trace: Trace | None = None, first: int = 0,
 ) -> None:  # fmt: skip
-    """Go through sweeps, in place.
+    """Go through n sweeps, in place, and write draws into the trace from `first` on.
 
-    Parameters
-    ----------
-    family : {"gaussian", "bernoulli", "ordinal"}
-    state : State
-        Of the random stream.
-    data : Crossed
-    par : Parameters
-        Where the chain stands. Of numbers, `latent` holds the labels themselves.
-    priors : Priors
-    known : Learned
-    n : int
-        Sweeps.
-    learning : bool
-        Whether the chain is warming up.
-    trace : Trace, optional
-        Where to write draws, from `first`.
-
-    Examples
-    --------
-    >>> from dissensus.families.crossed.kernels.data import crossed
-    >>> rng = np.random.default_rng(1)
-    >>> item, who = np.divmod(np.arange(200), 5)
-    >>> y = rng.normal(size=40)[item] + rng.normal(size=200)
-    >>> data = crossed(y, item, who, 0 * item, n_items=40, annotator_pool=np.zeros(5, dtype=int),
-    ...                n_pools=1)
-    >>> priors = flat_priors(1)
-    >>> par = start(data, "gaussian", n_gaps=0)
-    >>> trace = room_for(data, par, 500)
-    >>> known, state = learned(data, "gaussian", par), started(np.uint64(1))
-    >>> advance("gaussian", state, data, par, priors, known, 100, learning=True)
-    >>> advance("gaussian", state, data, par, priors, known, 500, learning=False, trace=trace)
-    >>> bool(0.7 < trace.sd_item.mean() < 1.4)
-    True
+    ``learning`` is the warm-up. Of numbers, ``par.latent`` holds the labels themselves.
     """
     tuning = known.tuning._replace(rate=_RATE if learning else 0.0)
     sweep = _SWEEPS[family](state, data, par, priors, Learned(tuning, known.paths))
@@ -440,16 +403,10 @@ def room_for(data: Crossed, par: Parameters, draws: int, *, effects: bool = Fals
 
 
 def flat_priors(n_pools: int) -> Priors:
-    """Return priors that say little of numbers of about the size of 1."""
+    """Return weak priors for numbers of about the size of 1."""
     scale = np.tile([HALF_T, 2.5, 3.0], (n_pools, 1))
     return Priors(
         mu=np.tile([0.0, 10.0], (n_pools, 1)), least=np.full(n_pools, -np.inf),
         sd_item=scale, sd_annotator=scale.copy(),
         sd=scale[:1].copy(), gap=np.array([EXPONENTIAL, 1.0, 0.0]), lkj=1.0,
     )  # fmt: skip
-
-
-__all__ = [
-    "BERNOULLI", "GAUSSIAN", "ORDINAL", "Learned", "Trace", "advance", "flat_priors", "learned",
-    "nothing", "room_for", "start", "started",
-]  # fmt: skip

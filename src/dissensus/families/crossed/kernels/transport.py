@@ -1,16 +1,15 @@
 r"""Moving standard deviations and correlations of logistic effects, and the effects with them.
 
 Given the effects, their standard deviation can hardly move; given the effects as multiples of it
-(Yu & Meng 2011), the likelihood holds it. Here each effect goes along with where its *posterior*
-goes, about, as far as `odds` knows: with a prior N(c, k) of the
-effect given those of the same item in other pools, and a parabola gx - hx^2/2 for its likelihood,
-to
+(Yu & Meng 2011), the likelihood holds it. Here each effect moves as its *posterior* does, about:
+with a prior N(c, k) of the effect given those of the same item in other pools, and a parabola
+gx - hx^2/2 for its likelihood (`odds`), to
 
 .. math:: x' = M' + S' (x - M) / S, \quad M = (c/k + g) S^2, \quad S^2 = 1 / (1/k + h),
 
-and the number that c and k hang on is drawn under the exact density along this path. The chain is
-exact whatever g and h are, as long as they do not move with it. The better they are,
-the closer this is to drawing the number without any effects at all.
+and the number that c and k depend on is drawn under the exact density along this path. The chain
+is exact whatever g and h are, as long as they do not move with it. The better they are, the closer
+this is to drawing the number without any effects at all.
 """
 
 from __future__ import annotations
@@ -47,9 +46,6 @@ from dissensus.kernels.random import State
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.special import factorised
 from dissensus.kernels.types import Codes, Floats, Indices
-
-# What the moves of logistic effects write to, and the directions items are moved along.
-
 
 QUARTER = 0.25
 """The most that a label says about an effect."""
