@@ -34,20 +34,9 @@ def advice(
     model: str, settings: Mapping[str, Any], against: Collection[str], *, ordered: bool,
     labels_each: float,
 ) -> Advice | None:  # fmt: skip
-    """Return the model to fit next; None if no setting addresses the failed checks.
+    """Return the model to fit next; None if no setting addresses the failed checks (``against``).
 
-    Parameters
-    ----------
-    model : str
-        The fitted model.
-    settings : mapping
-        Settings of the fit.
-    against : collection of str
-        Names of the failed checks.
-    ordered : bool
-        Whether labels have an order.
-    labels_each : float
-        Annotations per label of the label space.
+    ``labels_each`` is the number of annotations per label of the label space.
 
     Examples
     --------
@@ -110,16 +99,15 @@ _IN_PLACE: Final = 0.95
 def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     r"""Check the assumptions of a model of the truth by posterior predictive checks.
 
-    A system's accuracy is inferred from the agreement of annotators and a model of their errors.
-    If the model of errors is wrong, the accuracy is wrong. Each check compares a statistic of the
-    labels, sensitive to one assumption, in the data and in replicates: new items labelled by the
-    same annotators and systems under the posterior.
+    Accuracies of systems are biased if the model of errors is wrong. Each check compares a
+    statistic of the labels, sensitive to one assumption, with its replicates: labels of new items
+    by the same annotators and systems under the posterior.
 
     Parameters
     ----------
     fit : DataTree
-        What ``fit(..., posterior_predictive=True)`` of `dissensus.models.symmetric_confusion` or
-        `dissensus.models.dawid_skene` returned.
+        From ``fit(..., posterior_predictive=True)`` of `dissensus.models.symmetric_confusion` or
+        `dissensus.models.dawid_skene`.
     draws : int or None
         Largest number of replicates, evenly spaced; None for all that fit in memory.
 
@@ -127,36 +115,34 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     -------
     Dataset
         Along ``check``: ``observed``, ``replicated`` (chain, draw, check), ``tail_probability``
-        (of replicates above the data, equal ones counting half), ``p_value`` (the same, doubled
-        on the smaller side where both count; NaN where the data cannot show it), and
-        coordinates ``assumption`` and ``sentence``. The checks:
+        (of replicates above the data, equal ones counting half), ``p_value`` (the same, two-sided
+        where both tails count; NaN where it cannot be computed), and coordinates ``assumption`` and
+        ``sentence``. The checks:
 
         ``error_pairs`` : all errors are equally frequent
-            How far the shares of the label pairs among disagreeing pairs of an item's labels are
-            from their means over replicates, the root of :math:`\sum (O - E)^2 / E`.
+            Distance of the shares of label pairs among disagreeing pairs of an item's labels from
+            their means over replicates, the root of :math:`\sum (O - E)^2 / E`.
         ``error_distance`` : errors fall near and far alike
             Mean steps between two labels that disagree; ordered labels only.
         ``label_use`` : annotators use the labels alike
-            How far each annotator's use of each label, less its share in the same items, is from
-            its mean over replicates; the root of the mean square over labels given.
+            Root mean square, over labels given, of each annotator's share of each label, less its
+            share in the same items, minus its mean over replicates.
         ``annotator_agreement`` : annotators are equally accurate
             Standard deviation over annotators of their agreement with the others.
         ``item_agreement`` : items are equally hard
             Standard deviation over items of the agreement of two labels; items with three or more.
         ``system_pairs`` : systems err independently
-            How often two systems agree on one label where two annotators agree on another, over
-            items and pairs of their labels: the largest excess of a pair of systems over its mean
-            over replicates.
-        ``system_unanimity`` : what is hard for annotators is not hard for systems
-            Agreement of a system with annotators who are of one mind, less its agreement with one
-            of those who are not; the mean over systems.
+            How often two systems agree on one label where two annotators agree on another: the
+            largest excess of a pair of systems over its mean over replicates.
+        ``system_unanimity`` : items hard for annotators are not hard for systems
+            Agreement of a system with annotators who all agree, less its agreement with one of
+            those who do not; the mean over systems.
         ``repeats`` : an annotator's second label is as good as another annotator's
-            How often annotators say the same of an item again.
+            How often annotators give an item the same label again.
 
-        A model that has given an assumption up is checked for what it has put in its place.
-        ``in_place`` (label) is the posterior probability that each label is what annotators say
-        most often where it is true: else labels may have changed places. Attributes: ``in_words``,
-        one sentence a line; ``recommendation``; ``next_model`` and ``next_settings`` (JSON), what
+        ``in_place`` (label) is the posterior probability that each label is the most frequent
+        response where it is true: else labels may be switched. Attributes: ``in_words``, one
+        sentence a line; ``recommendation``; ``next_model`` and ``next_settings`` (JSON), the model
         to fit next, or "" and "{}".
 
     Raises
@@ -166,12 +152,11 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
 
     Notes
     -----
-    A p-value below .01 is said to speak against the model, one below .05 is a hint. Of 420
-    simulated studies to which the right model was fitted, 16 had a check below .01, of seven each,
-    and 10 to 25 % had one below .05. A check that is silent does not show that the assumption
-    holds, least of all with few items.
-    Checks overlap. Errors that fall near the truth make systems err alike too; the recommendation
-    names what to try first. Check that fit again.
+    A p-value below .01 counts as evidence against the model, one below .05 as a hint. Of 420
+    simulated studies fitted by the right model, with seven checks each, 16 had a p-value below .01,
+    and 10 to 25 % had one below .05. A check without evidence does not show that the assumption
+    holds, least of all with few items. Checks overlap: errors near the truth also make systems err
+    alike. The recommendation names the first change; check that fit again.
 
     Source: the assumptions are the "K-properties" of Lehner (2015), whose tests it leaves to future
     research; posterior predictive p-values: Gelman, Meng & Stern (1996), *Statistica Sinica* 6.
@@ -229,7 +214,7 @@ def _stacked(every: list[Found], n: dict[str, int]) -> Any:
 
 
 def _sentence(one: Found) -> str:
-    """Say what one check found, in a line."""
+    """Summarise one check in a line."""
     if not len(one.values):
         return f"Whether {one.meaning} was not checked: {one.size}."
     p = one.p_value
@@ -263,7 +248,7 @@ def _advice(fit: Any, both: Labels, every: list[Found]) -> Advice | None:
 
 
 def _recommendation(every: list[Found], moved: list[str], next_one: Advice | None) -> str:
-    """Say what to do about it."""
+    """Return advice in sentences."""
     against = [one for one in every if one.p_value < CLEAR]
     hints = [one.name for one in every if CLEAR <= one.p_value < HINT]
     lines = []

@@ -105,11 +105,6 @@ def pilot_of(
     return _described(pilot, parts)
 
 
-def is_fit(pilot: Any) -> bool:
-    """Return whether this is a fit, from which only reliability can be planned."""
-    return isinstance(pilot, xr.DataTree)
-
-
 def _fitted(
     annotations: Any, family: str | None, priors: Any, random_seed: Any, progressbar: bool
 ) -> xr.DataTree:

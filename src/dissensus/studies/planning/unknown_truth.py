@@ -20,7 +20,7 @@ from dissensus.studies.simulate._confusion import ConfusionStudy, confusion_stud
 MODEL: Final = "symmetric_confusion"
 ESTIMATORS: Final = (MODEL, "lehner")
 VIOLATIONS: Final[dict[str, Any]] = {"difficulty": 0.2, "asymmetry": 2.0, "error_range": 1.0}
-"""Lehner's, of his Figures 8 to 14; annotators differ besides, by `UNEQUAL` up and down."""
+"""Settings of Lehner (2015), Figures 8 to 14; accuracies of annotators also differ by `UNEQUAL`."""
 UNEQUAL: Final = 0.1
 EXTENDED: Final[dict[str, Any]] = {"accuracy": "annotator", "errors": "graded", "difficulty": True}
 """Settings of a model without the violated assumptions."""
