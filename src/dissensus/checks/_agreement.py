@@ -113,15 +113,15 @@ def checked_level(both: Replicates, level: str | None) -> str:
     return level
 
 
-def values_of(check: Check, both: Replicates, said: Said, undefined: Undefined) -> Floats:
+def values_of(check: Check, both: Replicates, rows: Said, undefined: Undefined) -> Floats:
     """Compute a statistic of every version (version), block by block."""
-    said = said.first_choices() if check.firsts else said
+    rows = rows.first_choices() if check.firsts else rows
     labels = np.arange(len(both.labels) + 1) if both.another else both.labels
-    found = []
-    for some in said.blocks(check.width):
-        ann = stacked(said, said.values(some), len(both.items), check.kind, labels)
-        found.append(evaluated(check.sums(ann), some.stop - some.start, undefined))
-    return np.concatenate(found)
+    values = []
+    for some in rows.blocks(check.width):
+        ann = stacked(rows, rows.values(some), len(both.items), check.kind, labels)
+        values.append(evaluated(check.sums(ann), some.stop - some.start, undefined))
+    return np.concatenate(values)
 
 
 def _absolute_difference(annotations: xr.Dataset) -> Sums:
@@ -141,10 +141,10 @@ def given_of(both: Replicates) -> list[tuple[str, str, float]]:
     """Return name, meaning and value of statistics that replicates share by construction."""
     if both.form != "rankings":
         return []
-    said = both.observed
-    columns = {"item": said.item, "annotator": said.annotator, "rank": said.rank}
-    if said.trial is not None:
-        columns["trial"] = said.trial
+    rows = both.observed
+    columns = {"item": rows.item, "annotator": rows.annotator, "rank": rows.rank}
+    if rows.trial is not None:
+        columns["trial"] = rows.trial
     frame = pd.DataFrame(columns)
     blocks = frame.value_counts().to_numpy()
     lists = frame.drop(columns="rank").value_counts().to_numpy()
@@ -234,25 +234,27 @@ def agreement_check(
     0.0
     """
     both = replicates(fit, annotations)
-    found = [_checked(both, check) for check in checks(both, checked_level(both, level))]
-    found += [_given(*one) for one in given_of(both)]
+    results = [_checked(both, check) for check in checks(both, checked_level(both, level))]
+    results += [_given(*result) for result in given_of(both)]
     shape = tuple(len(both.sample[dim]) for dim in SAMPLE)
-    values = np.stack([np.broadcast_to(one.replicated, both.drawn.count) for one in found], axis=-1)
+    values = np.stack(
+        [np.broadcast_to(result.replicated, both.drawn.count) for result in results], axis=-1
+    )
     out = xr.Dataset(
         {
-            "observed": (STATISTIC, [one.observed for one in found]),
-            "replicated": ((*SAMPLE, STATISTIC), values.reshape(*shape, len(found))),
-            "tail_probability": (STATISTIC, [one.tail for one in found]),
+            "observed": (STATISTIC, [result.observed for result in results]),
+            "replicated": ((*SAMPLE, STATISTIC), values.reshape(*shape, len(results))),
+            "tail_probability": (STATISTIC, [result.tail for result in results]),
         },
         coords={
             **both.sample,
-            STATISTIC: [one.name for one in found],
-            "meaning": (STATISTIC, [one.meaning for one in found]),
-            "checked": (STATISTIC, [one.checked for one in found]),
+            STATISTIC: [result.name for result in results],
+            "meaning": (STATISTIC, [result.meaning for result in results]),
+            "checked": (STATISTIC, [result.checked for result in results]),
         },
         attrs=both.attrs,
     )
-    return out.assign_attrs(in_words="\n".join(one.words() for one in found))
+    return out.assign_attrs(in_words="\n".join(result.words() for result in results))
 
 
 class _Found(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.checks._truth import Found, Labels, found, in_place, read
+from dissensus.checks._truth import CheckResult, Labels, in_place, read, results_of
 from dissensus.dims import LABEL, SAMPLE
 from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.wording import capital, listed, share, short
@@ -174,54 +174,54 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     Try dissensus.models.symmetric_confusion.fit(..., errors='graded'), and check again.
     """
     both = read(fit, draws)
-    every = found(both)
+    results = results_of(both)
     places = in_place(fit["posterior"].to_dataset(), both.labels)
-    moved = [str(one) for one in both.labels[places.to_numpy() < _IN_PLACE]]
-    next_one = _advice(fit, both, every)
+    moved = [str(label) for label in both.labels[places.to_numpy() < _IN_PLACE]]
+    proposal = _advice(fit, both, results)
     n = {dim: len(values) for dim, values in both.sample.items()}
-    lines = [_sentence(one) for one in every]
-    words = [line for one, line in zip(every, lines, strict=True) if len(one.values)]
+    lines = [_sentence(result) for result in results]
+    words = [line for result, line in zip(results, lines, strict=True) if len(result.values)]
     return xr.Dataset(
         {
-            "observed": (CHECK, [one.observed for one in every]),
-            "replicated": ((*SAMPLE, CHECK), _stacked(every, n)),
-            "tail_probability": (CHECK, [one.tail for one in every]),
-            "p_value": (CHECK, [one.p_value for one in every]),
+            "observed": (CHECK, [result.observed for result in results]),
+            "replicated": ((*SAMPLE, CHECK), _stacked(results, n)),
+            "tail_probability": (CHECK, [result.tail for result in results]),
+            "p_value": (CHECK, [result.p_value for result in results]),
             "in_place": (LABEL, places.to_numpy()),
         },
         coords={
-            **both.sample, LABEL: both.labels, CHECK: [one.name for one in every],
-            "assumption": (CHECK, [one.meaning for one in every]),
+            **both.sample, LABEL: both.labels, CHECK: [result.name for result in results],
+            "assumption": (CHECK, [result.meaning for result in results]),
             "sentence": (CHECK, lines),
         },
         attrs={
             **fit.attrs,
             "in_words": "\n".join([*words, *_of_places(moved)]),
-            "recommendation": _recommendation(every, moved, next_one),
-            "next_model": next_one.model if next_one else "",
-            "next_settings": json.dumps(next_one.settings if next_one else {}),
+            "recommendation": _recommendation(results, moved, proposal),
+            "next_model": proposal.model if proposal else "",
+            "next_settings": json.dumps(proposal.settings if proposal else {}),
         },
     )  # fmt: skip
 
 
-def _stacked(every: list[Found], n: dict[str, int]) -> Any:
+def _stacked(results: list[CheckResult], n: dict[str, int]) -> Any:
     """Lay the replicated values side by side (chain, draw, check)."""
-    out = np.full((*n.values(), len(every)), np.nan)
-    for place, one in enumerate(every):
-        if len(one.values):
-            out[..., place] = one.values[1:].reshape(tuple(n.values()))
+    out = np.full((*n.values(), len(results)), np.nan)
+    for place, result in enumerate(results):
+        if len(result.values):
+            out[..., place] = result.values[1:].reshape(tuple(n.values()))
     return out
 
 
-def _sentence(one: Found) -> str:
+def _sentence(result: CheckResult) -> str:
     """Summarise one check in a line."""
-    if not len(one.values):
-        return f"Whether {one.meaning} was not checked: {one.size}."
-    p = one.p_value
+    if not len(result.values):
+        return f"Whether {result.meaning} was not checked: {result.size}."
+    p = result.p_value
     if not np.isfinite(p):
-        return f"Whether {one.meaning} was not checked: replicates do not tell."
+        return f"Whether {result.meaning} was not checked: replicates do not tell."
     verdict = "speaks against the model" if p < CLEAR else "a hint" if p < HINT else "as expected"
-    return f"{capital(one.size)} (p {_written(p)}; {verdict})."
+    return f"{capital(result.size)} (p {_written(p)}; {verdict})."
 
 
 def _written(p: float) -> str:
@@ -235,36 +235,36 @@ def _of_places(moved: list[str]) -> list[str]:
     return [f"What annotators mostly say where {names} is true may be another label."]
 
 
-def _advice(fit: Any, both: Labels, every: list[Found]) -> Advice | None:
+def _advice(fit: Any, both: Labels, results: list[CheckResult]) -> Advice | None:
     settings = {
         name.removeprefix("hyper_"): value
         for name, value in fit.attrs.items()
         if name.startswith("hyper_")
     }
     return advice(
-        fit.attrs["model"], settings, [one.name for one in every if one.p_value < CLEAR],
+        fit.attrs["model"], settings, [result.name for result in results if result.p_value < CLEAR],
         ordered=both.ordered, labels_each=both.given.shape[1] / len(both.labels),
     )  # fmt: skip
 
 
-def _recommendation(every: list[Found], moved: list[str], next_one: Advice | None) -> str:
+def _recommendation(results: list[CheckResult], moved: list[str], proposal: Advice | None) -> str:
     """Return advice in sentences."""
-    against = [one for one in every if one.p_value < CLEAR]
-    hints = [one.name for one in every if CLEAR <= one.p_value < HINT]
+    against = [result for result in results if result.p_value < CLEAR]
+    hints = [result.name for result in results if CLEAR <= result.p_value < HINT]
     lines = []
-    if any(one.name == "repeats" for one in against):
+    if any(result.name == "repeats" for result in against):
         lines.append(
             "Keep one label of each annotator for an item, and check again: labels that are said "
             "twice make items look unequal, and systems related."
         )
-    if next_one:
-        lines.append(f"Try {next_one.words()}, and check again.")
-    elif left := [one.meaning for one in against if one.name != "repeats"]:
+    if proposal:
+        lines.append(f"Try {proposal.words()}, and check again.")
+    elif left := [result.meaning for result in against if result.name != "repeats"]:
         lines.append(
             f"No setting of this model answers to what was found of: {'; '.join(left)}. Take its "
             "accuracies with caution, and compare other models: dissensus.compare_truth_models."
         )
-    elif not any(np.isfinite(one.p_value) for one in every):
+    elif not any(np.isfinite(result.p_value) for result in results):
         lines.append("Nothing could be checked: it takes items with two labels by annotators.")
     elif not against:
         lines.append("Nothing speaks against this model.")

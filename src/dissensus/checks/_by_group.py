@@ -92,16 +92,16 @@ def compared(both: Replicates, statistics: Statistics, dims: tuple[str, str]) ->
     return xr.Dataset({name: (dims, values) for name, values in parts.items()}, attrs=both.attrs)
 
 
-def in_tails(found: xr.Dataset) -> xr.DataArray:
+def in_tails(check: xr.Dataset) -> xr.DataArray:
     """Return which observed statistics are in the tails of their replicates."""
     low, high = ENDS
-    return (found["tail_probability"] < low) | (found["tail_probability"] > high)
+    return (check["tail_probability"] < low) | (check["tail_probability"] > high)
 
 
-def _outside(found: xr.Dataset, dim: str) -> list[Any]:
+def _outside(check: xr.Dataset, dim: str) -> list[Any]:
     """Return the names along a dim with some statistic in the tails."""
-    far = in_tails(found)
-    return list(found[dim].to_numpy()[far.any([d for d in far.dims if d != dim]).to_numpy()])
+    far = in_tails(check)
+    return list(check[dim].to_numpy()[far.any([d for d in far.dims if d != dim]).to_numpy()])
 
 
 STATISTIC: Final = "statistic"
@@ -163,8 +163,8 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
         labels = rows.both.labels
 
         def shares(values: npt.NDArray[Any]) -> Floats:
-            found = [(values == k) * 1.0 @ mean for k in range(len(labels))]
-            return _known(np.stack(found, axis=-1), n >= 1)
+            columns = [(values == k) * 1.0 @ mean for k in range(len(labels))]
+            return _known(np.stack(columns, axis=-1), n >= 1)
 
         out = compared(rows.both, shares, (ANNOTATOR, LABEL)).assign_coords({LABEL: labels})
     else:
@@ -187,14 +187,14 @@ def _known(values: Floats, there: npt.NDArray[np.bool_]) -> Floats:
     return np.where(there[:, None], values, np.nan)
 
 
-def _words(found: xr.Dataset) -> str:
-    n_checked, n_far = int(found["tail_probability"].notnull().sum()), int(in_tails(found).sum())
-    people = _outside(found, ANNOTATOR)
-    what = "shares of labels" if LABEL in found.dims else "means and standard deviations"
-    start = f"{n_far} of {n_checked} {what} of annotators are outside 90 % of their replicates"
+def _words(check: xr.Dataset) -> str:
+    n_checked, n_far = int(check["tail_probability"].notnull().sum()), int(in_tails(check).sum())
+    people = _outside(check, ANNOTATOR)
+    quantity = "shares of labels" if LABEL in check.dims else "means and standard deviations"
+    start = f"{n_far} of {n_checked} {quantity} of annotators are outside 90 % of their replicates"
     if not people:
         return f"{start}."
-    return f"{start}, of {len(people)} of {found.sizes[ANNOTATOR]} annotators: {shown(people)}."
+    return f"{start}, of {len(people)} of {check.sizes[ANNOTATOR]} annotators: {shown(people)}."
 
 
 STATISTICS = ("mean", "spread")
@@ -259,8 +259,8 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
 
     def residuals(values: npt.NDArray[Any]) -> Floats:
         rest = (values if numbers is None else numbers[values]) - expected
-        found = np.stack([rest @ mean, np.sqrt(rest**2 @ mean)], axis=-1)
-        return np.where((n > 0)[:, None], found, np.nan)
+        both_moments = np.stack([rest @ mean, np.sqrt(rest**2 @ mean)], axis=-1)
+        return np.where((n > 0)[:, None], both_moments, np.nan)
 
     out = compared(both, residuals, (ITEM, STATISTIC)).assign(n_labels=(ITEM, n))
     out = out.assign_coords({ITEM: both.items, STATISTIC: list(STATISTICS)})
@@ -286,12 +286,12 @@ def _expected(both: Replicates, numbers: Floats | None) -> Floats:
     return np.asarray(total / both.drawn.count)
 
 
-def _residual_words(found: xr.Dataset) -> str:
+def _residual_words(check: xr.Dataset) -> str:
     lines = []
     for name in STATISTICS:
-        one = found.sel(statistic=name)
-        far = _outside(one, ITEM)
-        known = int(one["tail_probability"].notnull().sum())
+        part = check.sel(statistic=name)
+        far = _outside(part, ITEM)
+        known = int(part["tail_probability"].notnull().sum())
         which = f": {shown(far)}" if far else ""
         lines.append(
             f"{name} of residuals: {len(far)} of {known} items are outside 90 % of their "

@@ -90,11 +90,11 @@ def checked_candidates(candidates: Any) -> Candidates:
                 found=shown([model]),
             )  # fmt: skip
         known = [*OPTIONS, *_settings(model)]
-        for one in settings:
-            if one != MODEL and one not in known:
+        for setting in settings:
+            if setting != MODEL and setting not in known:
                 raise ArgumentError(
                     "candidates", where=f"{name!r}", expected=f"settings of {model}: "
-                    f"{shown(_settings(model), 9)}", found=repr(one),
+                    f"{shown(_settings(model), 9)}", found=repr(setting),
                 )  # fmt: skip
         out[str(name)] = {MODEL: model, **settings}
     return out
@@ -115,7 +115,8 @@ def check_options(options: Mapping[str, Any]) -> None:
 def _settings(model: str) -> list[str]:
     """Return the names of the settings that the variants of a model differ in."""
     taken = {"annotations", "predictions", "log_likelihood", *OPTIONS}
-    return [one for one in signature(models.get(model).module.fit).parameters if one not in taken]
+    known = signature(models.get(model).module.fit).parameters
+    return [name for name in known if name not in taken]
 
 
 _DRAWS: Final = 100
@@ -232,7 +233,7 @@ def compare_truth_models(
         poor += [name] * rough
     if poor:
         warnings.warn(
-            f"The chains of {listed([repr(one) for one in poor])} have not run long enough for "
+            f"The chains of {listed(list(map(repr, poor)))} have not run long enough for "
             "all parameters: before relying on one of them, fit it with more draws.",
             ConvergenceWarning, stacklevel=2,
         )  # fmt: skip
@@ -240,10 +241,10 @@ def compare_truth_models(
         _require_draws(fit)
     table = _compared(fits)
     best, order = str(table.index[0]), list(wanted)
-    like = [str(one) for one in table.index[1:] if _alike(table.loc[one])]
+    like = [str(variant) for variant in table.index[1:] if _alike(table.loc[variant])]
     simplest = min([best, *like], key=order.index)
     return TruthComparison(
-        table, fits, {name: dict(one) for name, one in wanted.items()}, best, simplest,
+        table, fits, {name: dict(variant) for name, variant in wanted.items()}, best, simplest,
         _words(table, best, like, simplest),
     )  # fmt: skip
 
@@ -260,11 +261,13 @@ def _fitted(
             annotations, predictions=predictions, log_likelihood=True, **{**options, **own}
         )
     rough = False
-    for one in caught:
-        if issubclass(one.category, ConvergenceWarning):
+    for warning in caught:
+        if issubclass(warning.category, ConvergenceWarning):
             rough = True
         else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
     return fit, rough
 
 
@@ -286,7 +289,7 @@ def _compared(fits: dict[str, xr.DataTree]) -> pd.DataFrame:
         warnings.simplefilter("ignore")  # of Pareto k, which is said below in our words
         each = {name: az.loo(fit, var_name="labels", pointwise=True) for name, fit in fits.items()}
         table = az.compare(each, round_to="none")
-    high = {name: int((one.pareto_k > one.good_k).sum()) for name, one in each.items()}
+    high = {name: int((loo.pareto_k > loo.good_k).sum()) for name, loo in each.items()}
     table["k_high"] = [high[name] for name in table.index]
     bad = {name: n for name, n in high.items() if n}
     if bad:
@@ -311,10 +314,10 @@ def _words(table: pd.DataFrame, best: str, like: list[str], simplest: str) -> st
     if like:
         first = table.loc[like[0]]
         out.append(
-            f"{capital(listed([repr(one) for one in like]))} cannot be told from it (the nearest: "
+            f"{capital(listed(list(map(repr, like))))} cannot be told from it (the nearest: "
             f"elpd lower by {_about(first['elpd_diff'])}, standard error {_about(first['dse'])})."
         )
-    rest = [str(one) for one in table.index if str(one) not in {best, *like}]
+    rest = [str(name) for name in table.index if str(name) not in {best, *like}]
     if rest:
         row = table.loc[rest[0]]
         out.append(

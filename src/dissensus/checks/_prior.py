@@ -159,18 +159,18 @@ def _placed(values: Floats, edges: Floats) -> Ints:
 
 def _shares_of(codes: Ints, count: int) -> Floats:
     """Return the share (version, code) of each code; those below 0 count in the whole only."""
-    found = [np.bincount(row[row >= 0], minlength=count) for row in codes]
-    return np.array(found) / codes.shape[1]
+    counts = [np.bincount(row[row >= 0], minlength=count) for row in codes]
+    return np.array(counts) / codes.shape[1]
 
 
-def _words(found: xr.Dataset) -> str:
-    lines = [_said("ICC of a label, latent scale", found["icc"])]
-    if "correlation" in found:
-        lines.append(_said("correlation of two pools", pairs(found["correlation"])))
+def _words(result: xr.Dataset) -> str:
+    lines = [_sentence("ICC of a label, latent scale", result["icc"])]
+    if "correlation" in result:
+        lines.append(_sentence("correlation of two pools", pairs(result["correlation"])))
     return "\n".join(lines)
 
 
-def _said(name: str, values: xr.DataArray) -> str:
+def _sentence(name: str, values: xr.DataArray) -> str:
     low, middle, high = (share(float(v)) for v in np.quantile(values, [0.05, 0.5, 0.95]))
     return f"{name}: a priori median {middle}, 90 % from {low} to {high}."
 

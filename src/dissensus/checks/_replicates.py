@@ -100,7 +100,7 @@ def place_within(group: Ints) -> Ints:
 
 
 def stacked(
-    said: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
+    rows: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
 ) -> xr.Dataset:
     """Lay versions (version, row) one after the other, as annotations with items of their own.
 
@@ -112,15 +112,15 @@ def stacked(
     ([0, 0, 1, 1], [1, 0, 0, 1])
     """
     n = len(values)
-    item = (said.item + n_items * np.arange(n)[:, None]).ravel()
-    columns = {"item_code": item, "annotator_code": np.tile(said.annotator, n)}
-    coords = {ITEM: np.arange(n * n_items), ANNOTATOR: np.arange(said.annotator.max() + 1)}
+    item = (rows.item + n_items * np.arange(n)[:, None]).ravel()
+    columns = {"item_code": item, "annotator_code": np.tile(rows.annotator, n)}
+    coords = {ITEM: np.arange(n * n_items), ANNOTATOR: np.arange(rows.annotator.max() + 1)}
     if kind == "continuous":
         columns["value"] = values.ravel()
     else:
         columns["label_code"] = values.ravel()
         coords[LABEL] = labels
-    for name, column in (("rank", said.rank), ("trial", said.trial)):
+    for name, column in (("rank", rows.rank), ("trial", rows.trial)):
         if column is not None:
             columns[name] = np.tile(column, n)
     parts = {name: (ANNOTATION, column) for name, column in columns.items()}
@@ -292,8 +292,8 @@ def _counts(source: _Source) -> Replicates:
     who, trial = who[order], None if trial is None else trial[order]
 
     def values(some: slice) -> Ints:
-        found = _spelled(codes, counts[some])
-        return found if trial is None else _shuffled(found, item, some.start)
+        spelled = _spelled(codes, counts[some])
+        return spelled if trial is None else _shuffled(spelled, item, some.start)
 
     return source.made(
         "labels", items=items, labels=labels,
@@ -434,8 +434,8 @@ def _first_choices(source: _Source) -> Replicates:
     item = np.repeat(np.arange(len(n)), n)
 
     def values(some: slice) -> Ints:
-        found = _spelled(space.codes, counts[some])
-        return with_names(found, item, space, some.start)
+        spelled = _spelled(space.codes, counts[some])
+        return with_names(spelled, item, space, some.start)
 
     return source.made(
         "first choices", items=given.items, labels=space.labels,

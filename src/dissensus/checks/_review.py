@@ -224,11 +224,11 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     # Bounds hold up to rounding.
     gain = np.clip(draws.after(int(further)) - now, 0.0, np.maximum(1.0 - now, 0.0))
     gain[(gain < _NOTHING) | draws.known] = 0.0
-    found = _ranked(draws, gain, now, lead)
+    ranked = _ranked(draws, gain, now, lead)
     attrs = {
         "model": fit.attrs["model"], "further": int(further), "expected_accuracy_now": now.mean(),
     }  # fmt: skip
-    return found.assign_attrs(attrs, in_words="\n".join(_sentences(found, int(further))))
+    return ranked.assign_attrs(attrs, in_words="\n".join(_sentences(ranked, int(further))))
 
 
 def _check(further: Any, n_labels: int) -> None:
@@ -275,10 +275,10 @@ def _ranked(draws: ReviewDraws, gain: Floats, now: Floats, lead: npt.NDArray[Any
     )
 
 
-def _sentences(found: xr.Dataset, further: int) -> list[str]:
+def _sentences(ranked: xr.Dataset, further: int) -> list[str]:
     """Summarise the result in sentences."""
-    gain, right = found["gain"].to_numpy(), found["probability_right"].to_numpy()
-    along, n, now = found["expected_accuracy"].to_numpy(), len(gain), float(right.mean())
+    gain, right = ranked["gain"].to_numpy(), ranked["probability_right"].to_numpy()
+    along, n, now = ranked["expected_accuracy"].to_numpy(), len(gain), float(right.mean())
     half = int(np.searchsorted(np.cumsum(gain), 0.5 * gain.sum())) + 1
     places = digits_for([float(along[half - 1]) - now])
     items = counted(n, "item")

@@ -180,7 +180,7 @@ def common_confusion(posterior: xr.Dataset, n: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Found:
+class CheckResult:
     """One statistic; version 0 is the data, the rest are replicates."""
 
     name: str
@@ -232,10 +232,10 @@ def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     gap = (pairs - expected) ** 2
     far = _divided(gap, expected + (gap == 0)).sum(axis=1)
     most = int(np.argmax(pairs[0] - expected))
-    one, two = (_name(both.labels[k[most]]) for k in (a, b))
+    first, second = (_name(both.labels[k[most]]) for k in (a, b))
     return np.sqrt(far), (
-        f"{one} and {two} are taken for each other {_times(pairs[0, most], expected[most])}: they "
-        f"are {share(pairs[0, most])} of the pairs of labels that disagree"
+        f"{first} and {second} are taken for each other {_times(pairs[0, most], expected[most])}: "
+        f"they are {share(pairs[0, most])} of the pairs of labels that disagree"
     )
 
 
@@ -313,16 +313,16 @@ def system_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     if len(both.systems) < 2:
         return None, "there are not two systems"
     a, b = np.triu_indices(len(both.systems), 1)
-    asked = ((both.answers[0] >= 0) & (both.n_of_items > 1)[:, None]).astype(np.float64)
-    shares = _divided(sums.same[:, a, b], (asked.T @ asked)[a, b])
+    answered = ((both.answers[0] >= 0) & (both.n_of_items > 1)[:, None]).astype(np.float64)
+    shares = _divided(sums.same[:, a, b], (answered.T @ answered)[a, b])
     if not np.isfinite(shares[0]).any():
         return None, "no two systems answered the same item that has two labels"
     expected = _mean(shares)
     values = np.nanmax(shares - expected, axis=1)
     most = int(np.nanargmax(shares[0] - expected))
-    one, two = (_name(both.systems[k[most]]) for k in (a, b))
+    first, second = (_name(both.systems[k[most]]) for k in (a, b))
     return values, (
-        f"{one} and {two} agree on one label where two annotators agree on another in "
+        f"{first} and {second} agree on one label where two annotators agree on another in "
         f"{share(shares[0, most], 3)} of cases, {_times(shares[0, most], expected[most])}"
     )
 
@@ -331,16 +331,16 @@ def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return how much more systems agree with annotators who all agree."""
     if not len(both.systems):
         return None, "there are no systems"
-    one = _divided(sums.unanimous[..., 1], sums.unanimous[..., 0])
-    more = _divided(sums.split[..., 1], sums.split[..., 0])
-    gap = one - more
+    unanimous = _divided(sums.unanimous[..., 1], sums.unanimous[..., 0])
+    divided = _divided(sums.split[..., 1], sums.split[..., 0])
+    gap = unanimous - divided
     there = np.isfinite(gap[0])
     if not there.any():
         return None, "annotators are of one mind about all items, or about none"
     values = gap[:, there].mean(axis=1)
     most = int(np.argmax(np.abs(gap[0] - _mean(gap))[there]))
     system = np.flatnonzero(there)[most]
-    same, split = ((x[0, system], np.nanmean(x[1:, system])) for x in (one, more))
+    same, split = ((x[0, system], np.nanmean(x[1:, system])) for x in (unanimous, divided))
     return values, (
         f"{_name(both.systems[system])} says the same as annotators who are of one mind for "
         f"{share(same[0])} of items, by the model {share(same[1])}; as one of annotators who are "
@@ -373,13 +373,15 @@ CHECKS: Final[tuple[tuple[str, str, Statistic, bool], ...]] = (
 """Name, the assumption of the plainest model, the statistic, and whether both tails count."""
 
 
-def found(both: Labels) -> list[Found]:
+def results_of(both: Labels) -> list[CheckResult]:
     """Compute all statistics."""
     sums = both.sums()
     out = []
     for name, meaning, statistic, two_sided in CHECKS:
         values, size = statistic(both, sums)
-        out.append(Found(name, meaning, np.empty(0) if values is None else values, size, two_sided))
+        out.append(
+            CheckResult(name, meaning, np.empty(0) if values is None else values, size, two_sided)
+        )
     return out
 
 
@@ -406,14 +408,14 @@ def _name(name: Any) -> str:
     return repr(short(value)) if isinstance(value, str) else str(value)
 
 
-def _times(observed: float, expected: float, what: str = "as often") -> str:
+def _times(observed: float, expected: float, phrase: str = "as often") -> str:
     if not expected > 0:
         return "though by the model never"
     times = number(float(f"{observed / expected:.2g}"))
     return (
-        f"about {what} as the model says"
+        f"about {phrase} as the model says"
         if times == "1"
-        else f"{times} times {what} as the model says"
+        else f"{times} times {phrase} as the model says"
     )
 
 

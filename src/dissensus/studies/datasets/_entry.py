@@ -144,7 +144,7 @@ def fetch(source: Source) -> Path:
     named = os.environ.get(FOLDER)
     place = Path(named).expanduser() if named else Path(pooch.os_cache("dissensus"))
     try:
-        found = pooch.retrieve(
+        path = pooch.retrieve(
             source.address, known_hash=f"sha256:{source.sha256}", fname=source.file, path=place
         )
     except requests.RequestException as problem:
@@ -170,4 +170,4 @@ def fetch(source: Source) -> Path:
             hint="The download was deleted. It was cut short, or the file was changed at its "
             "source: then please report it",
         ) from problem
-    return Path(found)
+    return Path(path)

@@ -23,8 +23,8 @@ from dissensus.studies.planning.sentences import closeness_sentences
 from dissensus.studies.planning.studies import counts, level, share
 from dissensus.studies.planning.unknown_truth import (
     ESTIMATORS,
-    Found,
     Setting,
+    StudyResult,
     known_items,
     studied,
 )
@@ -96,24 +96,24 @@ _CELL = (ANNOTATOR, ITEM)
 
 
 def closeness(
-    found: Sequence[Sequence[Sequence[Found]]], annotators: list[int], items: list[int],
+    studies: Sequence[Sequence[Sequence[StudyResult]]], annotators: list[int], items: list[int],
     within: float, assurance: float,
 ) -> xr.Dataset:  # fmt: skip
     """Summarise studies (annotator, item, study)."""
-    one = _gathered(found).assign_coords(
+    data = _gathered(studies).assign_coords(
         {ANNOTATOR: annotators, ITEM: items, SCOPE: list(SCOPES), ESTIMATOR: list(ESTIMATORS)}
     )
-    close = abs(one["error"]) <= within + 1e-12  # false of NaN
+    close = abs(data["error"]) <= within + 1e-12  # false of NaN
     out = xr.Dataset(
         {
             **_share("within_share", close),
-            **_root_mean_square("rmse", one["error"]),
-            **_mean("bias", one["error"]),
-            **_mean("half_width", one["half_width"]),
-            **_share("coverage", one["covered"]),
-            **_mean("observed_kappa", one["kappa"]),
-            "undefined_share": one["error"].isnull().mean(STUDY),
-            "poor_share": one["poor"].mean(STUDY),
+            **_root_mean_square("rmse", data["error"]),
+            **_mean("bias", data["error"]),
+            **_mean("half_width", data["half_width"]),
+            **_share("coverage", data["covered"]),
+            **_mean("observed_kappa", data["kappa"]),
+            "undefined_share": data["error"].isnull().mean(STUDY),
+            "poor_share": data["poor"].mean(STUDY),
         }
     )
     needed = xr.apply_ufunc(
@@ -150,11 +150,11 @@ def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> flo
     return float(np.ceil(root**2 - 1e-6))
 
 
-def _gathered(found: Sequence[Sequence[Sequence[Found]]]) -> xr.Dataset:
+def _gathered(studies: Sequence[Sequence[Sequence[StudyResult]]]) -> xr.Dataset:
     """Lay studies out as arrays."""
 
     def stacked(name: str, *dims: str) -> xr.DataArray:
-        values = [[[getattr(one, name) for one in cell] for cell in row] for row in found]
+        values = [[[getattr(study, name) for study in cell] for cell in row] for row in studies]
         return xr.DataArray(np.asarray(values, dtype=np.float64), dims=(*_CELL, STUDY, *dims))
 
     return xr.Dataset(
@@ -338,8 +338,8 @@ def plan_accuracy(
     arguments.flags(violated=violated)
     agreed = _agreement(pilot, kappa, n_labels, prob, random_seed)
     setting = Setting(agreed.kappa, agreed.n_labels, accuracy, bool(violated), prob, draws)
-    found = _simulated(setting, *tried, studies, random_seed, progressbar)
-    out = closeness(found, *tried, within, assurance)
+    cells = _simulated(setting, *tried, studies, random_seed, progressbar)
+    out = closeness(cells, *tried, within, assurance)
     out = out.assign_attrs(
         kappa=agreed.kappa, n_labels=agreed.n_labels, accuracy=accuracy, within=within,
         assurance=assurance, violated=int(setting.violated), studies=studies, probability=prob,
@@ -365,14 +365,14 @@ def _several(annotators: Any) -> list[int]:
 def _simulated(
     setting: Setting, annotators: list[int], items: list[int], studies: int, random_seed: Any,
     progressbar: bool,
-) -> list[list[list[Found]]]:  # fmt: skip
+) -> list[list[list[StudyResult]]]:  # fmt: skip
     """Draw and estimate all studies (annotator, item, study)."""
     lots = [
         (place, k, n, rng)
         for place, (k, n) in enumerate(product(annotators, items))
         for rng in generator(random_seed, f"plan accuracy {k} {n}").spawn(studies)
     ]
-    cells: list[list[Found]] = [[] for _ in range(len(annotators) * len(items))]
+    cells: list[list[StudyResult]] = [[] for _ in range(len(annotators) * len(items))]
     with warnings.catch_warnings():
         # Poor chains and undefined estimates are counted.
         warnings.simplefilter("ignore", DissensusWarning)
@@ -381,10 +381,10 @@ def _simulated(
     return [cells[i : i + len(items)] for i in range(0, len(cells), len(items))]
 
 
-def _warn_if_poor(found: xr.Dataset) -> None:
-    n = round(float(found["poor_share"].sum()) * found.attrs["studies"])
+def _warn_if_poor(plan: xr.Dataset) -> None:
+    n = round(float(plan["poor_share"].sum()) * plan.attrs["studies"])
     if n:
-        total = found["poor_share"].size * found.attrs["studies"]
+        total = plan["poor_share"].size * plan.attrs["studies"]
         warnings.warn(
             f"In {n:,} of {total:,} simulated studies the chains have not run long enough; they "
             "are counted all the same. Ask for more draws (draws=).",

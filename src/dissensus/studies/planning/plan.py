@@ -56,14 +56,14 @@ def planned(
     how = (accuracy, reliability, prior_count, draws, rng)
     studies = [[_study(truths, n, k, *how) for k in sizes["items"]] for n in sizes["annotators"]]
     largest = int(np.argmax(sizes["items"]))
-    found = [row[largest] for row in studies]
+    chosen = [row[largest] for row in studies]
     half = [[_half_width(study[0], prob, rng) for study in row] for row in studies]
     return xr.Dataset(
         {
-            "certainty": (ANNOTATOR, [float(study[1].mean()) for study in found]),
-            "certain_share": (ANNOTATOR, [float((study[1] > 0.9).mean()) for study in found]),
+            "certainty": (ANNOTATOR, [float(study[1].mean()) for study in chosen]),
+            "certain_share": (ANNOTATOR, [float((study[1] > 0.9).mean()) for study in chosen]),
             "half_width": ((ANNOTATOR, ITEM), half),
-            "shortfall": (ANNOTATOR, [accuracy - float(study[0].mean()) for study in found]),
+            "shortfall": (ANNOTATOR, [accuracy - float(study[0].mean()) for study in chosen]),
         },
         coords={ANNOTATOR: sizes["annotators"], ITEM: sizes["items"]},
         attrs={"accuracy": accuracy, "reliability": reliability, "probability": prob},
@@ -81,10 +81,10 @@ def _study(
     n_labels = theta.shape[1]
     right = theta.argmax(axis=1)
     wrong = (right + rng.integers(1, max(2, n_labels), size=n_items)) % n_labels
-    said = np.where(rng.random(n_items) < accuracy, right, wrong)
-    drawn = _posterior(counts, said, reliability, prior_count, draws, rng).argmax(axis=-1)
+    answers = np.where(rng.random(n_items) < accuracy, right, wrong)
+    drawn = _posterior(counts, answers, reliability, prior_count, draws, rng).argmax(axis=-1)
     frequency = np.stack([(drawn == label).mean(axis=0) for label in range(n_labels)])
-    scores = (drawn == said).astype(np.float64)
+    scores = (drawn == answers).astype(np.float64)
     if isinstance(prior_count, str):  # draw what the system knows beyond the labels
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
         insight = insight_of(rng.standard_normal(draws))
@@ -93,7 +93,7 @@ def _study(
 
 
 def _posterior(
-    counts: npt.NDArray[np.int64], said: npt.NDArray[np.int64], reliability: float,
+    counts: npt.NDArray[np.int64], answers: npt.NDArray[np.int64], reliability: float,
     prior_count: float | str, draws: int, rng: np.random.Generator,
 ) -> Floats:  # fmt: skip
     """Draw plausibilities of a simulated study (draw, item, label), as the model does."""
@@ -101,7 +101,7 @@ def _posterior(
     if not isinstance(prior_count, str):
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
         return draw_dirichlet(prior_count + reliability * counts, keys, draws).theta
-    answer, votes = Features([np.eye(n_labels)[said]], ["system"], []), counts.astype(np.float64)
+    answer, votes = Features([np.eye(n_labels)[answers]], ["system"], []), counts.astype(np.float64)
     prior = learned([(votes, answer.values)], (1, draws), _WARM_UP, rng)
     seed = fitting.stream_seed(rng)
     theta = plausibilities(prior, reliability * votes, answer, np.arange(n_items), (1, draws), seed)
@@ -206,11 +206,11 @@ def plan(
     _all_known(settings)
     own = {"accuracy": accuracy, "reliability": reliability, "prior_count": prior_count}
     shared = {"prob": prob, "draws": draws, "random_seed": random_seed}
-    asked = {"target": target, "width": width, "family": family}
-    if _of_measurements(pilot, asked):
+    goals = {"target": target, "width": width, "family": family}
+    if _of_measurements(pilot, goals):
         _none_of(own, "none, as reliability is planned")
         return plan_reliability(
-            pilot, annotators, items, **_given(asked | shared), **settings, progressbar=progressbar
+            pilot, annotators, items, **_given(goals | shared), **settings, progressbar=progressbar
         )
     _none_of(settings, "none, as the accuracy of a system is planned: target= asks for reliability")
     return planned(pilot, annotators, items, **_given(own | shared))
@@ -229,7 +229,7 @@ def _all_known(settings: dict[str, Any]) -> None:
             raise ArgumentError(name, expected=expected, found=brief(value), hint=hint)
 
 
-def _of_measurements(pilot: Any, asked: dict[str, Any]) -> bool:
+def _of_measurements(pilot: Any, goals: dict[str, Any]) -> bool:
     """Return whether reliability is to be planned."""
     if isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "ranking":
         raise AnnotationError(
@@ -239,7 +239,7 @@ def _of_measurements(pilot: Any, asked: dict[str, Any]) -> bool:
         )  # fmt: skip
     numbers = isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "continuous"
     is_fit = isinstance(pilot, xr.DataTree)
-    return is_fit or numbers or any(value is not None for value in asked.values())
+    return is_fit or numbers or any(value is not None for value in goals.values())
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

@@ -28,18 +28,18 @@ from dissensus.studies.planning.studies import (
 
 
 def of_annotators(
-    one: xr.DataArray, annotators: list[int], target: float, assurance: float
+    icc_draws: xr.DataArray, annotators: list[int], target: float, assurance: float
 ) -> xr.Dataset:
     """Return the reliability of mean labels, and the number of annotators needed.
 
     ``one`` holds draws of the ICC (chain, draw[, pool]).
     """
-    mean = spearman_brown(one, annotators).rename("reliability")
-    needed = annotators_needed(one, target)
+    mean = spearman_brown(icc_draws, annotators).rename("reliability")
+    needed = annotators_needed(icc_draws, target)
     reached = (needed <= mean[ANNOTATOR]).mean(SAMPLE)
     return xr.Dataset(
         {
-            "icc": one,
+            "icc": icc_draws,
             "reliability": mean,
             "probability_reached": reached.transpose(ANNOTATOR, ...),
             "annotators_needed": needed,
@@ -59,7 +59,7 @@ def _enough(needed: xr.DataArray, assurance: float) -> xr.DataArray:
 
 
 def of_items(
-    found: Widths, designs: list[Design], width: float, assurance: float, pools: list[Any] | None
+    result: Widths, designs: list[Design], width: float, assurance: float, pools: list[Any] | None
 ) -> xr.Dataset:
     """Return the widths of intervals with so many items, and how many items are needed."""
     annotators = list(dict.fromkeys(design.n_annotators for design in designs))
@@ -71,9 +71,9 @@ def of_items(
         coords={ANNOTATOR: annotators, ITEM: items},
     )
     names = {} if pools is None else {POOL: pools, other(POOL): pools}
-    quantities = {"": found.icc[..., 0] if pools is None else found.icc}
+    quantities = {"": result.icc[..., 0] if pools is None else result.icc}
     if pools is not None:
-        quantities["xcc_"] = np.where(np.eye(n_pools, dtype=bool), np.nan, found.xcc)
+        quantities["xcc_"] = np.where(np.eye(n_pools, dtype=bool), np.nan, result.xcc)
     for prefix, lengths in quantities.items():
         dims = [ANNOTATOR, ITEM, "study", *list(names)[: lengths.ndim - 2]]
         shape = (len(annotators), len(items), *lengths.shape[1:])

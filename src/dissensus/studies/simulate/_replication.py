@@ -257,15 +257,16 @@ def _cutpoint(value: Any, family: str) -> Floats:
         return np.empty(0)
     if value is None:
         return np.array(_CUTPOINT)
-    found = arguments.finite_row("cutpoint", value)
-    if (np.diff(found) <= 0).any():
+    cutpoints = arguments.finite_row("cutpoint", value)
+    if (np.diff(cutpoints) <= 0).any():
         raise ArgumentError("cutpoint", expected="increasing numbers", found=brief(value))
-    if abs(found.mean()) > _ROUNDING * (1 + np.abs(found).max()):
+    if abs(cutpoints.mean()) > _ROUNDING * (1 + np.abs(cutpoints).max()):
         raise ArgumentError(
-            "cutpoint", expected="numbers whose mean is 0", found=f"a mean of {found.mean():.6g}",
+            "cutpoint", expected="numbers whose mean is 0",
+            found=f"a mean of {cutpoints.mean():.6g}",
             hint="Take the mean off the cutpoints and off mu: the labels stay the same",
         )  # fmt: skip
-    return found
+    return cutpoints
 
 
 def _overlap(value: Any, n_pools: int, n_items: int) -> float:

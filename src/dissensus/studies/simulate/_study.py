@@ -272,14 +272,14 @@ def study(
     theta = design.plausibility(design.n_items, rng)
     kept = present(design.n_items, design.n_annotators, design.missing, rng)
     longest = design.max_ranked if design.ranking else 1
-    said = rankings(theta, kept, longest, design.ties, rng)
+    rows = rankings(theta, kept, longest, design.ties, rng)
     lists = answers(design.seen(theta), sharpness, design.listed, rng)
     names = _names(design)
     table = {
-        "item": names[ITEM][said.item],
-        "annotator": _numbered("annotator", design.n_annotators)[said.annotator],
-        "label": names[LABEL][said.label],
-        "rank": said.rank,
+        "item": names[ITEM][rows.item],
+        "annotator": _numbered("annotator", design.n_annotators)[rows.annotator],
+        "label": names[LABEL][rows.label],
+        "rank": rows.rank,
     }
     rank = "rank" if design.ranking else None
     ann = _annotations.annotations(table, rank=rank, kind=kind, labels=list(names[LABEL]))
