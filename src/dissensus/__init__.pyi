@@ -8,11 +8,11 @@ from . import models as models
 from . import plots as plots
 from . import statistics as statistics
 from .checks._agreement import agreement_check as agreement_check
+from .checks._agreement import model_discrepancy_ratio as model_discrepancy_ratio
 from .checks._assumptions import check_assumptions as check_assumptions
 from .checks._by_group import label_check as label_check
 from .checks._by_group import residual_check as residual_check
 from .checks._comparison import compare_truth_models as compare_truth_models
-from .checks._discrepancy import model_discrepancy_ratio as model_discrepancy_ratio
 from .checks._prior import prior_predictive as prior_predictive
 from .checks._review import items_to_review as items_to_review
 from .data import formats as formats

@@ -32,6 +32,12 @@ def fitted(study, model="symmetric_confusion", draws=100, **options):
     )
 
 
+def quick_fit(annotations, draws=20, **options):
+    """Fit annotations with few draws."""
+    options = {"chains": 1, "random_seed": 1, "posterior_predictive": True, **options}
+    return dx.models.symmetric_confusion.fit(annotations, draws=draws, progressbar=False, **options)
+
+
 def versions(fit):
     """Return rows (item, annotator) and all versions of labels and answers, the data first."""
     constant, seen = fit["constant_data"], fit["observed_data"]
@@ -50,13 +56,9 @@ def test_statistics_by_loops():
     )
     rows = np.random.default_rng(1).permutation(75)[:68]  # in any order, some items with fewer
     ann = study.annotations.isel(annotation=rows)
-    pred = study.predictions.isel(prediction=np.arange(45)) if "prediction" in (
-        study.predictions.dims
-    ) else study.predictions  # fmt: skip
-    fit = dx.models.symmetric_confusion.fit(
-        ann, predictions=pred, draws=10, chains=2, random_seed=2, progressbar=False,
-        posterior_predictive=True, on_missing="drop",
-    )  # fmt: skip
+    fit = quick_fit(
+        ann, 10, predictions=study.predictions, chains=2, random_seed=2, on_missing="drop"
+    )
     found = dx.check_assumptions(fit, draws=None)
     item, who, y, a = versions(fit)
     raw = [by_loops(item, who, one, answers) for one, answers in zip(y, a, strict=True)]
@@ -195,10 +197,7 @@ def test_labels_that_changed_places_are_seen():
 
 def test_what_the_data_cannot_show_is_not_checked():
     ann = dx.from_matrix([["a", "a"], ["b", "a"], ["b", "b"], ["a", None]])
-    fit = dx.models.symmetric_confusion.fit(
-        ann, draws=20, chains=1, random_seed=1, progressbar=False, posterior_predictive=True
-    )
-    found = dx.check_assumptions(fit)
+    found = dx.check_assumptions(quick_fit(ann))
     assert found["check"].to_numpy().tolist() == CHECKS
     known = found["check"][found["p_value"].notnull()].to_numpy().tolist()
     assert known == ["label_use"]
@@ -216,10 +215,7 @@ def test_annotators_who_repeat_themselves_are_told_from_independent_ones():
     twice = {name: np.tile(values, 2) for name, values in names.items()}
     twice |= {"label": np.tile(label, 2), "trial": np.repeat([1, 2], len(label))}
     ann = dx.annotations(twice, trial="trial", kind="ordinal", labels=list("ABCDE"))
-    fit = dx.models.symmetric_confusion.fit(
-        ann, draws=100, chains=2, random_seed=1, progressbar=False, posterior_predictive=True
-    )
-    found = dx.check_assumptions(fit)
+    found = dx.check_assumptions(quick_fit(ann, 100, chains=2))
     one = found.sel(check="repeats")
     assert float(one["observed"]) == 1.0
     assert float(one["p_value"]) == 0.0
@@ -240,9 +236,7 @@ def test_fewer_replicates_are_spread_over_the_chains_and_survive_netcdf(tmp_path
 
 def test_refuses_what_it_cannot_check(votes):
     ann, _ = votes
-    bare = dx.models.symmetric_confusion.fit(
-        ann, draws=10, chains=1, random_seed=1, progressbar=False
-    )
+    bare = quick_fit(ann, 10, posterior_predictive=False)
     other = dx.models.dirichlet.fit(
         ann, draws=10, chains=1, random_seed=1, progressbar=False, posterior_predictive=True
     )
@@ -252,11 +246,8 @@ def test_refuses_what_it_cannot_check(votes):
         dx.check_assumptions(other)
     with pytest.raises(dx.ArgumentError, match="DataTree"):
         dx.check_assumptions(ann)
-    whole = dx.models.symmetric_confusion.fit(
-        ann, draws=10, chains=1, random_seed=1, progressbar=False, posterior_predictive=True
-    )
     with pytest.raises(dx.ArgumentError, match="draws"):
-        dx.check_assumptions(whole, draws=0)
+        dx.check_assumptions(quick_fit(ann, 10), draws=0)
 
 
 @pytest.mark.parametrize(
@@ -280,9 +271,7 @@ def test_refuses_a_part_of_a_fit_whose_codes_speak_of_the_whole(part, expected):
 def test_where_nothing_can_be_checked_nothing_is_said_of_the_model():
     ann = dx.from_matrix([["a"], ["b"], ["a"]])
     with pytest.warns(dx.DissensusWarning, match="No item has two labels"):
-        fit = dx.models.symmetric_confusion.fit(
-            ann, draws=20, chains=1, random_seed=1, progressbar=False, posterior_predictive=True
-        )
+        fit = quick_fit(ann)
     found = dx.check_assumptions(fit)
     assert found.attrs["in_words"] == ""
     assert found.attrs["recommendation"].startswith("Nothing could be checked")
@@ -290,11 +279,7 @@ def test_where_nothing_can_be_checked_nothing_is_said_of_the_model():
 
 def test_items_that_agree_alike_do_not_differ_by_a_rounding_error():
     rows = [["a", "a", "b"], ["b", "a", "b"], ["b", "b", "a"], ["a", "b", "b"], ["b", "b", "a"]]
-    fit = dx.models.symmetric_confusion.fit(
-        dx.from_matrix(rows), draws=20, chains=1, random_seed=1, progressbar=False,
-        posterior_predictive=True,
-    )  # fmt: skip
-    found = dx.check_assumptions(fit).sel(check="item_agreement")
+    found = dx.check_assumptions(quick_fit(dx.from_matrix(rows))).sel(check="item_agreement")
     assert float(found["observed"]) == 0.0
     assert "between items 0 times as much" in str(found["sentence"].item())
 

@@ -157,6 +157,14 @@ def test_the_dot_is_at_the_best_threshold(draws):
     assert dots(figure)[0].get_xdata()[0] == dx.best_threshold(draws).sel(system="knows").item()
 
 
+def test_a_system_whose_curve_ends_early_is_named(draws):
+    undefined = (draws["system"] == "knows") & (draws["threshold"] > 0.8)
+    axes = dx.plots.discrepancy_curve(draws.where(~undefined)).axes[0]
+    places = {text.get_text(): text.get_position()[1] for text in axes.texts}
+    assert places.keys() == {"knows", "guesses"}
+    assert np.isfinite(list(places.values())).all()
+
+
 def test_systems_with_the_lowest_points_are_kept(draws):
     figure = dx.plots.discrepancy_curve(draws.isel(system=[1, 0]), limit=1)
     assert [text.get_text() for text in figure.axes[0].texts] == ["knows"]

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.path import Path
 
 import dissensus as dx
-from dissensus.plots._annotator_roc import region
+from dissensus.plots._annotators import region
 
 RNG = np.random.default_rng(1)
 

@@ -176,8 +176,6 @@ def test_takes_what_the_metric_returns(dense):
 
 
 def test_a_thousand_items_are_thinned_but_keep_their_ends():
-    import xarray as xr
-
     values = xr.DataArray(
         np.random.default_rng(1).uniform(0.2, 1, 5000), dims="item", name="annotation_certainty"
     )
@@ -239,11 +237,7 @@ def test_nothing_to_gain_is_said():
 @pytest.mark.parametrize(
     ("change", "more", "words"),
     [
-        (
-            lambda data: data[["gain"]],
-            {},
-            "source: expected what dissensus.items_to_review returns",
-        ),
+        (lambda data: data[["gain"]], {}, "source: expected what dissensus.items_to_review"),
         (lambda data: data.isel(item=[]), {}, "source: .*with something to draw"),
         (lambda data: data, {"limit": 0}, "limit: expected a whole number"),
         (lambda data: data, {"limit": True}, "limit: expected a whole number"),

@@ -9,11 +9,10 @@ import lazy_loader as _lazy
 __getattr__, __dir__, __all__ = _lazy.attach(
     __name__,
     submod_attrs={
-        "_agreement": ["agreement_check"],
+        "_agreement": ["agreement_check", "model_discrepancy_ratio"],
         "_assumptions": ["check_assumptions"],
         "_by_group": ["label_check", "residual_check"],
         "_comparison": ["compare_truth_models"],
-        "_discrepancy": ["model_discrepancy_ratio"],
         "_prior": ["prior_predictive"],
         "_review": ["items_to_review"],
     },

@@ -1,25 +1,35 @@
-"""Posterior predictive checks of the agreement of annotators."""
+"""Agreement of annotators, and discrepancy ratios of systems, in replicates of a fitted model."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from dissensus import statistics
-from dissensus.checks._replicates import Replicates, Said, evaluated, replicates, stacked
-from dissensus.dims import ITEM, SAMPLE
+from dissensus.checks._replicates import (
+    Replicates,
+    Said,
+    evaluated,
+    replicates,
+    stacked,
+    tail_probability,
+)
+from dissensus.data.alignment import common_items
+from dissensus.data.schema import checked_predictions
+from dissensus.dims import ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, DissensusWarning, brief
 from dissensus.kernels.distances import far_pairs
 from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import NO_PAIRS
+from dissensus.statistics._discrepancy_ratio import discrepancy_ratio
 from dissensus.statistics._distances import pairs_of
 from dissensus.statistics._read import numbers_of, rows_of
-from dissensus.statistics._sums import Sums, Undefined
+from dissensus.statistics._sums import SUMS, Sums, Undefined
 from dissensus.wording import number, probability, share
 
 _LEVELS: Final = {
@@ -103,15 +113,15 @@ def checked_level(both: Replicates, level: str | None) -> str:
     return level
 
 
-def values_of(check: Check, both: Replicates, said: Said, undefined: Undefined) -> Floats:
+def values_of(check: Check, both: Replicates, rows: Said, undefined: Undefined) -> Floats:
     """Compute a statistic of every version (version), block by block."""
-    said = said.first_choices() if check.firsts else said
+    rows = rows.first_choices() if check.firsts else rows
     labels = np.arange(len(both.labels) + 1) if both.another else both.labels
-    found = []
-    for some in said.blocks(check.width):
-        ann = stacked(said, said.values(some), len(both.items), check.kind, labels)
-        found.append(evaluated(check.sums(ann), some.stop - some.start, undefined))
-    return np.concatenate(found)
+    values = []
+    for some in rows.blocks(check.width):
+        ann = stacked(rows, rows.values(some), len(both.items), check.kind, labels)
+        values.append(evaluated(check.sums(ann), some.stop - some.start, undefined))
+    return np.concatenate(values)
 
 
 def _absolute_difference(annotations: xr.Dataset) -> Sums:
@@ -131,10 +141,10 @@ def given_of(both: Replicates) -> list[tuple[str, str, float]]:
     """Return name, meaning and value of statistics that replicates share by construction."""
     if both.form != "rankings":
         return []
-    said = both.observed
-    columns = {"item": said.item, "annotator": said.annotator, "rank": said.rank}
-    if said.trial is not None:
-        columns["trial"] = said.trial
+    rows = both.observed
+    columns = {"item": rows.item, "annotator": rows.annotator, "rank": rows.rank}
+    if rows.trial is not None:
+        columns["trial"] = rows.trial
     frame = pd.DataFrame(columns)
     blocks = frame.value_counts().to_numpy()
     lists = frame.drop(columns="rank").value_counts().to_numpy()
@@ -148,8 +158,6 @@ def given_of(both: Replicates) -> list[tuple[str, str, float]]:
 STATISTIC: Final = "statistic"
 EXTREME: Final = 0.05
 """Tail probabilities below this, or above one minus this, are reported as misfits."""
-_SAME: Final = 1e-9
-"""Tolerance for values that differ only by the order of summation."""
 
 
 def agreement_check(
@@ -167,10 +175,10 @@ def agreement_check(
     Parameters
     ----------
     fit : DataTree
-        What a model's ``fit(..., posterior_predictive=True)`` returned.
+        From a model's ``fit(..., posterior_predictive=True)``.
     annotations : Dataset, optional
-        What the model was fitted to. Needed only if annotators gave an item several labels
-        (``trial=``), and the fit does not say who did: else each label is one annotator's.
+        The data of the fit. Needed only if annotators gave an item several labels (``trial=``) and
+        the fit does not hold the annotators of labels.
     level : {"nominal", "ordinal", "interval", "ratio"}, optional
         Of `krippendorff_alpha`. None is "interval" for models of numbers, "nominal" for all others.
 
@@ -178,45 +186,42 @@ def agreement_check(
     -------
     Dataset
         ``observed`` (statistic), ``replicated`` (chain, draw, statistic) and
-        ``tail_probability`` (statistic), NaN where nothing is checked. The coordinate ``meaning``
-        says what each statistic is, ``checked`` whether it is checked; the attribute ``in_words``
-        says what was found. The statistics are
+        ``tail_probability`` (statistic), NaN where nothing is checked; the coordinates ``meaning``
+        and ``checked`` of each statistic; and the attribute ``in_words``. The statistics are
 
         - of labels: `percent_agreement`, `krippendorff_alpha`, `leave_one_out_agreement`;
         - of numbers: `krippendorff_alpha`, and ``mean_absolute_difference`` of two annotators;
         - of rankings: `percent_agreement` and `krippendorff_alpha` of first choices (of tied ones
           one at random), `leave_one_out_agreement` of lists, and ``tie_rate`` and
-          ``list_length``. The last two are *given, not checked*: replicates are as long and as
-          tied as the data, by construction;
+          ``list_length``, which are not checked: replicates have them from the data;
         - of `models.inverse_rank`, which predicts first choices only: the first two.
 
     Raises
     ------
     ArgumentError
-        If the fit has no predictive draws, or on a level that its data do not have.
+        If the fit has no predictive draws, or its data do not have the level.
     AnnotationError
-        If the annotations are not those the model was fitted to.
+        If the annotations are not those of the fit.
 
     Warns
     -----
     DissensusWarning
-        Where a statistic is undefined, of the data or of some replicates (left out then).
+        Where a statistic of the data or of some replicates (then left out) is undefined.
 
     Notes
     -----
     Both small and large tail probabilities are misfits. With many labels and few annotators, a
     Dirichlet prior with ``prior_count=1`` makes replicates agree less than the data. Annotators
-    who copy each other make the data agree more than any model of independent annotators. The data
-    are used twice, so tail probabilities of a true model are closer to .5 than uniform ones, and
-    .04 is stronger evidence than a p-value of .04. A model that passes reproduces agreement; it may
-    fail in other respects.
+    who copy each other agree more than any model of independent annotators. The data are used
+    twice, so tail probabilities of a true model are closer to .5 than uniform ones. A model that
+    passes may fail in other respects.
 
     Source: Gelman, Meng & Stern (1996), "Posterior predictive assessment of model fitness via
     realized discrepancies", *Statistica Sinica* 6.
 
     Examples
     --------
-    Six labels and a prior of one label each, which three annotators do not outweigh:
+    Six labels, and a prior that three annotators do not outweigh:
 
     >>> import dissensus as dx
     >>> study = dx.simulate.study(n_items=60, n_labels=6, kind="nominal", random_seed=1)
@@ -229,25 +234,27 @@ def agreement_check(
     0.0
     """
     both = replicates(fit, annotations)
-    found = [_checked(both, check) for check in checks(both, checked_level(both, level))]
-    found += [_given(*one) for one in given_of(both)]
+    results = [_checked(both, check) for check in checks(both, checked_level(both, level))]
+    results += [_given(*result) for result in given_of(both)]
     shape = tuple(len(both.sample[dim]) for dim in SAMPLE)
-    values = np.stack([np.broadcast_to(one.replicated, both.drawn.count) for one in found], axis=-1)
+    values = np.stack(
+        [np.broadcast_to(result.replicated, both.drawn.count) for result in results], axis=-1
+    )
     out = xr.Dataset(
         {
-            "observed": (STATISTIC, [one.observed for one in found]),
-            "replicated": ((*SAMPLE, STATISTIC), values.reshape(*shape, len(found))),
-            "tail_probability": (STATISTIC, [one.tail for one in found]),
+            "observed": (STATISTIC, [result.observed for result in results]),
+            "replicated": ((*SAMPLE, STATISTIC), values.reshape(*shape, len(results))),
+            "tail_probability": (STATISTIC, [result.tail for result in results]),
         },
         coords={
             **both.sample,
-            STATISTIC: [one.name for one in found],
-            "meaning": (STATISTIC, [one.meaning for one in found]),
-            "checked": (STATISTIC, [one.checked for one in found]),
+            STATISTIC: [result.name for result in results],
+            "meaning": (STATISTIC, [result.meaning for result in results]),
+            "checked": (STATISTIC, [result.checked for result in results]),
         },
         attrs=both.attrs,
     )
-    return out.assign_attrs(in_words="\n".join(one.words() for one in found))
+    return out.assign_attrs(in_words="\n".join(result.words() for result in results))
 
 
 class _Found(NamedTuple):
@@ -261,12 +268,11 @@ class _Found(NamedTuple):
 
     @property
     def tail(self) -> float:
-        """P(replicated >= observed), equal ones counting half."""
+        """P(replicated > observed), equal ones counting half."""
         known = self.replicated[np.isfinite(self.replicated)]
         if not (self.checked and len(known) and np.isfinite(self.observed)):
             return float("nan")
-        near = np.isclose(known, self.observed, rtol=_SAME, atol=_SAME)
-        return float(np.where(near, 0.5, known > self.observed).mean())
+        return float(tail_probability(known, self.observed))
 
     def words(self) -> str:
         """Summarise the result in one line."""
@@ -304,3 +310,135 @@ def _checked(both: Replicates, check: Check) -> _Found:
 
 def _given(name: str, meaning: str, value: float) -> _Found:
     return _Found(name, meaning, float(value), np.array([value]), checked=False)
+
+
+# Discrepancy ratios of replicates.
+
+
+_RATIO: Final = "discrepancy_ratio"
+_NOMINAL: Final = (None, "nominal", "jaccard")
+
+
+def model_discrepancy_ratio(
+    fit: xr.DataTree,
+    predictions: xr.Dataset,
+    distance: Any = None,
+    *,
+    annotations: xr.Dataset | None = None,
+    tolerance: float | None = None,
+    depth: int | None = None,
+    on_missing: str = "raise",
+) -> xr.DataArray:
+    r"""Draw the discrepancy ratio of new annotators of the same items.
+
+    .. math:: \Delta^{(m)} = \frac{\mu(y^{rep (m)})}{\alpha(y^{rep (m)})}, \qquad
+        y^{rep (m)} \sim p(y^{rep} \mid \theta^{(m)}), \quad \theta^{(m)} \sim p(\theta \mid y)
+
+    with :math:`\mu` and :math:`\alpha` as in `discrepancy_ratio`: both from the same replicate.
+
+    Parameters
+    ----------
+    fit : DataTree
+        From a model's ``fit(..., posterior_predictive=True)``.
+    predictions : Dataset
+        Predictions on the same items.
+    distance : str or callable, optional
+        As in `discrepancy_ratio`. None is "nominal" for models of labels, "squared" for models of
+        numbers, and "ranking" for models of rankings.
+    annotations : Dataset, optional
+        The data of the fit. Needed only if annotators gave an item several labels (``trial=``) and
+        the fit does not hold the annotators of labels. With them, None for ``distance`` depends on
+        their kind.
+    tolerance, depth, on_missing
+        As in `discrepancy_ratio`.
+
+    Returns
+    -------
+    DataArray
+        (chain, draw, system), for `arviz.summary`.
+
+    Raises
+    ------
+    ArgumentError
+        If the fit has no predictive draws, or there is no such distance.
+    AnnotationError, PredictionError
+        If replicates or predictions do not have the distance, or items differ.
+
+    Warns
+    -----
+    DissensusWarning
+        Where replicates are undefined: annotators who agree on all items.
+
+    Notes
+    -----
+    The draws vary over annotators and the model's uncertainty about items, which stay the same;
+    `bayesian_bootstrap` varies items and keeps the annotators. See `agreement_check` first: a model
+    whose replicates disagree more than the annotators (a strong prior) favours systems.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> study = dx.simulate.study(n_items=30, kind="nominal", random_seed=1)
+    >>> fit = dx.models.dirichlet.fit(
+    ...     study.annotations, posterior_predictive=True, draws=50, random_seed=1,
+    ...     progressbar=False)
+    >>> dx.model_discrepancy_ratio(fit, study.predictions).dims
+    ('chain', 'draw', 'system')
+    """
+    both = replicates(fit, annotations)
+    if both.another:
+        raise ArgumentError(
+            "fit", expected="replicates that name each label", found="some label that nobody named",
+            hint='Fit plackett_luce with unranked="exact": "one" takes all others for one label',
+        )  # fmt: skip
+    predictions = checked_predictions(predictions)
+    places = xr.DataArray(np.arange(len(both.items)), dims=ITEM, coords={ITEM: both.items})
+    common, predictions = common_items(places, predictions, on_missing)
+    how = {"distance": distance, "tolerance": tolerance, "depth": depth, "on_missing": "drop"}
+    values, attrs = _drawn(both, predictions, common.to_numpy(), how)
+    shape = tuple(len(both.sample[dim]) for dim in SAMPLE)
+    names = predictions[SYSTEM].to_numpy()
+    return xr.DataArray(
+        values.reshape(*shape, len(names)),
+        dims=(*SAMPLE, SYSTEM),
+        coords={**both.sample, SYSTEM: names},
+        name=_RATIO,
+        attrs=both.attrs | attrs,
+    )
+
+
+def _drawn(both: Replicates, predictions: xr.Dataset, place: Any, how: dict[str, Any]) -> Any:
+    """Return the ratio (version, system), and the attributes of the statistic."""
+    drawn, n_items, undefined, ratios = both.drawn, len(both.items), Undefined(), []
+    kind = _kind_for(both, how["distance"])
+    cells = predictions.sizes[SYSTEM] * predictions.sizes.get(POSITION, 1)
+
+    def prepared(some: slice) -> Any:
+        n = some.stop - some.start
+        ann = stacked(drawn, drawn.values(some), n_items, kind, both.labels)
+        item = (place + n_items * np.arange(n)[:, None]).ravel()
+        again = predictions.isel({ITEM: np.tile(np.arange(len(place)), n)})
+        again = again.assign_coords({ITEM: item})
+        return discrepancy_ratio(ann, again, **how, weights=SUMS)
+
+    attrs = prepared(slice(0, 1)).attrs  # warns of predictions, once and with the right numbers
+    for some in drawn.blocks(cells * n_items):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DissensusWarning)
+            ready = prepared(some)
+        ratios.append(evaluated(ready, some.stop - some.start, undefined)[_RATIO])
+    text = undefined.message(f"{_RATIO} of replicates", "draws")
+    if text:
+        warnings.warn(text, DissensusWarning, stacklevel=3)
+    return np.concatenate(ratios), dict(attrs)
+
+
+def _kind_for(both: Replicates, distance: Any) -> str:
+    """Return the kind of replicates for a distance."""
+    if both.form == "numbers":
+        return "continuous"
+    if both.form == "rankings":
+        return "ranking"
+    if both.form == "labels" and both.kind:
+        return both.kind
+    return "nominal" if callable(distance) or distance in _NOMINAL else "ordinal"

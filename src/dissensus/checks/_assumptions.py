@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.checks._truth import Found, Labels, found, in_place, read
+from dissensus.checks._truth import CheckResult, Labels, in_place, read, results_of
 from dissensus.dims import LABEL, SAMPLE
 from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.wording import capital, listed, share, short
@@ -34,20 +34,9 @@ def advice(
     model: str, settings: Mapping[str, Any], against: Collection[str], *, ordered: bool,
     labels_each: float,
 ) -> Advice | None:  # fmt: skip
-    """Return the model to fit next; None if no setting addresses the failed checks.
+    """Return the model to fit next; None if no setting addresses the failed checks (``against``).
 
-    Parameters
-    ----------
-    model : str
-        The fitted model.
-    settings : mapping
-        Settings of the fit.
-    against : collection of str
-        Names of the failed checks.
-    ordered : bool
-        Whether labels have an order.
-    labels_each : float
-        Annotations per label of the label space.
+    ``labels_each`` is the number of annotations per label of the label space.
 
     Examples
     --------
@@ -110,16 +99,15 @@ _IN_PLACE: Final = 0.95
 def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     r"""Check the assumptions of a model of the truth by posterior predictive checks.
 
-    A system's accuracy is inferred from the agreement of annotators and a model of their errors.
-    If the model of errors is wrong, the accuracy is wrong. Each check compares a statistic of the
-    labels, sensitive to one assumption, in the data and in replicates: new items labelled by the
-    same annotators and systems under the posterior.
+    Accuracies of systems are biased if the model of errors is wrong. Each check compares a
+    statistic of the labels, sensitive to one assumption, with its replicates: labels of new items
+    by the same annotators and systems under the posterior.
 
     Parameters
     ----------
     fit : DataTree
-        What ``fit(..., posterior_predictive=True)`` of `dissensus.models.symmetric_confusion` or
-        `dissensus.models.dawid_skene` returned.
+        From ``fit(..., posterior_predictive=True)`` of `dissensus.models.symmetric_confusion` or
+        `dissensus.models.dawid_skene`.
     draws : int or None
         Largest number of replicates, evenly spaced; None for all that fit in memory.
 
@@ -127,36 +115,34 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     -------
     Dataset
         Along ``check``: ``observed``, ``replicated`` (chain, draw, check), ``tail_probability``
-        (of replicates above the data, equal ones counting half), ``p_value`` (the same, doubled
-        on the smaller side where both count; NaN where the data cannot show it), and
-        coordinates ``assumption`` and ``sentence``. The checks:
+        (of replicates above the data, equal ones counting half), ``p_value`` (the same, two-sided
+        where both tails count; NaN where it cannot be computed), and coordinates ``assumption`` and
+        ``sentence``. The checks:
 
         ``error_pairs`` : all errors are equally frequent
-            How far the shares of the label pairs among disagreeing pairs of an item's labels are
-            from their means over replicates, the root of :math:`\sum (O - E)^2 / E`.
+            Distance of the shares of label pairs among disagreeing pairs of an item's labels from
+            their means over replicates, the root of :math:`\sum (O - E)^2 / E`.
         ``error_distance`` : errors fall near and far alike
             Mean steps between two labels that disagree; ordered labels only.
         ``label_use`` : annotators use the labels alike
-            How far each annotator's use of each label, less its share in the same items, is from
-            its mean over replicates; the root of the mean square over labels given.
+            Root mean square, over labels given, of each annotator's share of each label, less its
+            share in the same items, minus its mean over replicates.
         ``annotator_agreement`` : annotators are equally accurate
             Standard deviation over annotators of their agreement with the others.
         ``item_agreement`` : items are equally hard
             Standard deviation over items of the agreement of two labels; items with three or more.
         ``system_pairs`` : systems err independently
-            How often two systems agree on one label where two annotators agree on another, over
-            items and pairs of their labels: the largest excess of a pair of systems over its mean
-            over replicates.
-        ``system_unanimity`` : what is hard for annotators is not hard for systems
-            Agreement of a system with annotators who are of one mind, less its agreement with one
-            of those who are not; the mean over systems.
+            How often two systems agree on one label where two annotators agree on another: the
+            largest excess of a pair of systems over its mean over replicates.
+        ``system_unanimity`` : items hard for annotators are not hard for systems
+            Agreement of a system with annotators who all agree, less its agreement with one of
+            those who do not; the mean over systems.
         ``repeats`` : an annotator's second label is as good as another annotator's
-            How often annotators say the same of an item again.
+            How often annotators give an item the same label again.
 
-        A model that has given an assumption up is checked for what it has put in its place.
-        ``in_place`` (label) is the posterior probability that each label is what annotators say
-        most often where it is true: else labels may have changed places. Attributes: ``in_words``,
-        one sentence a line; ``recommendation``; ``next_model`` and ``next_settings`` (JSON), what
+        ``in_place`` (label) is the posterior probability that each label is the most frequent
+        response where it is true: else labels may be switched. Attributes: ``in_words``, one
+        sentence a line; ``recommendation``; ``next_model`` and ``next_settings`` (JSON), the model
         to fit next, or "" and "{}".
 
     Raises
@@ -166,12 +152,11 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
 
     Notes
     -----
-    A p-value below .01 is said to speak against the model, one below .05 is a hint. Of 420
-    simulated studies to which the right model was fitted, 16 had a check below .01, of seven each,
-    and 10 to 25 % had one below .05. A check that is silent does not show that the assumption
-    holds, least of all with few items.
-    Checks overlap. Errors that fall near the truth make systems err alike too; the recommendation
-    names what to try first. Check that fit again.
+    A p-value below .01 counts as evidence against the model, one below .05 as a hint. Of 420
+    simulated studies fitted by the right model, with seven checks each, 16 had a p-value below .01,
+    and 10 to 25 % had one below .05. A check without evidence does not show that the assumption
+    holds, least of all with few items. Checks overlap: errors near the truth also make systems err
+    alike. The recommendation names the first change; check that fit again.
 
     Source: the assumptions are the "K-properties" of Lehner (2015), whose tests it leaves to future
     research; posterior predictive p-values: Gelman, Meng & Stern (1996), *Statistica Sinica* 6.
@@ -189,54 +174,54 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     Try dissensus.models.symmetric_confusion.fit(..., errors='graded'), and check again.
     """
     both = read(fit, draws)
-    every = found(both)
+    results = results_of(both)
     places = in_place(fit["posterior"].to_dataset(), both.labels)
-    moved = [str(one) for one in both.labels[places.to_numpy() < _IN_PLACE]]
-    next_one = _advice(fit, both, every)
+    moved = [str(label) for label in both.labels[places.to_numpy() < _IN_PLACE]]
+    proposal = _advice(fit, both, results)
     n = {dim: len(values) for dim, values in both.sample.items()}
-    lines = [_sentence(one) for one in every]
-    words = [line for one, line in zip(every, lines, strict=True) if len(one.values)]
+    lines = [_sentence(result) for result in results]
+    words = [line for result, line in zip(results, lines, strict=True) if len(result.values)]
     return xr.Dataset(
         {
-            "observed": (CHECK, [one.observed for one in every]),
-            "replicated": ((*SAMPLE, CHECK), _stacked(every, n)),
-            "tail_probability": (CHECK, [one.tail for one in every]),
-            "p_value": (CHECK, [one.p_value for one in every]),
+            "observed": (CHECK, [result.observed for result in results]),
+            "replicated": ((*SAMPLE, CHECK), _stacked(results, n)),
+            "tail_probability": (CHECK, [result.tail for result in results]),
+            "p_value": (CHECK, [result.p_value for result in results]),
             "in_place": (LABEL, places.to_numpy()),
         },
         coords={
-            **both.sample, LABEL: both.labels, CHECK: [one.name for one in every],
-            "assumption": (CHECK, [one.meaning for one in every]),
+            **both.sample, LABEL: both.labels, CHECK: [result.name for result in results],
+            "assumption": (CHECK, [result.meaning for result in results]),
             "sentence": (CHECK, lines),
         },
         attrs={
             **fit.attrs,
             "in_words": "\n".join([*words, *_of_places(moved)]),
-            "recommendation": _recommendation(every, moved, next_one),
-            "next_model": next_one.model if next_one else "",
-            "next_settings": json.dumps(next_one.settings if next_one else {}),
+            "recommendation": _recommendation(results, moved, proposal),
+            "next_model": proposal.model if proposal else "",
+            "next_settings": json.dumps(proposal.settings if proposal else {}),
         },
     )  # fmt: skip
 
 
-def _stacked(every: list[Found], n: dict[str, int]) -> Any:
+def _stacked(results: list[CheckResult], n: dict[str, int]) -> Any:
     """Lay the replicated values side by side (chain, draw, check)."""
-    out = np.full((*n.values(), len(every)), np.nan)
-    for place, one in enumerate(every):
-        if len(one.values):
-            out[..., place] = one.values[1:].reshape(tuple(n.values()))
+    out = np.full((*n.values(), len(results)), np.nan)
+    for place, result in enumerate(results):
+        if len(result.values):
+            out[..., place] = result.values[1:].reshape(tuple(n.values()))
     return out
 
 
-def _sentence(one: Found) -> str:
-    """Say what one check found, in a line."""
-    if not len(one.values):
-        return f"Whether {one.meaning} was not checked: {one.size}."
-    p = one.p_value
+def _sentence(result: CheckResult) -> str:
+    """Summarise one check in a line."""
+    if not len(result.values):
+        return f"Whether {result.meaning} was not checked: {result.size}."
+    p = result.p_value
     if not np.isfinite(p):
-        return f"Whether {one.meaning} was not checked: replicates do not tell."
+        return f"Whether {result.meaning} was not checked: replicates do not tell."
     verdict = "speaks against the model" if p < CLEAR else "a hint" if p < HINT else "as expected"
-    return f"{capital(one.size)} (p {_written(p)}; {verdict})."
+    return f"{capital(result.size)} (p {_written(p)}; {verdict})."
 
 
 def _written(p: float) -> str:
@@ -250,36 +235,36 @@ def _of_places(moved: list[str]) -> list[str]:
     return [f"What annotators mostly say where {names} is true may be another label."]
 
 
-def _advice(fit: Any, both: Labels, every: list[Found]) -> Advice | None:
+def _advice(fit: Any, both: Labels, results: list[CheckResult]) -> Advice | None:
     settings = {
         name.removeprefix("hyper_"): value
         for name, value in fit.attrs.items()
         if name.startswith("hyper_")
     }
     return advice(
-        fit.attrs["model"], settings, [one.name for one in every if one.p_value < CLEAR],
+        fit.attrs["model"], settings, [result.name for result in results if result.p_value < CLEAR],
         ordered=both.ordered, labels_each=both.given.shape[1] / len(both.labels),
     )  # fmt: skip
 
 
-def _recommendation(every: list[Found], moved: list[str], next_one: Advice | None) -> str:
-    """Say what to do about it."""
-    against = [one for one in every if one.p_value < CLEAR]
-    hints = [one.name for one in every if CLEAR <= one.p_value < HINT]
+def _recommendation(results: list[CheckResult], moved: list[str], proposal: Advice | None) -> str:
+    """Return advice in sentences."""
+    against = [result for result in results if result.p_value < CLEAR]
+    hints = [result.name for result in results if CLEAR <= result.p_value < HINT]
     lines = []
-    if any(one.name == "repeats" for one in against):
+    if any(result.name == "repeats" for result in against):
         lines.append(
             "Keep one label of each annotator for an item, and check again: labels that are said "
             "twice make items look unequal, and systems related."
         )
-    if next_one:
-        lines.append(f"Try {next_one.words()}, and check again.")
-    elif left := [one.meaning for one in against if one.name != "repeats"]:
+    if proposal:
+        lines.append(f"Try {proposal.words()}, and check again.")
+    elif left := [result.meaning for result in against if result.name != "repeats"]:
         lines.append(
             f"No setting of this model answers to what was found of: {'; '.join(left)}. Take its "
             "accuracies with caution, and compare other models: dissensus.compare_truth_models."
         )
-    elif not any(np.isfinite(one.p_value) for one in every):
+    elif not any(np.isfinite(result.p_value) for result in results):
         lines.append("Nothing could be checked: it takes items with two labels by annotators.")
     elif not against:
         lines.append("Nothing speaks against this model.")

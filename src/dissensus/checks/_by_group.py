@@ -14,9 +14,9 @@ from dissensus.checks._replicates import (
     OBSERVED,
     PREDICTIVE,
     Replicates,
-    Said,
     group_of,
     replicates,
+    tail_probability,
 )
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, shown
@@ -24,8 +24,6 @@ from dissensus.kernels.types import Floats, Ints
 
 ENDS: Final = (0.05, 0.95)
 """Quantiles of replicates; values outside are misfits."""
-_SAME: Final = 1e-9
-"""Tolerance for values that differ only by the order of summation."""
 
 
 class Rows(NamedTuple):
@@ -38,13 +36,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(fit: Any, annotations: Any) -> Rows:
-    """Read a fit whose replicates keep their rows.
-
-    Raises
-    ------
-    ArgumentError
-        If replicates are no labels or numbers row by row, or nobody knows who said them.
-    """
+    """Read a fit whose replicates are single labels or numbers, row by row."""
     drawn = group_of(fit, PREDICTIVE)
     both = replicates(fit, annotations)
     if both.form not in {"labels", "numbers"} or not {"score", "label_code"} & set(drawn):
@@ -68,7 +60,7 @@ def rows_of(fit: Any, annotations: Any) -> Rows:
 
 
 def means_by(group: Ints, n_groups: int) -> csr_array:
-    """Return a matrix (row, group) that takes means: NaN for a group without rows stays out.
+    """Return a matrix (row, group) that takes means.
 
     Examples
     --------
@@ -87,10 +79,10 @@ Statistics = Callable[[npt.NDArray[Any]], Floats]
 def compared(both: Replicates, statistics: Statistics, dims: tuple[str, str]) -> xr.Dataset:
     """Return observed statistics with the mean, quantiles and tail of replicated ones."""
     observed = statistics(both.observed.values(slice(0, 1)))[0]
-    drawn = _all(both.drawn, statistics, observed.size)
-    near = np.isclose(drawn, observed, rtol=_SAME, atol=_SAME)
+    blocks = both.drawn.blocks(observed.size)
+    drawn = np.concatenate([statistics(both.drawn.values(some)) for some in blocks])
     with np.errstate(invalid="ignore"):
-        tail = np.where(near, 0.5, drawn > observed).mean(axis=0)
+        tail = tail_probability(drawn, observed)
     tail[np.isnan(observed) | np.isnan(drawn).any(axis=0)] = np.nan
     low, high = np.quantile(drawn, ENDS, axis=0)
     parts = {
@@ -100,28 +92,26 @@ def compared(both: Replicates, statistics: Statistics, dims: tuple[str, str]) ->
     return xr.Dataset({name: (dims, values) for name, values in parts.items()}, attrs=both.attrs)
 
 
-def _all(said: Said, statistics: Statistics, width: int) -> Floats:
-    """Compute statistics of all versions, block by block."""
-    return np.concatenate([statistics(said.values(some)) for some in said.blocks(width)])
-
-
-def outside(found: xr.Dataset, dim: str) -> list[Any]:
-    """Return the names along a dim with some statistic in the tails."""
+def in_tails(check: xr.Dataset) -> xr.DataArray:
+    """Return which observed statistics are in the tails of their replicates."""
     low, high = ENDS
-    far = (found["tail_probability"] < low) | (found["tail_probability"] > high)
-    other = [one for one in far.dims if one != dim]
-    return list(found[dim].to_numpy()[far.any(other).to_numpy()])
+    return (check["tail_probability"] < low) | (check["tail_probability"] > high)
 
 
-STATISTIC = "statistic"
+def _outside(check: xr.Dataset, dim: str) -> list[Any]:
+    """Return the names along a dim with some statistic in the tails."""
+    far = in_tails(check)
+    return list(check[dim].to_numpy()[far.any([d for d in far.dims if d != dim]).to_numpy()])
+
+
+STATISTIC: Final = "statistic"
 
 
 def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
     r"""Check whether a model reproduces each annotator's use of the labels.
 
     Crossed effects describe an annotator by one number, the leniency. This check finds annotators
-    whom one number does not describe: they use only the ends of the scale, or never the last label,
-    or their numbers spread more than others'.
+    who do not fit: they use only the ends of the scale, never the last label, or a wider range.
 
     .. math:: p_{jk} = P(T_{jk}(y^{rep}) > T_{jk}(y) \mid y)
         + \tfrac{1}{2} P(T_{jk}(y^{rep}) = T_{jk}(y) \mid y)
@@ -129,10 +119,10 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
     Parameters
     ----------
     fit : DataTree
-        What ``fit(..., posterior_predictive=True)`` of `crossed_effects` or `cross_replication`
-        returned, or of another model that replicates labels row by row.
+        From ``fit(..., posterior_predictive=True)`` of `crossed_effects`, `cross_replication`, or
+        another model that replicates labels row by row.
     annotations : Dataset, optional
-        What the model was fitted to. Needed only if the fit does not say who said what.
+        The data of the fit. Needed only if the fit does not hold the annotators of labels.
 
     Returns
     -------
@@ -140,20 +130,20 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
         Along ``annotator`` and ``label`` (shares of labels) or, of numbers, ``statistic`` (their
         mean and standard deviation): ``observed``, ``replicated`` (the mean of replicates),
         ``lower`` and ``upper`` (90 % of replicates between them) and ``tail_probability``; also
-        ``n_labels`` (annotator). NaN for the standard deviation of a single number, and for
-        annotators without labels. The attribute ``in_words`` says who is in the tails.
+        ``n_labels`` (annotator). NaN without enough labels. The attribute ``in_words`` names the
+        annotators in the tails.
 
     Raises
     ------
     ArgumentError
         If the fit has no predictive draws of single labels or numbers.
     AnnotationError
-        If the annotations are not those the model was fitted to.
+        If the annotations are not those of the fit.
 
     Notes
     -----
     For a true model at most about one in ten tail probabilities lies below .05 or above .95 (the
-    data are used twice). With many annotators, look at their number and at how extreme they are.
+    data are used twice).
 
     Examples
     --------
@@ -173,8 +163,8 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
         labels = rows.both.labels
 
         def shares(values: npt.NDArray[Any]) -> Floats:
-            found = [(values == k) * 1.0 @ mean for k in range(len(labels))]
-            return _known(np.stack(found, axis=-1), n >= 1)
+            columns = [(values == k) * 1.0 @ mean for k in range(len(labels))]
+            return _known(np.stack(columns, axis=-1), n >= 1)
 
         out = compared(rows.both, shares, (ANNOTATOR, LABEL)).assign_coords({LABEL: labels})
     else:
@@ -197,15 +187,14 @@ def _known(values: Floats, there: npt.NDArray[np.bool_]) -> Floats:
     return np.where(there[:, None], values, np.nan)
 
 
-def _words(found: xr.Dataset) -> str:
-    tail = found["tail_probability"]
-    n_checked, n_far = int(tail.notnull().sum()), int(((tail < 0.05) | (tail > 0.95)).sum())
-    people = outside(found, ANNOTATOR)
-    what = "shares of labels" if LABEL in found.dims else "means and standard deviations"
-    start = f"{n_far} of {n_checked} {what} of annotators are outside 90 % of their replicates"
+def _words(check: xr.Dataset) -> str:
+    n_checked, n_far = int(check["tail_probability"].notnull().sum()), int(in_tails(check).sum())
+    people = _outside(check, ANNOTATOR)
+    quantity = "shares of labels" if LABEL in check.dims else "means and standard deviations"
+    start = f"{n_far} of {n_checked} {quantity} of annotators are outside 90 % of their replicates"
     if not people:
         return f"{start}."
-    return f"{start}, of {len(people)} of {found.sizes[ANNOTATOR]} annotators: {shown(people)}."
+    return f"{start}, of {len(people)} of {check.sizes[ANNOTATOR]} annotators: {shown(people)}."
 
 
 STATISTICS = ("mean", "spread")
@@ -214,10 +203,9 @@ STATISTICS = ("mean", "spread")
 def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
     r"""Check whether a model reproduces the residuals of each item.
 
-    A residual is a label minus the mean of its replicates. Labels that are not numbers count by
-    their place, from 0. If the residuals of an item spread more than those of its replicates,
-    annotators are split in a way that one number per item does not describe. If their mean is far
-    from 0, the item is an outlier whose effect is shrunk towards the others.
+    A residual is a label (its place, from 0, if it is no number) minus the mean of its replicates.
+    If an item's residuals spread more than those of its replicates, annotators are split, which one
+    number per item does not describe. If their mean is far from 0, the item is an outlier.
 
     .. math:: r_{ij} = y_{ij} - E(y^{rep}_{ij} \mid y), \qquad
         T_i = \frac{1}{n_i} \sum_j r_{ij} \quad\text{and}\quad
@@ -226,10 +214,10 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
     Parameters
     ----------
     fit : DataTree
-        What ``fit(..., posterior_predictive=True)`` of `crossed_effects` or `cross_replication`
-        returned, or of another model that replicates labels row by row.
+        From ``fit(..., posterior_predictive=True)`` of `crossed_effects`, `cross_replication`, or
+        another model that replicates labels row by row.
     annotations : Dataset, optional
-        What the model was fitted to. Needed only if the fit does not say who said what.
+        The data of the fit. Needed only if the fit does not hold the annotators of labels.
 
     Returns
     -------
@@ -237,22 +225,21 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
         Along ``item`` and ``statistic`` ("mean", "spread"): ``observed``, ``replicated`` (the
         mean of replicates), ``lower`` and ``upper`` (90 % of replicates between them) and
         ``tail_probability``; also ``n_labels`` (item). NaN for items without labels. The attribute
-        ``in_words`` says which items are in the tails.
+        ``in_words`` names the items in the tails.
 
     Raises
     ------
     ArgumentError
         If the fit has no predictive draws of single labels or numbers.
     AnnotationError
-        If the annotations are not those the model was fitted to.
+        If the annotations are not those of the fit.
 
     Notes
     -----
-    Items' effects are fitted to these labels, so that tail probabilities of means stay near .5
-    even where items are odd; those of spreads tell more. For the same reason spreads of a true
-    model tend to be smaller than those of replicates, the more so the fewer labels an item has.
-    In a simulated study, with four labels for each effect of an item, 107 of 600 items were below
-    90 % of their replicates, and 2 above. A spread above is what to look at.
+    Items' effects are fitted to these labels. Tail probabilities of means therefore stay near .5
+    even for outliers, and spreads of a true model tend to be smaller than those of replicates: with
+    four labels for each effect of an item, 107 of 600 simulated items were below 90 % of their
+    replicates, and 2 above. Look at spreads above.
 
     Examples
     --------
@@ -272,17 +259,16 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
 
     def residuals(values: npt.NDArray[Any]) -> Floats:
         rest = (values if numbers is None else numbers[values]) - expected
-        found = np.stack([rest @ mean, np.sqrt(rest**2 @ mean)], axis=-1)
-        return np.where((n > 0)[:, None], found, np.nan)
+        both_moments = np.stack([rest @ mean, np.sqrt(rest**2 @ mean)], axis=-1)
+        return np.where((n > 0)[:, None], both_moments, np.nan)
 
-    out = compared(both, residuals, (ITEM, "statistic"))
-    out = out.assign_coords({ITEM: both.items, "statistic": list(STATISTICS)})
-    out = out.assign(n_labels=(ITEM, n))
+    out = compared(both, residuals, (ITEM, STATISTIC)).assign(n_labels=(ITEM, n))
+    out = out.assign_coords({ITEM: both.items, STATISTIC: list(STATISTICS)})
     return out.assign_attrs(in_words=_residual_words(out))
 
 
 def _numbers(fit: xr.DataTree, both: Replicates) -> Floats | None:
-    """Return what each label counts; nothing where values are numbers."""
+    """Return the number of each label; None where values are numbers."""
     if both.form == "numbers":
         return None
     constant = fit["constant_data"]
@@ -300,12 +286,12 @@ def _expected(both: Replicates, numbers: Floats | None) -> Floats:
     return np.asarray(total / both.drawn.count)
 
 
-def _residual_words(found: xr.Dataset) -> str:
+def _residual_words(check: xr.Dataset) -> str:
     lines = []
     for name in STATISTICS:
-        one = found.sel(statistic=name)
-        far = outside(one, ITEM)
-        known = int(one["tail_probability"].notnull().sum())
+        part = check.sel(statistic=name)
+        far = _outside(part, ITEM)
+        known = int(part["tail_probability"].notnull().sum())
         which = f": {shown(far)}" if far else ""
         lines.append(
             f"{name} of residuals: {len(far)} of {known} items are outside 90 % of their "

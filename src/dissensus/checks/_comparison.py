@@ -1,10 +1,11 @@
-"""Which model of the truth predicts labels best: variants fitted and compared by LOO."""
+"""Comparison of models of the truth by leave-one-out cross-validation."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
 from inspect import signature
+from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
@@ -17,7 +18,7 @@ from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.sampling import fitting
 from dissensus.wording import capital, counted, listed, number
 
-# Which variants of a model of the truth are worth comparing for these labels.
+# Variants of a model of the truth.
 
 
 Candidates = Mapping[str, Mapping[str, Any]]
@@ -28,13 +29,13 @@ OPTIONS: Final = (
     "draws", "tune", "chains", "random_seed", "progressbar", "evidence", "prior_count",
     "keep_items", "posterior_predictive", "on_missing", "sampler",
 )  # fmt: skip
-"""What is the same for all variants."""
+"""Settings that all variants share."""
 
 
 def candidates_for(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Candidates:
-    """Return variants from the plainest on: names to settings, with the ``model``.
+    """Return the settings of variants by name, the simplest first.
 
-    Each assumption of the plainest is given up alone, then those that go together.
+    Each assumption of the simplest is dropped alone, then pairs of them, then all.
 
     Examples
     --------
@@ -53,8 +54,8 @@ def candidates_for(annotations: xr.Dataset, predictions: xr.Dataset | None) -> C
         parts[name] = {"errors": name}
     parts["difficulty"] = {"difficulty": True}
     single = list(parts)
-    together = [list(pair) for k, pair in enumerate(_pairs(single)) if k < 3]
-    wanted = [[], *([name] for name in single), *together]
+    together = [list(pair) for pair in combinations(single, 2)]
+    wanted = [[], *([name] for name in single), *together[:3]]
     if len(single) > 2:
         wanted.append(single)
     if isinstance(predictions, xr.Dataset) and predictions.sizes.get(SYSTEM, 0) > 1:
@@ -69,19 +70,8 @@ def candidates_for(annotations: xr.Dataset, predictions: xr.Dataset | None) -> C
     return out
 
 
-def _pairs(names: list[str]) -> list[tuple[str, str]]:
-    return [(one, two) for k, one in enumerate(names) for two in names[k + 1 :]]
-
-
 def checked_candidates(candidates: Any) -> Candidates:
-    """Return variants that somebody named, or raise if they are none.
-
-    Raises
-    ------
-    ArgumentError
-        If there are fewer than two, or one is not of a model of the truth, or has a setting that
-        the model has not.
-    """
+    """Return the given variants with their models, or raise."""
     if not isinstance(candidates, Mapping) or len(candidates) < 2:
         raise ArgumentError(
             "candidates", expected="names of two variants or more with their settings, such as "
@@ -100,11 +90,11 @@ def checked_candidates(candidates: Any) -> Candidates:
                 found=shown([model]),
             )  # fmt: skip
         known = [*OPTIONS, *_settings(model)]
-        for one in settings:
-            if one != MODEL and one not in known:
+        for setting in settings:
+            if setting != MODEL and setting not in known:
                 raise ArgumentError(
                     "candidates", where=f"{name!r}", expected=f"settings of {model}: "
-                    f"{shown(_settings(model), 9)}", found=repr(one),
+                    f"{shown(_settings(model), 9)}", found=repr(setting),
                 )  # fmt: skip
         out[str(name)] = {MODEL: model, **settings}
     return out
@@ -125,33 +115,33 @@ def check_options(options: Mapping[str, Any]) -> None:
 def _settings(model: str) -> list[str]:
     """Return the names of the settings that the variants of a model differ in."""
     taken = {"annotations", "predictions", "log_likelihood", *OPTIONS}
-    return [one for one in signature(models.get(model).module.fit).parameters if one not in taken]
+    known = signature(models.get(model).module.fit).parameters
+    return [name for name in known if name not in taken]
 
 
 _DRAWS: Final = 100
-"""Of all chains: with fewer, the tail to which LOO fits a Pareto distribution has hardly any."""
+"""Least number of draws of all chains, for the Pareto distribution that LOO fits to a tail."""
 _LIKE: Final = 2.0
-"""Standard errors of a difference within which two variants are not told apart."""
+"""Standard errors of a difference within which variants count as equal."""
 _SMALL: Final = 4.0
-"""Differences below this are not told apart either: their standard errors are too small then."""
+"""Largest difference that counts as equal; its standard error is too small (ArviZ)."""
 
 
 class TruthComparison(NamedTuple):
     """What `compare_truth_models` returns."""
 
     table: pd.DataFrame
-    """One row for each variant, best first: what `arviz.compare` says, unrounded, and ``k_high``,
-    the items whose Pareto k is too high."""
+    """One row for each variant, best first, as `arviz.compare`, unrounded, and ``k_high``, the
+    number of items whose Pareto k is too high."""
     fits: dict[str, xr.DataTree]
-    """Each variant's fit, by name."""
+    """By name."""
     settings: dict[str, dict[str, Any]]
-    """Each variant's settings, with its ``model``."""
+    """By name, with the ``model``."""
     best: str
-    """The variant that predicts best."""
+    """The variant with the highest elpd."""
     simplest: str
-    """The first in the list of candidates, plainest first, that cannot be told from the best."""
+    """The first candidate that is not clearly worse than the best."""
     in_words: str
-    """What was found, in sentences."""
 
 
 def compare_truth_models(
@@ -160,14 +150,14 @@ def compare_truth_models(
     candidates: Candidates | None = None,
     **options: Any,
 ) -> TruthComparison:
-    r"""Fit variants of a model of the truth, and rank them by how well they predict items.
+    r"""Fit variants of a model of the truth, and rank them by leave-one-out cross-validation.
 
-    What is compared is the expected log probability of all labels of an item, annotators' and
-    systems', that the others tell nothing of but the parameters: leave-one-out over items,
+    The criterion is the expected log probability of all labels of an item, annotators' and
+    systems', given the other items,
 
     .. math:: \mathrm{elpd} = \sum_i \log p(y_i \mid y_{-i}),
 
-    estimated from one fit by Pareto-smoothed importance sampling, the truth summed out.
+    estimated from one fit by Pareto-smoothed importance sampling, with the truth summed out.
 
     Parameters
     ----------
@@ -176,14 +166,14 @@ def compare_truth_models(
     predictions : Dataset, optional
         One label for each item from each system.
     candidates : mapping, optional
-        Names of variants, plainest first, with their settings: those of
+        Names of variants, simplest first, with their settings: those of
         `dissensus.models.symmetric_confusion`, or with ``"model": "dawid_skene"`` of that. By
-        default each assumption of the plainest is given up alone and together: an accuracy for each
-        annotator, errors graded by distance (ordered labels) or unequal (else), with three labels
-        or more; hard and easy items; related systems, if there are two; and confusion matrices
-        ("matrices"), if there are a hundred labels for each label there is.
+        default each assumption of the simplest is dropped alone and with others: an accuracy for
+        each annotator; with three labels or more, errors graded by distance (ordered labels) or
+        unequal (else); difficulty of items; related systems, if there are two; and confusion
+        matrices ("matrices"), with a hundred annotations for each label.
     **options
-        What both models' ``fit`` takes: ``draws``, ``tune``, ``chains``, ``random_seed``,
+        Options of both models' ``fit``: ``draws``, ``tune``, ``chains``, ``random_seed``,
         ``progressbar``, ``evidence``, ``prior_count``, ``keep_items``, ``posterior_predictive``,
         ``on_missing``, ``sampler``.
 
@@ -195,25 +185,24 @@ def compare_truth_models(
     Raises
     ------
     ArgumentError
-        If candidates are no such mapping, or a setting or option is unknown or makes no sense.
+        If candidates, a setting or an option are invalid.
     AnnotationError, PredictionError
         As the models' ``fit``.
 
     Warns
     -----
     ConvergenceWarning
-        Which variants' chains have not run long enough.
+        If chains of some variants did not converge.
     DissensusWarning
-        If Pareto k is too high for some items, so that leaving them out is not done well.
+        If Pareto k is too high for some items.
 
     Notes
     -----
-    LOO says which variant predicts labels best, not which one has accuracies right: a matrix for
-    each annotator may predict well by explaining hard items as something else. Where variants of
-    `dissensus.models.symmetric_confusion` cannot be told apart, accuracies of the richer one are
-    the safer: what hardly changes predictions may change them. Look at what
-    `dissensus.check_assumptions` says of it. Variants whose elpd differs by less than 4, or by less
-    than two standard errors, are taken for equal.
+    LOO ranks predictions of labels, not estimates of accuracies: a matrix for each annotator may
+    predict well because it absorbs differences between items. Where variants of
+    `dissensus.models.symmetric_confusion` count as equal, accuracies of the richer one are safer.
+    See also `dissensus.check_assumptions`. Variants whose elpd differs by less than 4, or by less
+    than two standard errors, count as equal.
 
     Source: Vehtari, Gelman & Gabry (2017), "Practical Bayesian model evaluation using leave-one-out
     cross-validation and WAIC", *Statistics and Computing* 27.
@@ -244,7 +233,7 @@ def compare_truth_models(
         poor += [name] * rough
     if poor:
         warnings.warn(
-            f"The chains of {listed([repr(one) for one in poor])} have not run long enough for "
+            f"The chains of {listed(list(map(repr, poor)))} have not run long enough for "
             "all parameters: before relying on one of them, fit it with more draws.",
             ConvergenceWarning, stacklevel=2,
         )  # fmt: skip
@@ -252,10 +241,10 @@ def compare_truth_models(
         _require_draws(fit)
     table = _compared(fits)
     best, order = str(table.index[0]), list(wanted)
-    like = [str(one) for one in table.index[1:] if _alike(table.loc[one])]
+    like = [str(variant) for variant in table.index[1:] if _alike(table.loc[variant])]
     simplest = min([best, *like], key=order.index)
     return TruthComparison(
-        table, fits, {name: dict(one) for name, one in wanted.items()}, best, simplest,
+        table, fits, {name: dict(variant) for name, variant in wanted.items()}, best, simplest,
         _words(table, best, like, simplest),
     )  # fmt: skip
 
@@ -272,16 +261,18 @@ def _fitted(
             annotations, predictions=predictions, log_likelihood=True, **{**options, **own}
         )
     rough = False
-    for one in caught:
-        if issubclass(one.category, ConvergenceWarning):
+    for warning in caught:
+        if issubclass(warning.category, ConvergenceWarning):
             rough = True
         else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
     return fit, rough
 
 
 def _require_draws(fit: xr.DataTree) -> None:
-    """Raise where a Pareto distribution would be fitted to next to no draws."""
+    """Raise if there are too few draws for LOO."""
     sizes = fit["posterior"].sizes
     if sizes[CHAIN] * sizes[DRAW] < _DRAWS:
         raise ArgumentError(
@@ -298,7 +289,7 @@ def _compared(fits: dict[str, xr.DataTree]) -> pd.DataFrame:
         warnings.simplefilter("ignore")  # of Pareto k, which is said below in our words
         each = {name: az.loo(fit, var_name="labels", pointwise=True) for name, fit in fits.items()}
         table = az.compare(each, round_to="none")
-    high = {name: int((one.pareto_k > one.good_k).sum()) for name, one in each.items()}
+    high = {name: int((loo.pareto_k > loo.good_k).sum()) for name, loo in each.items()}
     table["k_high"] = [high[name] for name in table.index]
     bad = {name: n for name, n in high.items() if n}
     if bad:
@@ -318,15 +309,15 @@ def _alike(row: Any) -> bool:
 
 
 def _words(table: pd.DataFrame, best: str, like: list[str], simplest: str) -> str:
-    """Say what was found."""
+    """Summarise the comparison."""
     out = [f"{best!r} predicts labels best of {counted(len(table), 'variant')}."]
     if like:
         first = table.loc[like[0]]
         out.append(
-            f"{capital(listed([repr(one) for one in like]))} cannot be told from it (the nearest: "
+            f"{capital(listed(list(map(repr, like))))} cannot be told from it (the nearest: "
             f"elpd lower by {_about(first['elpd_diff'])}, standard error {_about(first['dse'])})."
         )
-    rest = [str(one) for one in table.index if str(one) not in {best, *like}]
+    rest = [str(name) for name in table.index if str(name) not in {best, *like}]
     if rest:
         row = table.loc[rest[0]]
         out.append(

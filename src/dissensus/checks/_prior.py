@@ -1,4 +1,4 @@
-"""What a model says of labels, and of their reliability, before it has seen any."""
+"""Prior predictive distributions of labels and of their reliability."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dissensus.wording import share
 BIN: Final = "bin"
 _BINS: Final = 40
 _CENTRAL: Final = (0.01, 0.99)
-"""Of the prior's numbers, what the bins hold: its tails are so long that all would be one bin."""
+"""Quantiles of the prior between which the bins lie; its tails are long."""
 
 
 def prior_predictive(
@@ -34,22 +34,19 @@ def prior_predictive(
     random_seed: Any = None,
     **settings: Any,
 ) -> xr.Dataset:
-    """Draw labels, and how reliable they are, from the prior of a model of crossed effects.
+    """Draw labels and their reliability from the prior of a model of crossed effects.
 
-    Each draw takes means, standard deviations and correlations from the prior, and from these new
-    labels for the same design: as many items and annotators, who label the same. Labels that the
-    prior all but rules out, or an ICC that it holds for certain, say that ``priors=`` should
-    be given.
+    Each draw takes parameters from the prior, and from these new labels for the same design. Give
+    ``priors=`` if the prior all but excludes some labels, or is certain of the ICC.
 
     Parameters
     ----------
     model : str or module
         "crossed_effects" or "cross_replication", or `models.crossed_effects` itself.
     annotations : Dataset
-        Numbers, two labels, or ordered labels. Of them the prior takes the design and, for
-        numbers, the scale.
+        Numbers, two labels, or ordered labels, for the design and, of numbers, the prior's scale.
     draws : int
-        How many. All labels of all draws are held in memory at once.
+        Number of draws. The labels of all draws are held in memory.
     random_seed : int or numpy.random.Generator, optional
         Makes the draws repeatable.
     **settings
@@ -59,15 +56,15 @@ def prior_predictive(
     -------
     Dataset
         ``observed`` and ``replicated`` (chain, draw): the share of each ``label``, or of numbers
-        the share in each ``bin`` (from ``bin_lower`` to ``bin_upper``; bins hold the data and the
-        central 98 % of what the prior says). ``icc`` (chain, draw), or (chain, draw, pool): on the
-        latent scale. ``correlation`` (chain, draw, ``pool``, ``pool_``) of `cross_replication`. The
-        attribute ``in_words`` says what is to be expected.
+        in each ``bin`` (from ``bin_lower`` to ``bin_upper``, over the data and the central 98 % of
+        the prior). ``icc`` (chain, draw) or (chain, draw, pool), on the latent scale.
+        ``correlation`` (chain, draw, ``pool``, ``pool_``) of `cross_replication`. The attribute
+        ``in_words`` is a summary.
 
     Raises
     ------
     ArgumentError
-        If the model is another one, or a setting makes no sense.
+        If it is another model, or a setting is invalid.
     AnnotationError
         If the annotations do not suit the model.
 
@@ -103,7 +100,7 @@ def _name_of(model: Any) -> str:
 
 
 def _build(name: str, annotations: xr.Dataset, settings: dict[str, Any]) -> Any:
-    """Write the model as its module does, or raise on a setting that it does not have."""
+    """Build the model, or raise on a setting that it does not have."""
     build = models.get(name).module.build
     known = [p.name for p in signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for setting in settings:
@@ -112,10 +109,9 @@ def _build(name: str, annotations: xr.Dataset, settings: dict[str, Any]) -> Any:
 
 
 def _drawn(built: Any, draws: int, seed: int) -> xr.DataTree:
-    """Draw parameters and labels; parameters as ``posterior``, where the metrics read them.
+    """Draw parameters and labels; parameters as ``posterior``, which the metrics read.
 
-    Effects are left out: there is one for every item, and nobody asks for them. A thousand draws
-    take a second; to compile would take ten, or a minute the first time on a machine.
+    Effects are left out. Without compilation a thousand draws take a second, with it ten or more.
     """
     import pymc as pm
 
@@ -163,18 +159,18 @@ def _placed(values: Floats, edges: Floats) -> Ints:
 
 def _shares_of(codes: Ints, count: int) -> Floats:
     """Return the share (version, code) of each code; those below 0 count in the whole only."""
-    found = [np.bincount(row[row >= 0], minlength=count) for row in codes]
-    return np.array(found) / codes.shape[1]
+    counts = [np.bincount(row[row >= 0], minlength=count) for row in codes]
+    return np.array(counts) / codes.shape[1]
 
 
-def _words(found: xr.Dataset) -> str:
-    lines = [_said("ICC of a label, latent scale", found["icc"])]
-    if "correlation" in found:
-        lines.append(_said("correlation of two pools", pairs(found["correlation"])))
+def _words(result: xr.Dataset) -> str:
+    lines = [_sentence("ICC of a label, latent scale", result["icc"])]
+    if "correlation" in result:
+        lines.append(_sentence("correlation of two pools", pairs(result["correlation"])))
     return "\n".join(lines)
 
 
-def _said(name: str, values: xr.DataArray) -> str:
+def _sentence(name: str, values: xr.DataArray) -> str:
     low, middle, high = (share(float(v)) for v in np.quantile(values, [0.05, 0.5, 0.95]))
     return f"{name}: a priori median {middle}, 90 % from {low} to {high}."
 

@@ -1,11 +1,7 @@
 """Annotations in many versions: the data, and replicates of a fitted model.
 
-All versions have the same rows (item, annotator) with other labels. Laid one after the other, each
-with items of its own, they are one large set of annotations, so that statistics that are sums over
-items are computed for all versions at once.
-
-`replicates` reads predictive draws in the form that the model keeps them: counts of labels,
-scores, lists, or first choices.
+All versions have the same rows (item, annotator) and different labels. `stacked` lays them out as
+one large set of annotations, so that sums over items are computed for all versions at once.
 """
 
 from __future__ import annotations
@@ -104,21 +100,9 @@ def place_within(group: Ints) -> Ints:
 
 
 def stacked(
-    said: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
+    rows: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
 ) -> xr.Dataset:
-    """Lay versions one after the other, as annotations with items of their own.
-
-    Parameters
-    ----------
-    said : Said
-    values : array (version, row)
-        Label codes, or numbers.
-    n_items : int
-        Items of one version.
-    kind : str
-        Kind of the annotations.
-    labels : array
-        The label space; not used for numbers.
+    """Lay versions (version, row) one after the other, as annotations with items of their own.
 
     Examples
     --------
@@ -128,15 +112,15 @@ def stacked(
     ([0, 0, 1, 1], [1, 0, 0, 1])
     """
     n = len(values)
-    item = (said.item + n_items * np.arange(n)[:, None]).ravel()
-    columns = {"item_code": item, "annotator_code": np.tile(said.annotator, n)}
-    coords = {ITEM: np.arange(n * n_items), ANNOTATOR: np.arange(said.annotator.max() + 1)}
+    item = (rows.item + n_items * np.arange(n)[:, None]).ravel()
+    columns = {"item_code": item, "annotator_code": np.tile(rows.annotator, n)}
+    coords = {ITEM: np.arange(n * n_items), ANNOTATOR: np.arange(rows.annotator.max() + 1)}
     if kind == "continuous":
         columns["value"] = values.ravel()
     else:
         columns["label_code"] = values.ravel()
         coords[LABEL] = labels
-    for name, column in (("rank", said.rank), ("trial", said.trial)):
+    for name, column in (("rank", rows.rank), ("trial", rows.trial)):
         if column is not None:
             columns[name] = np.tile(column, n)
     parts = {name: (ANNOTATION, column) for name, column in columns.items()}
@@ -151,8 +135,17 @@ def evaluated(sums: Sums, n: int, undefined: Undefined) -> Any:
 
 
 def _dense(part: Any, n: int) -> Floats:
-    found = part if isinstance(part, np.ndarray) else part.toarray()
-    return np.asarray(found, dtype=np.float64).reshape(n, -1)
+    dense = part if isinstance(part, np.ndarray) else part.toarray()
+    return np.asarray(dense, dtype=np.float64).reshape(n, -1)
+
+
+def tail_probability(drawn: Floats, observed: Any, atol: float = 1e-9) -> Floats:
+    """Return P(drawn > observed) along the first axis, equal ones counting half.
+
+    Values that differ by no more than the order of summation are equal.
+    """
+    near = np.isclose(drawn, observed, rtol=1e-9, atol=atol)
+    return np.asarray(np.where(near, 0.5, drawn > observed).mean(axis=0))
 
 
 def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
@@ -200,22 +193,7 @@ OBSERVED: Final = "observed_data"
 
 
 def replicates(fit: Any, annotations: Any = None) -> Replicates:
-    """Read the predictive draws of a fit.
-
-    Parameters
-    ----------
-    fit : DataTree
-        From a model's ``fit(..., posterior_predictive=True)``.
-    annotations : Dataset, optional
-        The data of the fit; needed if the fit does not hold the annotators of rows.
-
-    Raises
-    ------
-    ArgumentError
-        If there are no predictive draws of annotations.
-    AnnotationError
-        If the annotations are not those of the fit.
-    """
+    """Read the predictive draws of a fit; ``annotations`` are its data, if it lacks annotators."""
     drawn, observed = group_of(fit, PREDICTIVE), group_of(fit, OBSERVED)
     given = None if annotations is None else checked_annotations(annotations)
     for name, reader in READERS.items():
@@ -254,12 +232,11 @@ class _Source(NamedTuple):
         if same and np.array_equal(self.annotations[ITEM].to_numpy(), items):
             return
         raise AnnotationError(
-            "annotations",
-            expected="those that the model was fitted to",
+            "annotations", expected="those that the model was fitted to",
             found=f"others: {self.annotations.sizes[ANNOTATION]:,} rows on items "
             f"{shown(list(self.annotations[ITEM].to_numpy()), 3)}, kind "
             f"{self.annotations.attrs['kind']!r}",
-        )
+        )  # fmt: skip
 
     def items(self) -> npt.NDArray[Any]:
         """Return the names of items, which the posterior may lack."""
@@ -315,8 +292,8 @@ def _counts(source: _Source) -> Replicates:
     who, trial = who[order], None if trial is None else trial[order]
 
     def values(some: slice) -> Ints:
-        found = _spelled(codes, counts[some])
-        return found if trial is None else _shuffled(found, item, some.start)
+        spelled = _spelled(codes, counts[some])
+        return spelled if trial is None else _shuffled(spelled, item, some.start)
 
     return source.made(
         "labels", items=items, labels=labels,
@@ -457,8 +434,8 @@ def _first_choices(source: _Source) -> Replicates:
     item = np.repeat(np.arange(len(n)), n)
 
     def values(some: slice) -> Ints:
-        found = _spelled(space.codes, counts[some])
-        return with_names(found, item, space, some.start)
+        spelled = _spelled(space.codes, counts[some])
+        return with_names(spelled, item, space, some.start)
 
     return source.made(
         "first choices", items=given.items, labels=space.labels,

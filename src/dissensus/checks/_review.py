@@ -1,4 +1,4 @@
-"""Which items to send back to the annotators."""
+"""Items whose further labels improve the ground truth most."""
 
 from __future__ import annotations
 
@@ -75,13 +75,7 @@ class ReviewDraws:
 
 
 def review_draws(fit: Any) -> ReviewDraws:
-    """Read a fit.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no fit of a latent truth, or a part of one, or it did not keep what is needed.
-    """
+    """Read a fit of a latent truth that kept the draws of all items."""
     posterior = group_of(fit, "posterior")
     model = fit.attrs.get("model", "?")
     if model not in MODELS:
@@ -149,11 +143,11 @@ _HARDLY: Final = 0.01
 
 
 def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
-    r"""Rank items by how much further labels are expected to help the ground truth.
+    r"""Rank items by how much further labels are expected to improve the ground truth.
 
     The ground truth is the most probable label of each item. The gain of n further labels
-    :math:`y` of an item is the expected increase of the probability that it is right, before
-    the labels are known (the expected value of sample information):
+    :math:`y` of an item is the expected increase of the probability that it is right (the expected
+    value of sample information):
 
     .. math::
 
@@ -162,53 +156,50 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     Parameters
     ----------
     fit : DataTree
-        What ``fit`` of `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
-        `dissensus.models.dawid_skene` returned, with ``keep_items=True``.
+        From ``fit`` of `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
+        `dissensus.models.dawid_skene`, with ``keep_items=True``.
     further : int
         Number of further labels of an item, 1 to 100, each by a random annotator of the study. An
-        item that one label cannot change has no gain from one, but may have from two: against two
-        equal annotators, one label makes a tie at best.
+        item may gain from two labels and not from one: against two equal annotators, one label
+        makes a tie at best.
 
     Returns
     -------
     Dataset
-        Over ``item``, by falling gain: ``rank`` (1 is sent back first); ``gain``;
-        ``probability_right``, of the leading label now; ``probability_right_after``, expected with
-        further labels; ``leading_label``; ``labels_given``; and
-        ``expected_accuracy``, the share of all items on which the ground truth is expected to be
-        right if this item and all before it are sent back. Attributes: ``further``,
-        ``expected_accuracy_now``, and ``in_words``, sentences, one a line.
+        Over ``item``, by falling gain: ``rank``; ``gain``; ``probability_right``, of the leading
+        label; ``probability_right_after``, expected with further labels; ``leading_label``;
+        ``labels_given``; and ``expected_accuracy``, the expected share of all items whose ground
+        truth is right if this item and all before it are reviewed. Attributes: ``further``,
+        ``expected_accuracy_now``, and ``in_words``, one sentence a line.
 
     Raises
     ------
     ArgumentError
-        If it is no such fit, or a part of one, or one that did not keep what is needed
-        (``keep_items=False``, ``difficulty=True`` and ``errors="unequal"`` of the models other than
-        `rasch`); or the further labels are too many to go through what they may say.
+        If it is no such fit, or a part of one, or lacks draws (``keep_items=False``, and
+        ``difficulty=True`` or ``errors="unequal"`` of the models other than `rasch`); or if there
+        are too many combinations of further labels.
 
     Warns
     -----
     ConvergenceWarning
-        If the chains of the fit had not run long enough.
+        If the chains of the fit did not converge.
 
     Notes
     -----
-    The gain lies between 0 and :math:`1 - \max_z P(z_i = z)`, and is exactly 0 where the truth is
-    known. It does not measure disagreement. On a very difficult item in `rasch` all annotators
-    guess and disagree, and a further guess has no gain. An item with few labels by accurate
-    annotators has a gain although nobody disagrees. An item with one clear answer has none.
+    The gain lies between 0 and :math:`1 - \max_z P(z_i = z)`, and is 0 where the truth is known.
+    It does not measure disagreement: a very difficult item in `rasch`, of which all annotators
+    guess, has no gain, and an item with few labels by accurate annotators has one although nobody
+    disagrees.
 
-    :math:`P(z_i, y)` is the mean over draws of the product
-    :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which a label is of
-    a random annotator, and labels are independent given the draw. The maximum is taken after the
-    mean: a maximum draw by draw would assume that the right draw is known, and :math:`G_i` would
-    be positive without further labels. All combinations of labels are enumerated by their counts;
-    nothing is simulated.
+    :math:`P(z_i, y)` is the mean over draws of
+    :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which labels are of random
+    annotators, independent given the draw. The maximum is taken after the mean; the maximum of each
+    draw would assume the right draw known. All combinations of labels are enumerated by counts.
 
-    Gains of items are added. This leaves out that labels of one item also inform about annotators,
-    and so about other items, and that further annotators may state a confidence; both would raise
-    the gain somewhat. Rank and gain depend on the model: mistakes that all annotators share look
-    like certainty, and `symmetric_confusion` and `dawid_skene` treat all items as equally hard.
+    Gains of items are added. This ignores that labels also inform about annotators, and so about
+    other items, and that annotators may state a confidence; both would increase the gain. Mistakes
+    that all annotators share appear as certainty, and `symmetric_confusion` and `dawid_skene` treat
+    all items as equally hard.
 
     Source: Raiffa & Schlaifer (1961), *Applied statistical decision theory*, the expected value of
     sample information, with a gain of 1 for each item whose label is right.
@@ -233,11 +224,11 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     # Bounds hold up to rounding.
     gain = np.clip(draws.after(int(further)) - now, 0.0, np.maximum(1.0 - now, 0.0))
     gain[(gain < _NOTHING) | draws.known] = 0.0
-    found = _ranked(draws, gain, now, lead)
+    ranked = _ranked(draws, gain, now, lead)
     attrs = {
         "model": fit.attrs["model"], "further": int(further), "expected_accuracy_now": now.mean(),
     }  # fmt: skip
-    return found.assign_attrs(attrs, in_words="\n".join(_sentences(found, int(further))))
+    return ranked.assign_attrs(attrs, in_words="\n".join(_sentences(ranked, int(further))))
 
 
 def _check(further: Any, n_labels: int) -> None:
@@ -284,10 +275,10 @@ def _ranked(draws: ReviewDraws, gain: Floats, now: Floats, lead: npt.NDArray[Any
     )
 
 
-def _sentences(found: xr.Dataset, further: int) -> list[str]:
+def _sentences(ranked: xr.Dataset, further: int) -> list[str]:
     """Summarise the result in sentences."""
-    gain, right = found["gain"].to_numpy(), found["probability_right"].to_numpy()
-    along, n, now = found["expected_accuracy"].to_numpy(), len(gain), float(right.mean())
+    gain, right = ranked["gain"].to_numpy(), ranked["probability_right"].to_numpy()
+    along, n, now = ranked["expected_accuracy"].to_numpy(), len(gain), float(right.mean())
     half = int(np.searchsorted(np.cumsum(gain), 0.5 * gain.sum())) + 1
     places = digits_for([float(along[half - 1]) - now])
     items = counted(n, "item")

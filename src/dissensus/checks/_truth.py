@@ -14,7 +14,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.checks._replicates import OBSERVED, PREDICTIVE, group_of
+from dissensus.checks._replicates import OBSERVED, PREDICTIVE, group_of, tail_probability
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
@@ -89,15 +89,9 @@ def read(fit: Any, draws: int | None) -> Labels:
 
 
 def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) -> None:
-    """Raise if dims of chains, draws or systems were dropped, or items, annotators or labels were.
+    """Raise if a dim of draws or systems was dropped, or some of the items, annotators or labels.
 
-    Parameters
-    ----------
-    fit : DataTree
-    drawn : Dataset
-        A group of it that has draws.
-    dims : tuple of str
-        Dims that must be complete: kernels index arrays by their codes.
+    Kernels index arrays along ``dims`` by codes, so that these must be complete.
     """
     observed, constant = group_of(fit, OBSERVED), group_of(fit, "constant_data")
     wanted = [(dim, drawn) for dim in SAMPLE]
@@ -144,9 +138,6 @@ def _repeats(item: Ints, who: Ints) -> Ints:
 def in_place(posterior: xr.Dataset, labels: npt.NDArray[np.generic]) -> xr.DataArray:
     """Return the probability that each label is the most frequent response where it is true.
 
-    The diagonal of the annotators' confusion matrix, of their population or their mean, must be the
-    largest entry of its row.
-
     Examples
     --------
     >>> rows = np.array([[[[0.6, 0.4], [0.3, 0.7]], [[0.6, 0.4], [0.7, 0.3]]]])
@@ -164,8 +155,7 @@ def _confusion(posterior: xr.Dataset, n: int) -> Floats:
     """Return the annotators' confusion matrix (chain, draw, label, response)."""
     if "confusion" in posterior or "population_confusion" in posterior:
         whole = posterior.get("population_confusion")
-        if whole is None:
-            whole = posterior["confusion"].mean(ANNOTATOR)
+        whole = posterior["confusion"].mean(ANNOTATOR) if whole is None else whole
         return np.asarray(whole.transpose(*SAMPLE, LABEL, RESPONSE).to_numpy())
     return common_confusion(posterior, n)
 
@@ -190,7 +180,7 @@ def common_confusion(posterior: xr.Dataset, n: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Found:
+class CheckResult:
     """One statistic; version 0 is the data, the rest are replicates."""
 
     name: str
@@ -213,8 +203,7 @@ class Found:
         drawn = self.values[1:][np.isfinite(self.values[1:])]
         if not (len(drawn) and np.isfinite(self.observed)):
             return float("nan")
-        near = np.isclose(drawn, self.observed, rtol=1e-9, atol=1e-12)
-        return float(np.where(near, 0.5, drawn > self.observed).mean())
+        return float(tail_probability(drawn, self.observed, atol=1e-12))
 
     @property
     def p_value(self) -> float:
@@ -231,7 +220,7 @@ Statistic = Callable[[Labels, Sums], tuple[Floats | None, str]]
 
 
 def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return how far shares of disagreeing pairs are from those that the model leads to."""
+    """Return the distance of shares of disagreeing pairs from those of the model."""
     n_labels = both.where.n_labels
     if n_labels < 3:
         return None, "with two labels there is one pair only"
@@ -243,15 +232,15 @@ def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     gap = (pairs - expected) ** 2
     far = _divided(gap, expected + (gap == 0)).sum(axis=1)
     most = int(np.argmax(pairs[0] - expected))
-    one, two = (_name(both.labels[k[most]]) for k in (a, b))
+    first, second = (_name(both.labels[k[most]]) for k in (a, b))
     return np.sqrt(far), (
-        f"{one} and {two} are taken for each other {_times(pairs[0, most], expected[most])}: they "
-        f"are {share(pairs[0, most])} of the pairs of labels that disagree"
+        f"{first} and {second} are taken for each other {_times(pairs[0, most], expected[most])}: "
+        f"they are {share(pairs[0, most])} of the pairs of labels that disagree"
     )
 
 
 def error_distance(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return how many steps lie between two labels that disagree, on average."""
+    """Return the mean number of steps between two labels that disagree."""
     if not both.ordered or both.where.n_labels < 3:
         return None, "labels have no order" if not both.ordered else "there are two labels only"
     n = both.where.n_labels
@@ -269,7 +258,7 @@ def error_distance(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def label_use(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return how far annotators favour labels of their own, beyond what the model has them."""
+    """Return the distance of annotators' use of labels from that of the model."""
     n = _labels_with_others(both)
     if (n > 0).sum() < 2:
         return None, "there are not two annotators who labelled the same items"
@@ -324,34 +313,34 @@ def system_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     if len(both.systems) < 2:
         return None, "there are not two systems"
     a, b = np.triu_indices(len(both.systems), 1)
-    asked = ((both.answers[0] >= 0) & (both.n_of_items > 1)[:, None]).astype(np.float64)
-    shares = _divided(sums.same[:, a, b], (asked.T @ asked)[a, b])
+    answered = ((both.answers[0] >= 0) & (both.n_of_items > 1)[:, None]).astype(np.float64)
+    shares = _divided(sums.same[:, a, b], (answered.T @ answered)[a, b])
     if not np.isfinite(shares[0]).any():
         return None, "no two systems answered the same item that has two labels"
     expected = _mean(shares)
     values = np.nanmax(shares - expected, axis=1)
     most = int(np.nanargmax(shares[0] - expected))
-    one, two = (_name(both.systems[k[most]]) for k in (a, b))
+    first, second = (_name(both.systems[k[most]]) for k in (a, b))
     return values, (
-        f"{one} and {two} agree on one label where two annotators agree on another in "
+        f"{first} and {second} agree on one label where two annotators agree on another in "
         f"{share(shares[0, most], 3)} of cases, {_times(shares[0, most], expected[most])}"
     )
 
 
 def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return how much more systems agree with annotators who are of one mind."""
+    """Return how much more systems agree with annotators who all agree."""
     if not len(both.systems):
         return None, "there are no systems"
-    one = _divided(sums.unanimous[..., 1], sums.unanimous[..., 0])
-    more = _divided(sums.split[..., 1], sums.split[..., 0])
-    gap = one - more
+    unanimous = _divided(sums.unanimous[..., 1], sums.unanimous[..., 0])
+    divided = _divided(sums.split[..., 1], sums.split[..., 0])
+    gap = unanimous - divided
     there = np.isfinite(gap[0])
     if not there.any():
         return None, "annotators are of one mind about all items, or about none"
     values = gap[:, there].mean(axis=1)
     most = int(np.argmax(np.abs(gap[0] - _mean(gap))[there]))
     system = np.flatnonzero(there)[most]
-    same, split = ((x[0, system], np.nanmean(x[1:, system])) for x in (one, more))
+    same, split = ((x[0, system], np.nanmean(x[1:, system])) for x in (unanimous, divided))
     return values, (
         f"{_name(both.systems[system])} says the same as annotators who are of one mind for "
         f"{share(same[0])} of items, by the model {share(same[1])}; as one of annotators who are "
@@ -360,7 +349,7 @@ def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def repeats(both: Labels, _: Sums) -> tuple[Floats | None, str]:
-    """Return how often an annotator says the same of an item again."""
+    """Return how often an annotator gives an item the same label again."""
     if not len(both.repeats):
         return None, "nobody labelled an item twice"
     first, second = both.repeats.T
@@ -384,13 +373,15 @@ CHECKS: Final[tuple[tuple[str, str, Statistic, bool], ...]] = (
 """Name, the assumption of the plainest model, the statistic, and whether both tails count."""
 
 
-def found(both: Labels) -> list[Found]:
+def results_of(both: Labels) -> list[CheckResult]:
     """Compute all statistics."""
     sums = both.sums()
     out = []
     for name, meaning, statistic, two_sided in CHECKS:
         values, size = statistic(both, sums)
-        out.append(Found(name, meaning, np.empty(0) if values is None else values, size, two_sided))
+        out.append(
+            CheckResult(name, meaning, np.empty(0) if values is None else values, size, two_sided)
+        )
     return out
 
 
@@ -417,14 +408,14 @@ def _name(name: Any) -> str:
     return repr(short(value)) if isinstance(value, str) else str(value)
 
 
-def _times(observed: float, expected: float, what: str = "as often") -> str:
+def _times(observed: float, expected: float, phrase: str = "as often") -> str:
     if not expected > 0:
         return "though by the model never"
     times = number(float(f"{observed / expected:.2g}"))
     return (
-        f"about {what} as the model says"
+        f"about {phrase} as the model says"
         if times == "1"
-        else f"{times} times {what} as the model says"
+        else f"{times} times {phrase} as the model says"
     )
 
 

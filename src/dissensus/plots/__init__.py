@@ -4,7 +4,7 @@ ArviZ draws `distribution` and `forest`, with any of its backends, and they retu
 `PlotCollection`; Matplotlib draws the others. Matplotlib is imported with the first plot.
 
 Settings that several plots share (``figsize``, ``ax``, ``ci_kind`` and others) are described and
-checked in `dissensus.plots._settings`, which completes the docstrings.
+checked in `dissensus.plots._source`, which completes the docstrings.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from ._along import discrepancy_curve as discrepancy_curve
     from ._along import models as models
     from ._along import reliability as reliability
-    from ._annotator_roc import annotator_roc as annotator_roc
+    from ._annotators import annotator_roc as annotator_roc
+    from ._annotators import confidence_difficulty as confidence_difficulty
+    from ._annotators import confidence_errors as confidence_errors
+    from ._annotators import confidence_ridges as confidence_ridges
     from ._checks import agreement_check as agreement_check
     from ._checks import assumptions as assumptions
     from ._checks import label_check as label_check
     from ._checks import prior_predictive as prior_predictive
     from ._checks import residual_check as residual_check
-    from ._confidence import confidence_difficulty as confidence_difficulty
-    from ._confidence import confidence_errors as confidence_errors
-    from ._confidence import confidence_ridges as confidence_ridges
     from ._item import item as item
     from ._items import certainty as certainty
     from ._items import expected_risk as expected_risk
@@ -75,106 +75,45 @@ class Plot:
 
 
 PLOTS: Final = (
-    Plot(
-        "forest", "metrics", "_systems", "metrics of all systems with intervals, at one reliability"
-    ),
+    Plot("forest", "metrics", "_systems", "metrics of all systems, at one reliability"),
     Plot("reliability", "metrics", "_along", "a metric against reliability, with intervals"),
     Plot("models", "companion", "_along", "a metric against reliability under two models"),
     Plot("distribution", "metrics", "_systems", "draws of a metric, for each system"),
     Plot("better", "comparison", "_systems", "probability that one system is better than another"),
     Plot("discrepancy", "discrepancy", "_rows", "discrepancy ratios of systems and annotators"),
-    Plot(
-        "components",
-        "components",
-        "_rows",
-        "reliability of labels, and correlation of pools of annotators",
-    ),
-    Plot(
-        "accuracies",
-        "accuracy",
-        "_rows",
-        "accuracy of systems and annotators, if every item has one true label",
-    ),
-    Plot(
-        "discrepancy_curve",
-        "discrepancy_curve",
-        "_along",
-        "discrepancy ratio against the threshold",
-    ),
+    Plot("components", "components", "_rows", "reliability of labels, correlation of pools"),
+    Plot("accuracies", "accuracy", "_rows", "accuracy of systems and annotators"),
+    Plot("discrepancy_curve", "discrepancy_curve", "_along", "discrepancy ratio by threshold"),
     Plot("certainty", "certainty", "_items", "annotation certainty of every item, sorted"),
     Plot("item", "posterior", "_item", "one item: annotations, plausibilities, predictions"),
     Plot("simplex", "posterior", "_items", "plausibilities over three labels in a triangle"),
-    Plot(
-        "agreement_check",
-        "agreement_check",
-        "_checks",
-        "agreement of annotators beside that of replicates",
-    ),
+    Plot("agreement_check", "agreement_check", "_checks", "agreement beside that of replicates"),
     Plot("assumptions", "assumptions", "_checks", "assumptions of a model of the truth, checked"),
-    Plot(
-        "label_check",
-        "label_check",
-        "_checks",
-        "each annotator's use of the labels beside that of replicates",
-    ),
-    Plot(
-        "residual_check",
-        "residual_check",
-        "_checks",
-        "residuals of every item beside those of replicates",
-    ),
-    Plot(
-        "prior_predictive",
-        "prior_predictive",
-        "_checks",
-        "prior distribution of labels and of the ICC",
-    ),
+    Plot("label_check", "label_check", "_checks", "annotators' use of labels beside replicates"),
+    Plot("residual_check", "residual_check", "_checks", "residuals of items beside replicates"),
+    Plot("prior_predictive", "prior_predictive", "_checks", "prior of labels and of the ICC"),
     Plot("expected_risk", "expected_risk", "_items", "histogram of the items' expected risk"),
+    Plot("reliability_plan", "plan", "_plans", "annotators and items for reliable labels"),
     Plot(
-        "reliability_plan",
-        "plan",
-        "_plans",
-        "annotators for a reliable mean, items for a narrow interval",
-    ),
-    Plot(
-        "truth_nomogram",
-        "weighted_reliability",
-        "_truth_nomogram",
+        "truth_nomogram", "weighted_reliability", "_truth_nomogram",
         "accuracy of a majority of annotators",
     ),
+    Plot("annotator_roc", "annotator_roc", "_annotators", "annotators in ROC space"),
+    Plot("confidence_ridges", "annotations", "_annotators", "confidence of each annotator"),
+    Plot("confidence_errors", "confidence_check", "_annotators", "errors by confidence"),
     Plot(
-        "annotator_roc",
-        "annotator_roc",
-        "_annotator_roc",
-        "annotators in ROC space, with posterior regions",
-    ),
-    Plot(
-        "confidence_ridges",
-        "annotations",
-        "_confidence",
-        "distribution of each annotator's confidence",
-    ),
-    Plot("confidence_errors", "confidence_check", "_confidence", "errors by confidence"),
-    Plot(
-        "confidence_difficulty",
-        "confidence_difficulty",
-        "_confidence",
+        "confidence_difficulty", "confidence_difficulty", "_annotators",
         "difficulty of items against confidence",
     ),
     Plot("items_to_review", "items_to_review", "_items", "items to review first, and the gain"),
-    Plot(
-        "accuracy_plan",
-        "accuracy_plan",
-        "_plans",
-        "items for a system's accuracy without known labels",
-    ),
-)
+    Plot("accuracy_plan", "accuracy_plan", "_plans", "items for a system's accuracy"),
+)  # fmt: skip
 
 
 @cache
 def _completed(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
     """Return the function with a complete docstring, checks of settings, and warnings."""
-    from dissensus.plots._settings import check, documented
+    from dissensus.plots._source import check, documented
 
     own = signature(draw)
 

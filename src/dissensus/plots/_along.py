@@ -320,7 +320,7 @@ def _metric_axis(ax: Axes, metric: str) -> None:
 
 
 def _name_curves(ax: Axes, draws: xr.DataArray, ends: list[float]) -> None:
-    """Write the names of systems at the ends of their curves, apart from each other."""
+    """Write the names of systems at the ends of their curves; below if an end is undefined."""
     low, high = ax.get_ylim()
     figure = ax.get_figure(root=True)
     assert figure is not None
@@ -329,6 +329,7 @@ def _name_curves(ax: Axes, draws: xr.DataArray, ends: list[float]) -> None:
     gap = (high - low) * 1.45 * look.SMALL / (inches * 72)
     width = 12 if figure.get_figwidth() < look.NARROW else 22
     texts = look.labels(list(draws[SYSTEM].to_numpy()), width)
+    ends = [end if np.isfinite(end) else low for end in ends]
     heights = spread(ends, gap, low, high)
     for text, place, end, height in zip(texts, draws["place"], ends, heights, strict=True):
         ax.annotate(

@@ -12,7 +12,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from dissensus.checks._by_group import ENDS
+from dissensus.checks._by_group import ENDS, in_tails
 from dissensus.checks._prior import BIN, pairs
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError, shown
@@ -78,10 +78,8 @@ def agreement_check(
         part = data.sel(statistic=name)
         tail = float(part["tail_probability"])
         text = probability(tail) if np.isfinite(tail) else "undefined"
-        _replicates(panel, part, legend=panel is axes[0])
+        _replicates(panel, part, "observed ", f"tail probability {text}", legend=panel is axes[0])
         look.titled(panel, fill(coefficient_title(name), 28))
-        value = number(float(f"{float(part['observed']):.3g}"))
-        panel.set_xlabel(f"observed {value}\ntail probability {text}", fontsize=look.SMALL)
     return axes[0].figure
 
 
@@ -117,19 +115,17 @@ def assumptions(source: Any, *, figsize: Size | None = None) -> Any:
     axes = look.grid_of(data.sizes["check"], figsize, int(look.width_of(figsize) // 1.8), 2.2)
     for k, ax in enumerate(axes):
         part = data.isel(check=k)
-        _replicates(ax, part, legend=k == 0)
         p = float(part["p_value"])
         title = fill(capital(str(part["assumption"].item())), 24)
         look.titled(ax, title, fontweight="bold" if p < 0.01 else "normal")
         text = "p < .001" if p < 0.001 else f"p {number(float(f'{p:.2g}'))}"
         name = str(part["check"].item()).replace("_", " ")
-        value = number(float(f"{float(part['observed']):.3g}"))
-        ax.set_xlabel(f"{name}: {value}\n{text}", fontsize=look.SMALL)
+        _replicates(ax, part, f"{name}: ", text, legend=k == 0)
     return axes[0].figure
 
 
-def _replicates(ax: Axes, part: xr.Dataset, *, legend: bool) -> None:
-    """Draw the histogram of a replicated statistic, and the observed value."""
+def _replicates(ax: Axes, part: xr.Dataset, name: str, text: str, *, legend: bool) -> None:
+    """Draw the histogram of a replicated statistic and the observed value, with its text below."""
     values = part["replicated"].to_numpy().ravel()
     values = values[np.isfinite(values)]
     if len(values):
@@ -140,6 +136,7 @@ def _replicates(ax: Axes, part: xr.Dataset, *, legend: bool) -> None:
     observed = float(part["observed"])
     if np.isfinite(observed):
         ax.axvline(observed, color=look.ink(), linewidth=1.8, label="observed")
+    ax.set_xlabel(f"{name}{number(float(f'{observed:.3g}'))}\n{text}", fontsize=look.SMALL)
     if legend:
         ax.legend(loc="best", frameon=False, fontsize=look.SMALL, handlelength=1.2)
 
@@ -245,16 +242,10 @@ def residual_check(source: Any, *, limit: int = 1000, figsize: Size | None = Non
     return axes[0].figure
 
 
-def _outside(data: xr.Dataset) -> xr.DataArray:
-    """Return which observed statistics are in the tails of their replicates."""
-    low, high = ENDS
-    return (data["tail_probability"] < low) | (data["tail_probability"] > high)
-
-
 def _furthest(data: xr.Dataset, limit: int) -> xr.Dataset:
     """Return the annotators with most statistics in the tails, in their own order."""
     others = [dim for dim in data["tail_probability"].dims if dim != ANNOTATOR]
-    count = _outside(data).sum(others).to_numpy()
+    count = in_tails(data).sum(others).to_numpy()
     distance = abs(data["tail_probability"] - 0.5).fillna(0.0).mean(others).to_numpy()
     order = np.lexsort((-distance, -count))
     return data.isel({ANNOTATOR: np.sort(order[:limit])})
@@ -269,7 +260,7 @@ def _intervals(
     lower, upper, observed = (data[name].to_numpy() for name in ("lower", "upper", "observed"))
     lines = ax.hlines if horizontal else ax.vlines
     lines(at, lower, upper, color=look.DRAWS, alpha=0.55, linewidth=width)
-    outside = _outside(data).to_numpy()
+    outside = in_tails(data).to_numpy()
     for chosen, is_outside in ((~outside, False), (outside, True)):
         x, y = observed[chosen], at[chosen]
         x, y = (x, y) if horizontal else (y, x)
@@ -297,7 +288,7 @@ def _residuals(ax: Axes, data: xr.Dataset, name: str, limit: int) -> int:
     data = data.isel({ITEM: np.flatnonzero(data["observed"].notnull().to_numpy())})
     data = data.isel({ITEM: np.argsort(data["observed"].to_numpy(), kind="stable")})
     count = data.sizes[ITEM]
-    outside = _outside(data).to_numpy()
+    outside = in_tails(data).to_numpy()
     places = np.arange(count)
     if count > limit:
         inside = np.flatnonzero(~outside)

@@ -163,11 +163,6 @@ def simplex(
     limit : int
         Maximum number of items.
 
-    Raises
-    ------
-    ArgumentError
-        If there are not three labels, or an item is unknown.
-
     Notes
     -----
     After Stutz et al. (2023), Figure 2.

@@ -1,19 +1,125 @@
-"""Selection of the data of a plot from an evaluation, or from a part of one."""
+"""Settings that several plots share, and the data of a plot from an evaluation or a part of one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import getdoc, signature
+from math import isfinite
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.data import tables
 from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown
-from dissensus.plots._settings import check
 from dissensus.wording import listed
+
+# Settings: their descriptions and checks.
+
+
+DESCRIPTIONS: Final = {
+    "metric": "str, optional\nA variable of the group; the first by default.",
+    "reliability": "float, optional\nBy default the reference reliability of the evaluation.",
+    "scope": '{"new items", "these items"}\n'
+    "Whether the sampling of items is part of the uncertainty.",
+    "naive": "xarray.DataArray (system), optional\n"
+    "Value against a point estimate of the labels; by default that of the evaluation.",
+    "truth": "xarray.DataArray (system), optional\nKnown value; by default that of the evaluation.",
+    "ci_kind": '{"eti", "hdi"}, optional\nKind of the intervals; ArviZ\'s setting by default.',
+    "ci_prob": "float, optional\nProbability of the intervals; ArviZ's setting by default.",
+    "limit": "int\nMaximum number of systems; those with the best means are shown.",
+    "backend": 'str, optional\n"matplotlib", "bokeh" or "plotly"; ArviZ\'s setting by default.',
+    "ax": "matplotlib.axes.Axes, optional\nAxes to draw on; by default a new figure.",
+    "figsize": "(float, float), optional\n"
+    "Width and height in inches. A height of None is chosen to fit. In a narrow figure, panels "
+    "are below each other.",
+}
+"""Descriptions of parameters that a plot's own docstring leaves out."""
+_SECTIONS: Final = {
+    "Raises": "ArgumentError\n    If the source lacks the data of the plot, or a setting is "
+    "invalid.",
+    "Returns": "matplotlib.figure.Figure",
+}
+"""Sections that a plot's own docstring leaves out."""
+
+
+def documented(draw: Callable[..., Any]) -> str:
+    """Return the docstring of a plot, completed by what the plots share."""
+    head, title, rest = (getdoc(draw) or "").partition("Parameters\n----------\n")
+    own, _, tail = rest.partition("\n\n")
+    known = {
+        name.strip(" *"): entry
+        for entry in re.split(r"\n(?=\S)", own)
+        for name in entry.splitlines()[0].partition(" : ")[0].split(",")
+    }
+    entries = dict.fromkeys(
+        known.get(name) or f"{name} : " + DESCRIPTIONS[name].replace("\n", "\n    ")
+        for name in signature(draw).parameters
+    )
+    for section, text in _SECTIONS.items():
+        if f"{section}\n---" not in tail:
+            tail = f"{section}\n{'-' * len(section)}\n{text}\n\n{tail}"
+    return "\n".join([head + title.rstrip(), *entries, "", tail])
+
+
+def check(given: Mapping[str, Any]) -> None:
+    """Raise if a shared setting is invalid. None means the default, except for counts.
+
+    Examples
+    --------
+    >>> check({"limit": "all"})
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.ArgumentError: limit: expected a whole number, 1 or more; found 'all'
+    """
+    for name, value in given.items():
+        valid, expected = _RULES.get(name, _ANYTHING)
+        if not valid(value) and (value is not None or _RULES[name] is _COUNT):
+            raise ArgumentError(name, expected=expected, found=brief(value))
+
+
+def _is_axes(value: Any) -> bool:
+    from matplotlib.axes import Axes
+
+    return isinstance(value, Axes)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, Iterable) and all(isinstance(name, str) for name in value)
+
+
+def _is_size(value: Any) -> bool:
+    """Return whether a value is (width, height) in inches that fit any page."""
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != 2:
+        return False
+    return all(side is None or 0.1 <= arguments.real(side) <= 600 for side in value)
+
+
+_ANYTHING: Final = (lambda _: True, "")
+_COUNT: Final = (lambda x: arguments.is_whole(x) and x >= 1, "a whole number, 1 or more")
+_ARRAY: Final = (lambda x: isinstance(x, xr.DataArray), "an xarray.DataArray")
+_NAME: Final = (lambda x: isinstance(x, str), "the name of one")
+_NAMES: Final = (_are_names, "the name of one, or a list of names")
+_NUMBER: Final = (lambda x: isfinite(arguments.real(x)), "a finite number")
+_RULES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    **dict.fromkeys(("limit", "candidates", "bins"), _COUNT),
+    **dict.fromkeys(("naive", "truth", "point"), _ARRAY),
+    **dict.fromkeys(("metric", "scope"), _NAME),
+    **dict.fromkeys(("metrics", "statistics"), _NAMES),
+    **dict.fromkeys(("margin", "reliability"), _NUMBER),
+    "ax": (_is_axes, "axes of Matplotlib, or None"),
+    "figsize": (_is_size, "a width and a height in inches, such as (6, 4) or (6, None)"),
+    "ci_kind": (lambda x: isinstance(x, str) and x in {"eti", "hdi"}, "'eti' or 'hdi'"),
+    "ci_prob": (lambda x: 0 < arguments.real(x) < 1, "a number between 0 and 1"),
+}
+
+
+# Data of a plot.
+
 
 THESE, NEW = SCOPES
 _REASONS = {
@@ -23,13 +129,7 @@ _REASONS = {
 
 
 def group(source: Any, name: str) -> xr.Dataset:
-    """Return a group of an evaluation, or the Dataset or array given instead of one.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such group, or it is empty.
-    """
+    """Return a group of an evaluation that is not empty, or the Dataset or array given instead."""
     data = _group(source, name)
     bare = [str(dim) for dim, size in data.sizes.items() if not size]
     if bare or not data.data_vars:
@@ -44,14 +144,13 @@ def _group(source: Any, name: str) -> xr.Dataset:
     if isinstance(source, xr.DataTree):
         if name in source.children and source[name].to_dataset().data_vars:
             return source[name].to_dataset()
+        hint = str(source.attrs.get(_REASONS.get(name), ""))
+        if name in {"metrics", "comparison"}:
+            hint = "Without predictions there are no metrics"
         raise ArgumentError(
-            "source",
-            expected=f"an evaluation with a group {name!r}",
-            found=f"groups {shown(list(source.children), 12)}",
-            hint="Without predictions there are no metrics"
-            if name in {"metrics", "comparison"}
-            else str(source.attrs.get(_REASONS.get(name), "")),
-        )
+            "source", expected=f"an evaluation with a group {name!r}",
+            found=f"groups {shown(list(source.children), 12)}", hint=hint,
+        )  # fmt: skip
     if isinstance(source, xr.DataArray):
         return source.to_dataset(name=source.name or name)
     if isinstance(source, xr.Dataset):
@@ -72,24 +171,8 @@ def returned(
 ) -> xr.Dataset:
     """Return what a function of the library returned, or a group of a tree that holds it.
 
-    Parameters
-    ----------
-    source : Any
-    function : str
-        Name of the function.
-    needed : iterable of str
-        Variables that must be there.
-    name : str
-        Name of the group; that of the function by default.
-    dims : tuple of str
-        Dims of these variables, if given.
-    along : str
-        A dim that these variables must have, if given.
-
-    Raises
-    ------
-    ArgumentError
-        If a variable is missing or has other dims.
+    The group is ``name``, by default the function's. Variables ``needed`` must have the dims
+    ``dims``, or a dim ``along``, if these are given.
     """
     data = group(source, name or function)
     for variable in needed:
@@ -125,13 +208,7 @@ def chosen(data: xr.Dataset, name: str | None) -> xr.DataArray:
 def at_reliability(
     data: xr.DataArray, source: Any, reliability: float | None
 ) -> tuple[xr.DataArray, float | None]:
-    """Select a reliability, by default the reference; None if the data have no such dim.
-
-    Raises
-    ------
-    ArgumentError
-        If the data do not hold that reliability.
-    """
+    """Select a reliability, by default the reference; None if the data have no such dim."""
     if RELIABILITY not in data.dims:
         return data, None
     known = data[RELIABILITY].to_numpy()

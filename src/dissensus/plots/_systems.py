@@ -58,11 +58,6 @@ def forest(
     -------
     arviz_plots.PlotCollection
 
-    Raises
-    ------
-    ArgumentError
-        If the source holds no such metric or reliability.
-
     Examples
     --------
     >>> import dissensus as dx
@@ -138,11 +133,6 @@ def distribution(
     arviz_plots.PlotCollection
         A forest if no system's draws vary.
 
-    Raises
-    ------
-    ArgumentError
-        If the source holds no such metric, reliability or scope.
-
     Notes
     -----
     After Stutz et al. (2023), Figure 7 right.
@@ -185,9 +175,7 @@ def distribution(
     return collection
 
 
-def _prepared(
-    draws: xr.DataArray, limit: int
-) -> tuple[xr.DataArray, list[str], str, list[Any]]:  # fmt: skip
+def _prepared(draws: xr.DataArray, limit: int) -> tuple[xr.DataArray, list[str], str, list[Any]]:
     """Return draws of the best systems under short names, colours, a note, and full names."""
     draws, text = pieces.leading(pieces.with_systems(draws), limit)
     colors = [look.style(int(place)).color for place in draws["place"].to_numpy()]

@@ -40,11 +40,8 @@ def _study_of(source: Any, measure: str) -> xr.Dataset:
     data = pieces.group(source, "weighted_reliability")
     names = list(data.data_vars)
     if measure not in names and len(names) != 1:
-        raise ArgumentError(
-            "source",
-            expected=f"draws of {measure}",
-            found=f"variables {', '.join(map(str, names))}",
-        )
+        found = f"variables {', '.join(map(str, names))}"
+        raise ArgumentError("source", expected=f"draws of {measure}", found=found)
     draws = data[measure if measure in names else names[0]]
     if set(draws.dims) != set(SAMPLE):
         raise ArgumentError(
@@ -263,11 +260,9 @@ def _majorities(ax: Axes, n_labels: int, target: float) -> None:
 def _needed(ax: Axes, n_labels: int, target: float) -> None:
     x = np.linspace(1 / n_labels, 1, 2 * _POINTS)
     # Only accuracies for which the number is within the limits: it is unbounded near chance.
-    inside = (
-        majority_accuracy(_COUNTS[-1], xr.DataArray(x, dims="x"), n_labels).to_numpy() >= target
-    )
-    y = annotators_for_truth(x[inside], target, n_labels)
-    ax.step(x[inside], y, where="post", color=look.style(0).color, linewidth=1.4)
+    x = x[majority_accuracy(_COUNTS[-1], xr.DataArray(x, dims="x"), n_labels).to_numpy() >= target]
+    y = annotators_for_truth(x, target, n_labels)
+    ax.step(x, y, where="post", color=look.style(0).color, linewidth=1.4)
     ax.set_yscale("log")
     ax.set_ylim(0.9, _COUNTS[-1] * 1.15)
     ax.yaxis.set_major_locator(FixedLocator(_COUNTS))

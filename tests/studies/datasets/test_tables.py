@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 import dissensus as dx
-from dissensus.studies.datasets import REGISTRY, _lehner
+from dissensus.studies.datasets import REGISTRY, _tables
 
 EMBEDDED = [name for name, entry in REGISTRY.items() if entry.source is None]
 
@@ -48,9 +48,9 @@ def test_unknown_names_and_options():
         dx.datasets.describe(None)
     with pytest.raises(dx.ArgumentError, match=r"option of the data set 'lehner_table2' \(none\)"):
         dx.datasets.load("lehner_table2", transcription="rater")
-    with pytest.raises(dx.ArgumentError, match="'published', 'rater'; found 'best'"):
+    with pytest.raises(dx.ArgumentError, match="'published' or 'rater'; found 'best'"):
         dx.datasets.load("anaesthesia", transcription="best")
-    with pytest.raises(dx.ArgumentError, match="one of False, True; found 1"):
+    with pytest.raises(dx.ArgumentError, match="expected True or False; found 1"):
         dx.datasets.load("stutz_figure5", whole_space=1)
 
 
@@ -128,7 +128,7 @@ def test_the_other_transcription_is_that_of_the_shared_file(shared):
 
 def test_lehner_agreement_and_counts():
     """The text: 20 of 60 pairs agree; the counts 11, 10, 10, 9 give the printed base rates."""
-    cases = np.array([list(row) for row in _lehner._CASES])
+    cases = np.array([list(row) for row in _tables._CASES])
     agree = sum((cases[:, a] == cases[:, b]).sum() for a, b in combinations(range(4), 2))
     assert agree == 20
     ann = dx.datasets.load("lehner_table2").annotations

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dissensus.studies.planning.accuracy import closeness, enough
-from dissensus.studies.planning.unknown_truth import Found
+from dissensus.studies.planning.unknown_truth import StudyResult
 
 
 def study(error, *, covered=True, kappa=0.3, half=0.1, poor=False):
     """One study whose estimates are off by so much, the same for both scopes."""
     errors = np.repeat(np.atleast_1d(error), 2 // np.size(error))
-    return Found(np.repeat(errors[:, None], 2, axis=1), np.array([half / 2, half]),
+    return StudyResult(np.repeat(errors[:, None], 2, axis=1), np.array([half / 2, half]),
                  np.array([covered, covered]), kappa, poor)  # fmt: skip
 
 

@@ -1,32 +1,30 @@
-"""Data to try things on: small published tables, and larger public sets by name and hash.
+"""Data sets: small published tables, and larger public sets that are downloaded.
 
-The small ones are tables and figures from the literature, typed in as facts. The larger ones are
-downloaded from their own public repository when they are first asked for, into the folder named
-by the environment variable ``DISSENSUS_DATA`` (or the machine's usual cache), and checked by
-their SHA-256 hash; the library holds no copy of them, and their licences are their own.
+The small ones are typed in from the literature. The larger ones are downloaded from their own
+repository when they are first loaded, into the folder named by the environment variable
+``DISSENSUS_DATA`` (or the usual cache), and checked by their SHA-256 hash. The library holds no
+copy of them, and their licences are their own.
 
-A set is registered only if its hash is known: computed from the file, or recorded for just that
-file by at least two independent public sources, which the registry names. The dermatology case
-study of Stutz et al. (google-deepmind/uncertain_ground_truth, CC BY 4.0), for one, is not
-registered: nobody has recorded the hash of its file of annotations. `dissensus.from_rankings`
-reads it.
+A set is registered only if its hash was computed from the file, or recorded for that file by two
+or more independent public sources, named beside the hash. The dermatology study of Stutz et al.
+(google-deepmind/uncertain_ground_truth, CC BY 4.0) is not registered, because no source records
+the hash of its annotations. `dissensus.from_rankings` reads it.
 """
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any, Final
 
 from dissensus.errors import ArgumentError
-from dissensus.studies.datasets import _anaesthesia, _cifar10h, _dices350, _lehner, _stutz
-from dissensus.studies.datasets._entry import Data, Description, Entry
-from dissensus.studies.datasets._fetch import DownloadError, fetch
+from dissensus.registry import find
+from dissensus.studies.datasets._downloads import CIFAR10H, DICES350
+from dissensus.studies.datasets._entry import Data, Description, DownloadError, Entry, fetch
+from dissensus.studies.datasets._tables import ANAESTHESIA, FIGURE5, LEHNER
 
 __all__ = ["REGISTRY", "Data", "Description", "DownloadError", "describe", "load", "names"]
 
 REGISTRY: Final[dict[str, Entry]] = {
-    module.ENTRY.name: module.ENTRY
-    for module in (_anaesthesia, _lehner, _stutz, _cifar10h, _dices350)
+    entry.name: entry for entry in (ANAESTHESIA, LEHNER, FIGURE5, CIFAR10H, DICES350)
 }
 """All data sets: the only list of them."""
 
@@ -44,18 +42,12 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> Description:
-    """Return what a data set is, how large, from where, and under which licence.
+    """Return the size, source and licence of a data set.
 
     Parameters
     ----------
     name : str
         One of `names`.
-
-    Returns
-    -------
-    Description
-        With the fields name, title, kind, counts, citation, licence, address, sha256, options
-        and notes.
 
     Raises
     ------
@@ -69,32 +61,25 @@ def describe(name: str) -> Description:
     >>> found.kind, found.counts
     ('ordinal', {'items': 45, 'annotators': 5, 'labels': 4, 'annotations': 315})
     """
-    return _registered(name).description()
+    return find(REGISTRY.values(), name, "name").description()
 
 
 def load(name: str, **options: Any) -> Data:
-    """Return a data set; the larger ones are downloaded when first asked for.
+    """Return a data set; the larger ones are downloaded when they are first loaded.
 
     Parameters
     ----------
     name : str
         One of `names`.
     **options
-        What this data set takes, see ``describe(name).options``: the transcription of
-        "anaesthesia", say.
-
-    Returns
-    -------
-    Data
-        With the fields ``annotations``, ``predictions`` and ``truth``; the last two are None in
-        a data set that has none.
+        Options of this data set, see ``describe(name).options``.
 
     Raises
     ------
     ArgumentError
         If there is no such data set or option.
     DownloadError
-        If a file cannot be downloaded, or is not the one it should be.
+        If a file cannot be downloaded, or has another hash.
 
     Examples
     --------
@@ -103,7 +88,7 @@ def load(name: str, **options: Any) -> Data:
     >>> data.annotations.sizes["annotation"], data.predictions.sizes["item"], data.truth
     (40, 10, None)
     """
-    entry = _registered(name)
+    entry = find(REGISTRY.values(), name, "name")
     stray = [option for option in options if option not in entry.options]
     if stray:
         raise ArgumentError(
@@ -114,15 +99,3 @@ def load(name: str, **options: Any) -> Data:
     if entry.source is None:
         return entry.read(**options)
     return entry.read(fetch(entry.source), **options)
-
-
-def _registered(name: str) -> Entry:
-    if name in REGISTRY:
-        return REGISTRY[name]
-    near = get_close_matches(str(name), REGISTRY, n=1)
-    raise ArgumentError(
-        "name",
-        expected=f"one of {', '.join(REGISTRY)}",
-        found=repr(name),
-        hint=f"Did you mean {near[0]!r}?" if near else "",
-    )

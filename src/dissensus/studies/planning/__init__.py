@@ -1,1 +1,1 @@
-"""What `dissensus.plan`, `plan_reliability` and `plan_accuracy` do: studies foreseen."""
+"""Plans of new studies."""

@@ -1,4 +1,4 @@
-"""How many items tell how accurate a system is, where its annotators may be worse."""
+"""Plans of a system's accuracy without known labels."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from dissensus.studies.planning.sentences import closeness_sentences
 from dissensus.studies.planning.studies import counts, level, share
 from dissensus.studies.planning.unknown_truth import (
     ESTIMATORS,
-    Found,
     Setting,
+    StudyResult,
     known_items,
     studied,
 )
 
-# How much the annotators of a pilot agree beyond guessing, and how well that is known.
+# Agreement of annotators beyond chance.
 
 
 _KINDS: Final = ("nominal", "ordinal")
 
 
 class Agreement(NamedTuple):
-    """What a plan has to know of annotators."""
+    """Agreement of annotators, given or of a pilot."""
 
     kappa: float
     n_labels: int
@@ -44,32 +44,19 @@ class Agreement(NamedTuple):
     """The interval of a pilot's kappa."""
 
 
-def agreement_of(
+def _agreement(
     pilot: Any, kappa: Any, n_labels: Any, prob: float, random_seed: Any
 ) -> Agreement:  # fmt: skip
-    """Take kappa and the number of labels as they are given, or from a pilot.
-
-    Raises
-    ------
-    ArgumentError
-        If neither or both are given, or they make no sense.
-    AnnotationError
-        If the pilot has no labels, or its annotators agree no more often than guesses.
-    """
+    """Return kappa and the number of labels, given or of a pilot."""
     if pilot is not None:
         return _of_pilot(pilot, {"kappa": kappa, "n_labels": n_labels}, prob, random_seed)
     if kappa is None:
-        raise ArgumentError(
-            "kappa", expected="how much annotators agree beyond guessing, or a pilot",
-            found="neither",
-        )  # fmt: skip
+        expected = "how much annotators agree beyond guessing, or a pilot"
+        raise ArgumentError("kappa", expected=expected, found="neither")
     if n_labels is None:
-        raise ArgumentError(
-            "n_labels",
-            expected="how many labels annotators choose from, with kappa",
-            found="None",
-            hint="In a shell: --label-count",
-        )
+        expected = "how many labels annotators choose from, with kappa"
+        hint = "In a shell: --label-count"
+        raise ArgumentError("n_labels", expected=expected, found="None", hint=hint)
     number = arguments.finite("kappa", kappa)
     if not 0 < number <= 1:
         raise ArgumentError("kappa", expected="a number above 0, at most 1", found=repr(kappa))
@@ -102,43 +89,31 @@ def _of_pilot(pilot: Any, given: dict[str, Any], prob: float, random_seed: Any) 
     return Agreement(kappa, n_labels, (float(low), float(high)))
 
 
-# How close estimates of a system's accuracy come to the truth, over simulated studies.
+# Errors of estimates over simulated studies.
 
 
 _CELL = (ANNOTATOR, ITEM)
 
 
 def closeness(
-    found: Sequence[Sequence[Sequence[Found]]], annotators: list[int], items: list[int],
+    studies: Sequence[Sequence[Sequence[StudyResult]]], annotators: list[int], items: list[int],
     within: float, assurance: float,
 ) -> xr.Dataset:  # fmt: skip
-    """Sum up studies of each number of annotators and items.
-
-    Parameters
-    ----------
-    found : sequence of sequence of sequence of Found
-        (annotator, item, study)
-    annotators, items : list of int
-        Numbers of them.
-    within : float
-        How far off an estimate may be.
-    assurance : float
-        The share of studies in which it may not be further off.
-    """
-    one = _gathered(found).assign_coords(
+    """Summarise studies (annotator, item, study)."""
+    data = _gathered(studies).assign_coords(
         {ANNOTATOR: annotators, ITEM: items, SCOPE: list(SCOPES), ESTIMATOR: list(ESTIMATORS)}
     )
-    close = abs(one["error"]) <= within + 1e-12  # false of NaN
+    close = abs(data["error"]) <= within + 1e-12  # false of NaN
     out = xr.Dataset(
         {
             **_share("within_share", close),
-            **_root_mean_square("rmse", one["error"]),
-            **_mean("bias", one["error"]),
-            **_mean("half_width", one["half_width"]),
-            **_share("coverage", one["covered"]),
-            **_mean("observed_kappa", one["kappa"]),
-            "undefined_share": one["error"].isnull().mean(STUDY),
-            "poor_share": one["poor"].mean(STUDY),
+            **_root_mean_square("rmse", data["error"]),
+            **_mean("bias", data["error"]),
+            **_mean("half_width", data["half_width"]),
+            **_share("coverage", data["covered"]),
+            **_mean("observed_kappa", data["kappa"]),
+            "undefined_share": data["error"].isnull().mean(STUDY),
+            "poor_share": data["poor"].mean(STUDY),
         }
     )
     needed = xr.apply_ufunc(
@@ -149,10 +124,9 @@ def closeness(
 
 
 def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> float:
-    """Return how many items it takes for a share, NaN if more than were tried.
+    """Return the number of items for a share of studies, NaN if more than were tried.
 
-    More items tell more, so that shares which fall are taken for chance and averaged; between two
-    numbers tried they are taken to rise as the square root of items does.
+    Shares are made monotone by isotonic regression, and interpolated in the square root of items.
 
     Examples
     --------
@@ -176,11 +150,11 @@ def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> flo
     return float(np.ceil(root**2 - 1e-6))
 
 
-def _gathered(found: Sequence[Sequence[Sequence[Found]]]) -> xr.Dataset:
+def _gathered(studies: Sequence[Sequence[Sequence[StudyResult]]]) -> xr.Dataset:
     """Lay studies out as arrays."""
 
     def stacked(name: str, *dims: str) -> xr.DataArray:
-        values = [[[getattr(one, name) for one in cell] for cell in row] for row in found]
+        values = [[[getattr(study, name) for study in cell] for cell in row] for row in studies]
         return xr.DataArray(np.asarray(values, dtype=np.float64), dims=(*_CELL, STUDY, *dims))
 
     return xr.Dataset(
@@ -217,7 +191,7 @@ def _root_mean_square(name: str, values: xr.DataArray) -> dict[str, xr.DataArray
     return {name: root, f"{name}_error": error / (2.0 * root).where(root > 0)}
 
 
-# How many items, if annotators worse than the system are to tell how accurate it is.
+# The plan.
 
 
 def plan_accuracy(
@@ -237,43 +211,41 @@ def plan_accuracy(
     random_seed: Any = None,
     progressbar: bool = True,
 ) -> xr.Dataset:
-    r"""Foresee how well annotators would tell the accuracy of a system that is better than they.
+    r"""Plan the estimation of a system's accuracy from annotators who may be worse.
 
-    Every item has one true label, which nobody knows. Annotators who agree with kappa
-    :math:`\kappa` on N labels are right with probability
+    Every item has one true label, which is unknown. Annotators who agree with kappa :math:`\kappa`
+    on N labels are right with probability
 
     .. math:: p = \frac{1}{N} + \frac{N - 1}{N} \sqrt{\kappa},
 
-    if all are alike, and so are items and errors. For each number of annotators and items, studies
-    of such annotators and of a system of known accuracy are simulated, and that accuracy is
-    estimated without the truth, by `models.symmetric_confusion` and by `lehner`.
+    if annotators, items and errors are all alike. For each number of annotators and items, studies
+    of such annotators and of a system of known accuracy are simulated, and the accuracy is
+    estimated by `models.symmetric_confusion` and by `lehner`.
 
     Parameters
     ----------
     pilot : Dataset, optional
-        Annotations of a first few dozen items: labels, nominal or ordinal. They tell kappa and the
-        number of labels.
+        Nominal or ordinal annotations of a first few dozen items, for kappa and the number of
+        labels.
     annotators : sequence of int
-        Annotators for each item to try, 2 or more.
+        Annotators of each item to try, 2 or more.
     items : sequence of int
         Numbers of items to try.
     kappa : float, optional
-        Agreement beyond guessing as `bennett_s` has it, where chance is 1/N: above 0, at most 1.
-        Instead of a pilot.
+        Agreement beyond chance 1/N, as `bennett_s`: above 0, at most 1. Instead of a pilot.
     n_labels : int, optional
-        How many labels there are to choose from, with ``kappa``.
+        Number of labels, with ``kappa``.
     accuracy : float
-        The imagined system's.
+        Accuracy of the system.
     within : float
-        How far the estimate may be off.
+        Largest error of a good estimate.
     assurance : float
-        The share of studies in which it may not be off by more.
+        Share of studies that must have a good estimate.
     violated : bool
-        Simulate annotators who are not all alike, nor items, nor errors, as Lehner (2015) did all
-        at once: accuracies from .1 below :math:`p` to .1 above, lower by .2 in a third of the
-        items and higher in another, errors half as probable with every step, and every entry of a
-        confusion matrix off by up to 100 %. The model is then ``accuracy="annotator",
-        errors="graded", difficulty=True``.
+        Simulate unequal annotators, items and errors, all at once, as Lehner (2015): accuracies
+        from .1 below :math:`p` to .1 above, lower by .2 in a third of the items and higher in
+        another, errors half as probable with every step, and entries of a confusion matrix off by
+        up to 100 %. The model is then ``accuracy="annotator", errors="graded", difficulty=True``.
     studies : int
         Simulated studies for each number of annotators and items; 2 or more.
     draws : int
@@ -281,67 +253,65 @@ def plan_accuracy(
     prob : float, optional
         Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
     random_seed : int or numpy.random.Generator, optional
-        Makes it repeatable. With a number, what is said of so many annotators and items does not
-        depend on what else is tried.
+        Makes it repeatable. With a number, results of a number of annotators and items do not
+        depend on the others that are tried.
     progressbar : bool
         Show progress.
 
     Returns
     -------
     xarray.Dataset
-        With the dims ``estimator`` ("symmetric_confusion", its posterior mean, and "lehner"),
-        ``scope`` ("these items": the share of the study's items that the system gets right; "new
-        items": its expected accuracy), ``annotator`` and ``item``. All but the last three have
-        a Monte Carlo standard error beside them, named ``..._error``.
+        Along ``estimator`` ("symmetric_confusion", its posterior mean, and "lehner"), ``scope``
+        ("these items": the system's share of right answers in the study; "new items": its expected
+        accuracy), ``annotator`` and ``item``. All but the last three have a Monte Carlo standard
+        error, named ``..._error``.
 
-        - ``within_share`` (estimator, scope, annotator, item): share of studies whose estimate is
-          off by ``within`` or less. ``rmse`` and ``bias``: its error.
-        - ``half_width`` (scope, annotator, item): half the length of the model's interval, mean.
-          ``coverage``: share of studies where it holds the truth.
-        - ``observed_kappa`` (annotator, item): what kappa came out as, mean over studies.
-        - ``items_enough`` (estimator, scope, annotator): the least number of items for which
-          ``within_share`` is the assurance. If it is not among ``items`` it is interpolated in
-          the square root of items, if it is their least it may be less, and NaN if there are not
-          enough of them. Shares that fall as items increase are taken for chance and averaged.
-        - ``undefined_share`` (estimator, scope, annotator, item): studies without an estimate,
-          since annotators agreed no more often than guesses. They count as not within.
-          ``poor_share`` (annotator, item): studies whose chains had not run long enough even so.
+        - ``within_share`` (estimator, scope, annotator, item): share of studies whose error is at
+          most ``within``. ``rmse`` and ``bias`` of the estimate.
+        - ``half_width`` (scope, annotator, item): mean of half the length of the model's interval.
+          ``coverage``: share of studies whose interval contains the truth.
+        - ``observed_kappa`` (annotator, item): mean of kappa over studies.
+        - ``items_enough`` (estimator, scope, annotator): number of items for which ``within_share``
+          is the assurance, interpolated in the square root of items; NaN if more than were tried,
+          and at most the least number tried. Shares that fall as items increase are averaged.
+        - ``undefined_share`` (estimator, scope, annotator, item): share of studies without an
+          estimate, whose annotators agreed no more often than by chance; they count as not within.
+          ``poor_share`` (annotator, item): share of studies whose chains did not converge.
 
-        ``attrs["known_items"]`` is the number of items whose truth, were it known, would tell it
-        so closely by itself, and ``attrs["in_words"]`` says all in sentences, with what is taken
-        for granted.
+        ``attrs["known_items"]`` is the number of items that would suffice if their true labels were
+        known, and ``attrs["in_words"]`` a summary with assumptions.
 
     Raises
     ------
     ArgumentError
-        If there is neither a pilot nor kappa, or both, or an argument makes no sense.
+        If there is neither a pilot nor kappa, or both, or an argument is invalid.
     AnnotationError
-        If the pilot has no labels, or its annotators agree no more often than guesses.
+        If the pilot has no labels, or its annotators agree no more often than by chance.
 
     Warns
     -----
     ConvergenceWarning
-        In how many studies chains had not run long enough.
+        If chains of some studies did not converge.
 
     Notes
     -----
-    What it cannot know:
+    Limits:
 
-    - How often each label is true: drawn anew in each study, all base rates equally likely.
-    - What else is violated. Annotators who share a mistake are not in the simulation, and make
-      every number here too hopeful. With ``violated=True``, ``accuracy`` is what it is before
-      difficulty: of .9 there remains .867, as nobody is right more often than always.
-    - With ``violated=True`` annotators who are right so often agree *more* than kappa says (see
-      ``observed_kappa``): near errors and easy items make them coincide. Of a pilot with that
-      kappa, annotators are then worse than this plan assumes.
+    - The prevalence of labels is drawn anew in each study, from a uniform distribution.
+    - Mistakes that annotators share are not simulated; they make estimates worse. With
+      ``violated=True``, ``accuracy`` is that before difficulty: .9 becomes .867, because no
+      accuracy exceeds 1.
+    - With ``violated=True`` annotators of a given accuracy agree *more* than kappa (see
+      ``observed_kappa``), because of errors near the truth and easy items. The annotators of a
+      pilot with that kappa are then worse than this plan assumes.
 
-    A share of 40 studies is known to ± .05. Twelve cells of 40 studies take about a minute, with
-    ``violated=True`` several, as chains are slow and run longer.
+    The standard error of a share of 40 studies is .05. Twelve cells of 40 studies take about a
+    minute, with ``violated=True`` several.
 
     See Also
     --------
     plan : The accuracy of a system where items need not have one true label.
-    plan_reliability : How reliable labels are.
+    plan_reliability : The reliability of labels.
 
     References
     ----------
@@ -366,10 +336,10 @@ def plan_accuracy(
     accuracy, prob = share("accuracy", accuracy), level(prob)
     studies, draws = arguments.whole("studies", studies, 2), arguments.whole("draws", draws)
     arguments.flags(violated=violated)
-    agreed = agreement_of(pilot, kappa, n_labels, prob, random_seed)
+    agreed = _agreement(pilot, kappa, n_labels, prob, random_seed)
     setting = Setting(agreed.kappa, agreed.n_labels, accuracy, bool(violated), prob, draws)
-    found = _simulated(setting, *tried, studies, random_seed, progressbar)
-    out = closeness(found, *tried, within, assurance)
+    cells = _simulated(setting, *tried, studies, random_seed, progressbar)
+    out = closeness(cells, *tried, within, assurance)
     out = out.assign_attrs(
         kappa=agreed.kappa, n_labels=agreed.n_labels, accuracy=accuracy, within=within,
         assurance=assurance, violated=int(setting.violated), studies=studies, probability=prob,
@@ -382,7 +352,7 @@ def plan_accuracy(
 
 
 def _several(annotators: Any) -> list[int]:
-    """Return numbers of annotators, of whom one alone cannot agree with anybody."""
+    """Return numbers of annotators, 2 or more: one annotator has no agreement."""
     numbers = counts("annotators", annotators)
     if numbers[0] < 2:
         raise ArgumentError(
@@ -395,26 +365,26 @@ def _several(annotators: Any) -> list[int]:
 def _simulated(
     setting: Setting, annotators: list[int], items: list[int], studies: int, random_seed: Any,
     progressbar: bool,
-) -> list[list[list[Found]]]:  # fmt: skip
+) -> list[list[list[StudyResult]]]:  # fmt: skip
     """Draw and estimate all studies (annotator, item, study)."""
     lots = [
         (place, k, n, rng)
         for place, (k, n) in enumerate(product(annotators, items))
         for rng in generator(random_seed, f"plan accuracy {k} {n}").spawn(studies)
     ]
-    cells: list[list[Found]] = [[] for _ in range(len(annotators) * len(items))]
+    cells: list[list[StudyResult]] = [[] for _ in range(len(annotators) * len(items))]
     with warnings.catch_warnings():
-        # Of chains, which are looked at here, and of what is NaN, which is counted.
+        # Poor chains and undefined estimates are counted.
         warnings.simplefilter("ignore", DissensusWarning)
         for place, k, n, rng in fitting.tracked(lots, "Simulating studies", progressbar):
             cells[place].append(studied(setting, k, n, rng))
     return [cells[i : i + len(items)] for i in range(0, len(cells), len(items))]
 
 
-def _warn_if_poor(found: xr.Dataset) -> None:
-    n = round(float(found["poor_share"].sum()) * found.attrs["studies"])
+def _warn_if_poor(plan: xr.Dataset) -> None:
+    n = round(float(plan["poor_share"].sum()) * plan.attrs["studies"])
     if n:
-        total = found["poor_share"].size * found.attrs["studies"]
+        total = plan["poor_share"].size * plan.attrs["studies"]
         warnings.warn(
             f"In {n:,} of {total:,} simulated studies the chains have not run long enough; they "
             "are counted all the same. Ask for more draws (draws=).",

@@ -23,7 +23,7 @@ from dissensus.metrics._insight import insight_of
 from dissensus.sampling import fitting
 from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
 from dissensus.studies.planning.reliability import plan_reliability
-from dissensus.studies.planning.studies import counts, is_fit, level, share
+from dissensus.studies.planning.studies import counts, level, share
 
 _REPEATS = 10
 _WARM_UP = 100
@@ -53,22 +53,17 @@ def planned(
     rng = generator(random_seed, "plan")
     prob = level(prob)
     # A study of each size: the learned prior depends on the number of items.
-    studies = [
-        [
-            _study(truths, n, k, accuracy, reliability, prior_count, draws, rng)
-            for k in sizes["items"]
-        ]
-        for n in sizes["annotators"]
-    ]
+    how = (accuracy, reliability, prior_count, draws, rng)
+    studies = [[_study(truths, n, k, *how) for k in sizes["items"]] for n in sizes["annotators"]]
     largest = int(np.argmax(sizes["items"]))
-    found = [row[largest] for row in studies]
+    chosen = [row[largest] for row in studies]
     half = [[_half_width(study[0], prob, rng) for study in row] for row in studies]
     return xr.Dataset(
         {
-            "certainty": (ANNOTATOR, [float(study[1].mean()) for study in found]),
-            "certain_share": (ANNOTATOR, [float((study[1] > 0.9).mean()) for study in found]),
+            "certainty": (ANNOTATOR, [float(study[1].mean()) for study in chosen]),
+            "certain_share": (ANNOTATOR, [float((study[1] > 0.9).mean()) for study in chosen]),
             "half_width": ((ANNOTATOR, ITEM), half),
-            "shortfall": (ANNOTATOR, [accuracy - float(study[0].mean()) for study in found]),
+            "shortfall": (ANNOTATOR, [accuracy - float(study[0].mean()) for study in chosen]),
         },
         coords={ANNOTATOR: sizes["annotators"], ITEM: sizes["items"]},
         attrs={"accuracy": accuracy, "reliability": reliability, "probability": prob},
@@ -76,15 +71,9 @@ def planned(
 
 
 def _study(
-    truths: Floats,
-    n_annotators: int,
-    n_items: int,
-    accuracy: float,
-    reliability: float,
-    prior_count: float | str,
-    draws: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
+    truths: Floats, n_annotators: int, n_items: int, accuracy: float, reliability: float,
+    prior_count: float | str, draws: int, rng: np.random.Generator,
+) -> tuple[Floats, Floats]:  # fmt: skip
     """Simulate one study: the system's scores (draw, item), and certainties (item)."""
     pool = truths.reshape(-1, truths.shape[-1])
     theta = pool[rng.integers(len(pool), size=n_items)]
@@ -92,10 +81,10 @@ def _study(
     n_labels = theta.shape[1]
     right = theta.argmax(axis=1)
     wrong = (right + rng.integers(1, max(2, n_labels), size=n_items)) % n_labels
-    said = np.where(rng.random(n_items) < accuracy, right, wrong)
-    drawn = _posterior(counts, said, reliability, prior_count, draws, rng).argmax(axis=-1)
+    answers = np.where(rng.random(n_items) < accuracy, right, wrong)
+    drawn = _posterior(counts, answers, reliability, prior_count, draws, rng).argmax(axis=-1)
     frequency = np.stack([(drawn == label).mean(axis=0) for label in range(n_labels)])
-    scores = (drawn == said).astype(np.float64)
+    scores = (drawn == answers).astype(np.float64)
     if isinstance(prior_count, str):  # draw what the system knows beyond the labels
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
         insight = insight_of(rng.standard_normal(draws))
@@ -104,7 +93,7 @@ def _study(
 
 
 def _posterior(
-    counts: npt.NDArray[np.int64], said: npt.NDArray[np.int64], reliability: float,
+    counts: npt.NDArray[np.int64], answers: npt.NDArray[np.int64], reliability: float,
     prior_count: float | str, draws: int, rng: np.random.Generator,
 ) -> Floats:  # fmt: skip
     """Draw plausibilities of a simulated study (draw, item, label), as the model does."""
@@ -112,7 +101,7 @@ def _posterior(
     if not isinstance(prior_count, str):
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
         return draw_dirichlet(prior_count + reliability * counts, keys, draws).theta
-    answer, votes = Features([np.eye(n_labels)[said]], ["system"], []), counts.astype(np.float64)
+    answer, votes = Features([np.eye(n_labels)[answers]], ["system"], []), counts.astype(np.float64)
     prior = learned([(votes, answer.values)], (1, draws), _WARM_UP, rng)
     seed = fitting.stream_seed(rng)
     theta = plausibilities(prior, reliability * votes, answer, np.arange(n_items), (1, draws), seed)
@@ -144,18 +133,15 @@ def plan(
     progressbar: bool = True,
     **settings: Any,
 ) -> xr.Dataset:
-    """Plan a new study: numbers of annotators and items.
+    """Plan the numbers of annotators and items of a new study.
 
-    There are two kinds of plans. If labels are *measurements* (numbers, or ``target``, ``width``
-    or ``family`` is given, or the pilot is a fit of `models.crossed_effects` or
-    `models.cross_replication`), the plan is of their reliability, see
-    `dissensus.plan_reliability`. Otherwise it is of how precisely the *accuracy of a system* would
-    be known, as described here. If items have one true label, which the system may know better
-    than the annotators, use `dissensus.plan_accuracy`.
+    If labels are *measurements* (numbers, or ``target``, ``width`` or ``family`` is given, or the
+    pilot is a fit of `models.crossed_effects` or `models.cross_replication`), the plan is of their
+    reliability, see `dissensus.plan_reliability`. Otherwise it is of the precision of a *system's
+    accuracy*. If items have one true label, use `dissensus.plan_accuracy`.
 
-    New studies are drawn from the pilot's posterior: items like the pilot's, annotated by so
-    many annotators each, and a system that names an item's truly most plausible label
-    with probability ``accuracy``. Each is analysed as `models.dirichlet` would.
+    New studies are drawn from the pilot's posterior, with a system that names an item's most
+    plausible label with probability ``accuracy``, and analysed as by `models.dirichlet`.
 
     Parameters
     ----------
@@ -163,19 +149,17 @@ def plan(
         Nominal or ordinal annotations of a first few dozen items. For reliability numbers, ordered
         labels or two labels, or a fit.
     annotators : sequence of int
-        Annotators for each item to try.
+        Annotators of each item to try.
     items : sequence of int
         Numbers of items to try.
     target, width, family
-        Of reliability, see `plan_reliability`; where None its own defaults, by which lengths of
-        intervals are simulated. ``plan_reliability(width=None)`` leaves that out.
+        Of reliability, see `plan_reliability`, whose defaults hold where these are None.
     accuracy : float, optional
-        The imagined system's accuracy; .8 by default.
+        Accuracy of the system; .8 by default.
     reliability : float, optional
-        Of the model, both for the pilot and for the analysis of the new studies; 1 by default.
+        Of the model, for the pilot and the new studies; 1 by default.
     prior_count : "learned" or float, optional
-        Of the model, for both, likewise; learned by default, in new studies also from what the
-        system says.
+        Of the model, likewise; learned by default, in new studies also from the system's answers.
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` by default.
     draws : int, optional
@@ -183,33 +167,32 @@ def plan(
     random_seed : int, optional
         Makes it repeatable.
     progressbar : bool
-        Show progress, where there is something to wait for.
+        Show progress of `plan_reliability`.
     **settings
         More for `plan_reliability`.
 
     Returns
     -------
     xarray.Dataset
-        ``certainty`` (annotator): mean annotation certainty; ``certain_share`` (annotator):
-        share of items with certainty above .9; ``half_width`` (annotator, item): half the length
-        of the interval of the uncertainty-adjusted accuracy for new items; ``shortfall``
-        (annotator): true accuracy less its mean. It is positive because few annotators do not show
-        which label leads; with one annotator an item it may be negative. All are means over
-        simulated studies. With a learned prior the interval includes what the system may know
-        beyond the labels (``insight`` in `top_k_accuracy`), which does not depend on the number of
-        items; the accuracy of the imagined system may lie outside.
+        Means over simulated studies. ``certainty`` (annotator): annotation certainty;
+        ``certain_share`` (annotator): share of items with certainty above .9; ``half_width``
+        (annotator, item): half the length of the interval of the uncertainty-adjusted accuracy for
+        new items; ``shortfall`` (annotator): true accuracy less its mean, positive because few
+        annotators do not show which label leads (with one annotator it may be negative). With a
+        learned prior the interval includes the system's knowledge beyond the labels (``insight`` in
+        `top_k_accuracy`), which does not depend on the number of items.
 
     Raises
     ------
     AnnotationError
         If the pilot is of another kind.
     ArgumentError
-        If an argument makes no sense, or is none of this kind of study.
+        If an argument is invalid, or belongs to the other kind of plan.
 
     See Also
     --------
     plan_accuracy : The accuracy of a system that is better than its annotators.
-    plan_reliability : How reliable labels are.
+    plan_reliability : The reliability of labels.
 
     Examples
     --------
@@ -223,11 +206,11 @@ def plan(
     _all_known(settings)
     own = {"accuracy": accuracy, "reliability": reliability, "prior_count": prior_count}
     shared = {"prob": prob, "draws": draws, "random_seed": random_seed}
-    asked = {"target": target, "width": width, "family": family}
-    if _of_measurements(pilot, asked):
+    goals = {"target": target, "width": width, "family": family}
+    if _of_measurements(pilot, goals):
         _none_of(own, "none, as reliability is planned")
         return plan_reliability(
-            pilot, annotators, items, **_given(asked | shared), **settings, progressbar=progressbar
+            pilot, annotators, items, **_given(goals | shared), **settings, progressbar=progressbar
         )
     _none_of(settings, "none, as the accuracy of a system is planned: target= asks for reliability")
     return planned(pilot, annotators, items, **_given(own | shared))
@@ -241,13 +224,12 @@ def _all_known(settings: dict[str, Any]) -> None:
     known.remove("settings")
     for name, value in settings.items():
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]}=?" if near else ""
+            hint = "".join(f"Did you mean {near}=?" for near in get_close_matches(name, known, n=1))
             expected = f"no such argument: plan takes {', '.join(known)}"
             raise ArgumentError(name, expected=expected, found=brief(value), hint=hint)
 
 
-def _of_measurements(pilot: Any, asked: dict[str, Any]) -> bool:
+def _of_measurements(pilot: Any, goals: dict[str, Any]) -> bool:
     """Return whether reliability is to be planned."""
     if isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "ranking":
         raise AnnotationError(
@@ -256,7 +238,8 @@ def _of_measurements(pilot: Any, asked: dict[str, Any]) -> bool:
             hint="Plan by first choices: read the rows with rank 1 as labels",
         )  # fmt: skip
     numbers = isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "continuous"
-    return is_fit(pilot) or numbers or any(value is not None for value in asked.values())
+    is_fit = isinstance(pilot, xr.DataTree)
+    return is_fit or numbers or any(value is not None for value in goals.values())
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

@@ -28,28 +28,20 @@ from dissensus.studies.planning.studies import (
 
 
 def of_annotators(
-    one: xr.DataArray, annotators: list[int], target: float, assurance: float
+    icc_draws: xr.DataArray, annotators: list[int], target: float, assurance: float
 ) -> xr.Dataset:
-    """Return the reliability of the mean of so many labels, and how many labels are needed.
+    """Return the reliability of mean labels, and the number of annotators needed.
 
-    Parameters
-    ----------
-    one : DataArray
-        Draws of the ICC (chain, draw[, pool]).
-    annotators : list of int
-        Numbers of labels.
-    target, assurance : float
-        The reliability to reach, and how surely.
+    ``one`` holds draws of the ICC (chain, draw[, pool]).
     """
-    mean = spearman_brown(one, annotators).rename("reliability")
-    needed = annotators_needed(one, target)
+    mean = spearman_brown(icc_draws, annotators).rename("reliability")
+    needed = annotators_needed(icc_draws, target)
+    reached = (needed <= mean[ANNOTATOR]).mean(SAMPLE)
     return xr.Dataset(
         {
-            "icc": one,
+            "icc": icc_draws,
             "reliability": mean,
-            "probability_reached": (needed <= mean[ANNOTATOR])
-            .mean(SAMPLE)
-            .transpose(ANNOTATOR, ...),
+            "probability_reached": reached.transpose(ANNOTATOR, ...),
             "annotators_needed": needed,
             "annotators_enough": _enough(needed, assurance),
         }
@@ -67,7 +59,7 @@ def _enough(needed: xr.DataArray, assurance: float) -> xr.DataArray:
 
 
 def of_items(
-    found: Widths, designs: list[Design], width: float, assurance: float, pools: list[Any] | None
+    result: Widths, designs: list[Design], width: float, assurance: float, pools: list[Any] | None
 ) -> xr.Dataset:
     """Return the widths of intervals with so many items, and how many items are needed."""
     annotators = list(dict.fromkeys(design.n_annotators for design in designs))
@@ -79,9 +71,9 @@ def of_items(
         coords={ANNOTATOR: annotators, ITEM: items},
     )
     names = {} if pools is None else {POOL: pools, other(POOL): pools}
-    quantities = {"": found.icc[..., 0] if pools is None else found.icc}
+    quantities = {"": result.icc[..., 0] if pools is None else result.icc}
     if pools is not None:
-        quantities["xcc_"] = np.where(np.eye(n_pools, dtype=bool), np.nan, found.xcc)
+        quantities["xcc_"] = np.where(np.eye(n_pools, dtype=bool), np.nan, result.xcc)
     for prefix, lengths in quantities.items():
         dims = [ANNOTATOR, ITEM, "study", *list(names)[: lengths.ndim - 2]]
         shape = (len(annotators), len(items), *lengths.shape[1:])
@@ -127,8 +119,8 @@ def plan_reliability(
 ) -> xr.Dataset:
     r"""Plan the reliability of labels: numbers of annotators and items.
 
-    Both answers include the uncertainty about the pilot's parameters. *Annotators*: for each draw
-    of the pilot's ICC, the reliability of the mean of k labels is
+    Both include the uncertainty about the pilot's parameters. *Annotators*: for each draw of the
+    pilot's ICC, the reliability of the mean of k labels is
 
     .. math:: \mathrm{ICC}(k) = \frac{k\,\mathrm{ICC}}{(k - 1)\,\mathrm{ICC} + 1}
 
@@ -139,30 +131,28 @@ def plan_reliability(
     Parameters
     ----------
     pilot : xarray.Dataset or DataTree
-        Annotations: numbers, ordered labels, or two labels; with pools, if there are several. Or a
-        fit of `models.crossed_effects` or `models.cross_replication`, for settings of one's own.
+        Annotations: numbers, ordered labels, or two labels, with or without pools; or a fit of
+        `models.crossed_effects` or `models.cross_replication`.
     annotators : sequence of int
-        Annotators for each item to try; in each pool, if there are several.
+        Annotators of each item to try, in each pool.
     items : sequence of int
         Numbers of items to try.
     target : float
-        The reliability that the mean of an item's labels is to have.
+        Reliability of the mean label to reach.
     width : float, optional
-        The length that the interval of the ICC, and between pools of normalised xCC, is to have
-        at most. None leaves simulated studies out.
+        Largest length of the interval of the ICC, and between pools of normalised xCC. With None,
+        no studies are simulated.
     assurance : float
-        How probable it has to be that a target is reached.
+        Probability with which a target must be reached.
     panel : int, optional
-        Annotators that new studies have in all (in each pool), among whom those of an item are
-        drawn; by default as many as the pilot had, or as an item has, if these are more.
+        Annotators in new studies (in each pool), from whom those of an item are drawn; by default
+        the pilot's number, or that of an item if it is larger.
     family : {"gaussian", "bernoulli", "ordinal"}, optional
-        What the labels are; by default by their kind.
+        Family of the labels; by default from their kind.
     priors : mapping, optional
-        As in `models.crossed_effects`: of the pilot's fit, if it is annotations, and of the
-        analysis of the new studies.
+        As in `models.crossed_effects`, for the pilot's annotations and for new studies.
     scale : {"observed", "latent"}
-        Of the ICC, as in `dissensus.icc`. On the observed scale it is the mean of labels as they
-        are given whose reliability is planned.
+        Scale of the ICC, as in `dissensus.icc`.
     studies : int
         Simulated studies for each number of annotators and items.
     prob : float, optional
@@ -177,38 +167,34 @@ def plan_reliability(
     Returns
     -------
     xarray.Dataset
-        With pools, everything below but ``n_labels`` has the dim ``pool`` too.
+        With pools, all variables but ``n_labels`` also have the dim ``pool``.
 
         - ``icc`` (chain, draw): reliability of one label. ``reliability`` (chain, draw,
-          annotator): of the mean of so many. ``probability_reached`` (annotator): that it is the
-          target or more. ``annotators_needed`` (chain, draw): how many it takes; infinity if no
-          number will do. ``annotators_enough``: the least number that is enough with the stated
-          assurance, whether it is among those tried or not.
+          annotator): of the mean label. ``probability_reached`` (annotator): that it is the target
+          or more. ``annotators_needed`` (chain, draw): infinity if no number is enough.
+          ``annotators_enough``: the least number that is enough with the assurance, tried or not.
         - ``half_width`` (annotator, item): half the length of the interval of the ICC, averaged
           over studies. ``probability_narrow`` (annotator, item): share of studies in which the
-          whole length is at most ``width``. ``items_enough`` (annotator): the least of the numbers
-          tried for which that share is the assurance or more; NaN if none is. ``n_labels``
-          (annotator, item): labels in all. Between pools the first three as well with the prefix
-          ``xcc_`` and the dims (pool, pool\_), of normalised xCC.
+          whole length is at most ``width``. ``items_enough`` (annotator): the least number tried
+          for which that share is the assurance or more; NaN if none is. ``n_labels`` (annotator,
+          item): labels in all. Between pools the first three also exist with the prefix ``xcc_``
+          and the dims (pool, pool\_), of normalised xCC.
 
     Raises
     ------
     AnnotationError
-        If the pilot's labels are of no family.
+        If no family has the pilot's labels.
     ArgumentError
-        If the fit is of another model, or an argument makes no sense.
+        If the fit is of another model, or an argument is invalid.
 
     Notes
     -----
     Assumptions and limits:
 
-    - New annotators and items come from the same population as the pilot's. For better trained
-      annotators, use a pilot with such annotators.
-    - With few annotators in the pilot, the standard deviation between annotators is hardly known;
-      with three or four the prior determines it. The probabilities include this uncertainty, and
-      rise slowly. ``priors=`` adds knowledge from elsewhere.
+    - New annotators and items come from the same population as the pilot's.
+    - With three or four annotators in the pilot, the prior determines the standard deviation
+      between annotators, and probabilities rise slowly. ``priors=`` adds knowledge.
     - With a panel of fixed size the interval has a least width, however many items there are.
-      A larger ``panel`` makes it narrower.
     - With one annotator an item, numbers and two labels do not separate items from error; the
       interval is then the prior's.
 
@@ -217,8 +203,8 @@ def plan_reliability(
 
     See Also
     --------
-    plan : The same from labels whose truth is a plausibility, for the accuracy of systems.
-    spearman_brown, annotators_needed : The formulas alone.
+    plan : The accuracy of systems, if the truth of an item is a plausibility.
+    spearman_brown, annotators_needed : The formulas.
 
     Examples
     --------

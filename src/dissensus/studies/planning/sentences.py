@@ -1,4 +1,4 @@
-"""Plans in plain words: of reliability, and of accuracy without the truth."""
+"""Sentences about plans of accuracy and of reliability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, POOL, SAMPLE, SCOPE, SCOP
 from dissensus.studies.planning.unknown_truth import ESTIMATORS, UNEQUAL
 from dissensus.wording import clean, counted, listed, share, spoken_probability
 
-# A plan of a system's accuracy without the truth, in plain words.
+# Plans of a system's accuracy without known labels.
 
 
 _ADVICE: Final = {0.3: 200, 0.55: 100}
@@ -23,33 +23,27 @@ _ABOUT: Final = 0.05
 
 
 class Advice(NamedTuple):
-    """What the source says of the case planned."""
+    """The source's number of items for a kappa."""
 
     kappa: float
     items: int
 
 
-def closeness_sentences(found: xr.Dataset) -> list[str]:
-    """Say what a plan of accuracy found.
-
-    Parameters
-    ----------
-    found : xarray.Dataset
-        From `dissensus.plan_accuracy`.
-    """
-    new = found.sel({SCOPE: SCOPES[1]})
-    out = [_of_annotators(found), _wanted(found.attrs)]
-    out += [_of_items(new.sel({ANNOTATOR: k})) for k in found[ANNOTATOR].to_numpy()]
-    return [*out, *_of_source(new), *_closeness_limits(found)]
+def closeness_sentences(plan: xr.Dataset) -> list[str]:
+    """Summarise a plan of `dissensus.plan_accuracy`."""
+    new = plan.sel({SCOPE: SCOPES[1]})
+    out = [_of_annotators(plan), _wanted(plan.attrs)]
+    out += [_of_items(new.sel({ANNOTATOR: k})) for k in plan[ANNOTATOR].to_numpy()]
+    return [*out, *_of_source(new), *_closeness_limits(plan)]
 
 
-def _of_annotators(found: xr.Dataset) -> str:
-    about = found.attrs
+def _of_annotators(plan: xr.Dataset) -> str:
+    about = plan.attrs
     labels, right = counted(about["n_labels"], "label"), f"{about['annotator_accuracy']:.0%}"
     start = f"With kappa {share(about['kappa'])} and {labels}, annotators are right {right} "
     if not about["violated"]:
         return f"{start}of the time, if all are alike, and so are items and errors."
-    seen = share(found["observed_kappa"].mean().item())
+    seen = share(plan["observed_kappa"].mean().item())
     return (
         f"{start}of the time, if all are alike, and so are items and errors. Here they are not: "
         f"those simulated are right so often on average (annotators up to {share(UNEQUAL, 1)} more "
@@ -66,25 +60,25 @@ def _wanted(about: dict[str, Any]) -> str:
     )
 
 
-def _of_items(one: xr.Dataset) -> str:
+def _of_items(row: xr.Dataset) -> str:
     """Say how many items it takes with so many annotators, and of lehner's estimate."""
-    model, algebra = (one.sel({ESTIMATOR: name}) for name in ESTIMATORS)
+    model, algebra = (row.sel({ESTIMATOR: name}) for name in ESTIMATORS)
     most = model.isel({ITEM: -1})
     items = counted(most[ITEM].item(), "item")
     need, other = (
-        _enough(part["items_enough"].item(), one) or f"more than {items}"
+        _enough(part["items_enough"].item(), row) or f"more than {items}"
         for part in (model, algebra)
     )
     return (
-        f"With {counted(one[ANNOTATOR].item(), 'annotator')} the posterior mean takes {need}, "
+        f"With {counted(row[ANNOTATOR].item(), 'annotator')} the posterior mean takes {need}, "
         f"lehner's estimate {other}; with {items} {_count(most)} posterior means are near enough, "
         f"half the interval is {share(most['half_width'].item())}."
     )
 
 
-def _enough(items: float, one: xr.Dataset) -> str | None:
+def _enough(items: float, row: xr.Dataset) -> str | None:
     """Write a number of items with where it comes from; None if too few were tried."""
-    tried = one[ITEM].to_numpy()
+    tried = row[ITEM].to_numpy()
     if not np.isfinite(items):
         return None
     if items in tried:
@@ -99,11 +93,11 @@ def _count(cell: xr.Dataset) -> str:
     return f"{round(cell['within_share'].item() * n)} of {n}"
 
 
-def advice(found: xr.Dataset) -> Advice | None:
-    """Return what the source says of this number of labels and this kappa, if anything."""
-    about = found.attrs
-    asked = (about["n_labels"], round(about["within"], 9), round(about["assurance"], 9))
-    if asked != (5, 0.1, 0.9) or 3 not in found[ANNOTATOR]:
+def advice(plan: xr.Dataset) -> Advice | None:
+    """Return the source's advice for these labels and kappa, if there is one."""
+    about = plan.attrs
+    wanted = (about["n_labels"], round(about["within"], 9), round(about["assurance"], 9))
+    if wanted != (5, 0.1, 0.9) or 3 not in plan[ANNOTATOR]:
         return None
     near = min(_ADVICE, key=lambda kappa: abs(kappa - about["kappa"]))
     return Advice(near, _ADVICE[near]) if abs(near - about["kappa"]) <= _ABOUT else None
@@ -128,9 +122,9 @@ def _of_source(new: xr.Dataset) -> list[str]:
     ]
 
 
-def _closeness_limits(found: xr.Dataset) -> list[str]:
-    """Say how well it is known, and what it takes for granted."""
-    about = found.attrs
+def _closeness_limits(plan: xr.Dataset) -> list[str]:
+    """State the standard error and the assumptions."""
+    about = plan.attrs
     p, n = about["assurance"], about["studies"]
     out = [f"A share of {share(p)} of {n} studies is known to ± {share(np.sqrt(p * (1 - p) / n))}."]
     if "kappa_interval" in about:
@@ -154,20 +148,15 @@ def _closeness_limits(found: xr.Dataset) -> list[str]:
     ]
 
 
-# A plan of reliability in plain words.
+# Plans of reliability.
 
 
 _FEW = 10
 """Annotators of a pilot below which their standard deviation is pointed out as poorly known."""
 
 
-def sentences(found: xr.Dataset) -> list[str]:
-    """Say what a plan of reliability found.
-
-    Parameters
-    ----------
-    found : xarray.Dataset
-        From `dissensus.plan_reliability`.
+def sentences(plan: xr.Dataset) -> list[str]:
+    """Summarise a plan of `dissensus.plan_reliability`.
 
     Examples
     --------
@@ -178,32 +167,32 @@ def sentences(found: xr.Dataset) -> list[str]:
     New items and annotators are taken to be like the pilot's.
     """
     out = []
-    for name, part in per_pool(found):
+    for name, part in per_pool(plan):
         out += [_lead(name, _of_one(part)), _lead(name, _of_several(part))]
-    for name, part in quantities(found):
+    for name, part in quantities(plan):
         out.append(_of_width(name, part))
-    return [*out, *_limits(found)]
+    return [*out, *_limits(plan)]
 
 
-def per_pool(found: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
+def per_pool(plan: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
     """Return the part of each pool, under its name; the whole without a name if there is one."""
-    if POOL not in found.dims:
-        return [("", found)]
-    names = found[POOL].to_numpy()
-    return [(clean(name), found.isel({POOL: p})) for p, name in enumerate(names)]
+    if POOL not in plan.dims:
+        return [("", plan)]
+    names = plan[POOL].to_numpy()
+    return [(clean(name), plan.isel({POOL: p})) for p, name in enumerate(names)]
 
 
-def quantities(found: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+def quantities(plan: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
     """Return what there are intervals of: the ICC of each pool, and the xCC of each pair."""
-    if "half_width" not in found:
+    if "half_width" not in plan:
         return
-    for name, part in per_pool(found):
+    for name, part in per_pool(plan):
         yield (f"the ICC of {name}" if name else "the ICC"), part
-    if POOL not in found.dims:
+    if POOL not in plan.dims:
         return
-    names = [clean(name) for name in found[POOL].to_numpy()]
+    names = [clean(name) for name in plan[POOL].to_numpy()]
     kept = ("half_width", "probability_narrow", "items_enough")
-    of_pairs = found[[f"xcc_{name}" for name in kept] + ["n_labels"]]
+    of_pairs = plan[[f"xcc_{name}" for name in kept] + ["n_labels"]]
     of_pairs = of_pairs.rename({f"xcc_{name}": name for name in kept})
     for a, b in combinations(range(len(names)), 2):
         pair = of_pairs.isel({POOL: a, other(POOL): b})
@@ -259,7 +248,7 @@ def _of_width(name: str, part: xr.Dataset) -> str:
     order = np.lexsort((labels, -chance)) if not enough.any() else np.lexsort((labels, ~enough))
     best, largest = int(order[0]), int(np.argmax(labels))
     named = [_study(*cell) for cell in flat["cell"].to_numpy()]
-    count = [round(one * studies) for one in chance]
+    count = [round(value * studies) for value in chance]
     of_all = counted(studies, "simulated study", "simulated studies")
     if not enough.any():
         most = f"the largest, {named[largest]}, "
@@ -282,10 +271,10 @@ def _study(annotators: int, items: int) -> str:
     return f"{counted(items, 'item')} with {counted(annotators, 'annotator')} each"
 
 
-def _limits(found: xr.Dataset) -> list[str]:
-    """Say what the plan takes for granted."""
+def _limits(plan: xr.Dataset) -> list[str]:
+    """State the assumptions."""
     out = []
-    people = np.atleast_1d(found.attrs.get("pilot_annotators", [_FEW]))
+    people = np.atleast_1d(plan.attrs.get("pilot_annotators", [_FEW]))
     if min(people) < _FEW:
         out.append(
             f"The pilot had {listed([str(n) for n in people])} annotators: how much annotators "

@@ -105,11 +105,6 @@ def pilot_of(
     return _described(pilot, parts)
 
 
-def is_fit(pilot: Any) -> bool:
-    """Return whether this is a fit, from which only reliability can be planned."""
-    return isinstance(pilot, xr.DataTree)
-
-
 def _fitted(
     annotations: Any, family: str | None, priors: Any, random_seed: Any, progressbar: bool
 ) -> xr.DataTree:
@@ -237,16 +232,16 @@ def widths(
     """
     truths = _spread(pilot, run.scale, studies, rng)
     seeds = rng.integers(2**63, size=studies).tolist()
-    one = partial(_measured, pilot, run)
+    measure = partial(_measured, pilot, run)
     lots = list(zip(truths, seeds, strict=True))
     tasks = [(design, truth, seed) for design, (truth, seed) in product(designs, lots)]
     with warnings.catch_warnings():
         # Warnings about the design of simulated studies are of no use to the caller.
         warnings.simplefilter("ignore", DissensusWarning)
         text = "Simulating studies"
-        found = fitting.mapped(lambda task: one(*task), tasks, text, progressbar)
+        lengths = fitting.mapped(lambda task: measure(*task), tasks, text, progressbar)
     shape = (len(designs), studies)
-    of_icc, of_xcc = (np.stack(part) for part in zip(*found, strict=True))
+    of_icc, of_xcc = (np.stack(part) for part in zip(*lengths, strict=True))
     return Widths(
         of_icc.reshape(*shape, *of_icc.shape[1:]), of_xcc.reshape(*shape, *of_xcc.shape[1:])
     )
@@ -254,8 +249,8 @@ def widths(
 
 def _spread(pilot: Pilot, scale: str, studies: int, rng: np.random.Generator) -> list[int]:
     """Choose posterior draws as true parameters, evenly from the lowest ICC to the highest."""
-    found = icc(pilot.fit, scale).transpose(*SAMPLE, ...).to_numpy()
-    height = found.reshape(found.shape[0] * found.shape[1], -1).mean(axis=1)
+    draws = icc(pilot.fit, scale).transpose(*SAMPLE, ...).to_numpy()
+    height = draws.reshape(draws.shape[0] * draws.shape[1], -1).mean(axis=1)
     order = np.argsort(height, kind="stable")
     place = (np.arange(studies) + rng.random()) / studies * len(order)
     return order[np.minimum(place.astype(np.int64), len(order) - 1)].tolist()

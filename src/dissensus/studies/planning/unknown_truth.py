@@ -20,7 +20,7 @@ from dissensus.studies.simulate._confusion import ConfusionStudy, confusion_stud
 MODEL: Final = "symmetric_confusion"
 ESTIMATORS: Final = (MODEL, "lehner")
 VIOLATIONS: Final[dict[str, Any]] = {"difficulty": 0.2, "asymmetry": 2.0, "error_range": 1.0}
-"""Lehner's, of his Figures 8 to 14; annotators differ besides, by `UNEQUAL` up and down."""
+"""Settings of Lehner (2015), Figures 8 to 14; accuracies of annotators also differ by `UNEQUAL`."""
 UNEQUAL: Final = 0.1
 EXTENDED: Final[dict[str, Any]] = {"accuracy": "annotator", "errors": "graded", "difficulty": True}
 """Settings of a model without the violated assumptions."""
@@ -58,7 +58,7 @@ class Setting(NamedTuple):
         return np.clip(middle + shifts, 0.0, 1.0).tolist()
 
 
-class Found(NamedTuple):
+class StudyResult(NamedTuple):
     """The results of one study."""
 
     error: Floats
@@ -73,7 +73,9 @@ class Found(NamedTuple):
     """Whether the chains are too short after all attempts."""
 
 
-def studied(setting: Setting, n_annotators: int, n_items: int, rng: np.random.Generator) -> Found:
+def studied(
+    setting: Setting, n_annotators: int, n_items: int, rng: np.random.Generator
+) -> StudyResult:
     """Draw a study, and estimate the system's accuracy in it."""
     by_truth, by_fit = rng.spawn(2)
     study = confusion_study(
@@ -86,7 +88,7 @@ def studied(setting: Setting, n_annotators: int, n_items: int, rng: np.random.Ge
     truth = np.array([study.truth[name].item() for name in _OF_SCOPE.values()])
     low, high = np.quantile(draws, [(1 - setting.prob) / 2, (1 + setting.prob) / 2], axis=1)
     chance = 1.0 / setting.n_labels
-    return Found(
+    return StudyResult(
         error=np.stack([draws.mean(axis=1), [algebra["system_accuracy"].item()] * 2]) - truth,
         half_width=(high - low) / 2,
         covered=(low <= truth) & (truth <= high),
@@ -103,11 +105,11 @@ def _drawn(
     Chains are run again, longer, if their effective sample size is too small.
     """
     settings = EXTENDED if setting.violated else {}
-    for times, one in zip(_LONGER, rng.spawn(len(_LONGER)), strict=True):
+    for times, seed in zip(_LONGER, rng.spawn(len(_LONGER)), strict=True):
         with fitting.all_or_nothing():
             fit = models.get(MODEL).module.fit(
                 study.annotations, predictions=study.predictions, draws=times * setting.draws,
-                tune=times * setting.draws, chains=2, random_seed=one, progressbar=False,
+                tune=times * setting.draws, chains=2, random_seed=seed, progressbar=False,
                 keep_items=False, **settings,
             )  # fmt: skip
         posterior = fit["posterior"].to_dataset()[list(_OF_SCOPE.values())]
@@ -124,8 +126,8 @@ def _poor(posterior: xr.Dataset) -> bool:
     with np.errstate(invalid="ignore", divide="ignore"):  # a constant gives 0/0
         size = ess(posterior, method="mean")
         scale = rhat(posterior)
-    found = [(size[name].item(), scale[name].item()) for name in posterior.data_vars]
-    return any(n < _ENOUGH or r > convergence.R_HAT for n, r in found)
+    diagnostics = [(size[name].item(), scale[name].item()) for name in posterior.data_vars]
+    return any(n < _ENOUGH or r > convergence.R_HAT for n, r in diagnostics)
 
 
 def known_items(accuracy: float, within: float, assurance: float) -> int:

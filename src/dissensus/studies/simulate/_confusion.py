@@ -1,4 +1,4 @@
-"""A study of known confusion matrices: annotators, systems, and the true label of every item."""
+"""Simulation of annotators and systems with known confusion matrices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dissensus.studies.simulate._matrices import (
     with_mistakes,
 )
 from dissensus.studies.simulate._replication import subsets
-from dissensus.studies.simulate._study import for_each
+from dissensus.studies.simulate._study import LETTERS, for_each, system_names
 
 _GROUPS: Final = ("hard", "middle", "easy")
 _ONE_GROUP: Final = ("all",)
@@ -33,12 +33,12 @@ _ROUNDING: Final = 1e-6
 
 @dataclass(frozen=True)
 class Design:
-    """A confusion study to draw."""
+    """Checked settings of `confusion_study`."""
 
     n_items: int
     n_labels: int
     accuracy: Floats
-    """Of each respondent before difficulty: annotators, then systems."""
+    """Of annotators, then of systems, before difficulty."""
     n_annotators: int
     labels_per_item: int
     difficulty: float
@@ -48,7 +48,7 @@ class Design:
     related: float
     shared_mistakes: float
     repeated: Floats
-    """The chance of each system to repeat them."""
+    """Probability of each system to share these mistakes."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class Design:
 
     @property
     def shift(self) -> Floats:
-        """What is added to accuracies in each group."""
+        """The change of accuracies in each group."""
         d = self.difficulty
         return np.array([-d, 0.0, d]) if d > 0 else np.zeros(1)
 
@@ -127,16 +127,12 @@ def _prevalence(value: Any, n_labels: int) -> Floats:
 def _related(value: Any, n_systems: int) -> float:
     related = arguments.probability("related", value)
     if related > 0 and n_systems < 2:
-        raise ArgumentError(
-            "related",
-            expected="0 with one system, which is related to no other",
-            found=brief(value),
-        )
+        expected = "0 with one system, which is related to no other"
+        raise ArgumentError("related", expected=expected, found=brief(value))
     return related
 
 
 _GROUP: Final = "group"
-_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Process(NamedTuple):
@@ -144,8 +140,8 @@ class Process(NamedTuple):
 
     prevalence: Floats
     confusion: Floats
-    """(respondent, group, label, response): annotators, then systems. The label is the apparent
-    one, and answers that systems share are not included."""
+    """(respondent, group, label, response): annotators, then systems, given the apparent label,
+    without answers that systems share."""
 
 
 class Items(NamedTuple):
@@ -169,28 +165,24 @@ class Answers(NamedTuple):
 
 
 def names_of(design: Design) -> dict[str, npt.NDArray[Any]]:
-    """Return the names by dim: letters as far as they go, then numbers."""
-    label: list[Any] = list(_LETTERS[: design.n_labels])
-    if design.n_labels > len(_LETTERS):
-        label = list(range(1, design.n_labels + 1))
-    width = len(str(design.n_systems))
-    system = [f"system {number:0{width}d}" for number in range(1, design.n_systems + 1)]
-    if design.n_systems <= len(_LETTERS):
-        system = [f"system {letter}" for letter in _LETTERS[: design.n_systems]]
+    """Return the names of each dim."""
+    n_labels = design.n_labels
+    label: Sequence[Any] = LETTERS[:n_labels]
+    if n_labels > len(LETTERS):
+        label = range(1, n_labels + 1)
     return {
         ITEM: np.arange(1, design.n_items + 1),
         ANNOTATOR: np.arange(1, design.n_annotators + 1),
-        SYSTEM: np.array(system),
-        LABEL: np.array(label),
+        SYSTEM: system_names(design.n_systems),
+        LABEL: np.array(list(label)),
         _GROUP: np.array(design.groups),
     }
 
 
 def annotated(answers: Answers, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
     """Read the labels as annotations."""
-    item = np.repeat(names[ITEM], answers.people.shape[1])
     table = {
-        "item": item,
+        "item": np.repeat(names[ITEM], answers.people.shape[1]),
         "annotator": names[ANNOTATOR][answers.people.ravel()],
         "label": names[LABEL][answers.labels.ravel()],
     }
@@ -221,6 +213,7 @@ def truth_of(
     n_right, n_labels = (
         np.bincount(answers.people.ravel(), weight, design.n_annotators) for weight in (right, None)
     )
+    correct = np.divide(n_right, n_labels, out=np.full(len(n_labels), np.nan), where=n_labels > 0)
     matrix = (_GROUP, LABEL, RESPONSE)
     return xr.Dataset(
         {
@@ -233,12 +226,7 @@ def truth_of(
             "system_confusion": ((SYSTEM, *matrix), systems),
             "annotator_accuracy": (ANNOTATOR, expected_accuracy(people, process.prevalence)),
             "system_accuracy": (SYSTEM, expected_accuracy(systems, process.prevalence)),
-            "annotator_correct": (
-                ANNOTATOR,
-                np.divide(
-                    n_right, n_labels, out=np.full(len(n_labels), np.nan), where=n_labels > 0
-                ),
-            ),
+            "annotator_correct": (ANNOTATOR, correct),
             "system_correct": (SYSTEM, (answers.systems == items.truth[:, None]).mean(axis=0)),
         },
         coords=names | {RESPONSE: names[LABEL]},
@@ -283,74 +271,63 @@ def confusion_study(
     repeated: float | Sequence[float] = 1.0,
     random_seed: Any = None,
 ) -> ConfusionStudy:
-    r"""Simulate annotators and systems that mistake one label for another, as Lehner (2015) did.
+    r"""Simulate annotators and systems that mistake one label for another, after Lehner (2015).
 
-    Every item has one true label. An annotator's or a system's label is drawn from the row of
-    its confusion matrix for this true label, independently of the others'. By default all
-    assumptions of `lehner` hold; ``ipc``, ``difficulty``, ``asymmetry`` and ``error_range`` each
-    violate one. The source's violations are ``ipc=(0.5, 0.6, 0.7)``, ``difficulty=0.2``,
-    ``asymmetry=2.0``, ``error_range=1.0``, all at once (its Figures 8 to 14).
+    Every item has one true label. A label is drawn from the row of the respondent's confusion
+    matrix for the true label, independently of the others. By default all assumptions of `lehner`
+    hold; ``ipc``, ``difficulty``, ``asymmetry`` and ``error_range`` each violate one. The source's
+    violations are ``ipc=(0.5, 0.6, 0.7)``, ``difficulty=0.2``, ``asymmetry=2.0`` and
+    ``error_range=1.0``, all at once (Figures 8 to 14).
 
     Parameters
     ----------
     n_items, n_annotators, n_labels : int
-        How many; at least 1 (two labels). Labels are ordered, "A" to "E", or numbers if there are
-        more than 26.
+        Numbers of these; at least 1 (two labels). Labels are ordered: "A" to "Z", or numbers if
+        there are more than 26.
     ipc : float or sequence of float
-        The source's IPC, the initial probability of being correct: of all annotators, or one for
-        each; in [0, 1].
+        Initial probability of being correct (IPC), of all annotators or of each; in [0, 1].
     difficulty : float
-        PDA, in [0, 1]: in a third of the items (as nearly as can be, drawn at random)
-        accuracies, of annotators and systems alike, are lower by so much, in another third higher;
-        but not below 0 nor above 1.
+        PDA, in [0, 1]: all accuracies are lower by this number in a random third of the items, and
+        higher in another third, but stay in [0, 1].
     asymmetry : float
-        AD, > 0: an error is so many times as probable as one a step further off.
+        AD, > 0: ratio of the probabilities of an error and of one a step further off.
     error_range : float
-        PER, in [0, 1]: each error's probability is multiplied by a number drawn evenly from
-        1 - PER to 1 + PER. Then rows are made to sum to 1, and the diagonal is multiplied by one
-        factor (entries staying at most 1), so that the accuracy over the prevalence is again
-        the one asked for. Every annotator and every system has a matrix of its own in each third of
-        the items.
+        PER, in [0, 1]: each error's probability is multiplied by a uniform number from 1 - PER to
+        1 + PER. Then rows are made to sum to 1, and the diagonal is multiplied by one factor
+        (entries staying at most 1) that restores the accuracy over the prevalence. Every annotator
+        and system has its own matrix in each third of the items.
     system_accuracy : float or sequence of float
         IPC of each system.
     prevalence : sequence of float, optional
-        How probable each label is to be true. By default drawn, all being equally likely.
+        Probability of each label to be the true one; by default drawn from a uniform Dirichlet
+        distribution.
     labels_per_item : int, optional
-        How many annotators label an item, a random set; by default all.
+        Number of annotators of an item, a random set; by default all.
     related : float
-        With two systems or more, the chance in [0, 1] that a system does not answer itself but
-        repeats an answer that was drawn for the item once, from the first system's matrix. So
-        systems err alike; the others' accuracies are so far drawn to the first one's.
+        Probability in [0, 1] that a system, of two or more, repeats a shared answer, drawn once for
+        each item from the first system's matrix. The other accuracies move towards the first.
     shared_mistakes : float
-        In [0, 1]: the share of items, each by chance, on which annotators are wrong together. All
-        of them label such an item as if another label, evenly chosen, were true: its
-        ``apparent_label``.
+        Probability in [0, 1] that all annotators label an item as if another label, each equally
+        likely, were true: its ``apparent_label``.
     repeated : float or sequence of float
-        The chance in [0, 1] that a system is misled like the annotators on such an item; of all
-        systems, or one for each.
+        Probability in [0, 1] that a system shares such a mistake; of all systems, or of each.
     random_seed : int or numpy.random.Generator, optional
-        Makes the study repeatable. With one seed, who labels what does not depend on the
-        accuracies, nor the true labels on the mistakes that are shared.
+        Makes the study repeatable. With one seed, the annotators of an item do not depend on the
+        accuracies, nor the true labels on shared mistakes.
 
     Returns
     -------
     ConfusionStudy
-        With the fields ``annotations`` (of the kind "ordinal"), ``predictions`` and ``truth``.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument makes no sense.
+        With the fields ``annotations`` (ordinal), ``predictions`` and ``truth``.
 
     Notes
     -----
-    ``truth`` holds both of the source's measures of true accuracy: ``annotator_accuracy`` and
-    ``system_accuracy`` are expected ones, over the prevalence and over groups of items, and
-    ``annotator_correct`` and ``system_correct`` the share of these items' labels that are right
-    (NaN for an annotator who labelled nothing). Where difficulty would take an accuracy beyond
-    0 or 1, the expected one is not the one asked for: .9 becomes .867 and .1 becomes .133 with a
-    difficulty of .2. ``system_confusion`` and what follows from it include repeated answers, and
-    all matrices and accuracies include the mistakes that annotators share.
+    ``truth`` holds both of the source's measures of accuracy: ``annotator_accuracy`` and
+    ``system_accuracy`` are expected, over the prevalence and groups of items; ``annotator_correct``
+    and ``system_correct`` are the shares of these items' labels that are right (NaN without
+    labels). Where difficulty would move an accuracy beyond 0 or 1, the expected accuracy differs
+    from the given one: .9 becomes .867, and .1 becomes .133, with a difficulty of .2. Matrices and
+    accuracies include shared mistakes, and those of systems include shared answers.
 
     References
     ----------
@@ -387,7 +364,7 @@ def confusion_study(
     process = _drawn_process(design, of_respondents)
     items = _drawn_items(design, process, of_items)
     seen = np.broadcast_to(items.truth[:, None], (design.n_items, design.n_systems + 1))
-    if design.shared_mistakes > 0:  # else not a number is drawn that was not drawn without
+    if design.shared_mistakes > 0:  # else draws are the same as without this setting
         items, seen = _misled(design, items, rng.spawn(1)[0])
     answers = _drawn_labels(design, process, items, seen, people, of_labels)
     names = names_of(design)
@@ -409,14 +386,14 @@ def _drawn_process(design: Design, rng: np.random.Generator) -> Process:
 
 
 def _drawn_items(design: Design, process: Process, rng: np.random.Generator) -> Items:
-    turn = rng.permutation(len(design.groups))  # else what is left over would always be hard
+    turn = rng.permutation(len(design.groups))  # else the items left over would always be hard
     group = rng.permutation(turn[np.arange(design.n_items) % len(turn)])
     truth = rng.choice(design.n_labels, design.n_items, p=process.prevalence)
     return Items(group, truth, apparent=truth)
 
 
 def _misled(design: Design, items: Items, rng: np.random.Generator) -> tuple[Items, Ints]:
-    """Draw apparent labels, and the label each system sees; the shared source comes last."""
+    """Draw apparent labels, and the labels that systems see; the shared source comes last."""
     which, where, whom = rng.spawn(3)
     wrong = which.random(design.n_items) < design.shared_mistakes
     apparent = np.where(wrong, others(items.truth, design.n_labels, where), items.truth)

@@ -1,8 +1,9 @@
-"""Confusion matrices of annotators and systems, made as Lehner (2015) makes them, in five steps."""
+"""Confusion matrices of annotators and systems, by the five steps of Lehner (2015)."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import softmax
 
 from dissensus.kernels.types import Floats, Ints
 
@@ -13,19 +14,18 @@ def matrices(
 ) -> Floats:  # fmt: skip
     """Draw a confusion matrix for each accuracy.
 
-    Steps 1 and 2 are the accuracies themselves, the same for all labels. Step 3 shares out the
-    errors by distance, step 4 moves each of them at random, independently. Step 5 has two parts:
-    rows are made to sum to 1 again, which moves the accuracy, and then the diagonal is brought
-    back to it.
+    Steps 1 and 2 are the accuracies, the same for all labels. Step 3 distributes errors by
+    distance, step 4 changes each of them at random. Step 5 makes rows sum to 1 again, which changes
+    the accuracy, and then multiplies the diagonal to restore it.
 
     Parameters
     ----------
     accuracy : array (...)
-        Wanted, on the average over the prevalence; from 0 to 1.
+        Mean over the prevalence; from 0 to 1.
     asymmetry : float
-        How much more probable an error is than one a step further off; > 0.
+        Ratio of the probabilities of an error and of one a step further off; > 0.
     error_range : float
-        How far an error's probability may move, as a part of itself; from 0 to 1.
+        Largest relative change of an error's probability; from 0 to 1.
     prevalence : array (label)
     rng : numpy.random.Generator
 
@@ -57,7 +57,7 @@ def matrices(
 
 
 def error_shares(n_labels: int, asymmetry: float) -> Floats:
-    """Return how errors are shared out: (label, response), rows that sum to 1.
+    """Return the distribution of errors (label, response); the diagonal is 0.
 
     An error of m steps is ``asymmetry`` times as probable as one of m + 1.
 
@@ -71,21 +71,20 @@ def error_shares(n_labels: int, asymmetry: float) -> Floats:
     label = np.arange(n_labels)
     log = -np.abs(label[:, None] - label) * np.log(asymmetry)
     log = np.where(label[:, None] == label, -np.inf, log)
-    weight = np.exp(log - log.max(axis=1, keepdims=True))
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+    return np.asarray(softmax(log, axis=1))
 
 
 def with_accuracy(right: Floats, accuracy: Floats, prevalence: Floats) -> Floats:
-    """Multiply the probabilities of being right by one factor, so that their mean is as wanted.
+    """Multiply probabilities of being right by one factor so that their mean is the accuracy.
 
-    None gets above 1. Where some would, they are 1, and the factor of the others is the larger:
-    with each round more are found to be 1, so that there are no more rounds than labels.
+    No probability exceeds 1: those that would are 1, and the factor of the others is larger. Each
+    round adds such a label, so there are no more rounds than labels.
 
     Parameters
     ----------
     right : array (..., label)
     accuracy : array (...)
-        The mean over the prevalence that is wanted.
+        Mean over the prevalence.
     prevalence : array (label)
 
     Examples
@@ -107,32 +106,29 @@ def with_accuracy(right: Floats, accuracy: Floats, prevalence: Floats) -> Floats
 
 
 def responses(probability: Floats, rng: np.random.Generator) -> Ints:
-    """Draw a response from each row of probabilities: (..., response) to (...).
-
-    A response of probability 0 is never drawn.
-    """
+    """Draw a response from each row of probabilities; one of probability 0 is never drawn."""
     bound = np.cumsum(probability, axis=-1)
     place = rng.random((*probability.shape[:-1], 1)) * bound[..., -1:]
     return np.asarray((place >= bound[..., :-1]).sum(axis=-1), dtype=np.int64)
 
 
 def expected_accuracy(confusion: Floats, prevalence: Floats) -> Floats:
-    """Return accuracies: (respondent, group, label, response) to (respondent).
+    """Return the accuracy of each respondent, over the prevalence and groups of equal size.
 
-    Over the prevalence of the labels, and over groups, which are equally large.
+    ``confusion`` is (respondent, group, label, response).
     """
     right = np.diagonal(confusion, axis1=-2, axis2=-1)
     return np.asarray((right @ prevalence).mean(axis=-1))
 
 
 def with_mistakes(confusion: Floats, share: Floats) -> Floats:
-    """Return matrices over the true label, from those over the label that it is taken for.
+    """Return matrices over the true label, from those over the apparent label.
 
     Parameters
     ----------
     confusion : array (respondent, group, label, response)
     share : array (respondent)
-        On how many items another label is taken for the true one, evenly any.
+        Share of items whose apparent label is another than the true one, each equally likely.
 
     Examples
     --------
@@ -146,7 +142,7 @@ def with_mistakes(confusion: Floats, share: Floats) -> Floats:
 
 
 def others(label: Ints, n_labels: int, rng: np.random.Generator) -> Ints:
-    """Draw another label for each, evenly.
+    """Draw another label for each, all equally likely.
 
     Examples
     --------

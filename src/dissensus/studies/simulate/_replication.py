@@ -1,4 +1,4 @@
-"""A replication study with a known truth: one pool or several, and items labelled in each."""
+"""Simulation of labels with effects of items and annotators, in one pool or several."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_PLACE: Final = -1
 
 
 class Rows(NamedTuple):
-    """One row per label: which item, which annotator (numbered through all pools), which pool."""
+    """A row for each label; annotators are numbered through all pools."""
 
     item: Ints
     annotator: Ints
@@ -31,10 +31,7 @@ class Rows(NamedTuple):
 
 
 def seen_by(n_items: int, n_pools: int, overlap: float, rng: np.random.Generator) -> Flags:
-    """Draw which pool sees which item (item, pool): a share sees all pools, the others one each.
-
-    The others are dealt out in turn, so that no two pools differ by more than one of them.
-    """
+    """Draw which pool sees which item (item, pool): all see a share, the others are dealt out."""
     seen = np.zeros((n_items, n_pools), dtype=bool)
     order = rng.permutation(n_items)
     n_shared = round(overlap * n_items)
@@ -67,9 +64,8 @@ def who_labels(
 def subsets(n_rows: int, size: int, each: int, rng: np.random.Generator) -> Ints:
     """Draw for each row a set of ``each`` numbers below ``size``: (row, each), in order.
 
-    Floyd's algorithm, on all rows at once: the t-th step draws a number up to
-    ``size - each + t`` and takes this bound itself where the number is there already. Every set
-    is equally likely, and the cost is ``each`` squared a row, however large the pool.
+    Floyd's algorithm, on all rows at once: step t draws a number up to ``size - each + t``, and
+    takes this bound itself where the number is in the set already.
     """
     if each == size:
         return np.tile(np.arange(size), (n_rows, 1))
@@ -85,18 +81,10 @@ def subsets(n_rows: int, size: int, each: int, rng: np.random.Generator) -> Ints
 def item_effects(
     n_items: int, sigma: Floats, correlation: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Draw correlated effects (item, pool).
-
-    By the eigenvectors, because a correlation of 1 has no Cholesky factor that NumPy would give.
-    """
+    """Draw correlated effects (item, pool); a correlation of 1 has no Cholesky factor in NumPy."""
     value, vector = np.linalg.eigh(correlation)
     root = vector * np.sqrt(np.maximum(value, 0))
     return np.asarray(rng.standard_normal((n_items, len(sigma))) @ root.T * sigma)
-
-
-def numbers(eta: Floats, sigma: Floats, rng: np.random.Generator) -> Floats:
-    """Draw a number around each predictor."""
-    return eta + sigma * rng.standard_normal(len(eta))
 
 
 def yes(eta: Floats, rng: np.random.Generator) -> Ints:
@@ -119,7 +107,7 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True)
 class Design:
-    """A replication study to draw; arrays and lists have one entry for each pool."""
+    """Checked settings of `replication_study`; arrays and lists have an entry for each pool."""
 
     n_items: int
     n_annotators: list[int]
@@ -137,7 +125,7 @@ class Design:
 
     @property
     def n_pools(self) -> int:
-        """How many pools there are; one without a name is one."""
+        """The number of pools."""
         return len(self.n_annotators)
 
     @property
@@ -183,8 +171,8 @@ def _per_pool(name: str, value: Any, *, n_pools: int, least: float) -> Floats:
 def _pools(pools: Any) -> tuple[str, ...]:
     """Return two or more different names."""
     names = tuple(pools) if arguments.is_listed(pools) else ()
-    text = all(isinstance(name, str) and name for name in names)
-    if len(names) < 2 or not text or len(set(names)) < len(names):
+    are_texts = all(isinstance(name, str) and name for name in names)
+    if len(names) < 2 or not are_texts or len(set(names)) < len(names):
         raise ArgumentError(
             "pools", expected="two or more different names, or None for one pool",
             found=brief(pools),
@@ -269,15 +257,16 @@ def _cutpoint(value: Any, family: str) -> Floats:
         return np.empty(0)
     if value is None:
         return np.array(_CUTPOINT)
-    found = arguments.finite_row("cutpoint", value)
-    if (np.diff(found) <= 0).any():
+    cutpoints = arguments.finite_row("cutpoint", value)
+    if (np.diff(cutpoints) <= 0).any():
         raise ArgumentError("cutpoint", expected="increasing numbers", found=brief(value))
-    if abs(found.mean()) > _ROUNDING * (1 + np.abs(found).max()):
+    if abs(cutpoints.mean()) > _ROUNDING * (1 + np.abs(cutpoints).max()):
         raise ArgumentError(
-            "cutpoint", expected="numbers whose mean is 0", found=f"a mean of {found.mean():.6g}",
+            "cutpoint", expected="numbers whose mean is 0",
+            found=f"a mean of {cutpoints.mean():.6g}",
             hint="Take the mean off the cutpoints and off mu: the labels stay the same",
         )  # fmt: skip
-    return found
+    return cutpoints
 
 
 def _overlap(value: Any, n_pools: int, n_items: int) -> float:
@@ -309,9 +298,8 @@ class ReplicationStudy(NamedTuple):
 
     annotations: xr.Dataset
     truth: xr.Dataset
-    """The parameters under the names that the models give them, with ``item_effect`` and
-    ``annotator_effect``, and on the latent scale ``icc``, ``annotator_icc`` and, between pools,
-    ``normalized_xcc`` and ``xcc``."""
+    """The models' parameters, with ``item_effect`` and ``annotator_effect``, and on the latent
+    scale ``icc``, ``annotator_icc`` and, between pools, ``normalized_xcc`` and ``xcc``."""
 
 
 def replication_study(
@@ -341,57 +329,50 @@ def replication_study(
     Parameters
     ----------
     n_items : int
-        How many items; at least 1.
+        Number of items.
     n_annotators : int or sequence of int
-        How many annotators, in every pool or in each. Nobody is in two pools.
+        Number of annotators, in every pool or in each. Each annotator is in one pool.
     labels_per_item : int, None or sequence of these
-        How many annotators of a pool label an item that the pool sees; None for all of them. Who
-        does is drawn item by item, every set of annotators being equally likely.
+        Number of annotators of a pool who label an item that the pool sees; None for all. Every set
+        of annotators is equally likely.
     family : {"gaussian", "bernoulli", "ordinal"}
         Numbers, Normal(:math:`\eta`, ``sigma``); "no" or "yes", with :math:`\eta` the logit of
         "yes"; or labels 1 to K, with P(label <= k) = :math:`\Phi(c_k - \eta)`.
     mu : float or sequence of float
-        The mean of each pool.
+        Mean of each pool.
     sigma_item, sigma_annotator : float or sequence of float
         Standard deviations of the effects; >= 0.
     sigma : float or sequence of float, optional
-        Standard deviation of what remains, > 0, for the family "gaussian" (1 by default). The
-        others have theirs fixed on the latent scale: :math:`\pi/\sqrt 3` and 1.
+        Residual standard deviation, > 0, for the family "gaussian" (1 by default). The others have
+        theirs fixed on the latent scale: :math:`\pi/\sqrt 3` and 1.
     correlation : float or array_like (pool, pool), optional
-        Between the effects of one item in different pools: one for all pairs (.7 by default), or
+        Correlation of the effects of an item in different pools: of all pairs (.7 by default), or
         the matrix.
     pools : sequence of str, optional
-        Names of two or more pools. By default there is one, without a name.
+        Names of two or more pools; by default there is one, without a name.
     cutpoint : sequence of float, optional
-        For the family "ordinal": K - 1 increasing numbers whose mean is 0, so that ``mu`` is
-        measured from the middle of the scale. By default -1.5, -.5, .5, 1.5, for five labels.
+        For the family "ordinal": K - 1 increasing numbers whose mean is 0. By default -1.5, -.5,
+        .5, 1.5, for five labels.
     overlap : float
-        Share of items, from 0 to 1, that all pools see. The others are dealt out, one pool each.
+        Share of items, from 0 to 1, that all pools see. Each of the others is seen by one pool.
     random_seed : int or numpy.random.Generator, optional
-        Makes the study repeatable. With one seed, who labels what does not depend on the family
-        nor on the parameters.
+        Makes the study repeatable. With one seed, the annotators of an item do not depend on the
+        family or the parameters.
 
     Returns
     -------
     ReplicationStudy
-        With the fields ``annotations`` (of the kind "continuous", "nominal" or "ordinal") and
-        ``truth``, which also holds items' effects in pools that did not see them, and annotators
-        who happened to label nothing.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument makes no sense.
+        With the fields ``annotations`` (continuous, nominal or ordinal) and ``truth``, which also
+        holds effects of items in pools that did not see them, and of annotators without labels.
 
     Notes
     -----
     The true latent ICC of a pool is :math:`\sigma_{\mathrm{item}}^2 / (\sigma_{\mathrm{item}}^2 +
-    \sigma_{\mathrm{annotator}}^2 + \sigma^2)`, the annotator ICC has
-    :math:`\sigma_{\mathrm{annotator}}^2` above the line. Normalised xCC is the correlation, and
-    xCC is it times :math:`\sqrt{\mathrm{ICC}_p \mathrm{ICC}_q}`.
+    \sigma_{\mathrm{annotator}}^2 + \sigma^2)`; the annotator ICC has
+    :math:`\sigma_{\mathrm{annotator}}^2` as its numerator. Normalised xCC is the correlation, and
+    xCC is the correlation times :math:`\sqrt{\mathrm{ICC}_p \mathrm{ICC}_q}`.
 
-    Time and memory grow with the number of labels (four million take a few seconds), and with the
-    number of items times the square of ``labels_per_item``.
+    Four million labels take a few seconds.
 
     Examples
     --------
@@ -443,7 +424,7 @@ def _annotated(design: Design, rows: Rows, eta: Floats, rng: np.random.Generator
         pool = pd.Categorical.from_codes(rows.pool, pd.Index(design.pools), ordered=True)
         table["pool"], settings["pool"] = pool, "pool"
     if design.family == "gaussian":
-        table["label"] = numbers(eta, design.sigma[rows.pool], rng)
+        table["label"] = eta + design.sigma[rows.pool] * rng.standard_normal(len(eta))
     elif design.family == "bernoulli":
         table["label"] = np.array(_YES)[yes(eta, rng)]
         settings["labels"] = list(_YES)
@@ -470,7 +451,7 @@ def _truth(design: Design, drawn: _Effects, ann: xr.Dataset) -> xr.Dataset:
         out["item_effect"] = (ITEM, drawn.item[:, 0])
         out["annotator_effect"] = (ANNOTATOR, drawn.annotator)
     else:
-        names = ann[POOL].to_numpy()  # as they were read: "1" is a number there
+        names = ann[POOL].to_numpy()  # as they were read: "1" becomes a number
         coords |= {POOL: names, other(POOL): names}
         out = xr.Dataset({name: (POOL, value) for name, value in per_pool.items()}, coords)
         if design.one_sigma:
@@ -482,7 +463,7 @@ def _truth(design: Design, drawn: _Effects, ann: xr.Dataset) -> xr.Dataset:
 
 
 def _add_between_pools(out: xr.Dataset, design: Design, drawn: _Effects) -> None:
-    """Add what one pool alone does not have."""
+    """Add effects of each pool, and correlations between pools."""
     out["item_effect"] = ((ITEM, POOL), drawn.item)
     elsewhere = design.pool_of[:, None] != np.arange(design.n_pools)
     effect = np.where(elsewhere, np.nan, drawn.annotator[:, None])

@@ -1,4 +1,4 @@
-"""Simulates a whole study with a known truth: items, annotators who disagree, and systems."""
+"""Simulation of annotators who draw labels from true plausibilities, and of systems."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
+from scipy.special import softmax
 
 from dissensus import arguments
 from dissensus.data import annotations as _annotations
@@ -32,6 +33,7 @@ def for_each[T](
     return [check(f"{name}[{place}]", entry) for place, entry in enumerate(value)]
 
 
+LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _AT_LEAST: Final = 2
 """Annotators of each item that are never missing: agreement needs two."""
 _LOG_SHARPNESS: Final = (-12.0, 14.0)
@@ -39,7 +41,7 @@ _HALVINGS: Final = 32
 
 
 class Said(NamedTuple):
-    """Partial rankings, row by row: one row per annotator, item and ranked label."""
+    """Partial rankings, with a row for each annotator, item and ranked label."""
 
     item: Ints
     annotator: Ints
@@ -48,7 +50,7 @@ class Said(NamedTuple):
 
 
 def present(n_items: int, n_annotators: int, missing: float, rng: np.random.Generator) -> Flags:
-    """Draw which annotator labels which item: labels are missing at random, but two an item."""
+    """Draw which annotator labels which item: missing at random, but two of each item."""
     chance = rng.random((n_items, n_annotators))
     kept = chance >= missing
     certain = np.argsort(-chance, axis=1)[:, :_AT_LEAST]
@@ -61,8 +63,7 @@ def rankings(
 ) -> Said:
     """Draw partial rankings: labels without replacement, in proportion to their plausibility.
 
-    The length of a ranking and its ties do not depend on the labels, so that missing labels are
-    missing at random.
+    Lengths and ties do not depend on the labels, so that labels are missing at random.
     """
     item, annotator = np.nonzero(kept)
     order = _without_replacement(_log(plausibility)[item], rng)[:, :longest]
@@ -76,10 +77,9 @@ def rankings(
 
 
 def answers(plausibility: Floats, sharpness: Floats, listed: int, rng: np.random.Generator) -> Ints:
-    """Draw each system's list for each item: (item, system, position), codes of labels.
+    """Draw codes of labels (item, system, position) in proportion to plausibility^sharpness.
 
-    A system draws labels without replacement, in proportion to plausibility^sharpness: at 0 it
-    guesses, at 1 it is like an annotator, above 1 it is better. Its errors are plausible labels,
+    Sharpness 0 guesses, 1 is like an annotator, and more is better. Errors are plausible labels,
     and are more common on ambiguous items.
     """
     power = sharpness[:, None] * _log(plausibility)[:, None]
@@ -87,13 +87,12 @@ def answers(plausibility: Floats, sharpness: Floats, listed: int, rng: np.random
 
 
 def sharpness_of(quality: Floats, plausibility: Floats) -> Floats:
-    """Return the sharpness at which the first label is the top one with this probability.
+    """Return the sharpness at which the first label is the top one with probability ``quality``.
 
-    The probability is the mean over the given items. It rises with sharpness from 1/K to 1, so
-    bisection finds it.
+    The probability, a mean over the items, rises with sharpness from 1/K to 1: bisection.
     """
     relative = _log(plausibility)
-    relative = relative - relative.max(axis=1, keepdims=True)
+    relative -= relative.max(axis=1, keepdims=True)
     low, high = (np.full(len(quality), bound) for bound in _LOG_SHARPNESS)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -114,10 +113,7 @@ def _without_replacement(log_weight: Floats, rng: np.random.Generator) -> Ints:
 
 
 def true_metrics(plausibility: Floats, lists: Ints) -> dict[str, Floats]:
-    """Score lists without ties against the true order of labels: one number per system.
-
-    The names are those of the metrics in `dissensus.metrics` that an evaluation shows.
-    """
+    """Score lists without ties against the true order of labels, under the metrics' names."""
     depth = min(lists.shape[-1], 3)
     true = np.argsort(-plausibility, axis=1)[:, :depth]
     same = lists[:, :, :depth, None] == true[:, None, None, :]
@@ -141,8 +137,8 @@ _TOPICS: Final = (
 """Labels: topics of customer messages."""
 _LISTED: Final = 3
 _BLUR: Final = 0.03
-"""Added to plausibilities. Without it a good system would know the order of labels of 1e-5 and
-1e-9, which annotators do not name, and metrics below the first place would reward that."""
+"""Added to plausibilities: else metrics below the first place would reward a good system for the
+order of labels of 1e-5 and 1e-9, which no annotator names."""
 _FRESH: Final = 20_000
 _CELLS: Final = 2_000_000
 """Largest number of cells (system, label, item) in the simulation of new items."""
@@ -208,15 +204,14 @@ def study(
     max_ranked: int = 3,
     random_seed: Any = None,
 ) -> Study:
-    r"""Simulate annotators who disagree and systems of known quality: topics of messages.
+    r"""Simulate annotators who disagree, and systems of known quality.
 
     An item has a true plausibility, :math:`\theta_i \sim \mathrm{Dirichlet}(c, \dots, c)`, and its
-    largest entry is the true top label. An annotator draws labels from :math:`\theta_i`: one
-    ("nominal"), or up to ``max_ranked`` of them without replacement ("ranking", the
-    Plackett-Luce process), some of them tied. A system draws its list in the same way from
+    largest entry is the true top label. An annotator draws one label from :math:`\theta_i`
+    ("nominal"), or up to ``max_ranked`` without replacement ("ranking", the Plackett-Luce process),
+    some of them tied. A system draws its list in the same way from
     :math:`(\theta_i + .03/K)^\kappa`, with :math:`\kappa` such that its first label is the true top
-    one with the given probability. Systems err on ambiguous items, and cannot tell apart labels
-    that hardly any annotator would name.
+    label with the given probability.
 
     Parameters
     ----------
@@ -226,17 +221,17 @@ def study(
         Annotators give partial rankings with ties, and systems lists of up to three labels with
         scores; or both give one label.
     quality : sequence of float, optional
-        The probability, one for each system, that its first label is the true top one; from 1/K
+        For each system the probability that its first label is the true top label; from 1/K
         (guessing) to 1. By default from .9 down to .6 in even steps.
     prior_count : float
-        c above; > 0. Small values make most items clear and some ambiguous, 1 makes all
-        plausibilities equally likely.
+        :math:`c`; > 0. Small values make most items clear; 1 makes all plausibilities equally
+        likely.
     missing : float
-        Probability in [0, 1) that an annotator skips an item. Two of each item never do.
+        Probability in [0, 1) that an annotator skips an item, except two of each item.
     ties : float
-        Probability in [0, 1] that an annotator leaves a label tied with the one before.
+        Probability in [0, 1] that an annotator ties a label with the one before.
     max_ranked : int
-        Length of the longest ranking, if there are as many labels; shorter ones are more common.
+        Length of the longest ranking; shorter ones are more common.
     random_seed : int or numpy.random.Generator, optional
         Makes the study repeatable.
 
@@ -245,21 +240,16 @@ def study(
     Study
         With the fields ``annotations``, ``predictions`` and ``truth``.
 
-    Raises
-    ------
-    ArgumentError
-        If an argument makes no sense.
-
     Notes
     -----
     ``truth`` holds each metric computed against the true plausibility, over these items and over
     new items of the same process (the mean over 20,000 of them, fewer in very large label spaces;
     top-1 accuracy of new items is the given quality).
 
-    An evaluation estimates accuracies *below* the true ones. These systems name the leading label
-    as often where plausibilities are nearly even as elsewhere, and few annotators do not show
-    which label leads. The difference grows with the systems' accuracy, and is larger for few
-    annotators and a low reliability. `docs/validation.md` compares systems on real panels.
+    An evaluation estimates accuracies *below* the true ones, because few annotators do not show
+    which label leads where plausibilities are nearly even. The difference is larger for accurate
+    systems, few annotators and a low reliability. `docs/validation.md` compares systems on real
+    panels.
 
     Examples
     --------
@@ -282,14 +272,14 @@ def study(
     theta = design.plausibility(design.n_items, rng)
     kept = present(design.n_items, design.n_annotators, design.missing, rng)
     longest = design.max_ranked if design.ranking else 1
-    said = rankings(theta, kept, longest, design.ties, rng)
+    rows = rankings(theta, kept, longest, design.ties, rng)
     lists = answers(design.seen(theta), sharpness, design.listed, rng)
     names = _names(design)
     table = {
-        "item": names[ITEM][said.item],
-        "annotator": _numbered("annotator", design.n_annotators)[said.annotator],
-        "label": names[LABEL][said.label],
-        "rank": said.rank,
+        "item": names[ITEM][rows.item],
+        "annotator": _numbered("annotator", design.n_annotators)[rows.annotator],
+        "label": names[LABEL][rows.label],
+        "rank": rows.rank,
     }
     rank = "rank" if design.ranking else None
     ann = _annotations.annotations(table, rank=rank, kind=kind, labels=list(names[LABEL]))
@@ -332,17 +322,18 @@ def _checked(
 def _names(design: _Design) -> dict[str, npt.NDArray[np.str_]]:
     more = range(len(_TOPICS) + 1, design.n_labels + 1)
     topics = [*_TOPICS[: design.n_labels], *(f"topic {number}" for number in more)]
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    n_systems = len(design.quality)
-    if n_systems <= len(letters):
-        systems = np.array([f"system {letter}" for letter in letters[:n_systems]])
-    else:
-        systems = _numbered("system", n_systems)
     return {
         ITEM: _numbered("message", design.n_items),
         LABEL: np.array(topics),
-        SYSTEM: systems,
+        SYSTEM: system_names(len(design.quality)),
     }
+
+
+def system_names(count: int) -> npt.NDArray[np.str_]:
+    """Return names of systems with letters, or with numbers if there are more than 26."""
+    if count > len(LETTERS):
+        return _numbered("system", count)
+    return np.array([f"system {letter}" for letter in LETTERS[:count]])
 
 
 def _numbered(word: str, how_many: int) -> npt.NDArray[np.str_]:
@@ -386,3 +377,100 @@ def _truth(
     for name, value in here.items():
         out[name] = ((SCOPE, SYSTEM), np.stack([value, new[name]]))
     return out
+
+
+# Items on a line.
+
+
+_LABELS: Final = ("Benign1", "Benign2", "Cancer")
+_CENTRES: Final = np.array([-2.0, 0.0, 2.0])
+
+
+class Toy(NamedTuple):
+    """What `toy` returns.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> annotations, plausibility, x = dx.simulate.toy(n_items=4, random_seed=1)
+    >>> x.round(1).values
+    array([-1.3,  0.3,  2.4,  2.9])
+    >>> plausibility.sel(label="Cancer").round(2).values
+    array([0.  , 0.2 , 0.95, 0.98])
+    """
+
+    annotations: xr.Dataset
+    """Nominal annotations, one label from every annotator for every item."""
+    plausibility: xr.DataArray
+    """(item, label): the true p(y | x); metrics take it in place of a fit."""
+    x: xr.DataArray
+    """(item): place on the line."""
+
+
+def toy(
+    n_items: int = 100,
+    n_annotators: int = 5,
+    *,
+    x: Sequence[float] | None = None,
+    overlap: float = 1.0,
+    random_seed: Any = None,
+) -> Toy:
+    r"""Simulate items on a line, whose three labels overlap, and annotators.
+
+    .. math:: p(y \mid x) \propto \mathrm{Normal}(x;\ \mu_y, \sigma), \qquad
+        \mu = (-2, 0, 2) \text{ for Benign1, Benign2, Cancer}
+
+    Each annotator draws a label of each item from this distribution, independently: the process of
+    `dissensus.models.dirichlet` at reliability 1. Items near -1 and 1, where two labels meet, are
+    ambiguous.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items, drawn from the mixture of the three labels. Not used with ``x``.
+    n_annotators : int
+        Number of annotators.
+    x : sequence of float, optional
+        Places of the items, in this order.
+    overlap : float
+        Standard deviation :math:`\sigma` of each label; > 0.
+    random_seed : int or numpy.random.Generator, optional
+        Makes the draws repeatable.
+
+    Notes
+    -----
+    After Stutz et al. (2023), Figure 2, which prints no numbers: centres and spread are ours.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> toy = dx.simulate.toy(n_annotators=3, x=[-3.0, -1.0, 0.0], random_seed=1)
+    >>> toy.plausibility.round(2).values
+    array([[0.98, 0.02, 0.  ],
+           [0.5 , 0.5 , 0.01],
+           [0.11, 0.79, 0.11]])
+    >>> toy.annotations.sizes["annotation"]
+    9
+    """
+    n_annotators = arguments.whole("n_annotators", n_annotators)
+    spread = arguments.positive("overlap", overlap)
+    rng = np.random.default_rng(random_seed)
+    if x is None:
+        n_items = arguments.whole("n_items", n_items)
+        centre = _CENTRES[rng.integers(len(_CENTRES), size=n_items)]
+        at = np.sort(rng.normal(centre, spread))
+    else:
+        at = arguments.finite_row("x", x)
+    true = softmax(-0.5 * ((at[:, None] - _CENTRES) / spread) ** 2, axis=1)
+    chance = rng.random((len(at), n_annotators, 1))
+    code = (chance >= true.cumsum(axis=1)[:, None, :-1]).sum(axis=-1)
+    items = np.arange(1, len(at) + 1)
+    table = {
+        "item": np.repeat(items, n_annotators),
+        "annotator": np.tile(np.arange(1, n_annotators + 1), len(at)),
+        "label": np.asarray(_LABELS)[code.ravel()],
+    }
+    ann = _annotations.annotations(table, labels=_LABELS)
+    coords = {ITEM: items, LABEL: list(_LABELS)}
+    plausibility = xr.DataArray(true, dims=(ITEM, LABEL), coords=coords, name=NAME)
+    return Toy(ann, plausibility, xr.DataArray(at, dims=ITEM, coords={ITEM: items}, name="x"))
