@@ -142,6 +142,28 @@ def test_with_correlated_errors_accuracies_are_of_true_labels(model):
     np.testing.assert_array_equal(told["truth"].isel(item=slice(20))[0, 0], np.eye(3)[code])
 
 
+@pytest.mark.parametrize("n_known", [0, 10])
+def test_systems_with_the_same_answers_have_the_same_draws(n_known):
+    ann, truth = votes()
+    wrong = (np.arange(30) % 3 == 0).astype(int)
+    said = {"a": list(truth.values()), "b": (np.array(list(truth.values())) + wrong) % 3}
+    said["copy of a"] = said["a"]
+    table = pd.DataFrame(said).rename_axis("item").reset_index()
+    pred = dx.predictions(table.melt("item", var_name="system", value_name="label"))
+    known = {k: truth[k] for k in range(n_known)} or None
+    fit = ROWS.fit(
+        ann, predictions=pred, truth=known, error_correlation="learned", draws=100, **QUICK
+    )["posterior"]  # fmt: skip
+    for name in ("system_correct", "system_accuracy", "system_weight", "system_doubt"):
+        a, b, copy = (fit[name].sel(system=one).values for one in ("a", "b", "copy of a"))
+        np.testing.assert_array_equal(a, copy)
+        assert (a != b).any()
+    found = dx.compare(fit["system_correct"].assign_attrs(better="higher"))
+    pair = {"system": "a", "system_": "copy of a"}
+    assert found["probability_better"].sel(pair) == 0
+    assert found["probability_equal"].sel(pair) == 1
+
+
 def test_a_label_that_annotators_cannot_give_is_wrong():
     study = dx.simulate.confusion_study(30, 4, 3, random_seed=1)
     ann, labels = study.annotations, ["x"] * 12 + ["A"] * 18
@@ -185,7 +207,7 @@ def test_intervals_hold_where_every_item_has_a_crowd_of_its_own(n_known):
     Dirichlet crowds with the concentration 1.2 have labels of the intraclass correlation 1 / 2.2.
     """
     held, majority = [], []
-    for seed in range(8):
+    for seed in range(16):
         ann, truth, systems = crowd(seed)
         frame = pd.DataFrame(systems).rename_axis("item").reset_index()
         pred = dx.predictions(frame.melt("item", var_name="system", value_name="label"))

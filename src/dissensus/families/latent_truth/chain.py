@@ -95,8 +95,13 @@ class Judging(NamedTuple):
     """With the true labels that are known."""
     prior: true.Prior
     answers: true.Answers
+    """Of systems that differ."""
+    same: Ints
+    """Which of them each system is (system): copies have the same draws."""
     n_given: Floats
     """Labels given (pattern)."""
+    shares: Floats
+    """Of them by label (pattern, label)."""
     now: true.Beyond
 
 
@@ -335,19 +340,24 @@ class Chain:
 
     def _judge(self, judging: Judging, place: int) -> None:
         """Draw true labels, and how often annotators and systems are right by them."""
-        (votes, prior, answers, n_given, now), trace = judging, self.trace
+        votes, prior, now, trace = judging.votes, judging.prior, judging.now, self.trace
         trace.correlation[place] = true.draw_correlation(
-            self.state, votes, self.work.truth, n_given, prior.correlation, now.correlation,
-            now.truth,
+            self.state, votes, self.work.truth, judging.shares, judging.n_given, prior.correlation,
+            now.correlation, now.truth,
         )  # fmt: skip
         trace.majority[place] = true.draw_right(
             self.state, votes, now.truth, self.process.form.n_respondents, trace.accuracy[place]
         )
+        drawn = np.empty((4, len(now.independent)))
         true.judge(
-            self.state, votes, answers, now.truth, prior.weight, now.independent, now.weight,
-            trace.system_accuracy[place], trace.correct[place], trace.system_weight[place],
-            trace.system_variance[place],
+            self.state, votes, judging.answers, now.truth, prior.weight, now.independent,
+            now.weight, *drawn,
         )  # fmt: skip
+        kept_of = (
+            trace.system_accuracy, trace.correct, trace.system_weight, trace.system_variance
+        )  # fmt: skip
+        for values, of_each in zip(kept_of, drawn, strict=True):
+            values[place] = of_each[judging.same]
 
 
 def fill_tables(
@@ -369,12 +379,16 @@ def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
     """Start where nothing is known of true labels; None if errors are independent."""
     if process.errors is None:
         return None
-    answers, n = true.answers(pattern, process.answers, NO_ANSWER), len(votes.n_items)
+    n, n_labels = len(votes.n_items), process.form.n_labels
+    first, same = true.distinct(process.answers)
+    answers = true.answers(pattern, process.answers[:, first], NO_ANSWER)
     of_entry = np.repeat(np.arange(n), np.diff(votes.start))
     seen = votes.respondent < process.form.evidence
-    n_given = np.bincount(of_entry[seen], votes.times[seen], minlength=n).astype(np.float64)
-    now = true.room(n, process.form.n_labels, len(answers.start) - 1)
-    return Judging(votes, process.errors, answers, n_given, now)
+    given = np.zeros((n, n_labels))
+    np.add.at(given, (of_entry[seen], votes.label[seen]), votes.times[seen])
+    n_given = given.sum(axis=1)
+    now = true.room(n, n_labels, len(first))
+    return Judging(votes, process.errors, answers, same, n_given, given / n_given[:, None], now)
 
 
 def _work(process: Process, votes: Votes) -> Work:
