@@ -43,11 +43,6 @@ def annotators_outweigh_items(fit: Any) -> xr.DataArray:
     xarray.DataArray
         ``annotators_outweigh_items``, one number, or (pool): a share of draws, in [0, 1].
 
-    Raises
-    ------
-    ArgumentError
-        As `dissensus.annotator_icc`.
-
     Notes
     -----
     Where it is likely, labels depend more on their annotators than on their items.
@@ -97,19 +92,13 @@ def normalized_xcc(
     pools : pair, optional
         Return this pair of pools only.
     reference : pool, optional
-        Return each other pool with this one.
+        Return each other pool with this one. Not together with ``pools``.
 
     Returns
     -------
     xarray.DataArray
         ``normalized_xcc`` (chain, draw, pool, pool\_); (chain, draw) with ``pools``;
         (chain, draw, pool) with ``reference``. In [-1, 1]; 1 between a pool and itself.
-
-    Raises
-    ------
-    ArgumentError
-        If the fit is of another model or has no posterior, the scale or a pool is unknown, or
-        ``pools`` and ``reference`` are both given.
 
     Notes
     -----
@@ -171,11 +160,6 @@ def xcc(
     xarray.DataArray
         ``xcc`` (chain, draw, pool, pool\_); (chain, draw) with ``pools``; (chain, draw, pool)
         with ``reference``. In [-1, 1]; between a pool and itself, its ICC.
-
-    Raises
-    ------
-    ArgumentError
-        As `normalized_xcc`.
 
     Notes
     -----

@@ -51,14 +51,7 @@ def insight_of(standard: Floats) -> Floats:
 def insights(
     insight: Any, theta: xr.DataArray, predictions: xr.Dataset, random_seed: Any
 ) -> xr.DataArray:
-    """Return insights (chain, draw, system): drawn for "learned", else as given, matched by name.
-
-    Raises
-    ------
-    ArgumentError
-        If ``insight`` is neither "learned" nor finite numbers for each system of the predictions,
-        or the plausibility ``theta`` has no draws.
-    """
+    """Return insights (chain, draw, system): drawn for "learned", else as given."""
     require_draws(theta)
     if isinstance(insight, str) and insight == LEARNED:
         return draw_insights(predictions, (theta.sizes[CHAIN], theta.sizes[DRAW]), random_seed)

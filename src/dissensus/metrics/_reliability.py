@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import POOL, SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.formulas import labels_needed, stepped_up
@@ -16,7 +17,6 @@ from dissensus.metrics._actual_accuracy import (
     broadcast,
     named,
     numbers,
-    one_number,
 )
 from dissensus.metrics._components import (
     LATENT,
@@ -52,11 +52,6 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     xarray.DataArray
         ``icc`` (chain, draw), or (chain, draw, pool); in [0, 1]. If the chains of the
         fit failed, its attribute ``doubt`` says how.
-
-    Raises
-    ------
-    ArgumentError
-        If the fit is of another model or has no posterior, or there is no such scale.
 
     Notes
     -----
@@ -103,17 +98,13 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     Parameters
     ----------
     fit, scale
-        As in `icc`; "observed" is the correlation of two different items' labels by one annotator.
+        As in `icc`, without ``anonymous=True``; "observed" is the correlation of two different
+        items' labels by one annotator.
 
     Returns
     -------
     xarray.DataArray
         ``annotator_icc`` (chain, draw), or (chain, draw, pool); in [0, 1].
-
-    Raises
-    ------
-    ArgumentError
-        As `icc`; also if the fit has ``anonymous=True``.
 
     Notes
     -----
@@ -185,11 +176,6 @@ def spearman_brown(icc: Any, k: Any) -> Any:
         ``spearman_brown``, with the dims of ``icc`` and (annotator) or those of ``k``. Where
         neither is a DataArray: a float, or an array as NumPy broadcasts the two. At most 1.
 
-    Raises
-    ------
-    ArgumentError
-        If icc is not within [-1, 1], or k is not positive and finite.
-
     Notes
     -----
     The mean of many annotators with the same bias is reliable, and wrong.
@@ -238,11 +224,6 @@ def annotators_needed(icc: Any, target: float) -> Any:
         ``annotators_needed``, whole numbers, with the dims of ``icc``. Infinity where the
         reliability of one label is 0 or less.
 
-    Raises
-    ------
-    ArgumentError
-        If icc is not within [-1, 1], or the target not between 0 and 1.
-
     Notes
     -----
     A target counts as reached up to rounding (1e-12 of it). Draws are skewed and may be infinite:
@@ -259,8 +240,7 @@ def annotators_needed(icc: Any, target: float) -> Any:
     >>> dx.annotators_needed(draws, target=0.8).values
     array([[ 4., 12., inf]])
     """
-    wanted = "a number between 0 and 1"
-    goal = one_number("target", target, wanted, lambda x: (x > 0) & (x < 1))
+    goal = arguments.probability("target", target, zero=False, one=False)
     single = _reliability(icc)
     result = xr.apply_ufunc(labels_needed, single, goal)
     return _with_scale(named(result, "annotators_needed", "lower"), single)

@@ -49,33 +49,18 @@ def annotator_discrepancy_ratio(
 
     Parameters
     ----------
-    annotations : Dataset
-        Annotations.
-    distance, tolerance, depth
+    annotations, distance, tolerance, depth, weights
         As in `discrepancy_ratio`.
     alpha_items : {"same", "all"}
         The items of :math:`\alpha_{-r}`: the items of :math:`\mu_r`, or all that two others
         labelled. "all" compares annotators with nearly the same denominator, but rewards an
         annotator who labels easy items only.
-    weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items.
 
     Returns
     -------
     xarray.DataArray (annotator)
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations do not have the distance.
-    ArgumentError
-        If the distance or ``alpha_items`` is unknown.
-
-    Warns
-    -----
-    DissensusWarning
-        If an annotator has no item that two others labelled, or the others agree on all of them:
-        NaN.
+        NaN, with a warning, if an annotator has no item that two others labelled, or the others
+        agree on all of them.
 
     Notes
     -----

@@ -80,19 +80,8 @@ def bayesian_bootstrap(
     -------
     DataArray or Dataset
         The result of the statistic, with ``chain`` (1) and ``draw`` in front, for `arviz.summary`.
-
-    Raises
-    ------
-    ArgumentError
-        If the statistic is unknown or does not take ``weights=`` or these arguments, an item has no
-        cluster, there is only one item or cluster, or a draw is not a number or has another form
-        than the first.
-
-    Warns
-    -----
-    DissensusWarning
-        If the statistic, or its value for an annotator, depends on fewer than 20 items or clusters,
-        and where draws are undefined.
+        Warns of values that depend on fewer than 20 items or clusters, and of undefined draws
+        (NaN).
 
     Notes
     -----

@@ -101,20 +101,9 @@ def confidence_check(
 
         The coordinate ``level`` is a confidence, for a bin its mean; attributes hold the ``lowest``
         and ``highest`` confidence of each level, and its ``n_labels``; ``in_words`` is a summary in
-        sentences.
-
-    Raises
-    ------
-    AnnotationError
-        If there is no confidence, all confidences are equal, or the annotations are no labels.
-    ArgumentError
-        If an item has no known label, a setting is invalid, or there is only one unit.
-
-    Warns
-    -----
-    DissensusWarning
-        If no label is wrong, in all or of an annotator: shares of wrong labels and discrimination
-        are NaN. If there are fewer than 20 units, or a fit did not know the confidence.
+        sentences. Undefined values are NaN, with a warning: if no label is wrong (in all, or of an
+        annotator), shares of wrong labels and discrimination. Warns also of fewer than 20 units,
+        and of a fit that did not know the confidence.
 
     Notes
     -----

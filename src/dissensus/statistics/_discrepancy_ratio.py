@@ -82,19 +82,8 @@ def discrepancy_ratio(
     -------
     xarray.Dataset
         ``annotator_discrepancy``, ``system_discrepancy`` (system) and ``discrepancy_ratio``
-        (system); with ``by_pool``, (pool) as the last dim.
-
-    Raises
-    ------
-    AnnotationError, PredictionError
-        If annotations or predictions do not have the distance, or items differ.
-    ArgumentError
-        If the distance is unknown, lacks its tolerance, or is a callable that is no distance.
-
-    Warns
-    -----
-    DissensusWarning
-        If no item has two annotators, or annotators agree on all items (no ratio): NaN.
+        (system); with ``by_pool``, (pool) as the last dim. NaN, with a warning, if no item has two
+        annotators; the ratio also if annotators agree on all items.
 
     Notes
     -----

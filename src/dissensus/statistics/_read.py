@@ -75,6 +75,35 @@ def names_in(name: str, values: Any, expected: str) -> Names:
     return np.asarray(given)
 
 
+def places_in(name: str, given: Any, known: Names, expected: str, n: int | None = None) -> Ints:
+    """Return the places of names among the known ones, each once (and ``n`` of them), or raise.
+
+    Examples
+    --------
+    >>> places_in("pools", ("b", "a"), np.array(["a", "b", "c"]), "two names", 2)
+    array([1, 0])
+    """
+    names = names_in(name, given, expected)
+    if (n is not None and len(names) != n) or not len(names):
+        raise ArgumentError(name, expected=expected, found=f"{len(names)} names")
+    place = tables.match(names, known)
+    if (place < 0).any():
+        raise ArgumentError(name, expected=expected, found=shown(list(names[place < 0])))
+    if len(np.unique(place)) < len(place):
+        raise ArgumentError(name, expected=f"{expected}, each once", found=shown(list(names)))
+    return place
+
+
+def positive_code(positive: Any, labels: Names) -> int:
+    """Return the code of the positive label, or raise if it is none of the labels."""
+    code = -1 if positive is None else code_of(positive, labels)
+    if code < 0:
+        raise ArgumentError(
+            "positive", expected=f"one of the labels {shown(list(labels))}", found=brief(positive)
+        )
+    return code
+
+
 def code_of(label: Any, labels: Names) -> int:
     """Return the code of a label, -1 if it is unknown. True and False are 1 and 0, as in data.
 
