@@ -58,17 +58,14 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     It depends on the population: with the same annotators it is higher where items differ more. A
     high ICC does not prove that labels are right: annotators with the same bias agree.
 
-    It is the correlation of two labels of an item by different annotators, and the *squared*
-    correlation of one label with the item's true score, for which the source takes it.
+    It is the *squared* correlation of one label with the item's true score, for which the source
+    takes it.
 
-    On the latent scale the residual variance of two or of ordered labels is fixed, so that
-    annotators who always agree have an ICC below 1; it does not depend on the frequency of labels.
-    The observed scale is comparable with Cohen's kappa and Krippendorff's alpha, and falls where
-    nearly all labels are the same. `dissensus.spearman_brown` of an ICC on the observed scale is
-    for the mean of labels as they are given.
-
-    The observed scale is computed by quadrature, to about 1e-9. It is NaN where all labels are the
-    same to the last digit. With ``anonymous=True`` differences between annotators are residual.
+    On the latent scale annotators who always agree have an ICC below 1 with two or ordered labels:
+    the residual variance is fixed. The observed scale is comparable with Cohen's kappa and
+    Krippendorff's alpha, falls where nearly all labels are the same, and is NaN where all are;
+    `dissensus.spearman_brown` of it is for the mean of labels as they are given. It is computed by
+    quadrature, to about 1e-9. With ``anonymous=True`` differences between annotators are residual.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings"; for the
     two scales Nakagawa and Schielzeth (2010), "Repeatability for Gaussian and non-Gaussian data",

@@ -233,9 +233,8 @@ def gwet_ac(
 
     Notes
     -----
-    :math:`K` counts all labels that the annotations declare, used or not: pass ``labels=[...]``
-    when reading them. If all annotators use one of several labels, AC is 1, where kappas are
-    undefined.
+    :math:`K` counts all labels that the annotations declare, as in `bennett_s`. If all annotators
+    use one of several labels, AC is 1, where kappas are undefined.
 
     Chance agreement is *small* where one label is frequent, at most :math:`1/K` for AC1. So
     annotators who never tell the rare label from the frequent one score close to 1, and declaring

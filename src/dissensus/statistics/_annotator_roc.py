@@ -14,7 +14,6 @@ from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.statistics._read import codes_in, plain_label, positive_code, read
 from dissensus.statistics._truth import (
-    TrueLabels,
     fit_name,
     labels_only,
     of_known_items,
@@ -123,19 +122,22 @@ def annotator_roc(
     coords = {ANNOTATOR: people}
     if predictions is not None:
         systems = systems_of(annotations, predictions, on_missing)
-        by_system = _system_tables(said_by_systems(systems, labels), known, code)
+        predicted = said_by_systems(systems, labels)
+        item, system = np.nonzero((predicted >= 0) & (known.code >= 0).all(axis=0)[:, None])
+        label = predicted[item, system]
+        by_system = _tables(known.code, code, item, label, system, len(systems.names))
         values |= {
             f"system_{name}": ((SYSTEM,), rates)
             for name, rates in zip(NAMES, _rates(by_system, counts, rng, n), strict=True)
         }
         coords |= {SYSTEM: systems.names}
     out = known.dataset(values, coords)
-    label = plain_label(labels[code])
+    name = plain_label(labels[code])
     if not known.drawn:
         n_negative, n_positive = tables[0].sum(axis=-1).T
         out = out.assign_attrs(n_positive=n_positive, n_negative=n_negative)
     return out.assign_attrs(
-        positive=label, truth=known.source, prior=list(counts), in_words=in_words(out, label)
+        positive=name, truth=known.source, prior=list(counts), in_words=in_words(out, name)
     )
 
 
@@ -163,12 +165,6 @@ def _tables(truth: Ints, positive: int, item: Ints, label: Ints, respondent: Int
         cells = (cell + 2 * is_positive[draw])[known[draw]]
         out[draw] = np.bincount(cells, minlength=4 * n).reshape(n, 2, 2)
     return out
-
-
-def _system_tables(predicted: Ints, known: TrueLabels, positive: int) -> Ints:
-    item, system = np.nonzero((predicted >= 0) & (known.code >= 0).all(axis=0)[:, None])
-    label = predicted[item, system]
-    return _tables(known.code, positive, item, label, system, predicted.shape[1])
 
 
 def _rates(

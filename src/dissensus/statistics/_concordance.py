@@ -82,22 +82,18 @@ def concordance(
 
     Notes
     -----
-    It is 1 if all agree with confidence 1, and 0 if and only if no pair agrees with positive
-    confidence of both. It is defined for a single item, and depends on the frequency of labels only
-    through ``chance="empirical"``: where one label is frequent, it does not fall as `fleiss_kappa`
-    and `krippendorff_alpha` do.
-
-    It relies on self-reports: in the source 57 % of wrong labels had the highest confidences.
-    Without confidence it does not correct for chance: two random labels have a concordance of 1/2.
+    It is 0 if and only if no pair agrees with positive confidence of both. It depends on the
+    frequency of labels only through ``chance="empirical"``: where one label is frequent, it does
+    not fall as `fleiss_kappa` and `krippendorff_alpha` do. Without confidence it does not correct
+    for chance: two random labels have a concordance of 1/2. It relies on self-reports: in the
+    source 57 % of wrong labels had the highest confidences.
 
     Confidence is a number from 0 (a guess) to 1 (certain). Map levels in words to numbers, such as
-    ``frame["sure"].map({"guess": 0, "unsure": 0.5, "sure": 1})``, and report the mapping; k levels
-    in equal steps are ``(level - 1) / (k - 1)``.
-
-    Graded agreement and slim majorities are open issues in the source, not its formulas.
+    ``frame["sure"].map({"guess": 0, "unsure": 0.5, "sure": 1})``, and report the mapping.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Eq. 1 to 4.
-    Its proof says :math:`\sigma = 0` only if all confidences are 0; disagreement suffices.
+    Graded agreement and slim majorities are open issues there, not its formulas. Its proof says
+    :math:`\sigma = 0` only if all confidences are 0; disagreement suffices.
 
     Examples
     --------

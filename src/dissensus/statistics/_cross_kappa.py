@@ -171,8 +171,13 @@ def _two_pools(
             f"{both} annotator{'s are' if both > 1 else ' is'} in both pools, {names[0]!r} and "
             f"{names[1]!r}: pairs of an annotator's own labels count as pairs between the pools."
         )
+    margin: Any = own.margin
     first, second = (
-        _Pool(name, each.voices[side], _restricted(own, side))
+        _Pool(
+            name,
+            each.voices[side],
+            replace(own, within=own.within[side], own=own.own[side], margin=margin[side]),
+        )
         for name, side in zip(names, sides, strict=True)
     )
     return first, second, np.maximum(between / 2.0, 0.0)
@@ -184,13 +189,6 @@ def _distances(annotations: xr.Dataset, distance: Distance, *layouts: Any) -> li
     codes, labels = labels_of(annotations)
     table = table_of(labels, distance)
     return [from_table(rows, codes, table) for rows in layouts]
-
-
-def _restricted(distances: Disagreement, items: slice) -> Disagreement:
-    margin: Matrix = distances.margin[items]
-    return replace(
-        distances, within=distances.within[items], own=distances.own[items], margin=margin
-    )
 
 
 def _places(annotations: xr.Dataset, pools: Any) -> Ints:

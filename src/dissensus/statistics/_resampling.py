@@ -89,17 +89,13 @@ def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Flo
             parts, size = tuple(part[first] for part in parts), counts
     parts = _side_by_side(parts)
     widest = max(len(size), *(part.shape[1] for part in parts))
-    jobs = rng.spawn(-(-draws // _block(widest, draws)))
+    jobs = rng.spawn(-(-draws // max(1, min(draws, CELLS // widest))))
     share = np.diff(np.linspace(0, draws, len(jobs) + 1).astype(np.int64))
     # One random stream for each block: draws do not depend on the number of threads.
     work = partial(_totals, parts=parts, size=size)
     with ThreadPoolExecutor() as threads:
         for some in batched(zip(jobs, share.tolist(), strict=True), _AHEAD):
             yield from threads.map(work, *zip(*some, strict=True))
-
-
-def _block(widest: int, draws: int) -> int:
-    return max(1, min(draws, CELLS // widest))
 
 
 def _totals(rng: np.random.Generator, draws: int, parts: tuple[Matrix, ...], size: Ints) -> Floats:
