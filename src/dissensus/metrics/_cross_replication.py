@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import POOL, SAMPLE, other
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.metrics._components import (
     CROSS_REPLICATION,
     LATENT,
+    SCALES,
     Components,
-    check_scale,
     components,
     correlation_between,
     correlation_within,
@@ -33,32 +34,9 @@ def annotators_outweigh_items(fit: Any) -> xr.DataArray:
     It is the same on both scales: the correlation of two labels increases with the variance that
     they share.
 
-    Parameters
-    ----------
-    fit : DataTree
-        A fit of `models.crossed_effects` or `models.cross_replication`.
-
-    Returns
-    -------
-    xarray.DataArray
-        ``annotators_outweigh_items``, one number, or (pool): a share of draws, in [0, 1].
-
-    Notes
-    -----
-    Where it is likely, labels depend more on their annotators than on their items.
-
-    Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings", which
-    calls such data unacceptable.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> names = {"mu": [0, 0], "sigma_item": [1, 1], "sigma_annotator": [2, 0.5], "sigma": [1, 1]}
-    >>> draws = xr.Dataset({k: (SAMPLE, np.array([v], dtype=float)) for k, v in names.items()})
-    >>> fit = xr.DataTree.from_dict({"posterior": draws})
-    >>> fit.attrs.update(model="crossed_effects", hyper_family="gaussian")
-    >>> annotators_outweigh_items(fit).item()
-    0.5
+    Returns a share of draws, one number, or (pool). Where it is likely, labels depend more on their
+    annotators than on their items. Source: Quinn, Miles and Wong, "Measuring Validity and
+    Reliability of Human Ratings", which calls such data unacceptable.
     """
     parts = components(fit)
     above = annotator_variance(parts) > parts.item
@@ -191,7 +169,7 @@ def xcc(
 
 
 def _checked(fit: Any, scale: str) -> Components:
-    check_scale(scale)
+    arguments.one_of("scale", scale, SCALES)
     return components(fit, (CROSS_REPLICATION,))
 
 

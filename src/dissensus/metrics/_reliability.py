@@ -20,8 +20,8 @@ from dissensus.metrics._actual_accuracy import (
 )
 from dissensus.metrics._components import (
     LATENT,
+    SCALES,
     Components,
-    check_scale,
     components,
     correlation_within,
     observed_labels,
@@ -81,7 +81,7 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     >>> dx.icc(fit).round(3).values, dx.icc(fit, scale="observed").round(3).values
     (array([[0.531, 0.531]]), array([[0.378, 0.378]]))
     """
-    check_scale(scale)
+    arguments.one_of("scale", scale, SCALES)
     parts = components(fit)
     return _share(parts, parts.item, scale, "icc", "higher")
 
@@ -122,7 +122,7 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     >>> round(dx.annotator_icc(fit).item(), 3), round(dx.icc(fit).item(), 3)
     (0.444, 0.111)
     """
-    check_scale(scale)
+    arguments.one_of("scale", scale, SCALES)
     parts = components(fit)
     return _share(parts, annotator_variance(parts), scale, "annotator_icc", "lower")
 

@@ -76,13 +76,7 @@ def names_in(name: str, values: Any, expected: str) -> Names:
 
 
 def places_in(name: str, given: Any, known: Names, expected: str, n: int | None = None) -> Ints:
-    """Return the places of names among the known ones, each once (and ``n`` of them), or raise.
-
-    Examples
-    --------
-    >>> places_in("pools", ("b", "a"), np.array(["a", "b", "c"]), "two names", 2)
-    array([1, 0])
-    """
+    """Return the places of names among the known ones, each once (and ``n`` of them), or raise."""
     names = names_in(name, given, expected)
     if (n is not None and len(names) != n) or not len(names):
         raise ArgumentError(name, expected=expected, found=f"{len(names)} names")
@@ -105,13 +99,7 @@ def positive_code(positive: Any, labels: Names) -> int:
 
 
 def code_of(label: Any, labels: Names) -> int:
-    """Return the code of a label, -1 if it is unknown. True and False are 1 and 0, as in data.
-
-    Examples
-    --------
-    >>> code_of(True, np.array([0, 1])), code_of([], np.array([0, 1]))
-    (1, -1)
-    """
+    """Return the code of a label, -1 if it is unknown. True and False are 1 and 0, as in data."""
     label = _plain(label)
     if not _is_name(label):
         return -1

@@ -50,12 +50,6 @@ def patterns(parts: tuple[Matrix, ...]) -> tuple[Ints, Ints]:
     Dirichlet weights of units with equal sums add up to a Dirichlet weight: one Gamma variate with
     the number of units as its shape replaces them, exactly. Two random projections identify the
     patterns.
-
-    Examples
-    --------
-    >>> first, size = patterns((np.array([1.0, 2.0, 1.0]),))
-    >>> first.tolist(), size.tolist()
-    ([0, 1], [2, 1])
     """
     rng = np.random.default_rng(20_05)
     key = np.zeros((parts[0].shape[0], 2))
