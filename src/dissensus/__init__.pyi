@@ -76,9 +76,6 @@ from .statistics._agreement import bennett_s as bennett_s
 from .statistics._agreement import fleiss_kappa as fleiss_kappa
 from .statistics._agreement import gwet_ac as gwet_ac
 from .statistics._agreement import percent_agreement as percent_agreement
-from .statistics._annotator_discrepancy_ratio import (
-    annotator_discrepancy_ratio as annotator_discrepancy_ratio,
-)
 from .statistics._annotator_roc import annotator_roc as annotator_roc
 from .statistics._bayesian_bootstrap import bayesian_bootstrap as bayesian_bootstrap
 from .statistics._concordance import concordance as concordance
@@ -88,6 +85,9 @@ from .statistics._confidence_difficulty import confidence_difficulty as confiden
 from .statistics._cross_kappa import cross_kappa as cross_kappa
 from .statistics._discrepancy_curve import best_threshold as best_threshold
 from .statistics._discrepancy_curve import discrepancy_curve as discrepancy_curve
+from .statistics._discrepancy_ratio import (
+    annotator_discrepancy_ratio as annotator_discrepancy_ratio,
+)
 from .statistics._discrepancy_ratio import discrepancy_ratio as discrepancy_ratio
 from .statistics._iota import cohen_kappa as cohen_kappa
 from .statistics._iota import iota as iota
