@@ -454,9 +454,3 @@ def test_undefined_draws_are_said_once_with_their_number():
     unknown = np.isnan(draws["system_accuracy"].values[0, :, 0])
     assert 0 < unknown.sum() < 200
     assert (draws["annotator_accuracy"].values[0, unknown] == 0.5).all()
-
-
-def test_numbers_are_refused():
-    numbers = dx.from_matrix([[0.25, 1.5], [2.5, 3.5]], kind="continuous")
-    with pytest.raises(dx.AnnotationError, match="in common"):
-        dx.lehner(numbers, one_system(2, ["a", "b"]))

@@ -149,6 +149,13 @@ def test_rankings_and_other_things_are_refused_in_words(entry, rankings):
     if "ranking" not in entry.kinds:
         with pytest.raises(dx.AnnotationError, match="ranking"):
             entry.function(rankings[0], *more)
+    if "continuous" not in entry.kinds:
+        numbers = dx.from_matrix([[0.25, 1.5], [2.5, 3.5]], kind="continuous")
+        said = {"item": [0, 1], "system": ["m"] * 2, "label": [0.25, 1.5]}
+        pred = dx.predictions(said, kind="continuous")
+        more = {"predictions": (pred,), "scores": (pred, [0.5])}.get(entry.takes, ())
+        with pytest.raises(dx.AnnotationError, match=r'kind "continuous"|two labels'):
+            entry.function(numbers, *more)
 
 
 def test_an_unknown_statistic_is_refused_with_the_known_ones():
