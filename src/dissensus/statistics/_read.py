@@ -155,14 +155,22 @@ def read(annotations: Any, *, rankings: bool = False, continuous: bool = True) -
             hint='For rankings: discrepancy_ratio(..., distance="ranking"), or kind="nominal" '
             "with each annotator's first choice",
         )
-    if kind == "continuous" and not continuous:
-        raise AnnotationError(
-            "annotations",
-            expected="labels that annotators can have in common",
-            found='numbers on a scale (kind "continuous")',
-            hint='Read ratings with kind="ordinal"; for measurements take discrepancy_ratio',
-        )
+    if not continuous:
+        refuse_kind(
+            annotations, "continuous", "labels that annotators can have in common",
+            'Read ratings with kind="ordinal"; for measurements take discrepancy_ratio',
+        )  # fmt: skip
     return annotations
+
+
+def refuse_kind(annotations: xr.Dataset, kind: str, expected: str, hint: str) -> None:
+    """Raise for annotations of the kind "nominal" or "continuous"."""
+    if annotations.attrs["kind"] == kind:
+        given = "numbers on a continuous scale"
+        if kind == "nominal":
+            given = f"labels such as {shown([annotations[LABEL].to_numpy()[0]])}"
+        found = f'{given} (kind "{kind}")'
+        raise AnnotationError("annotations", expected=expected, found=found, hint=hint)
 
 
 def rows_of(annotations: xr.Dataset) -> Grouped:
@@ -192,29 +200,15 @@ def labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
 
 def ordered_labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
     """Return codes and labels in their order, or raise if there is no order."""
-    if annotations.attrs["kind"] == "nominal":
-        raise AnnotationError(
-            "annotations",
-            expected="labels in an order",
-            found=_nominal(annotations),
-            hint='Read them with kind="ordinal", and text with labels=[...] in order',
-        )
+    hint = 'Read them with kind="ordinal", and text with labels=[...] in order'
+    refuse_kind(annotations, "nominal", "labels in an order", hint)
     return labels_of(annotations)
-
-
-def _nominal(annotations: xr.Dataset) -> str:
-    return f'kind "nominal", with labels such as {shown([annotations[LABEL].to_numpy()[0]])}'
 
 
 def numbers_of(annotations: xr.Dataset) -> Floats:
     """Return the numbers given (row), or raise if labels are names."""
-    if annotations.attrs["kind"] == "nominal":
-        raise AnnotationError(
-            "annotations",
-            expected="numbers: names have no distances",
-            found=_nominal(annotations),
-            hint='Take a nominal distance, or read whole numbers with kind="ordinal"',
-        )
+    hint = 'Take a nominal distance, or read whole numbers with kind="ordinal"'
+    refuse_kind(annotations, "nominal", "numbers: names have no distances", hint)
     labels = annotations[LABEL].to_numpy() if LABEL in annotations.coords else np.empty(0)
     inexact = [
         label for label in labels.tolist() if labels.dtype.kind == "i" and float(label) != label
