@@ -75,7 +75,7 @@ def annotator_roc(
         systems ``system_sensitivity`` and ``system_false_positive_rate`` (system) if there are any.
         ``attrs["positive"]`` is the positive label; with known labels ``attrs["n_positive"]`` and
         ``attrs["n_negative"]`` are the numbers of labels behind each annotator's rates. A rate
-        without labels that show it is the prior's, with a warning.
+        without labels to estimate it from is the prior's, with a warning.
 
     Notes
     -----
